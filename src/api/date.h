@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace petstore::api
+{
+
+using UnixTime = std::int64_t; // seconds
+
+// IMF-fixdate of RFC 9110: "Thu, 05 Dec 2030 00:00:00 GMT".
+std::string http_date(UnixTime time);
+
+// "2030-12-05T00:00:00Z"
+std::string iso_time(UnixTime time);
+
+// "2030-12-05" (midnight UTC) or "2030-12-05T10:00:00Z"; nullopt for anything
+// that is not a date of the calendar.
+std::optional<UnixTime> parse_date(std::string_view text) noexcept;
+
+// "90", "90s", "15m", "24h", "7d" → seconds; nullopt otherwise.
+std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
+
+} // namespace petstore::api

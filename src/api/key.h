@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "date.h"
+#include "router.h"
+
+namespace petstore::api
+{
+
+enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
+
+// What is known of an API key; never the key itself.
+struct KeyRecord {
+    std::string id;
+    std::string account; // counters and bans belong to it
+    std::string plan = "free";
+    std::optional<std::int64_t> per_minute; // own numbers override the plan's
+    std::optional<std::int64_t> per_day;
+    std::string label;
+    unsigned scopes = kScopeAll;
+    UnixTime created = 0;
+    std::optional<UnixTime> expires;
+    bool disabled = false;
+    std::string last4;
+    // The account's epoch when the record was written, see docs/redis-keys.md.
+    std::string epoch = "0";
+
+    bool usable_at(UnixTime now) const noexcept
+    {
+        return !disabled && (!expires || now < *expires);
+    }
+
+    bool allows(Operation operation) const noexcept
+    {
+        return operation == Operation::none
+               || (scopes & (is_read(operation) ? kScopeRead : kScopeWrite));
+    }
+};
+
+// "read,write" ↔ bits; nullopt for an unknown or empty word.
+std::optional<unsigned> parse_scopes(std::string_view text) noexcept;
+std::string_view scopes_text(unsigned scopes) noexcept;
+
+} // namespace petstore::api

@@ -1,0 +1,84 @@
+#include "limit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text.h"
+
+namespace petstore::api
+{
+namespace
+{
+
+const Window& later(const Window& a, const Window& b) noexcept
+{
+    return b.reset > a.reset ? b : a;
+}
+
+// The window to tell the client of: the one with fewer requests left. A denied
+// request violates a window that has none left, so the same rule finds it.
+const Window& tightest(const Decision& decision) noexcept
+{
+    const std::int64_t minute = decision.minute.remaining();
+    const std::int64_t day = decision.day.remaining();
+    if (minute == day) {
+        return later(decision.minute, decision.day);
+    }
+    return minute < day ? decision.minute : decision.day;
+}
+
+void append_count(std::string& out, std::int64_t count, std::string_view noun)
+{
+    append_int(out, count);
+    out.push_back(' ');
+    out.append(noun);
+    if (count != 1) {
+        out.push_back('s');
+    }
+}
+
+} // namespace
+
+RateView rate_view(const Decision& decision) noexcept
+{
+    if (decision.verdict == Verdict::banned) {
+        return {decision.minute.limit, 0, seconds_up(decision.ban_until)};
+    }
+    const Window& window = tightest(decision);
+    const bool admitted = decision.verdict == Verdict::admitted;
+    return {window.limit, admitted ? window.remaining() : 0,
+            seconds_up(window.reset)};
+}
+
+std::int64_t retry_after(const RateView& view, Millis now) noexcept
+{
+    const std::int64_t now_floor = now / 1000 - (now % 1000 < 0 ? 1 : 0);
+    return std::max<std::int64_t>(view.reset - now_floor, 1);
+}
+
+Error denial(const Decision& decision, Millis now)
+{
+    const bool banned = decision.verdict == Verdict::banned;
+    std::string message;
+    if (banned) {
+        message = "This API key is banned for too many requests over its "
+                  "limit.";
+    } else {
+        const Window& window = tightest(decision);
+        message = "Rate limit exceeded: ";
+        append_count(message, window.limit, "request");
+        message.append(&window == &decision.day ? " per day." : " per minute.");
+    }
+    message.append(" Retry in ");
+    append_count(message, retry_after(rate_view(decision), now), "second");
+    message.push_back('.');
+    return {banned ? ErrorCode::api_key_banned : ErrorCode::rate_limit_exceeded,
+            std::move(message)};
+}
+
+UnixTime seconds_up(Millis time) noexcept
+{
+    return time / 1000 + (time % 1000 > 0 ? 1 : 0);
+}
+
+} // namespace petstore::api

@@ -1,0 +1,53 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace petstore::api
+{
+namespace
+{
+
+// A key record may come from anywhere, so its numbers are brought into the
+// range in which counting is exact.
+std::int64_t in_range(std::int64_t number) noexcept
+{
+    return std::clamp<std::int64_t>(number, 0, kMaxLimit);
+}
+
+} // namespace
+
+PlanTable::PlanTable()
+    : plans_{{"free", {60, 1'000}},
+             {"pro", {300, 10'000}},
+             {"business", {1'000, 100'000}}}
+{
+}
+
+void PlanTable::set(std::string name, Limits limits)
+{
+    plans_[std::move(name)] = limits;
+}
+
+bool PlanTable::knows(std::string_view name) const noexcept
+{
+    return name == "enterprise" || plans_.find(name) != plans_.end();
+}
+
+Limits PlanTable::limits_of(const KeyRecord& key) const noexcept
+{
+    auto plan = plans_.find(key.plan);
+    if (plan == plans_.end()) {
+        plan = plans_.find(std::string_view("free"));
+    }
+    Limits limits = plan->second;
+    if (key.per_minute) {
+        limits.minute = in_range(*key.per_minute);
+    }
+    if (key.per_day) {
+        limits.day = in_range(*key.per_day);
+    }
+    return limits;
+}
+
+} // namespace petstore::api

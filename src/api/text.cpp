@@ -1,0 +1,246 @@
+#include "text.h"
+
+#include <array>
+#include <charconv>
+
+#include "utf8.h"
+
+namespace petstore::api
+{
+namespace
+{
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+constexpr std::string_view kBase64Url =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+// What follows the backslash in a JSON string: 0 for bytes copied as they are,
+// 'u' for those without a short form.
+constexpr std::array<char, 256> make_escapes()
+{
+    std::array<char, 256> escapes{};
+    for (std::size_t i = 0; i < 0x20; ++i) {
+        escapes[i] = 'u';
+    }
+    escapes['\b'] = 'b';
+    escapes['\f'] = 'f';
+    escapes['\n'] = 'n';
+    escapes['\r'] = 'r';
+    escapes['\t'] = 't';
+    escapes['"'] = '"';
+    escapes['\\'] = '\\';
+    return escapes;
+}
+
+constexpr std::array<char, 256> kEscapes = make_escapes();
+
+constexpr unsigned char kNoBase64 = 0xFF;
+
+constexpr std::array<unsigned char, 256> make_base64_values()
+{
+    std::array<unsigned char, 256> values{};
+    for (auto& value : values) {
+        value = kNoBase64;
+    }
+    for (std::size_t i = 0; i < kBase64Url.size(); ++i) {
+        values[static_cast<unsigned char>(kBase64Url[i])] =
+            static_cast<unsigned char>(i);
+    }
+    return values;
+}
+
+constexpr std::array<unsigned char, 256> kBase64Values = make_base64_values();
+
+constexpr bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+constexpr char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+constexpr int hex_value(char c)
+{
+    if (is_digit(c)) {
+        return c - '0';
+    }
+    c = lower(c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+} // namespace
+
+std::optional<std::int64_t> parse_int64(std::string_view text) noexcept
+{
+    const bool negative = !text.empty() && text.front() == '-';
+    const std::string_view digits = text.substr(negative ? 1 : 0);
+    if (digits.empty() || !is_digit(digits.front())
+        || (digits.front() == '0' && text.size() > 1)) {
+        return std::nullopt;
+    }
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    if (result.ec != std::errc() || result.ptr != end) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+void append_int(std::string& out, std::int64_t value)
+{
+    char buffer[20];
+    const auto result = std::to_chars(buffer, buffer + sizeof(buffer), value);
+    out.append(buffer, result.ptr);
+}
+
+std::optional<std::size_t> utf8_length(std::string_view text) noexcept
+{
+    std::size_t length = 0;
+    while (!text.empty()) {
+        if (take_code_point(text) == kNoCodePoint) {
+            return std::nullopt;
+        }
+        ++length;
+    }
+    return length;
+}
+
+void append_json_string(std::string& out, std::string_view text)
+{
+    out.push_back('"');
+    const char* plain = text.data();
+    const char* const end = plain + text.size();
+    for (const char* p = plain; p != end; ++p) {
+        const auto byte = static_cast<unsigned char>(*p);
+        const char escape = kEscapes[byte];
+        if (escape == 0) {
+            continue;
+        }
+        out.append(plain, p);
+        plain = p + 1;
+        if (escape == 'u') {
+            const char code[] = {'\\',
+                                 'u',
+                                 '0',
+                                 '0',
+                                 kHexDigits[byte >> 4],
+                                 kHexDigits[byte & 0xF]};
+            out.append(code, sizeof(code));
+        } else {
+            const char code[] = {'\\', escape};
+            out.append(code, sizeof(code));
+        }
+    }
+    out.append(plain, end);
+    out.push_back('"');
+}
+
+std::optional<std::string> form_decode(std::string_view text)
+{
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '+') {
+            out.push_back(' ');
+        } else if (text[i] == '%') {
+            const int high = i + 1 < text.size() ? hex_value(text[i + 1]) : -1;
+            const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
+            if (high < 0 || low < 0) {
+                return std::nullopt;
+            }
+            out.push_back(static_cast<char>(high << 4 | low));
+            i += 2;
+        } else {
+            out.push_back(text[i]);
+        }
+    }
+    return out;
+}
+
+std::string base64url_encode(std::string_view bytes)
+{
+    std::string out;
+    out.reserve((bytes.size() * 4 + 2) / 3);
+    std::uint32_t pending = 0;
+    int bits = 0;
+    for (const char c : bytes) {
+        pending = pending << 8 | static_cast<unsigned char>(c);
+        bits += 8;
+        while (bits >= 6) {
+            bits -= 6;
+            out.push_back(kBase64Url[pending >> bits & 0x3F]);
+        }
+    }
+    if (bits > 0) {
+        out.push_back(kBase64Url[pending << (6 - bits) & 0x3F]);
+    }
+    return out;
+}
+
+std::optional<std::string> base64url_decode(std::string_view text)
+{
+    if (text.size() % 4 == 1) {
+        return std::nullopt;
+    }
+    std::string out;
+    out.reserve(text.size() * 3 / 4);
+    std::uint32_t pending = 0;
+    int bits = 0;
+    for (const char c : text) {
+        const unsigned char value =
+            kBase64Values[static_cast<unsigned char>(c)];
+        if (value == kNoBase64) {
+            return std::nullopt;
+        }
+        pending = pending << 6 | value;
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            out.push_back(static_cast<char>(pending >> bits & 0xFF));
+        }
+    }
+    if ((pending & ((1U << bits) - 1)) != 0) {
+        return std::nullopt;
+    }
+    return out;
+}
+
+std::string to_hex(std::string_view bytes)
+{
+    std::string out;
+    out.reserve(bytes.size() * 2);
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        out.push_back(kHexDigits[byte >> 4]);
+        out.push_back(kHexDigits[byte & 0xF]);
+    }
+    return out;
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept
+{
+    if (a.size() != b.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (lower(a[i]) != lower(b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_visible_ascii(std::string_view text) noexcept
+{
+    for (const char c : text) {
+        if (c < 0x21 || c > 0x7E) {
+            return false;
+        }
+    }
+    return !text.empty();
+}
+
+} // namespace petstore::api

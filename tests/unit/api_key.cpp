@@ -1,0 +1,69 @@
+#include "api/key.h"
+
+#include <string>
+
+#include "catch.h"
+
+using namespace petstore::api;
+using namespace std::string_literals;
+
+TEST_CASE("scopes are read and written", "[key]")
+{
+    CHECK(parse_scopes("read") == 1u);
+    CHECK(parse_scopes("write") == 2u);
+    CHECK(parse_scopes("read,write") == 3u);
+    CHECK(parse_scopes("write,read") == 3u);
+    CHECK(parse_scopes("read,read") == 1u);
+    for (const std::string& text :
+         {""s, ","s, "read,"s, ",read"s, "read,,write"s, "Read"s, "admin"s,
+          "read write"s, "read, write"s, "read;write"s, "rea"s, "reads"s,
+          "read\0"s}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_scopes(text).has_value());
+    }
+    CHECK(scopes_text(0) == "");
+    CHECK(scopes_text(1) == "read");
+    CHECK(scopes_text(2) == "write");
+    CHECK(scopes_text(3) == "read,write");
+}
+
+TEST_CASE("a new key may do everything", "[key]")
+{
+    const KeyRecord key;
+    CHECK(key.plan == "free");
+    CHECK(key.allows(Operation::list_pets));
+    CHECK(key.allows(Operation::get_pet));
+    CHECK(key.allows(Operation::create_pet));
+    CHECK(key.usable_at(0));
+    CHECK(key.usable_at(INT64_MAX));
+}
+
+TEST_CASE("scopes decide what a key may do", "[key]")
+{
+    KeyRecord key;
+    key.scopes = kScopeRead;
+    CHECK(key.allows(Operation::list_pets));
+    CHECK(key.allows(Operation::get_pet));
+    CHECK_FALSE(key.allows(Operation::create_pet));
+    CHECK(key.allows(Operation::none));
+
+    key.scopes = kScopeWrite;
+    CHECK_FALSE(key.allows(Operation::list_pets));
+    CHECK_FALSE(key.allows(Operation::get_pet));
+    CHECK(key.allows(Operation::create_pet));
+    CHECK(key.allows(Operation::none));
+}
+
+TEST_CASE("a key ends at its expiry or when disabled", "[key]")
+{
+    KeyRecord key;
+    key.expires = 1000;
+    CHECK(key.usable_at(999));
+    CHECK_FALSE(key.usable_at(1000));
+    CHECK_FALSE(key.usable_at(1001));
+
+    key.disabled = true;
+    CHECK_FALSE(key.usable_at(999));
+    key.expires.reset();
+    CHECK_FALSE(key.usable_at(0));
+}
