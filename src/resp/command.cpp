@@ -1,0 +1,67 @@
+#include "command.h"
+
+#include <array>
+#include <charconv>
+#include <hiredis/hiredis.h>
+#include <memory>
+#include <new>
+
+namespace petstore::resp
+{
+
+Command& Command::own(std::string_view value)
+{
+    args_.push_back({nullptr, own_.size(), value.size()});
+    own_.append(value);
+    return *this;
+}
+
+Command& Command::arg(std::int64_t value)
+{
+    std::array<char, 20> digits;
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return own({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+std::vector<std::string_view> Command::argv() const
+{
+    std::vector<std::string_view> views;
+    views.reserve(args_.size());
+    for (const Arg& arg : args_)
+        views.emplace_back(data_of(arg), arg.size);
+    return views;
+}
+
+void Command::append_to(std::string& out) const
+{
+    // A page of 100 is the longest command that a request sends.
+    constexpr std::size_t kOnStack = 112;
+    std::array<const char*, kOnStack> stack_texts;
+    std::array<std::size_t, kOnStack> stack_sizes;
+    std::vector<const char*> heap_texts;
+    std::vector<std::size_t> heap_sizes;
+    const char** texts = stack_texts.data();
+    std::size_t* sizes = stack_sizes.data();
+    if (args_.size() > kOnStack) {
+        heap_texts.resize(args_.size());
+        heap_sizes.resize(args_.size());
+        texts = heap_texts.data();
+        sizes = heap_sizes.data();
+    }
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+        texts[i] = data_of(args_[i]);
+        sizes[i] = args_[i].size;
+    }
+
+    char* formatted = nullptr;
+    const auto size = redisFormatCommandArgv(
+        &formatted, static_cast<int>(args_.size()), texts, sizes);
+    if (size < 0)
+        throw std::bad_alloc();
+    const std::unique_ptr<char, decltype(&redisFreeCommand)> owner(
+        formatted, redisFreeCommand);
+    out.append(formatted, static_cast<std::size_t>(size));
+}
+
+} // namespace petstore::resp

@@ -1,0 +1,257 @@
+#include "catalogue.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "../api/text.h"
+#include "record.h"
+
+namespace petstore::store
+{
+
+namespace
+{
+
+constexpr std::int64_t kIdempotencySeconds = 24 * 60 * 60;
+
+// A cursor is no secret, so anyone can ask for a page behind the largest id.
+// Neither sums nor Lua's numbers must overflow there; no pet is that far.
+constexpr api::PetId kLastStart = std::int64_t{1} << 52;
+
+// What a page without a filter reads of one bucket.
+struct Slice {
+    std::int64_t bucket;
+    api::PetId first;
+    std::int64_t count;
+};
+
+// The rows of the page and one more, which tells whether there is a next page.
+Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
+{
+    const api::PetId first = std::min(query.after, kLastStart) + 1;
+    const api::PetId end = first + query.limit + 1;
+    const std::int64_t bucket =
+        bucket_of(first) + static_cast<std::int64_t>(index);
+    const api::PetId from = std::max(first, bucket * kBucketSize);
+    const api::PetId to = std::min(end, (bucket + 1) * kBucketSize);
+    return {bucket, from, std::max<std::int64_t>(to - from, 0)};
+}
+
+} // namespace
+
+resp::Command Catalogue::get(api::PetId id) const
+{
+    resp::Command command("HGET");
+    command.own(schema_.bucket(bucket_of(id))).arg(field_of(id));
+    return command;
+}
+
+resp::Command Catalogue::get_long(api::PetId id) const
+{
+    resp::Command command("HGET");
+    command.own(schema_.long_bucket(bucket_of(id))).arg(field_of(id));
+    return command;
+}
+
+std::vector<resp::Command>
+Catalogue::list_all(const api::ListQuery& query) const
+{
+    std::vector<resp::Command> commands;
+    for (std::size_t i = 0;; ++i) {
+        const Slice slice = slice_of(query, i);
+        if (!slice.count)
+            return commands;
+        resp::Command& command = commands.emplace_back("HMGET");
+        command.own(schema_.bucket(slice.bucket));
+        for (std::int64_t n = 0; n < slice.count; ++n)
+            command.arg(field_of(slice.first + n));
+    }
+}
+
+resp::Command Catalogue::list_by_status(const api::ListQuery& query,
+                                        bool eval) const
+{
+    resp::Command command = call(scripts::list_by_status(), 1, eval);
+    command.own(schema_.status_bitmap(query.status.value()));
+    command.arg(std::min(query.after, kLastStart))
+        .arg(query.limit + 1)
+        .arg(schema_.catalogue());
+    return command;
+}
+
+resp::Command Catalogue::version() const
+{
+    resp::Command command("GET");
+    command.own(schema_.version());
+    return command;
+}
+
+resp::Command Catalogue::create(const api::NewPet& pet,
+                                std::string_view account,
+                                const std::optional<Idempotency>& idempotency,
+                                bool eval) const
+{
+    resp::Command command =
+        call(scripts::create_pet(), idempotency ? 4 : 3, eval);
+    command.own(schema_.last_pet_id())
+        .own(schema_.version())
+        .own(schema_.status_bitmap(pet.status));
+    if (idempotency)
+        command.own(schema_.idempotency(account, idempotency->key));
+    command.own(encode_record(pet))
+        .arg(std::int64_t{kPackedRecordSize})
+        .arg(schema_.catalogue());
+    if (idempotency) {
+        command.own(api::to_hex(api::bytes_of(idempotency->body)))
+            .arg(kIdempotencySeconds);
+    }
+    return command;
+}
+
+Catalogue::Created Catalogue::parse_created(const resp::Reply& reply) noexcept
+{
+    const Created invalid{Created::Result::invalid, 0};
+    if (reply.size() != 2 || !reply[0].is(resp::Type::integer)
+        || !reply[1].is(resp::Type::integer))
+        return invalid;
+    const api::PetId id = reply[0].integer();
+    switch (reply[1].integer()) {
+    case 0:
+        return id > 0 ? Created{Created::Result::created, id} : invalid;
+    case 1:
+        return id > 0 ? Created{Created::Result::replayed, id} : invalid;
+    case 2:
+        return {Created::Result::key_reused, 0};
+    default:
+        return invalid;
+    }
+}
+
+resp::Command Catalogue::set_status(api::PetId id, api::Status status,
+                                    bool eval) const
+{
+    resp::Command command = call(scripts::set_status(), 5, eval);
+    command.own(schema_.last_pet_id())
+        .own(schema_.version())
+        .own(schema_.status_bitmap(api::Status::available))
+        .own(schema_.status_bitmap(api::Status::pending))
+        .own(schema_.status_bitmap(api::Status::sold));
+    const char letter = static_cast<char>(status);
+    command.arg(id).own({&letter, 1}).arg(schema_.catalogue());
+    return command;
+}
+
+resp::Command Catalogue::last_id() const
+{
+    resp::Command command("GET");
+    command.own(schema_.last_pet_id());
+    return command;
+}
+
+bool PageReader::add(std::size_t index, const resp::Reply& reply)
+{
+    if (!reply.is(resp::Type::array))
+        return false;
+    return query_.status ? index == 0 && add_filtered(reply)
+                         : add_slice(index, reply);
+}
+
+bool PageReader::add_slice(std::size_t index, const resp::Reply& reply)
+{
+    const Slice slice = slice_of(query_, index);
+    if (reply.size() != static_cast<std::size_t>(slice.count))
+        return false;
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+        const resp::Reply& record = reply[i];
+        if (record.is(resp::Type::nil)) {
+            // The buckets of a page are not read at one moment: what the next
+            // one holds may be younger than this end.
+            ended_ = true;
+            continue;
+        }
+        if (!record.is(resp::Type::string))
+            return false;
+        if (!ended_
+            && !add_row(slice.first + static_cast<api::PetId>(i),
+                        record.text()))
+            return false;
+    }
+    return true;
+}
+
+bool PageReader::add_filtered(const resp::Reply& reply)
+{
+    if (reply.size() % 2 != 0)
+        return false;
+    for (std::size_t i = 0; i < reply.size(); i += 2) {
+        if (!reply[i].is(resp::Type::integer)
+            || !reply[i + 1].is(resp::Type::string)
+            || !add_row(reply[i].integer(), reply[i + 1].text()))
+            return false;
+    }
+    return true;
+}
+
+bool PageReader::add_row(api::PetId id, std::string_view record)
+{
+    if (rows_.size() == static_cast<std::size_t>(query_.limit)) {
+        more_ = true;
+        return true;
+    }
+    // The script answers with an empty text for a pet of the index that has no
+    // record: damage, but no reason to refuse the rest of the page.
+    const bool lost = query_.status && record.empty();
+    if (!query_.status && is_long_marker(record))
+        long_ids_.push_back(id);
+    else if (!lost && !decode_record(id, record))
+        return false;
+    rows_.push_back({id, records_.size(), record.size()});
+    records_.append(record);
+    return true;
+}
+
+bool PageReader::add_long(api::PetId id, const resp::Reply& reply)
+{
+    if (!reply.is(resp::Type::string) || !decode_record(id, reply.text()))
+        return false;
+    const auto row = std::lower_bound(
+        rows_.begin(), rows_.end(), id,
+        [](const Row& row, api::PetId wanted) { return row.id < wanted; });
+    if (row == rows_.end() || row->id != id)
+        return false;
+    row->offset = records_.size();
+    row->size = reply.text().size();
+    records_.append(reply.text());
+    return true;
+}
+
+PageReader::Page PageReader::finish(Form form)
+{
+    // Beyond its record a pet costs its names of members, digits and commas.
+    constexpr std::size_t kFrame = 80;
+    const bool array = form == Form::array;
+    Page page;
+    page.more = more_;
+    page.body.reserve(records_.size() + rows_.size() * kFrame + 2);
+    if (array)
+        page.body += '[';
+    bool first = true;
+    for (const Row& row : rows_) {
+        page.last = row.id;
+        const auto pet = decode_record(
+            row.id, std::string_view(records_).substr(row.offset, row.size));
+        if (!pet)
+            continue;
+        if (array && !first)
+            page.body += ',';
+        api::append_pet_json(page.body, *pet);
+        if (!array)
+            page.body += '\n';
+        first = false;
+    }
+    if (array)
+        page.body += ']';
+    return page;
+}
+
+} // namespace petstore::store

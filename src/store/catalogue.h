@@ -1,0 +1,116 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../api/page.h"
+#include "../api/pet.h"
+#include "../resp/command.h"
+#include "../resp/reply.h"
+#include "schema.h"
+#include "script.h"
+
+namespace petstore::store
+{
+
+// The commands that read and write pets, and what their replies mean. Builds
+// commands, sends nothing.
+class Catalogue
+{
+public:
+    explicit Catalogue(const Schema& schema) : schema_(schema) {}
+
+    // --- one pet -----------------------------------------------------------
+    // HGET of the packed record; if is_long_marker(), HGET of the long one.
+    resp::Command get(api::PetId id) const;
+    resp::Command get_long(api::PetId id) const;
+
+    // --- pages -------------------------------------------------------------
+    // A page without a filter needs no script: ids are dense, so its rows are
+    // known fields of one bucket or two. The commands ask for one row more than
+    // the page, which tells whether there is a next one; all go out in one
+    // write.
+    std::vector<resp::Command> list_all(const api::ListQuery& query) const;
+
+    // A filtered page: one script over the status's bitmap. With `eval` its
+    // text is sent instead of its digest, after NOSCRIPT.
+    resp::Command list_by_status(const api::ListQuery& query, bool eval) const;
+
+    resp::Command version() const;
+
+    // --- create ------------------------------------------------------------
+    struct Idempotency {
+        api::Digest key;  // SHA-256 of the Idempotency-Key
+        api::Digest body; // SHA-256 of the request's body
+    };
+    resp::Command create(const api::NewPet& pet, std::string_view account,
+                         const std::optional<Idempotency>& idempotency,
+                         bool eval) const;
+
+    struct Created {
+        enum class Result { created, replayed, key_reused, invalid } result;
+        api::PetId id = 0;
+    };
+    static Created parse_created(const resp::Reply& reply) noexcept;
+
+    // --- operators ---------------------------------------------------------
+    resp::Command set_status(api::PetId id, api::Status status,
+                             bool eval) const;
+    resp::Command last_id() const;
+
+private:
+    const Schema& schema_;
+};
+
+// Puts a page together from the replies to list_all() or list_by_status(), in
+// the order the commands were sent.
+class PageReader
+{
+public:
+    explicit PageReader(const api::ListQuery& query) : query_(query) {}
+
+    // `index`: which command the reply belongs to. False for a reply that is
+    // none of the expected shapes.
+    bool add(std::size_t index, const resp::Reply& reply);
+
+    // Ids whose record is a long marker and has to be fetched with get_long();
+    // empty for filtered pages, whose script does it in Redis.
+    const std::vector<api::PetId>& long_ids() const noexcept
+    {
+        return long_ids_;
+    }
+    bool add_long(api::PetId id, const resp::Reply& reply);
+
+    // Once all replies are in.
+    enum class Form { array, lines };
+    struct Page {
+        std::string body; // JSON array, or one object a line
+        bool more = false;
+        api::PetId last = 0; // id of the last row, 0 for none
+    };
+    Page finish(Form form = Form::array);
+
+private:
+    // The record is a part of records_.
+    struct Row {
+        api::PetId id;
+        std::size_t offset;
+        std::size_t size;
+    };
+
+    bool add_slice(std::size_t index, const resp::Reply& reply);
+    bool add_filtered(const resp::Reply& reply);
+    bool add_row(api::PetId id, std::string_view record);
+
+    api::ListQuery query_;
+    std::vector<Row> rows_;
+    std::string records_;
+    std::vector<api::PetId> long_ids_;
+    bool more_ = false;
+    bool ended_ =
+        false; // a hole was met: nothing behind it belongs to this page
+};
+
+} // namespace petstore::store

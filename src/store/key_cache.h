@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "../api/digest.h"
+#include "../api/key.h"
+#include "../api/limit.h"
+
+namespace petstore::store {
+
+// A monotonic clock in milliseconds, the worker's own.
+using Monotonic = std::uint64_t;
+
+// What one worker knows of an account that Redis has spoken of.
+struct Account {
+    explicit Account(std::string name) : id(std::move(name)) {}
+
+    const std::string id;
+
+    // The last numbers told, for an answer that has to do without Redis.
+    bool has_rate = false;
+    api::RateView rate;
+
+    // Redis denied: further requests are denied from memory, as long as this
+    // was confirmed a moment ago and the denial lasts.
+    bool denied = false;
+    api::Decision denial;
+    Monotonic denied_until = 0;
+    Monotonic confirmed = 0;  // when the command that confirmed it was sent
+    Monotonic redis_offset_at = 0;  // when `denial.now` was read
+
+    // Denials given that Redis has not been told of, and those it counted.
+    std::int64_t strikes = 0;
+    std::int64_t strikes_known = 0;
+    Monotonic strikes_known_at = 0;
+    bool reporting = false;  // a report is on its way
+    bool listed = false;     // in the worker's list of accounts with strikes
+
+    // Redis's clock, as far as it can be told without asking.
+    api::Millis redis_now(Monotonic now) const noexcept
+    {
+        return denial.now + static_cast<api::Millis>(now - redis_offset_at);
+    }
+};
+
+// A key record with the epoch it is valid for. Shared by the cache and the
+// requests at work with it.
+struct CachedKey {
+    api::KeyRecord record;
+    api::Limits limits;
+    std::string epoch;
+    std::shared_ptr<Account> account;
+};
+
+// One worker's memory of API keys, by digest: bounded, least recently used out
+// first. A record stays until it is pushed out; that it is still true is what
+// the limiter checks by its epoch with every request. That a key is unknown is
+// remembered for a second only, since nothing would tell of its creation.
+class KeyCache {
+public:
+    static constexpr std::size_t kMaxKeys = 131072;
+    static constexpr std::size_t kMaxUnknown = 65536;
+    static constexpr Monotonic kUnknownFor = 1000;
+
+    std::shared_ptr<CachedKey> find(const api::Digest& digest);
+    void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);
+    void erase(const api::Digest& digest) noexcept;
+
+    bool is_unknown(const api::Digest& digest, Monotonic now) noexcept;
+    void put_unknown(const api::Digest& digest, Monotonic now);
+
+    // The account's state, shared by all of its keys.
+    std::shared_ptr<Account> account(const std::string& id);
+
+private:
+    // The digest is uniform already.
+    struct Hash {
+        std::size_t operator()(const api::Digest& digest) const noexcept;
+    };
+    using Order = std::list<api::Digest>;
+    struct Entry {
+        std::shared_ptr<CachedKey> key;
+        Order::iterator used;
+    };
+
+    std::unordered_map<api::Digest, Entry, Hash> keys_;
+    Order order_;  // most recently used first
+    std::unordered_map<api::Digest, Monotonic, Hash> unknown_;
+    std::unordered_map<std::string, std::weak_ptr<Account>> accounts_;
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,117 @@
+#include "keys.h"
+
+#include "../api/plan.h"
+#include "../api/text.h"
+
+namespace petstore::store
+{
+
+namespace
+{
+
+bool is_digits(std::string_view text) noexcept
+{
+    return !text.empty()
+           && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool parse_number(std::string_view text, std::optional<std::int64_t>& number)
+{
+    number = api::parse_int64(text);
+    return number && *number >= 1 && *number <= api::kMaxLimit;
+}
+
+// False for a value that the field cannot have. Fields of a later version are
+// left alone.
+bool set_field(api::KeyRecord& record, std::string_view field,
+               std::string_view value)
+{
+    if (field == "id") {
+        record.id = value;
+    } else if (field == "account") {
+        record.account = value;
+    } else if (field == "plan") {
+        if (!value.empty())
+            record.plan = value;
+    } else if (field == "per_minute") {
+        return parse_number(value, record.per_minute);
+    } else if (field == "per_day") {
+        return parse_number(value, record.per_day);
+    } else if (field == "label") {
+        record.label = value;
+    } else if (field == "scopes") {
+        const auto scopes = api::parse_scopes(value);
+        record.scopes = scopes.value_or(0);
+        return scopes.has_value();
+    } else if (field == "created") {
+        const auto created = api::parse_int64(value);
+        record.created = created.value_or(0);
+        return created.has_value();
+    } else if (field == "expires") {
+        record.expires = api::parse_int64(value);
+        return record.expires.has_value();
+    } else if (field == "disabled") {
+        record.disabled = value == "1";
+        return value == "1" || value == "0";
+    } else if (field == "last4") {
+        record.last4 = value;
+    } else if (field == "epoch") {
+        record.epoch = value;
+        return is_digits(value);
+    }
+    return true;
+}
+
+} // namespace
+
+resp::Command Keys::get(const api::Digest& digest) const
+{
+    resp::Command command("HGETALL");
+    command.own(schema_.key_record(digest));
+    return command;
+}
+
+Keys::Found Keys::parse(const resp::Reply& reply)
+{
+    Found found{Found::Result::invalid, {}};
+    if (!reply.is(resp::Type::array) || reply.size() % 2 != 0)
+        return found;
+    if (reply.size() == 0) {
+        found.result = Found::Result::absent;
+        return found;
+    }
+    for (std::size_t i = 0; i < reply.size(); i += 2) {
+        if (!reply[i].is(resp::Type::string)
+            || !reply[i + 1].is(resp::Type::string)
+            || !set_field(found.record, reply[i].text(), reply[i + 1].text()))
+            return found;
+    }
+    if (!found.record.id.empty() && !found.record.account.empty())
+        found.result = Found::Result::found;
+    return found;
+}
+
+resp::Command Keys::put(const api::Digest& digest,
+                        const api::KeyRecord& record) const
+{
+    resp::Command command("HSET");
+    command.own(schema_.key_record(digest));
+    command.arg("id").own(record.id);
+    command.arg("account").own(record.account);
+    command.arg("plan").own(record.plan);
+    if (record.per_minute)
+        command.arg("per_minute").arg(*record.per_minute);
+    if (record.per_day)
+        command.arg("per_day").arg(*record.per_day);
+    command.arg("label").own(record.label);
+    command.arg("scopes").arg(api::scopes_text(record.scopes));
+    command.arg("created").arg(record.created);
+    if (record.expires)
+        command.arg("expires").arg(*record.expires);
+    command.arg("disabled").arg(record.disabled ? "1" : "0");
+    command.arg("last4").own(record.last4);
+    command.arg("epoch").own(record.epoch);
+    return command;
+}
+
+} // namespace petstore::store

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "../api/digest.h"
+#include "../api/key.h"
+#include "../resp/command.h"
+#include "../resp/reply.h"
+#include "schema.h"
+
+namespace petstore::store {
+
+// The record of an API key, as the workers read it.
+class Keys {
+public:
+    explicit Keys(const Schema& schema) : schema_(schema) {}
+
+    resp::Command get(const api::Digest& digest) const;  // HGETALL
+
+    struct Found {
+        enum class Result { found, absent, invalid } result;
+        api::KeyRecord record;
+    };
+    // `invalid`: the hash is there but is no key record (its id or account is
+    // missing, a number is none).
+    static Found parse(const resp::Reply& reply);
+
+    // For the command line: HSET with every field of the record (and HDEL is
+    // not needed: a record is always written whole, after DEL).
+    resp::Command put(const api::Digest& digest,
+                      const api::KeyRecord& record) const;
+
+private:
+    const Schema& schema_;
+};
+
+}  // namespace petstore::store

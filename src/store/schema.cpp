@@ -1,0 +1,109 @@
+#include "schema.h"
+
+#include <utility>
+
+#include "../api/text.h"
+
+namespace petstore::store
+{
+
+Schema::Schema(std::string prefix)
+    : prefix_(std::move(prefix)),
+      catalogue_(prefix_ + ":{" + prefix_ + ":pets}:")
+{
+}
+
+const char* Schema::prefix_problem(std::string_view prefix) noexcept
+{
+    constexpr std::size_t kMaxPrefix = 32;
+    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
+                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-.";
+    if (prefix.empty() || prefix.size() > kMaxPrefix)
+        return "must have 1 to 32 characters";
+    if (prefix.find_first_not_of(kAllowed) != std::string_view::npos)
+        return "must consist of letters, digits, \"_\", \"-\" and \".\"";
+    return nullptr;
+}
+
+std::string Schema::key_record(const api::Digest& digest) const
+{
+    return prefix_ + ":key:" + api::to_hex(api::bytes_of(digest));
+}
+
+std::string Schema::key_index() const
+{
+    return prefix_ + ":keys";
+}
+
+std::string Schema::account(std::string_view account, const char* suffix) const
+{
+    std::string name;
+    name.reserve(prefix_.size() + account.size() + 12);
+    name.append(prefix_).append(":{").append(account).append("}:");
+    return name.append(suffix);
+}
+
+std::string Schema::account_state(std::string_view account) const
+{
+    return this->account(account, "state");
+}
+
+std::string Schema::minute_window(std::string_view account) const
+{
+    return this->account(account, "minute");
+}
+
+std::string Schema::day_window(std::string_view account) const
+{
+    return this->account(account, "day");
+}
+
+std::string Schema::strikes(std::string_view account) const
+{
+    return this->account(account, "strikes");
+}
+
+std::string Schema::bans(std::string_view account) const
+{
+    return this->account(account, "bans");
+}
+
+std::string Schema::account_keys(std::string_view account) const
+{
+    return this->account(account, "keys");
+}
+
+std::string Schema::last_pet_id() const
+{
+    return catalogue_ + "last-id";
+}
+
+std::string Schema::version() const
+{
+    return catalogue_ + "version";
+}
+
+std::string Schema::bucket(std::int64_t number) const
+{
+    return catalogue_ + "bucket:" + std::to_string(number);
+}
+
+std::string Schema::long_bucket(std::int64_t number) const
+{
+    return catalogue_ + "long:" + std::to_string(number);
+}
+
+std::string Schema::status_bitmap(api::Status status) const
+{
+    return catalogue_ + "status:" + std::string(api::to_string(status));
+}
+
+std::string Schema::idempotency(std::string_view account,
+                                const api::Digest& key) const
+{
+    return catalogue_ + "idempotency:" + std::string(account) + ":"
+           + api::to_hex(api::bytes_of(key));
+}
+
+} // namespace petstore::store
