@@ -1,0 +1,121 @@
+// The table of contents of the module: its directives and the places where
+// nginx calls it. What they do is in src/ngx.
+#include "src/ngx/anonymous.h"
+#include "src/ngx/config.h"
+#include "src/ngx/error_filter.h"
+#include "src/ngx/module.h"
+#include "src/ngx/variables.h"
+#include "src/ngx/worker.h"
+
+namespace {
+
+using namespace petstore::ngx;
+
+constexpr ngx_uint_t kLevels =
+    NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF;
+
+ngx_conf_enum_t limit_headers[] = {
+    {ngx_string("standard"), kHeadersStandard},
+    {ngx_string("windows"), kHeadersWindows},
+    {ngx_string("ietf"), kHeadersIetf},
+    {ngx_null_string, 0},
+};
+
+ngx_command_t commands[] = {
+    {ngx_string("petstore"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1,
+     set_petstore, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
+    {ngx_string("petstore_redis"), kLevels | NGX_CONF_1MORE, set_redis,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_redis_user"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, redis_user), nullptr},
+    {ngx_string("petstore_redis_password_file"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, redis_password_file), nullptr},
+    {ngx_string("petstore_redis_connect_timeout"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, redis_connect_timeout), &positive_msec},
+    {ngx_string("petstore_redis_timeout"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, redis_timeout), &positive_msec},
+    {ngx_string("petstore_prefix"), kLevels | NGX_CONF_TAKE1, set_prefix,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
+    {ngx_string("petstore_base_url"), kLevels | NGX_CONF_TAKE1, set_base_url,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_max_body_size"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, max_body_size), nullptr},
+    {ngx_string("petstore_get_sunset"), kLevels | NGX_CONF_TAKE1,
+     set_get_sunset, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_json_errors"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, json_errors), nullptr},
+
+    {ngx_string("petstore_plan"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE3, set_plan,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_ban"), kLevels | NGX_CONF_1MORE, set_ban,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_anonymous_limit"), kLevels | NGX_CONF_TAKE12,
+     set_anonymous_limit, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_limit_headers"), kLevels | NGX_CONF_TAKE1,
+     ngx_conf_set_enum_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, limit_headers), limit_headers},
+    {ngx_string("petstore_limit_dry_run"), kLevels | NGX_CONF_FLAG,
+     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, limit_dry_run), nullptr},
+    {ngx_string("petstore_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_size_slot, NGX_HTTP_MAIN_CONF_OFFSET,
+     offsetof(MainConfBase, zone_size), nullptr},
+
+    ngx_null_command,
+};
+
+ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept
+{
+    return add_variables(cf);
+}
+
+ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
+{
+    auto* conf = static_cast<MainConf*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+    if (conf->in_use) {
+        conf->zone = add_anonymous_zone(cf, conf->zone_size);
+        if (conf->zone == nullptr) {
+            return NGX_ERROR;
+        }
+    }
+    install_error_filter();
+    return NGX_OK;
+}
+
+ngx_http_module_t context = {
+    preconfiguration,  // preconfiguration
+    postconfiguration, // postconfiguration
+    create_main_conf,  // create main configuration
+    init_main_conf,    // init main configuration
+    nullptr,           // create server configuration
+    nullptr,           // merge server configuration
+    create_loc_conf,   // create location configuration
+    merge_loc_conf,    // merge location configuration
+};
+
+}  // namespace
+
+ngx_module_t ngx_http_petstore_module = {
+    NGX_MODULE_V1,
+    &context,         // module context
+    commands,         // module directives
+    NGX_HTTP_MODULE,  // module type
+    nullptr,          // init master
+    nullptr,          // init module
+    Worker::start,    // init process
+    nullptr,          // init thread
+    nullptr,          // exit thread
+    Worker::stop,     // exit process
+    nullptr,          // exit master
+    NGX_MODULE_V1_PADDING,
+};

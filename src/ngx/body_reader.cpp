@@ -1,0 +1,112 @@
+#include "body_reader.h"
+
+#include "response.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// The body is taken by hand, see BodyReader::start().
+void ignore_body(ngx_http_request_t*) noexcept {}
+
+bool append_from_file(std::string& body, const ngx_buf_t& buffer)
+{
+    const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
+    const std::size_t before = body.size();
+    body.resize(before + size);
+    return ngx_read_file(buffer.file, reinterpret_cast<u_char*>(&body[before]),
+                         size, buffer.file_pos)
+           == static_cast<ssize_t>(size);
+}
+
+}  // namespace
+
+BodyReader::Result BodyReader::start(ngx_http_request_t* r, std::size_t limit,
+                                     void* owner, Finished finished)
+{
+    limit_ = limit;
+    owner_ = owner;
+    finished_ = finished;
+
+    r->request_body_no_buffering = 1;
+    const ngx_int_t rc = ngx_http_read_client_request_body(r, ignore_body);
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+        status_ = rc;
+        return Result::failed;
+    }
+    // The call counts itself; the caller holds the request already.
+    r->main->count--;
+
+    const Result result = take(r);
+    return result == Result::done && r->reading_body ? read_more(r) : result;
+}
+
+// Moves what nginx has read so far to body_.
+BodyReader::Result BodyReader::take(ngx_http_request_t* r)
+{
+    if (r->request_body == nullptr) {
+        return Result::done;
+    }
+    for (auto* link = r->request_body->bufs; link; link = link->next) {
+        ngx_buf_t& buffer = *link->buf;
+        const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
+        if (body_.size() + size > limit_) {
+            return Result::too_large;
+        }
+        if (buffer.in_file) {
+            if (!append_from_file(body_, buffer)) {
+                status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
+                return Result::failed;
+            }
+            buffer.file_pos = buffer.file_last;
+        } else {
+            body_.append(reinterpret_cast<char*>(buffer.pos), size);
+        }
+        buffer.pos = buffer.last;  // nginx may use its memory again
+    }
+    r->request_body->bufs = nullptr;
+    return Result::done;
+}
+
+BodyReader::Result BodyReader::read_more(ngx_http_request_t* r)
+{
+    for (;;) {
+        const std::size_t before = body_.size();
+        const ngx_int_t rc = ngx_http_read_unbuffered_request_body(r);
+        if (rc == NGX_HTTP_REQUEST_TIME_OUT) {
+            return Result::timed_out;
+        }
+        if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
+            status_ = rc;
+            return Result::failed;
+        }
+        const Result result = take(r);
+        if (result != Result::done || rc == NGX_OK) {
+            return result;
+        }
+        // NGX_AGAIN also says that its buffer was full, which take() changed.
+        if (body_.size() == before) {
+            break;
+        }
+    }
+    request_info(r, false)->body_reader = this;
+    r->read_event_handler = on_readable;
+    return Result::pending;
+}
+
+void BodyReader::on_readable(ngx_http_request_t* r) noexcept
+{
+    BodyReader& self = *request_info(r, false)->body_reader;
+    Result result = Result::failed;
+    try {
+        result = self.read_more(r);
+    } catch (...) {
+        self.status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (result != Result::pending) {
+        r->read_event_handler = ngx_http_block_reading;
+        self.finished_(self.owner_, result);
+    }
+}
+
+}  // namespace petstore::ngx

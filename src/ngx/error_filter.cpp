@@ -1,0 +1,142 @@
+#include "error_filter.h"
+
+#include "guard.h"
+#include "module.h"
+#include "response.h"
+#include "str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// nginx chains filters through variables of each module.
+ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_output_body_filter_pt next_body_filter;
+
+// Whether the body is one of nginx's built-in pages, as far as a filter can
+// see: not an upstream's answer, not a file, not text of a `return`.
+bool is_builtin_page(const ngx_http_request_t* r) noexcept
+{
+    const auto& out = r->headers_out;
+    const bool from_upstream =
+        r->upstream != nullptr && r->upstream->headers_in.status_n != 0;
+    const bool html = out.content_length_n <= 0
+                      || view(out.content_type) == "text/html";
+    return !from_upstream && html && out.last_modified_time == -1
+           && r->err_status != 0;
+}
+
+bool is_to_replace(ngx_http_request_t* r) noexcept
+{
+    if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
+        return false;
+    }
+    if (r->content_handler == content_handler) {
+        return true;
+    }
+    return loc_conf(r)->json_errors && is_builtin_page(r);
+}
+
+void clear_header(ngx_table_elt_t*& header) noexcept
+{
+    if (header != nullptr) {
+        header->hash = 0;
+        header = nullptr;
+    }
+}
+
+ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
+{
+    const auto status = static_cast<int>(r->headers_out.status);
+    info.error_json = copy(r->pool, api::error_body_for_status(status));
+    if (info.error_json.data == nullptr) {
+        return NGX_ERROR;
+    }
+    info.replaced = true;
+    info.error_code = api::code_name_for_status(status);
+
+    auto& out = r->headers_out;
+    clear_header(out.content_length);
+    clear_header(out.content_encoding);
+    clear_header(out.etag);
+    clear_header(out.accept_ranges);
+    clear_header(out.last_modified);
+    out.last_modified_time = -1;
+    out.content_length_n = static_cast<off_t>(info.error_json.len);
+    ngx_str_set(&out.content_type, "application/json");
+    out.content_type_len = out.content_type.len;
+    out.content_type_lowcase = nullptr;
+    r->allow_ranges = 0;
+
+    if (!add_common_headers(r, info)) {
+        return NGX_ERROR;
+    }
+    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+        && !add_header(r, "Retry-After", "1")) {
+        return NGX_ERROR;
+    }
+    return NGX_OK;
+}
+
+ngx_int_t header_filter(ngx_http_request_t* r) noexcept
+{
+    if (!is_to_replace(r)) {
+        return next_header_filter(r);
+    }
+    RequestInfo* info = request_info(r, true);
+    if (info == nullptr) {
+        return NGX_ERROR;
+    }
+    if (!info->ours) {
+        const ngx_int_t rc =
+            guarded(r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
+                    [&] { return replace(r, *info); });
+        if (rc != NGX_OK) {
+            return rc;
+        }
+    }
+    return next_header_filter(r);
+}
+
+// The first call carries (part of) the page that is replaced: ours goes out in
+// its place, whatever else comes is swallowed.
+ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
+{
+    RequestInfo* info =
+        in != nullptr && r == r->main ? request_info(r, false) : nullptr;
+    if (info == nullptr || !info->replaced) {
+        return next_body_filter(r, in);
+    }
+    for (ngx_chain_t* link = in; link != nullptr; link = link->next) {
+        link->buf->pos = link->buf->last;
+        link->buf->file_pos = link->buf->file_last;
+    }
+    if (info->error_json.len == 0) {
+        return next_body_filter(r, nullptr);
+    }
+
+    auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(r->pool));
+    if (buffer == nullptr) {
+        return NGX_ERROR;
+    }
+    buffer->memory = 1;
+    buffer->pos = info->error_json.data;
+    buffer->last = buffer->pos + info->error_json.len;
+    buffer->last_buf = 1;
+    buffer->last_in_chain = 1;
+    info->error_json.len = 0;
+    ngx_chain_t out{buffer, nullptr};
+    return next_body_filter(r, &out);
+}
+
+}  // namespace
+
+void install_error_filter() noexcept
+{
+    next_header_filter = ngx_http_top_header_filter;
+    ngx_http_top_header_filter = header_filter;
+    next_body_filter = ngx_http_top_body_filter;
+    ngx_http_top_body_filter = body_filter;
+}
+
+}  // namespace petstore::ngx

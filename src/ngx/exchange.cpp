@@ -1,0 +1,347 @@
+#include "exchange.h"
+
+#include <utility>
+
+#include "anonymous.h"
+#include "module.h"
+#include "str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// How long a denial from memory is good without asking Redis again: an
+// operator's change has to show within a second. Traffic that goes on has it
+// confirmed in the background before that.
+constexpr store::Monotonic kDenialGoodFor = 900;
+constexpr store::Monotonic kDenialConfirmAfter = 500;
+
+// A record may change while it is read; more often than this is a fault.
+constexpr int kMaxRefreshes = 3;
+
+}  // namespace
+
+void Exchange::authenticate()
+{
+    const auto* authorization = request_->headers_in.authorization;
+    if (authorization == nullptr) {
+        return refuse_key(api::ErrorCode::missing_api_key);
+    }
+    const auto token = api::bearer_token(view(authorization->value));
+    if (!token) {
+        return refuse_key(api::ErrorCode::missing_api_key);
+    }
+    if (api::key_form(*token, store_.schema.prefix())
+        == api::KeyForm::malformed) {
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+
+    digest_ = api::sha256(*token);
+    key_ = store_.cache.find(digest_);
+    if (key_ != nullptr) {
+        return limit();
+    }
+    if (store_.cache.is_unknown(digest_, monotonic_now())) {
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+    look_up_key();
+}
+
+void Exchange::look_up_key()
+{
+    send(store_.keys.get(digest_), key_slot_);
+}
+
+void Exchange::on_key(const resp::Reply& reply)
+{
+    if (reply.is_error()) {
+        return respond(store::failure_of(reply, false));
+    }
+    auto found = store::Keys::parse(reply);
+    using Result = store::Keys::Found::Result;
+    if (found.result == Result::invalid) {
+        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
+                      "petstore: a key record in Redis is damaged");
+    }
+    if (found.result != Result::found
+        || !found.record.usable_at(ngx_time())) {
+        store_.cache.erase(digest_);
+        store_.cache.put_unknown(digest_, monotonic_now());
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+
+    auto key = std::make_shared<store::CachedKey>();
+    key->record = std::move(found.record);
+    const auto& plans = conf_.main->plans;
+    key->limits = plans.limits_of(key->record);
+    if (!plans.knows(key->record.plan)) {
+        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
+                      "petstore: key %s has the unknown plan \"%s\", which "
+                      "counts as \"free\"",
+                      key->record.id.c_str(), key->record.plan.c_str());
+    }
+    // A record read after the account told its epoch is at least that new; one
+    // read first goes by the epoch written into it.
+    key->epoch = epoch_.empty() ? key->record.epoch : epoch_;
+    key->account = store_.cache.account(key->record.account);
+    store_.cache.put(digest_, key);
+    key_ = std::move(key);
+    limit();
+}
+
+void Exchange::limit()
+{
+    const api::KeyRecord& record = key_->record;
+    if (!record.usable_at(ngx_time())) {
+        store_.cache.erase(digest_);
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+    info_.key_id = copy(request_->pool, record.id);
+    info_.plan = copy(request_->pool, record.plan);
+
+    if (info_.charged) {  // before an internal redirect, or by the main request
+        return settle(info_.decision);
+    }
+    if (deny_from_memory()) {
+        return;
+    }
+
+    prepare_read();
+    const bool first_try = !decide_with_eval_ && refreshes_ == 0;
+    sent_ = monotonic_now();
+    send(store_.limiter.decide(key_->account->id, key_->epoch, key_->limits,
+                               decide_with_eval_),
+         verdict_slot_);
+    // A key that was good before is likely to be admitted: the read leaves in
+    // the same write. Its result counts only if the limiter admits.
+    if (!over() && first_try && may_read_ahead_) {
+        start_read();
+    }
+}
+
+void Exchange::on_verdict(const resp::Reply& reply)
+{
+    if (reply.is_error()) {
+        if (reply.error_code() == "NOSCRIPT" && !decide_with_eval_) {
+            decide_with_eval_ = true;
+            return limit();
+        }
+        return respond(store::failure_of(reply, false));
+    }
+
+    auto answer = store::Limiter::parse(reply, key_->limits);
+    using Result = store::Limiter::Answer::Result;
+    if (answer.result == Result::stale && refreshes_++ < kMaxRefreshes) {
+        epoch_ = std::move(answer.epoch);
+        store_.cache.erase(digest_);
+        return look_up_key();
+    }
+    if (answer.result != Result::decided) {
+        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
+                      "petstore: the counters of account %s are damaged",
+                      key_->account->id.c_str());
+        return respond({api::ErrorCode::service_unavailable,
+                        "The request could not be counted. Please try again "
+                        "later."});
+    }
+    remember(*key_->account, answer, sent_);
+    settle(answer.decision);
+}
+
+// Requests of an account that Redis denied a moment ago are denied without
+// asking again.
+bool Exchange::deny_from_memory()
+{
+    store::Account& account = *key_->account;
+    const auto now = monotonic_now();
+    if (!account.denied || now >= account.denied_until
+        || now - account.confirmed >= kDenialGoodFor) {
+        return false;
+    }
+    api::Decision decision = account.denial;
+    decision.now = account.redis_now(now);
+    settle(decision);
+    if (now - account.confirmed >= kDenialConfirmAfter) {
+        store_.strikes.report(key_, conf_.ban_policy);
+    }
+    return true;
+}
+
+void Exchange::settle(const api::Decision& decision)
+{
+    info_.charged = true;
+    info_.decision = decision;
+    info_.has_windows = true;
+    info_.rate = api::rate_view(decision);
+    info_.has_rate = true;
+
+    if (decision.verdict == api::Verdict::admitted) {
+        info_.limit_status = "PASSED";
+        admitted_ = true;
+        return act();
+    }
+    if (conf_.limit_dry_run) {
+        info_.limit_status = decision.verdict == api::Verdict::banned
+                                 ? "BANNED_DRY_RUN"
+                                 : "LIMITED_DRY_RUN";
+        ngx_log_error(NGX_LOG_NOTICE, request_->connection->log, 0,
+                      "petstore: account %s over its limit, dry run",
+                      key_->account->id.c_str());
+        admitted_ = true;
+        return act();
+    }
+    strike(decision);
+}
+
+// Counts a denial. The one that goes over the threshold, as far as this worker
+// knows, asks Redis before it is answered: it may be a ban.
+void Exchange::strike(const api::Decision& decision)
+{
+    const api::BanPolicy& policy = conf_.ban_policy;
+    if (decision.verdict == api::Verdict::banned || !policy.enabled) {
+        return deny(decision);
+    }
+
+    store::Account& account = *key_->account;
+    const auto now = monotonic_now();
+    if (now - account.strikes_known_at
+        >= static_cast<store::Monotonic>(policy.window) * 1000) {
+        account.strikes_known = 0;
+    }
+    ++account.strikes;
+    if (account.strikes_known + account.strikes
+        <= policy.threshold_for(key_->limits)) {
+        store_.strikes.add(key_, policy);
+        return deny(decision);
+    }
+    info_.decision = decision;
+    strikes_reported_ = std::exchange(account.strikes, 0);
+    send_strike(false);
+}
+
+void Exchange::send_strike(bool eval)
+{
+    strike_with_eval_ = eval;
+    sent_ = monotonic_now();
+    send(store_.limiter.strike(key_->account->id, key_->epoch,
+                               strikes_reported_, key_->limits,
+                               conf_.ban_policy, eval),
+         strike_slot_);
+}
+
+void Exchange::on_strike(const resp::Reply& reply)
+{
+    if (reply.is_error() && reply.error_code() == "NOSCRIPT"
+        && !strike_with_eval_) {
+        return send_strike(true);
+    }
+    store::Account& account = *key_->account;
+    const auto answer = store::Limiter::parse(reply, key_->limits);
+    if (answer.result != store::Limiter::Answer::Result::decided) {
+        account.denied = false;
+        return deny(info_.decision);
+    }
+    remember(account, answer, sent_);
+    account.strikes_known = answer.strikes;
+    account.strikes_known_at = monotonic_now();
+    if (answer.new_ban) {
+        log_ban(request_->connection->log, account, answer);
+    }
+    // A window that ended meanwhile does not make this request admitted: it
+    // was denied and counted as such.
+    deny(answer.decision.verdict == api::Verdict::admitted ? info_.decision
+                                                           : answer.decision);
+}
+
+void Exchange::deny(const api::Decision& decision)
+{
+    info_.decision = decision;
+    info_.rate = api::rate_view(decision);
+    info_.limit_status =
+        decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
+    if (!add_header_number(request_, "Retry-After",
+                           api::retry_after(info_.rate, decision.now))) {
+        return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+    respond(api::denial(decision, decision.now));
+}
+
+// Requests without a valid key count in the window of their address, which
+// reports, and refuses only where it is told to.
+void Exchange::refuse_key(api::ErrorCode code)
+{
+    const auto window = anonymous_window(request_, conf_.main->zone,
+                                         conf_.anonymous_limit, true);
+    info_.rate = window.rate;
+    info_.has_rate = true;
+    info_.limit_status = "DENIED";
+
+    if (conf_.anonymous_enforce && window.exceeded) {
+        api::Decision decision;
+        decision.minute = {window.rate.limit, window.rate.limit,
+                           window.rate.reset * 1000};
+        decision.day = {1, 0, 0};
+        const api::Millis now = ngx_time() * 1000;
+        info_.limit_status = "LIMITED";
+        if (!add_header_number(request_, "Retry-After",
+                               api::retry_after(window.rate, now))) {
+            return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+        }
+        return respond(api::denial(decision, now));
+    }
+
+    const bool sent = code == api::ErrorCode::invalid_api_key;
+    add_header(request_, "WWW-Authenticate",
+               sent ? "Bearer realm=\"petstore\", error=\"invalid_token\""
+                    : "Bearer realm=\"petstore\"");
+    respond({code,
+             sent ? "The API key is not valid."
+                  : "An API key is required: \"Authorization: Bearer "
+                    "<API_KEY>\"."});
+}
+
+void Exchange::answer_options()
+{
+    if (route_.resource == api::Resource::unknown) {
+        return respond({api::ErrorCode::not_found, "There is no such path."});
+    }
+    add_header(request_, "Allow", route_.allow);
+    respond(NGX_HTTP_NO_CONTENT, {});
+}
+
+void Exchange::act()
+{
+    using api::ErrorCode;
+    using api::Operation;
+
+    if (route_.resource == api::Resource::unknown) {
+        return respond({ErrorCode::not_found, "There is no such path."});
+    }
+    if (route_.operation == Operation::none) {
+        add_header(request_, "Allow", route_.allow);
+        return respond({ErrorCode::method_not_allowed,
+                        "This method is not allowed here; see the Allow "
+                        "header."});
+    }
+    if (!key_->record.allows(route_.operation)) {
+        return respond({ErrorCode::insufficient_scope,
+                        "The API key lacks the scope for this operation."});
+    }
+    if (route_.operation == Operation::create_pet) {
+        return create();
+    }
+    if (is_gone()) {
+        return respond({ErrorCode::gone,
+                        "This operation has been shut down; list pets "
+                        "instead."});
+    }
+    if (!reading_) {
+        prepare_read();
+        start_read();
+    }
+    if (!over()) {
+        finish_read();
+    }
+}
+
+}  // namespace petstore::ngx

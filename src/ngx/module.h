@@ -1,0 +1,29 @@
+#pragma once
+
+#include "config.h"
+#include "ngx.h"
+
+// nginx's C code looks it up by this name; defined in
+// ngx_http_petstore_module.cpp.
+extern "C" {
+extern ngx_module_t ngx_http_petstore_module;
+}
+
+namespace petstore::ngx {
+
+inline MainConf* main_conf(ngx_http_request_t* r) noexcept
+{
+    return static_cast<MainConf*>(
+        ngx_http_get_module_main_conf(r, ngx_http_petstore_module));
+}
+
+inline LocConf* loc_conf(ngx_http_request_t* r) noexcept
+{
+    return static_cast<LocConf*>(
+        ngx_http_get_module_loc_conf(r, ngx_http_petstore_module));
+}
+
+// The content handler of a location with `petstore`.
+ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
+
+}  // namespace petstore::ngx

@@ -1,0 +1,13 @@
+#pragma once
+
+// The only place that includes nginx's headers. They are C.
+extern "C" {
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_event.h>
+#include <ngx_event_connect.h>
+#include <ngx_http.h>
+#include <nginx.h>
+}
+
+static_assert(__cplusplus >= 201703L, "the module needs C++17");

@@ -1,0 +1,440 @@
+#include "redis_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+constexpr std::size_t kReceiveBuffer = 64 * 1024;
+
+// Pauses between reconnects, in milliseconds. The longest bounds how long a
+// worker may take to see that Redis is back.
+constexpr ngx_msec_t kFirstPause = 50;
+constexpr ngx_msec_t kLongestPause = 500;
+
+// Spread, so that the workers of many hosts do not return all at once.
+ngx_msec_t jittered(ngx_msec_t pause) noexcept
+{
+    return pause - pause / 5 + ngx_random() % (pause * 2 / 5 + 1);
+}
+
+bool reached(ngx_msec_t deadline) noexcept
+{
+    return static_cast<ngx_msec_int_t>(deadline - ngx_current_msec) <= 0;
+}
+
+}  // namespace
+
+void RedisLink::Queue::push(const Pending& pending)
+{
+    if (size_ == slots_.size()) {
+        std::vector<Pending> larger(std::max<std::size_t>(64, size_ * 2));
+        for (std::size_t i = 0; i < size_; ++i) {
+            larger[i] = slots_[(head_ + i) % slots_.size()];
+        }
+        slots_.swap(larger);
+        head_ = 0;
+    }
+    slots_[(head_ + size_) % slots_.size()] = pending;
+    ++size_;
+}
+
+RedisLink::Pending RedisLink::Queue::pop() noexcept
+{
+    Pending first = slots_[head_];
+    head_ = (head_ + 1) % slots_.size();
+    --size_;
+    return first;
+}
+
+RedisLink::RedisLink(const LinkSettings& settings, ngx_log_t& log)
+    : settings_(settings), log_(log), connect_log_(log), in_(kReceiveBuffer),
+      flush_(*this, &log_), deadline_(*this, &log_, false),
+      probe_(*this, &log_, true)
+{
+    log_.handler = nullptr;
+    log_.data = nullptr;
+    log_.action = nullptr;
+    connect_log_ = log_;
+    connect_log_.log_level = NGX_LOG_STDERR;
+}
+
+RedisLink::~RedisLink()
+{
+    disconnect();
+}
+
+void RedisLink::send(const resp::Command& command,
+                     store::ReplyHandler& handler) noexcept
+{
+    if (breaker_open_ || pending_.size() >= kMaxPending
+        || out_.size() - out_sent_ >= kMaxUnsentBytes) {
+        handler.on_loss(store::Loss::not_sent);
+        return;
+    }
+
+    const std::size_t before = out_.size();
+    try {
+        command.append_to(out_);
+        pending_.push(
+            {&handler, ngx_current_msec + settings_.timeout, queued_});
+    } catch (...) {
+        out_.resize(before);
+        handler.on_loss(store::Loss::not_sent);
+        return;
+    }
+    queued_ += out_.size() - before;
+
+    if (state_ == State::closed) {
+        connect();
+        return;
+    }
+    connection_->idle = 0;
+    if (!deadline_.running()) {
+        deadline_.start(settings_.timeout);
+    }
+    flush_.request();
+}
+
+void RedisLink::connect() noexcept
+{
+    const auto& address = settings_.addresses[address_];
+    ngx_str_t name = borrow(address.text);
+
+    ngx_peer_connection_t peer{};
+    peer.sockaddr = reinterpret_cast<sockaddr*>(
+        const_cast<u_char*>(address.sockaddr.data()));
+    peer.socklen = static_cast<socklen_t>(address.sockaddr.size());
+    peer.name = &name;
+    peer.get = ngx_event_get_peer;
+    peer.log = &connect_log_;
+    peer.log_error = NGX_ERROR_ERR;
+
+    const ngx_int_t rc = ngx_event_connect_peer(&peer);
+    if (rc != NGX_OK && rc != NGX_AGAIN) {
+        fail("could not connect", ngx_socket_errno, Pause::growing);
+        return;
+    }
+
+    connection_ = peer.connection;
+    connection_->data = this;
+    connection_->log = &log_;
+    connection_->read->log = &log_;
+    connection_->write->log = &log_;
+    connection_->read->handler = read_handler;
+    connection_->write->handler = write_handler;
+
+    state_ = State::connecting;
+    if (deadline_.running()) {
+        deadline_.stop();
+    }
+    deadline_.start(settings_.connect_timeout);
+
+    if (rc == NGX_OK) {
+        on_connected();
+    }
+}
+
+void RedisLink::on_connected() noexcept
+{
+    try {
+        decoder_ = std::make_unique<resp::Decoder>();
+        greet();
+    } catch (...) {
+        fail("out of memory", 0, Pause::growing);
+        return;
+    }
+    if (!settings_.endpoint.is_unix()) {
+        (void)ngx_tcp_nodelay(connection_);
+    }
+    state_ = State::greeting;
+    flush_.request();
+}
+
+// Sent ahead of every command, and answered before the first of them goes out:
+// a command must not run as the wrong user or in the wrong database.
+void RedisLink::greet()
+{
+    const auto& endpoint = settings_.endpoint;
+    greeting_.clear();
+    greeting_left_ = 0;
+    auto add = [this](const resp::Command& command) {
+        command.append_to(greeting_);
+        ++greeting_left_;
+    };
+
+    if (!endpoint.user.empty()) {
+        add(resp::Command("AUTH").arg(endpoint.user).arg(endpoint.password));
+    } else if (!endpoint.password.empty()) {
+        add(resp::Command("AUTH").arg(endpoint.password));
+    }
+    if (endpoint.database != 0) {
+        add(resp::Command("SELECT").arg(endpoint.database));
+    }
+    add(resp::Command("PING"));
+}
+
+void RedisLink::read_handler(ngx_event_t* event)
+{
+    auto* connection = static_cast<ngx_connection_t*>(event->data);
+    static_cast<RedisLink*>(connection->data)->on_readable();
+}
+
+void RedisLink::write_handler(ngx_event_t* event)
+{
+    auto* connection = static_cast<ngx_connection_t*>(event->data);
+    static_cast<RedisLink*>(connection->data)->on_writable();
+}
+
+void RedisLink::on_writable() noexcept
+{
+    if (state_ == State::connecting) {
+        int error = 0;
+        socklen_t length = sizeof(error);
+        if (getsockopt(connection_->fd, SOL_SOCKET, SO_ERROR, &error, &length)
+            == -1) {
+            error = ngx_socket_errno;
+        }
+        if (error != 0) {
+            fail("could not connect", error, Pause::growing);
+            return;
+        }
+        on_connected();
+        return;
+    }
+    flush();
+}
+
+void RedisLink::flush() noexcept
+{
+    if (state_ != State::greeting && state_ != State::ready) {
+        return;
+    }
+
+    const bool ready = state_ == State::ready;
+    std::string& bytes = ready ? out_ : greeting_;
+    std::size_t sent = ready ? out_sent_ : 0;
+
+    while (sent < bytes.size()) {
+        const ssize_t n = connection_->send(
+            connection_, reinterpret_cast<u_char*>(bytes.data() + sent),
+            bytes.size() - sent);
+        if (n == NGX_ERROR) {
+            fail("connection lost", ngx_socket_errno, Pause::none);
+            return;
+        }
+        if (n == NGX_AGAIN) {
+            break;
+        }
+        sent += static_cast<std::size_t>(n);
+        if (ready) {
+            written_ += static_cast<std::size_t>(n);
+        }
+    }
+
+    if (sent == bytes.size()) {
+        bytes.clear();
+        sent = 0;
+    }
+    if (ready) {
+        out_sent_ = sent;
+    } else {
+        bytes.erase(0, sent);
+    }
+    if (ngx_handle_write_event(connection_->write, 0) != NGX_OK) {
+        fail("event error", 0, Pause::growing);
+    }
+}
+
+void RedisLink::on_readable() noexcept
+{
+    if (connection_->close) {  // nginx closes idle connections to quit
+        disconnect();
+        reset_stream();
+        return;
+    }
+    if (state_ == State::connecting) {
+        return;  // the write event tells how it went
+    }
+
+    for (;;) {
+        const ssize_t n = connection_->recv(
+            connection_, reinterpret_cast<u_char*>(in_.data()), in_.size());
+        if (n == NGX_AGAIN) {
+            break;
+        }
+        if (n == 0 || n == NGX_ERROR) {
+            if (state_ == State::ready && pending_.empty()) {
+                disconnect();  // nothing was lost; the next command reconnects
+                reset_stream();
+                return;
+            }
+            fail("connection lost", n == 0 ? 0 : ngx_socket_errno,
+                 state_ == State::ready ? Pause::none : Pause::growing);
+            return;
+        }
+
+        try {
+            bool good = decoder_->feed(
+                {in_.data(), static_cast<std::size_t>(n)});
+            while (good) {
+                const resp::Reply* reply = nullptr;
+                const auto state = decoder_->next(reply);
+                if (state == resp::Decoder::State::incomplete) {
+                    break;
+                }
+                good = state == resp::Decoder::State::reply && dispatch(*reply);
+                if (good && connection_ == nullptr) {
+                    return;  // the greeting was refused
+                }
+            }
+            if (!good) {
+                fail("protocol error", 0, Pause::growing);
+                return;
+            }
+        } catch (...) {
+            fail("out of memory", 0, Pause::growing);
+            return;
+        }
+    }
+
+    if (ngx_handle_read_event(connection_->read, 0) != NGX_OK) {
+        fail("event error", 0, Pause::growing);
+        return;
+    }
+    mark_idle();
+}
+
+// False for a reply that nobody asked for.
+bool RedisLink::dispatch(const resp::Reply& reply)
+{
+    if (state_ == State::greeting) {
+        return greeting_reply(reply);
+    }
+    if (pending_.empty() || pending_.front().start >= written_) {
+        return false;
+    }
+    // Taken out first: the handler may well send the next command.
+    pending_.pop().handler->on_reply(reply);
+    return true;
+}
+
+bool RedisLink::greeting_reply(const resp::Reply& reply)
+{
+    if (greeting_left_ == 0) {
+        return false;
+    }
+    if (reply.is_error()) {
+        // The code is one word of Redis's; the rest might quote credentials.
+        std::string reason = "refused with ";
+        reason.append(reply.error_code().substr(0, 32));
+        fail(reason.c_str(), 0, Pause::growing);
+        return true;
+    }
+    if (--greeting_left_ > 0) {
+        return true;
+    }
+
+    state_ = State::ready;
+    if (failures_ > 0) {
+        ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                      "petstore: redis %s is back after %M ms",
+                      settings_.endpoint.display().c_str(),
+                      ngx_current_msec - lost_at_);
+    }
+    failures_ = 0;
+    breaker_open_ = false;
+    flush_.request();
+    return true;
+}
+
+void RedisLink::on_deadline() noexcept
+{
+    if (state_ == State::connecting || state_ == State::greeting) {
+        fail("connect timed out", 0, Pause::growing);
+        return;
+    }
+    if (pending_.empty()) {
+        return;  // armed again with the next command
+    }
+    if (reached(pending_.front().deadline)) {
+        fail("timed out", 0, Pause::growing);
+        return;
+    }
+    deadline_.start(pending_.front().deadline - ngx_current_msec);
+}
+
+void RedisLink::probe() noexcept
+{
+    if (state_ == State::closed) {
+        connect();
+    }
+}
+
+void RedisLink::fail(const char* reason, ngx_err_t error, Pause pause) noexcept
+{
+    if (failures_++ == 0) {
+        lost_at_ = ngx_current_msec;
+        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s: %s",
+                      settings_.endpoint.display().c_str(), reason);
+    }
+    disconnect();
+    address_ = (address_ + 1) % settings_.addresses.size();
+
+    // A connection that was good until now gets one try at once, its commands
+    // waiting for it; after that they fail fast until a probe gets through.
+    if (pause == Pause::growing || failures_ > 1) {
+        breaker_open_ = true;
+        if (!ngx_exiting && !ngx_terminate) {
+            const unsigned doublings = std::min(failures_ - 1, 4u);
+            probe_.start(
+                jittered(std::min(kFirstPause << doublings, kLongestPause)));
+        }
+    }
+    fail_pending();
+}
+
+// Handlers may send again at once, so the queue is taken away first.
+void RedisLink::fail_pending() noexcept
+{
+    Queue lost = std::exchange(pending_, Queue{});
+    const std::size_t written = written_;
+    reset_stream();
+    while (!lost.empty()) {
+        const Pending entry = lost.pop();
+        entry.handler->on_loss(entry.start < written ? store::Loss::unknown
+                                                     : store::Loss::not_sent);
+    }
+}
+
+void RedisLink::disconnect() noexcept
+{
+    deadline_.stop();
+    probe_.stop();
+    if (connection_ != nullptr) {
+        ngx_close_connection(connection_);
+        connection_ = nullptr;
+    }
+    state_ = State::closed;
+    greeting_.clear();
+    greeting_left_ = 0;
+}
+
+void RedisLink::reset_stream() noexcept
+{
+    out_.clear();
+    out_sent_ = 0;
+    written_ = 0;
+    queued_ = 0;
+}
+
+void RedisLink::mark_idle() noexcept
+{
+    connection_->idle = state_ == State::ready && pending_.empty() ? 1 : 0;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../resp/decoder.h"
+#include "../store/endpoint.h"
+#include "../store/link.h"
+#include "ngx.h"
+#include "timer.h"
+
+namespace petstore::ngx {
+
+// What a link needs to know of its Redis; made at configuration time, lives in
+// the configuration of its cycle.
+struct LinkSettings {
+    store::Endpoint endpoint;
+    ngx_msec_t connect_timeout = 250;
+    ngx_msec_t timeout = 500;
+
+    struct Address {
+        std::vector<u_char> sockaddr;
+        std::string text;
+    };
+    std::vector<Address> addresses;  // at least one; tried in turn
+};
+
+// The pipelined connection of one worker to one Redis. nginx owns the socket
+// and every wait; hiredis only encodes and decodes. Owned by the Worker.
+//
+// Commands of one turn of the event loop leave in one write. A command that is
+// not answered in time fails together with everything behind it, and the
+// connection is closed: what comes late meets a closed socket. Nothing is
+// resent. After a failure the breaker is open: commands fail at once while a
+// background probe reconnects with growing, jittered pauses.
+class RedisLink final : public store::Link {
+public:
+    RedisLink(const LinkSettings& settings, ngx_log_t& log);
+    ~RedisLink();
+    RedisLink(const RedisLink&) = delete;
+    RedisLink& operator=(const RedisLink&) = delete;
+
+    void send(const resp::Command& command,
+              store::ReplyHandler& handler) noexcept override;
+
+    // More than this and a command fails at once with Loss::not_sent.
+    static constexpr std::size_t kMaxPending = 4096;
+    static constexpr std::size_t kMaxUnsentBytes = 1024 * 1024;
+
+private:
+    // closed: no socket. A command opens one, unless the breaker is open.
+    // connecting → greeting (AUTH, SELECT, PING) → ready.
+    enum class State { closed, connecting, greeting, ready };
+
+    struct Pending {
+        store::ReplyHandler* handler;
+        ngx_msec_t deadline;
+        std::size_t start;  // offset of its first byte in the stream
+    };
+
+    // First in, first out; its memory is used again.
+    class Queue {
+    public:
+        bool empty() const noexcept { return size_ == 0; }
+        std::size_t size() const noexcept { return size_; }
+        const Pending& front() const noexcept { return slots_[head_]; }
+        void push(const Pending& pending);
+        Pending pop() noexcept;
+
+    private:
+        std::vector<Pending> slots_;
+        std::size_t head_ = 0;
+        std::size_t size_ = 0;
+    };
+
+    void connect() noexcept;
+    void greet();
+    void on_connected() noexcept;
+    void on_readable() noexcept;
+    void on_writable() noexcept;
+    void flush() noexcept;
+    bool dispatch(const resp::Reply& reply);
+    bool greeting_reply(const resp::Reply& reply);
+
+    void on_deadline() noexcept;
+    void probe() noexcept;
+
+    enum class Pause { none, growing };
+    void fail(const char* reason, ngx_err_t error, Pause pause) noexcept;
+    void fail_pending() noexcept;
+    void disconnect() noexcept;
+    void reset_stream() noexcept;
+    void mark_idle() noexcept;
+
+    static void read_handler(ngx_event_t* event);
+    static void write_handler(ngx_event_t* event);
+
+    const LinkSettings& settings_;
+    ngx_log_t log_;          // our own copy: a connection's log outlives requests
+    ngx_log_t connect_log_;  // the same, silent: one line per outage is ours
+    std::size_t address_ = 0;
+
+    State state_ = State::closed;
+    ngx_connection_t* connection_ = nullptr;
+    std::unique_ptr<resp::Decoder> decoder_;
+    std::string greeting_;     // its unsent bytes are sent before out_
+    std::size_t greeting_left_ = 0;  // replies still to come
+    std::string out_;          // commands; those before out_sent_ were written
+    std::size_t out_sent_ = 0;
+    std::size_t written_ = 0;  // offset in the stream of out_[out_sent_]
+    std::size_t queued_ = 0;   // offset in the stream of the end of out_
+    Queue pending_;
+    std::vector<char> in_;
+
+    bool breaker_open_ = false;
+    unsigned failures_ = 0;  // since the last greeting that went through
+    ngx_msec_t lost_at_ = 0;
+
+    TurnEnd<RedisLink, &RedisLink::flush> flush_;
+    Timer<RedisLink, &RedisLink::on_deadline> deadline_;
+    Timer<RedisLink, &RedisLink::probe> probe_;
+};
+
+}  // namespace petstore::ngx

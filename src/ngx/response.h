@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "../api/error.h"
+#include "../api/limit.h"
+#include "../api/router.h"
+#include "config.h"
+#include "ngx.h"
+
+namespace petstore::ngx {
+
+class BodyReader;
+
+// What the module remembers of a request until its log line is written; the
+// variables read it. It lives in the request's pool, found by request_info()
+// across internal redirects, and belongs to the main request.
+struct RequestInfo {
+    api::Operation operation = api::Operation::none;
+    bool deprecated = false;  // the answer announces the end of the operation
+    bool ours = false;        // the response is written by this module
+    bool replaced = false;    // an error of nginx's was given our body
+    bool charged = false;     // the limiter has decided on this request
+    api::Decision decision;   // … like this
+    ngx_str_t error_json = ngx_null_string;
+
+    bool has_rate = false;
+    api::RateView rate;
+    bool has_windows = false;  // decision holds both windows
+
+    ngx_str_t key_id = ngx_null_string;
+    ngx_str_t plan = ngx_null_string;
+    std::string_view limit_status;
+    std::string_view error_code;
+    BodyReader* body_reader = nullptr;  // while it waits for the client
+    bool asked_redis = false;
+    ngx_msec_t redis_started = 0;
+    ngx_msec_t redis_time = 0;
+};
+
+// nullptr when there is none, or with `create` when memory is out.
+RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept;
+
+// Adds a response header. The texts are shared, not copied: they have to live
+// as long as the request. False when memory is out.
+bool add_header(ngx_http_request_t* r, std::string_view name,
+                std::string_view value) noexcept;
+bool add_header_copy(ngx_http_request_t* r, std::string_view name,
+                     std::string_view value) noexcept;
+bool add_header_number(ngx_http_request_t* r, std::string_view name,
+                       std::int64_t value) noexcept;
+
+// The request's header of that name, nullptr for none. `repeated` tells
+// whether there was more than one.
+ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
+                             bool& repeated) noexcept;
+
+// The headers that every answer of the service carries: the rate headers,
+// Cache-Control, and the deprecation headers where they belong. A request
+// whose key is not known is told of the window of its address.
+bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept;
+
+// Sends a whole response; nothing may be added after it. `body` is copied.
+// Returns what the request is to be finalized with.
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        ngx_int_t status, std::string_view body) noexcept;
+
+}  // namespace petstore::ngx

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "ngx.h"
+
+namespace petstore::ngx {
+
+// A one-shot timer that calls a member function. A cancelable one does not keep
+// a worker alive that was told to quit; see ngx_event_no_timers_left().
+template <typename T, void (T::*Fire)() noexcept>
+class Timer {
+public:
+    Timer(T& owner, ngx_log_t* log, bool cancelable) noexcept
+    {
+        event_.data = &owner;
+        event_.log = log;
+        event_.cancelable = cancelable ? 1 : 0;
+        event_.handler = [](ngx_event_t* event) {
+            (static_cast<T*>(event->data)->*Fire)();
+        };
+    }
+
+    ~Timer() { stop(); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+    void start(ngx_msec_t delay) noexcept { ngx_add_timer(&event_, delay); }
+
+    void stop() noexcept
+    {
+        if (event_.timer_set) {
+            ngx_del_timer(&event_);
+        }
+    }
+
+    bool running() const noexcept { return event_.timer_set; }
+
+private:
+    ngx_event_t event_{};
+};
+
+// Calls a member function once at the end of this turn of the event loop,
+// however often it was asked to.
+template <typename T, void (T::*Fire)() noexcept>
+class TurnEnd {
+public:
+    TurnEnd(T& owner, ngx_log_t* log) noexcept
+    {
+        event_.data = &owner;
+        event_.log = log;
+        event_.handler = [](ngx_event_t* event) {
+            (static_cast<T*>(event->data)->*Fire)();
+        };
+    }
+
+    ~TurnEnd()
+    {
+        if (event_.posted) {
+            ngx_delete_posted_event(&event_);
+        }
+    }
+
+    TurnEnd(const TurnEnd&) = delete;
+    TurnEnd& operator=(const TurnEnd&) = delete;
+
+    void request() noexcept { ngx_post_event(&event_, &ngx_posted_events); }
+
+private:
+    ngx_event_t event_{};
+};
+
+}  // namespace petstore::ngx
