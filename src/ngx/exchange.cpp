@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../api/bearer.h"
 #include "anonymous.h"
 #include "module.h"
 #include "str.h"
@@ -96,8 +97,7 @@ void Exchange::limit()
         store_.cache.erase(digest_);
         return refuse_key(api::ErrorCode::invalid_api_key);
     }
-    info_.key_id = copy(request_->pool, record.id);
-    info_.plan = copy(request_->pool, record.plan);
+    info_.key = key_;
 
     if (info_.charged) {  // before an internal redirect, or by the main request
         return settle(info_.decision);
@@ -105,34 +105,49 @@ void Exchange::limit()
     if (deny_from_memory()) {
         return;
     }
-
     prepare_read();
-    const bool first_try = !decide_with_eval_ && refreshes_ == 0;
+    wait_for_redis();
+    store::LimitBatch::add(store_.link, store_.limiter, key_,
+                           conf_.limit_headers == kHeadersIetf, *this);
+}
+
+// The limiter's command is in its place. What is read ahead is read after it,
+// so at least as new as the version that the limiter tells; it counts only if
+// the limiter admits.
+void Exchange::on_limit_sent() noexcept
+{
     sent_ = monotonic_now();
-    send(store_.limiter.decide(key_->account->id, key_->epoch, key_->limits,
-                               decide_with_eval_),
-         verdict_slot_);
-    // A key that was good before is likely to be admitted: the read leaves in
-    // the same write. Its result counts only if the limiter admits.
-    if (!over() && first_try && may_read_ahead_) {
-        start_read();
+    if (!over() && read_key_ && refreshes_ == 0) {
+        enter([this] { reading_ahead_ = store_.reader.read_ahead(*read_key_); });
     }
 }
 
-void Exchange::on_verdict(const resp::Reply& reply)
+void Exchange::on_limit(const store::Limiter::Answer& answer,
+                        std::int64_t index) noexcept
 {
-    if (reply.is_error()) {
-        if (reply.error_code() == "NOSCRIPT" && !decide_with_eval_) {
-            decide_with_eval_ = true;
-            return limit();
-        }
-        return respond(store::failure_of(reply, false));
+    if (reading_ahead_
+        && answer.result == store::Limiter::Answer::Result::decided) {
+        store_.reader.confirm(*read_key_, answer.version);
     }
+    deliver([&] { take_answer(answer, index); });
+}
 
-    auto answer = store::Limiter::parse(reply, key_->limits);
+void Exchange::on_limit_error(const resp::Reply& error) noexcept
+{
+    deliver([&] { respond(store::failure_of(error, false)); });
+}
+
+void Exchange::on_limit_loss(store::Loss loss) noexcept
+{
+    deliver([&] { respond(store::failure_of(loss, false)); });
+}
+
+void Exchange::take_answer(const store::Limiter::Answer& answer,
+                           std::int64_t index)
+{
     using Result = store::Limiter::Answer::Result;
     if (answer.result == Result::stale && refreshes_++ < kMaxRefreshes) {
-        epoch_ = std::move(answer.epoch);
+        epoch_ = answer.epoch;
         store_.cache.erase(digest_);
         return look_up_key();
     }
@@ -144,8 +159,10 @@ void Exchange::on_verdict(const resp::Reply& reply)
                         "The request could not be counted. Please try again "
                         "later."});
     }
-    remember(*key_->account, answer, sent_);
-    settle(answer.decision);
+    version_ = answer.version;
+    const api::Decision decision = answer.decision(index);
+    remember(*key_->account, decision, sent_);
+    settle(decision);
 }
 
 // Requests of an account that Redis denied a moment ago are denied without
@@ -177,7 +194,6 @@ void Exchange::settle(const api::Decision& decision)
 
     if (decision.verdict == api::Verdict::admitted) {
         info_.limit_status = "PASSED";
-        admitted_ = true;
         return act();
     }
     if (conf_.limit_dry_run) {
@@ -187,7 +203,6 @@ void Exchange::settle(const api::Decision& decision)
         ngx_log_error(NGX_LOG_NOTICE, request_->connection->log, 0,
                       "petstore: account %s over its limit, dry run",
                       key_->account->id.c_str());
-        admitted_ = true;
         return act();
     }
     strike(decision);
@@ -236,21 +251,22 @@ void Exchange::on_strike(const resp::Reply& reply)
         return send_strike(true);
     }
     store::Account& account = *key_->account;
-    const auto answer = store::Limiter::parse(reply, key_->limits);
-    if (answer.result != store::Limiter::Answer::Result::decided) {
+    const auto standing = store::Limiter::parse_standing(reply, key_->limits);
+    if (standing.result != store::Limiter::Answer::Result::decided) {
         account.denied = false;
         return deny(info_.decision);
     }
-    remember(account, answer, sent_);
-    account.strikes_known = answer.strikes;
+    remember(account, standing.decision, sent_);
+    account.strikes_known = standing.strikes;
     account.strikes_known_at = monotonic_now();
-    if (answer.new_ban) {
-        log_ban(request_->connection->log, account, answer);
+    if (standing.new_ban) {
+        log_ban(request_->connection->log, account, standing);
     }
     // A window that ended meanwhile does not make this request admitted: it
     // was denied and counted as such.
-    deny(answer.decision.verdict == api::Verdict::admitted ? info_.decision
-                                                           : answer.decision);
+    deny(standing.decision.verdict == api::Verdict::admitted
+             ? info_.decision
+             : standing.decision);
 }
 
 void Exchange::deny(const api::Decision& decision)
@@ -335,13 +351,7 @@ void Exchange::act()
                         "This operation has been shut down; list pets "
                         "instead."});
     }
-    if (!reading_) {
-        prepare_read();
-        start_read();
-    }
-    if (!over()) {
-        finish_read();
-    }
+    read();
 }
 
 }  // namespace petstore::ngx

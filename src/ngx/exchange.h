@@ -3,12 +3,12 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 
-#include "../api/bearer.h"
-#include "../api/page.h"
+#include "../api/json.h"
 #include "../api/router.h"
 #include "../store/failure.h"
+#include "../store/limit_batch.h"
+#include "../store/reader.h"
 #include "body_reader.h"
 #include "response.h"
 #include "worker.h"
@@ -19,11 +19,11 @@ namespace petstore::ngx {
 //
 //     authenticate → limit → act
 //
-// What a pending Redis command points to, never the request itself: nginx may
+// What waits for Redis points to it, never to the request itself: nginx may
 // free a request at any time (the client is gone, the worker terminates), and
 // then calls detach(). The exchange itself goes when it has neither a request
-// nor a reply to come. It owns itself.
-class Exchange {
+// nor anything to wait for. It owns itself.
+class Exchange final : public store::LimitWaiter, public store::ReadWaiter {
 public:
     // The content handler: runs the steps until one has to wait.
     static ngx_int_t handle(ngx_http_request_t* r);
@@ -37,41 +37,41 @@ private:
     void look_up_key();
     void on_key(const resp::Reply& reply);
     void limit();
-    void on_verdict(const resp::Reply& reply);
-    void on_strike(const resp::Reply& reply);
     bool deny_from_memory();
+    void on_limit_sent() noexcept override;
+    void on_limit(const store::Limiter::Answer& answer,
+                  std::int64_t index) noexcept override;
+    void on_limit_error(const resp::Reply& error) noexcept override;
+    void on_limit_loss(store::Loss loss) noexcept override;
+    void take_answer(const store::Limiter::Answer& answer, std::int64_t index);
     void settle(const api::Decision& decision);
     void strike(const api::Decision& decision);
     void send_strike(bool eval);
+    void on_strike(const resp::Reply& reply);
     void deny(const api::Decision& decision);
     void act();
 
     // --- what is done when admitted: operations.cpp ------------------------
     void prepare_read();
     bool is_gone() const noexcept;
-    void start_read();
-    void finish_read();
-    void on_data(const resp::Reply& reply);
-    void on_pet(const resp::Reply& reply);
-    void on_page(std::size_t index, const resp::Reply& reply);
-    void send_page();
+    void read();
+    void on_read(const store::ReadResult& result) noexcept override;
+    void send_answer(std::shared_ptr<const store::Answer> answer);
     void create();
     void on_body(BodyReader::Result result);
     void send_create(bool eval);
     void on_created(const resp::Reply& reply);
 
-    // --- answers -------------------------------------------------------------
+    // --- answers and life: exchange_life.cpp -------------------------------
     void respond(ngx_int_t status, std::string_view body);
     void respond(const api::Error& error);
     void refuse_key(api::ErrorCode code);
     void answer_options();
+    void discard_body();
     void use_last_rate() noexcept;
 
-    // --- life: exchange_life.cpp -------------------------------------------
+    // The reply to a command of this exchange's own.
     using OnReply = void (Exchange::*)(const resp::Reply&);
-
-    // A pending command of this exchange; several may wait in one slot, their
-    // replies come in order.
     class Slot final : public store::ReplyHandler {
     public:
         Slot(Exchange& owner, OnReply on_reply, bool write)
@@ -87,6 +87,7 @@ private:
     };
 
     void send(const resp::Command& command, Slot& slot);
+    void wait_for_redis() noexcept;
     template <typename Body>
     void deliver(Body&& body) noexcept;
     template <typename Body>
@@ -101,44 +102,38 @@ private:
     const LocConf& conf_;
     Store& store_;
 
-    api::Route route_;
-    api::Method method_;
+    const api::Method method_;
+    const api::Route route_;
 
-    api::Digest digest_{};
+    api::Digest digest_;  // of the API key
     std::shared_ptr<store::CachedKey> key_;
     std::string epoch_;  // what the record read next is valid for
     int refreshes_ = 0;
-    bool decide_with_eval_ = false;
-    bool strike_with_eval_ = false;
-    std::int64_t strikes_reported_ = 0;
     store::Monotonic sent_ = 0;  // when the limiter was asked
+    std::int64_t strikes_reported_ = 0;
+    bool strike_with_eval_ = false;
 
-    bool may_read_ahead_ = false;
-    bool reading_ = false;  // the read was sent, or found to be an error
-    bool admitted_ = false;
+    // What a read is after, or why it cannot be; found out before the limiter
+    // is asked, so that the read can leave together with its command.
+    std::optional<store::ReadKey> read_key_;
     std::optional<api::Error> read_error_;
-    api::PetId pet_id_ = 0;
-    std::string record_;
-    std::optional<store::PageReader> page_;
-    api::ListQuery query_;
-    bool list_with_eval_ = false;
-    std::size_t replies_wanted_ = 0;
-    std::size_t replies_seen_ = 0;
-    std::size_t long_wanted_ = 0;  // of these, for long records
+    std::optional<store::Version> version_;  // of the catalogue, by the limiter
+    bool reading_ahead_ = false;
 
-    BodyReader body_;
-    std::optional<api::NewPet> new_pet_;
-    std::optional<store::Catalogue::Idempotency> idempotency_;
-    bool create_with_eval_ = false;
+    struct Creation {
+        BodyReader body;
+        api::NewPet pet;
+        std::optional<store::Catalogue::Idempotency> idempotency;
+        bool with_eval = false;
+    };
+    std::unique_ptr<Creation> creation_;
 
     Slot key_slot_{*this, &Exchange::on_key, false};
-    Slot verdict_slot_{*this, &Exchange::on_verdict, false};
     Slot strike_slot_{*this, &Exchange::on_strike, false};
-    Slot data_slot_{*this, &Exchange::on_data, false};
     Slot create_slot_{*this, &Exchange::on_created, true};
 
-    std::size_t pending_ = 0;  // commands without a reply
-    int depth_ = 0;            // calls into this object under way
+    int waiting_ = 0;  // for so many calls from Redis's side
+    int depth_ = 0;    // calls into this object under way
     bool suspended_ = false;
     bool finished_ = false;
     ngx_int_t rc_ = NGX_OK;
@@ -159,8 +154,29 @@ void Exchange::enter(Body&& body) noexcept
         finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
     --depth_;
-    if (request_ == nullptr && pending_ == 0 && depth_ == 0) {
+    if (request_ == nullptr && waiting_ == 0 && depth_ == 0) {
         delete this;
+    }
+}
+
+// Enters because something that was waited for has come. When the request is
+// gone, or answered, it is dropped here.
+template <typename Body>
+void Exchange::deliver(Body&& body) noexcept
+{
+    --waiting_;
+    if (over()) {
+        return enter([] {});
+    }
+    info_.redis_time = ngx_current_msec - info_.redis_started;
+    ngx_connection_t* connection = request_->connection;
+    const bool from_event = depth_ == 0;
+    if (from_event) {
+        ngx_http_set_log_request(connection->log, request_);
+    }
+    enter(body);  // may delete this
+    if (from_event) {
+        ngx_http_run_posted_requests(connection);
     }
 }
 

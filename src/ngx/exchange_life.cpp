@@ -27,9 +27,9 @@ api::Method method_of(const ngx_http_request_t* r) noexcept
 
 Exchange::Exchange(ngx_http_request_t* r, RequestInfo& info, Store& store)
     : request_(r), info_(info), conf_(*loc_conf(r)), store_(store),
-      method_(method_of(r))
+      method_(method_of(r)),
+      route_(api::route(method_, view(r->uri), view(conf_.base_path)))
 {
-    route_ = api::route(method_, view(r->uri), view(conf_.base_path));
     info_.operation = route_.operation;
     info_.deprecated = route_.operation == api::Operation::get_pet;
 }
@@ -80,58 +80,41 @@ bool Exchange::suspend()
     return true;
 }
 
-void Exchange::send(const resp::Command& command, Slot& slot)
+// Another call to deliver() will come.
+void Exchange::wait_for_redis() noexcept
 {
     if (!info_.asked_redis) {
         info_.asked_redis = true;
         info_.redis_started = ngx_current_msec;
     }
-    ++pending_;
+    ++waiting_;
+}
+
+void Exchange::send(const resp::Command& command, Slot& slot)
+{
+    wait_for_redis();
     store_.link.send(command, slot);
 }
 
 void Exchange::Slot::on_reply(const resp::Reply& reply) noexcept
 {
     Exchange& owner = owner_;
-    --owner.pending_;
     owner.deliver([&] { (owner.*on_reply_)(reply); });
 }
 
 void Exchange::Slot::on_loss(store::Loss loss) noexcept
 {
     Exchange& owner = owner_;
-    --owner.pending_;
     owner.deliver([&, write = write_] {
         owner.respond(store::failure_of(loss, write));
     });
-}
-
-// Enters from an event of Redis's connection. A reply that comes when the
-// request is gone, or answered, is dropped here.
-template <typename Body>
-void Exchange::deliver(Body&& body) noexcept
-{
-    if (over()) {
-        enter([] {});
-        return;
-    }
-    info_.redis_time = ngx_current_msec - info_.redis_started;
-    ngx_connection_t* connection = request_->connection;
-    const bool from_event = depth_ == 0;
-    if (from_event) {
-        ngx_http_set_log_request(connection->log, request_);
-    }
-    enter(body);  // may delete this
-    if (from_event) {
-        ngx_http_run_posted_requests(connection);
-    }
 }
 
 // Called by nginx when the request is freed, before its log line is written.
 void Exchange::detach() noexcept
 {
     request_ = nullptr;
-    if (pending_ == 0 && depth_ == 0) {
+    if (waiting_ == 0 && depth_ == 0) {
         delete this;
     }
 }
@@ -150,24 +133,29 @@ void Exchange::finish(ngx_int_t rc)
     }
 }
 
-void Exchange::respond(ngx_int_t status, std::string_view body)
+// A body that nobody read must not be taken for the next request; one that the
+// client holds back until a 100 may never come.
+void Exchange::discard_body()
 {
-    if (over()) {
+    ngx_http_request_t* r = request_;
+    if (r->request_body != nullptr || r->discard_body) {
         return;
     }
-    ngx_http_request_t* r = request_;
-    // A body that nobody read must not be taken for the next request. One that
-    // the client holds back until a 100 may never come.
-    if (r->request_body == nullptr && !r->discard_body) {
-        if (r->headers_in.expect != nullptr && !r->expect_tested) {
-            r->keepalive = 0;
-        }
-        r->expect_tested = 1;
-        if (ngx_http_discard_request_body(r) != NGX_OK) {
-            r->keepalive = 0;
-        }
+    if (r->headers_in.expect != nullptr && !r->expect_tested) {
+        r->keepalive = 0;
     }
-    finish(send_response(r, info_, status, body));
+    r->expect_tested = 1;
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+}
+
+void Exchange::respond(ngx_int_t status, std::string_view body)
+{
+    if (!over()) {
+        discard_body();
+        finish(send_response(request_, info_, status, body));
+    }
 }
 
 void Exchange::respond(const api::Error& error)

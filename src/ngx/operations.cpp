@@ -1,10 +1,6 @@
 // What an exchange does once it is admitted: the three operations.
-#include <vector>
-
-#include "../api/json.h"
 #include "../api/media_type.h"
 #include "../api/text.h"
-#include "../store/record.h"
 #include "exchange.h"
 #include "module.h"
 #include "str.h"
@@ -26,38 +22,28 @@ api::Error too_large()
             "The request body is larger than this service accepts."};
 }
 
-api::Error damaged_reply()
-{
-    return {api::ErrorCode::internal_error,
-            "The store gave an answer that could not be read."};
-}
-
 }  // namespace
 
-// Finds out what the request reads, before it is known whether it may: then
-// the read can leave together with the limiter's command.
 void Exchange::prepare_read()
 {
-    may_read_ahead_ = false;
     if (!key_->record.allows(route_.operation) || is_gone()) {
         return;
     }
     if (route_.operation == api::Operation::get_pet) {
         const auto id = api::parse_int64(route_.pet_id);
-        if (!id || *id < 1) {
+        if (id && *id > 0) {
+            read_key_ = store::ReadKey::of_pet(*id);
+        } else {
             read_error_ = not_found();
-            return;
         }
-        pet_id_ = *id;
-        may_read_ahead_ = true;
     } else if (route_.operation == api::Operation::list_pets) {
         auto query = api::parse_list_query(view(request_->args));
         if (auto* error = std::get_if<api::Error>(&query)) {
             read_error_ = std::move(*error);
-            return;
+        } else {
+            read_key_ =
+                store::ReadKey::of_page(std::get<api::ListQuery>(query));
         }
-        query_ = std::get<api::ListQuery>(query);
-        may_read_ahead_ = true;
     }
 }
 
@@ -67,122 +53,49 @@ bool Exchange::is_gone() const noexcept
            && conf_.get_sunset != kNeverGone && ngx_time() >= conf_.get_sunset;
 }
 
-void Exchange::start_read()
+void Exchange::read()
 {
-    reading_ = true;
-    if (read_error_) {
-        return;
+    if (!read_key_ && !read_error_) {  // decided on without asking the limiter
+        prepare_read();
     }
-    if (route_.operation == api::Operation::get_pet) {
-        replies_wanted_ = 1;
-        send(store_.catalogue.get(pet_id_), data_slot_);
-        return;
-    }
-
-    page_.emplace(query_);
-    if (query_.status) {
-        replies_wanted_ = 1;
-        send(store_.catalogue.list_by_status(query_, false), data_slot_);
-        return;
-    }
-    const auto commands = store_.catalogue.list_all(query_);
-    replies_wanted_ = commands.size();
-    for (const auto& command : commands) {
-        send(command, data_slot_);
-        if (over()) {
-            return;
-        }
-    }
-}
-
-void Exchange::on_data(const resp::Reply& reply)
-{
-    const std::size_t index = replies_seen_++;
-    if (reply.is_error()) {
-        if (reply.error_code() == "NOSCRIPT" && query_.status
-            && !list_with_eval_) {
-            list_with_eval_ = true;
-            replies_seen_ = 0;
-            send(store_.catalogue.list_by_status(query_, true), data_slot_);
-            return;
-        }
-        read_error_ = store::failure_of(reply, false);
-    } else if (!read_error_) {
-        page_ ? on_page(index, reply) : on_pet(reply);
-    }
-    if (admitted_ && !over()) {
-        finish_read();
-    }
-}
-
-void Exchange::on_pet(const resp::Reply& reply)
-{
-    if (reply.is(resp::Type::nil)) {
+    if (!read_error_ && version_
+        && store::Reader::is_beyond(*read_key_, *version_)) {
         read_error_ = not_found();
-        return;
     }
-    record_ = reply.text();
-    if (store::is_long_marker(record_)) {
-        ++replies_wanted_;
-        send(store_.catalogue.get_long(pet_id_), data_slot_);
-    }
-}
-
-void Exchange::on_page(std::size_t index, const resp::Reply& reply)
-{
-    const std::size_t packed = replies_wanted_ - long_wanted_;
-    const bool good =
-        index < packed
-            ? page_->add(index, reply)
-            : page_->add_long(page_->long_ids()[index - packed], reply);
-    if (!good) {
-        read_error_ = damaged_reply();
-        return;
-    }
-    if (index + 1 != packed) {
-        return;
-    }
-    long_wanted_ = page_->long_ids().size();
-    replies_wanted_ += long_wanted_;
-    for (const api::PetId id : page_->long_ids()) {
-        send(store_.catalogue.get_long(id), data_slot_);
-        if (over()) {
-            return;
-        }
-    }
-}
-
-void Exchange::finish_read()
-{
     if (read_error_) {
         return respond(*read_error_);
     }
-    if (replies_seen_ < replies_wanted_) {
-        return;
+    if (version_) {
+        if (auto answer = store_.reader.find(*read_key_, *version_)) {
+            return send_answer(std::move(answer));
+        }
     }
-    if (page_) {
-        return send_page();
-    }
-
-    const auto pet = store::decode_record(pet_id_, record_);
-    if (!pet) {
-        return respond(damaged_reply());
-    }
-    std::string body;
-    api::append_pet_json(body, *pet);
-    respond(NGX_HTTP_OK, body);
+    wait_for_redis();
+    store_.reader.read(*read_key_, version_, *this);
 }
 
-void Exchange::send_page()
+void Exchange::on_read(const store::ReadResult& result) noexcept
 {
-    const auto page = page_->finish();
-    if (page.more
+    deliver([&] {
+        if (const auto* error = std::get_if<api::Error>(&result)) {
+            respond(*error);
+        } else {
+            send_answer(std::get<std::shared_ptr<const store::Answer>>(result));
+        }
+    });
+}
+
+void Exchange::send_answer(std::shared_ptr<const store::Answer> answer)
+{
+    if (answer->last != 0
         && !add_header_copy(
             request_, "Link",
-            api::next_link(conf_.link_base, query_, page.last))) {
+            api::next_link(conf_.link_base, read_key_->query(),
+                           answer->last))) {
         return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
-    respond(NGX_HTTP_OK, page.body);
+    discard_body();
+    finish(send_response(request_, info_, NGX_HTTP_OK, std::move(answer)));
 }
 
 void Exchange::create()
@@ -206,6 +119,7 @@ void Exchange::create()
                         "The body must not have a Content-Encoding."});
     }
 
+    auto creation = std::make_unique<Creation>();
     const auto* key = find_header(request_, "Idempotency-Key", repeated);
     if (key != nullptr) {
         const auto text = view(key->value);
@@ -215,14 +129,15 @@ void Exchange::create()
                             "The header Idempotency-Key must be one value of 1 "
                             "to 255 visible ASCII characters."});
         }
-        idempotency_.emplace();
-        idempotency_->key = api::sha256(text);
+        creation->idempotency.emplace();
+        creation->idempotency->key = api::sha256(text);
     }
 
     if (!suspend()) {
         return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
-    const auto result = body_.start(
+    creation_ = std::move(creation);
+    const auto result = creation_->body.start(
         request_, conf_.max_body, this,
         [](void* self, BodyReader::Result result) {
             auto& exchange = *static_cast<Exchange*>(self);
@@ -247,16 +162,17 @@ void Exchange::on_body(BodyReader::Result result)
                         "The request body did not arrive in time."});
     case BodyReader::Result::failed:
     case BodyReader::Result::pending:
-        return finish(body_.status());
+        return finish(creation_->body.status());
     }
 
-    auto parsed = api::parse_new_pet(body_.body());
+    const std::string& body = creation_->body.body();
+    auto parsed = api::parse_new_pet(body);
     if (auto* error = std::get_if<api::Error>(&parsed)) {
         return respond(*error);
     }
-    new_pet_ = std::get<api::NewPet>(std::move(parsed));
-    if (idempotency_) {
-        idempotency_->body = api::sha256(body_.body());
+    creation_->pet = std::get<api::NewPet>(std::move(parsed));
+    if (creation_->idempotency) {
+        creation_->idempotency->body = api::sha256(body);
     }
     request_->read_event_handler = ngx_http_test_reading;
     send_create(false);
@@ -264,16 +180,16 @@ void Exchange::on_body(BodyReader::Result result)
 
 void Exchange::send_create(bool eval)
 {
-    create_with_eval_ = eval;
-    send(store_.catalogue.create(*new_pet_, key_->account->id, idempotency_,
-                                 eval),
+    creation_->with_eval = eval;
+    send(store_.catalogue.create(creation_->pet, key_->account->id,
+                                 creation_->idempotency, eval),
          create_slot_);
 }
 
 void Exchange::on_created(const resp::Reply& reply)
 {
     if (reply.is_error()) {
-        if (reply.error_code() == "NOSCRIPT" && !create_with_eval_) {
+        if (reply.error_code() == "NOSCRIPT" && !creation_->with_eval) {
             return send_create(true);
         }
         return respond(store::failure_of(reply, true));
@@ -294,10 +210,10 @@ void Exchange::on_created(const resp::Reply& reply)
     std::string location = conf_.link_base + "/pets/";
     api::append_int(location, created.id);
     std::string category;
-    api::append_int(category, new_pet_->category_id);
+    api::append_int(category, creation_->pet.category_id);
     std::string body;
-    api::append_pet_json(
-        body, {created.id, new_pet_->name, category, new_pet_->status});
+    api::append_pet_json(body, {created.id, creation_->pet.name, category,
+                                creation_->pet.status});
     if (!add_header_copy(request_, "Location", location)
         || (created.result == Result::replayed
             && !add_header(request_, "Idempotent-Replayed", "true"))) {

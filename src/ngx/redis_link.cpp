@@ -53,7 +53,7 @@ RedisLink::Pending RedisLink::Queue::pop() noexcept
 
 RedisLink::RedisLink(const LinkSettings& settings, ngx_log_t& log)
     : settings_(settings), log_(log), connect_log_(log), in_(kReceiveBuffer),
-      flush_(*this, &log_), deadline_(*this, &log_, false),
+      turn_end_(*this, &log_), deadline_(*this, &log_, false),
       probe_(*this, &log_, true)
 {
     log_.handler = nullptr;
@@ -97,7 +97,27 @@ void RedisLink::send(const resp::Command& command,
     if (!deadline_.running()) {
         deadline_.start(settings_.timeout);
     }
-    flush_.request();
+    turn_end_.request();
+}
+
+void RedisLink::defer(store::Deferred& deferred) noexcept
+{
+    try {
+        deferred_.push_back(&deferred);
+    } catch (...) {
+        deferred.emit();  // early is better than never
+        return;
+    }
+    turn_end_.request();
+}
+
+void RedisLink::end_turn() noexcept
+{
+    for (std::size_t i = 0; i < deferred_.size(); ++i) {
+        deferred_[i]->emit();  // may send, and may defer again
+    }
+    deferred_.clear();
+    flush();
 }
 
 void RedisLink::connect() noexcept
@@ -152,7 +172,7 @@ void RedisLink::on_connected() noexcept
         (void)ngx_tcp_nodelay(connection_);
     }
     state_ = State::greeting;
-    flush_.request();
+    turn_end_.request();
 }
 
 // Sent ahead of every command, and answered before the first of them goes out:
@@ -348,7 +368,7 @@ bool RedisLink::greeting_reply(const resp::Reply& reply)
     }
     failures_ = 0;
     breaker_open_ = false;
-    flush_.request();
+    turn_end_.request();
     return true;
 }
 
@@ -418,6 +438,7 @@ void RedisLink::disconnect() noexcept
     if (connection_ != nullptr) {
         ngx_close_connection(connection_);
         connection_ = nullptr;
+        ++session_;
     }
     state_ = State::closed;
     greeting_.clear();

@@ -33,7 +33,7 @@ struct LinkSettings {
 // connection is closed: what comes late meets a closed socket. Nothing is
 // resent. After a failure the breaker is open: commands fail at once while a
 // background probe reconnects with growing, jittered pauses.
-class RedisLink final : public store::Link {
+class RedisLink final : public store::TurnLink {
 public:
     RedisLink(const LinkSettings& settings, ngx_log_t& log);
     ~RedisLink();
@@ -42,6 +42,8 @@ public:
 
     void send(const resp::Command& command,
               store::ReplyHandler& handler) noexcept override;
+    void defer(store::Deferred& deferred) noexcept override;
+    std::uint64_t session() const noexcept override { return session_; }
 
     // More than this and a command fails at once with Loss::not_sent.
     static constexpr std::size_t kMaxPending = 4096;
@@ -78,6 +80,7 @@ private:
     void on_connected() noexcept;
     void on_readable() noexcept;
     void on_writable() noexcept;
+    void end_turn() noexcept;
     void flush() noexcept;
     bool dispatch(const resp::Reply& reply);
     bool greeting_reply(const resp::Reply& reply);
@@ -116,7 +119,10 @@ private:
     unsigned failures_ = 0;  // since the last greeting that went through
     ngx_msec_t lost_at_ = 0;
 
-    TurnEnd<RedisLink, &RedisLink::flush> flush_;
+    std::vector<store::Deferred*> deferred_;
+    std::uint64_t session_ = 0;
+
+    TurnEnd<RedisLink, &RedisLink::end_turn> turn_end_;
     Timer<RedisLink, &RedisLink::on_deadline> deadline_;
     Timer<RedisLink, &RedisLink::probe> probe_;
 };

@@ -176,15 +176,19 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
     return !info.deprecated || add_deprecation_headers(r);
 }
 
-ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
-                        ngx_int_t status, std::string_view body) noexcept
+namespace {
+
+// Sends the header; the body has to follow unless `done` is set.
+ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
+                    std::size_t size, bool& done) noexcept
 {
+    done = true;
     info.ours = true;
     if (!add_common_headers(r, info)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     r->headers_out.status = static_cast<ngx_uint_t>(status);
-    r->headers_out.content_length_n = static_cast<off_t>(body.size());
+    r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {
         r->header_only = 1;
     } else {
@@ -192,21 +196,59 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
         r->headers_out.content_type_len = r->headers_out.content_type.len;
         r->headers_out.content_type_lowcase = nullptr;
     }
-
     const ngx_int_t rc = ngx_http_send_header(r);
-    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+    done = rc == NGX_ERROR || rc > NGX_OK || r->header_only;
+    return rc;
+}
+
+ngx_int_t send_body(ngx_http_request_t* r, ngx_buf_t* buffer) noexcept
+{
+    buffer->last_buf = r == r->main ? 1 : 0;
+    buffer->last_in_chain = 1;
+    ngx_chain_t out{buffer, nullptr};
+    return ngx_http_output_filter(r, &out);
+}
+
+}  // namespace
+
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        ngx_int_t status, std::string_view body) noexcept
+{
+    bool done = false;
+    const ngx_int_t rc = send_head(r, info, status, body.size(), done);
+    if (done) {
         return rc;
     }
-
     ngx_buf_t* buffer = ngx_create_temp_buf(r->pool, body.size());
     if (buffer == nullptr) {
         return NGX_ERROR;
     }
     buffer->last = ngx_cpymem(buffer->last, body.data(), body.size());
-    buffer->last_buf = r == r->main ? 1 : 0;
-    buffer->last_in_chain = 1;
-    ngx_chain_t out{buffer, nullptr};
-    return ngx_http_output_filter(r, &out);
+    return send_body(r, buffer);
+}
+
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        ngx_int_t status,
+                        std::shared_ptr<const store::Answer> answer) noexcept
+{
+    bool done = false;
+    const ngx_int_t rc = send_head(r, info, status, answer->body.size(), done);
+    if (done) {
+        return rc;
+    }
+    const std::string& body = answer->body;
+    auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(r->pool));
+    if (buffer == nullptr
+        || pool_new<std::shared_ptr<const store::Answer>>(
+               r->pool, std::move(answer))
+               == nullptr) {
+        return NGX_ERROR;
+    }
+    buffer->memory = 1;
+    buffer->pos =
+        reinterpret_cast<u_char*>(const_cast<char*>(body.data()));
+    buffer->last = buffer->pos + body.size();
+    return send_body(r, buffer);
 }
 
 }  // namespace petstore::ngx

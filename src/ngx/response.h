@@ -1,11 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "../api/error.h"
 #include "../api/limit.h"
 #include "../api/router.h"
+#include "../store/answer_cache.h"
+#include "../store/key_cache.h"
 #include "config.h"
 #include "ngx.h"
 
@@ -29,8 +32,7 @@ struct RequestInfo {
     api::RateView rate;
     bool has_windows = false;  // decision holds both windows
 
-    ngx_str_t key_id = ngx_null_string;
-    ngx_str_t plan = ngx_null_string;
+    std::shared_ptr<const store::CachedKey> key;  // nullptr: none that is valid
     std::string_view limit_status;
     std::string_view error_code;
     BodyReader* body_reader = nullptr;  // while it waits for the client
@@ -65,5 +67,10 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept;
 // Returns what the request is to be finalized with.
 ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
                         ngx_int_t status, std::string_view body) noexcept;
+
+// The same with a body that is shared, not copied, until it was sent.
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        ngx_int_t status,
+                        std::shared_ptr<const store::Answer> answer) noexcept;
 
 }  // namespace petstore::ngx

@@ -13,10 +13,9 @@ constexpr ngx_msec_t kReportEvery = 500;
 
 }  // namespace
 
-void remember(store::Account& account, const store::Limiter::Answer& answer,
+void remember(store::Account& account, const api::Decision& decision,
               store::Monotonic sent)
 {
-    const api::Decision& decision = answer.decision;
     account.rate = api::rate_view(decision);
     account.has_rate = true;
     account.denied = decision.verdict != api::Verdict::admitted;
@@ -42,14 +41,14 @@ void remember(store::Account& account, const store::Limiter::Answer& answer,
 }
 
 void log_ban(ngx_log_t* log, const store::Account& account,
-             const store::Limiter::Answer& answer)
+             const store::Limiter::Standing& standing)
 {
     ngx_log_error(NGX_LOG_WARN, log, 0,
                   "petstore: account %s banned for %L s after %L denied "
                   "requests",
                   account.id.c_str(),
-                  (answer.decision.ban_until - answer.decision.now) / 1000,
-                  answer.strikes);
+                  (standing.decision.ban_until - standing.decision.now) / 1000,
+                  standing.strikes);
 }
 
 // One report on its way; owns itself until it was answered.
@@ -99,14 +98,14 @@ private:
     void note(const resp::Reply& reply)
     {
         store::Account& account = *key_->account;
-        const auto answer = store::Limiter::parse(reply, key_->limits);
-        using Result = store::Limiter::Answer::Result;
-        if (answer.result == Result::decided) {
-            remember(account, answer, sent_);
-            account.strikes_known = answer.strikes;
+        const auto standing =
+            store::Limiter::parse_standing(reply, key_->limits);
+        if (standing.result == store::Limiter::Answer::Result::decided) {
+            remember(account, standing.decision, sent_);
+            account.strikes_known = standing.strikes;
             account.strikes_known_at = monotonic_now();
-            if (answer.new_ban) {
-                log_ban(&owner_.log_, account, answer);
+            if (standing.new_ban) {
+                log_ban(&owner_.log_, account, standing);
             }
         } else {
             // Another epoch: an operator changed something. Whatever it is,

@@ -12,14 +12,14 @@
 
 namespace petstore::ngx {
 
-// Notes what a reply to decide() or strike() says of an account. `sent` is when
+// Notes what Redis decided on an account. `sent` is when
 // the command left: a denial kept from then on never outlives the true one.
-void remember(store::Account& account, const store::Limiter::Answer& answer,
+void remember(store::Account& account, const api::Decision& decision,
               store::Monotonic sent);
 
 // One log line for a new ban, on the host that caused it.
 void log_ban(ngx_log_t* log, const store::Account& account,
-             const store::Limiter::Answer& answer);
+             const store::Limiter::Standing& standing);
 
 // Tells Redis of the denials that a worker gave from memory, many in one
 // command, so that bans count those of all hosts; and by that learns within a

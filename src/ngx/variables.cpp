@@ -49,13 +49,13 @@ ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
 ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
                  ngx_http_variable_value_t* value)
 {
-    return found(value, view(info.key_id));
+    return found(value, info.key ? info.key->record.id : std::string_view());
 }
 
 ngx_int_t plan(ngx_http_request_t*, const RequestInfo& info,
                ngx_http_variable_value_t* value)
 {
-    return found(value, view(info.plan));
+    return found(value, info.key ? info.key->record.plan : std::string_view());
 }
 
 ngx_int_t limit_status(ngx_http_request_t*, const RequestInfo& info,

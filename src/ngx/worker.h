@@ -8,6 +8,7 @@
 #include "../store/key_cache.h"
 #include "../store/keys.h"
 #include "../store/limiter.h"
+#include "../store/reader.h"
 #include "config.h"
 #include "redis_link.h"
 #include "strikes.h"
@@ -16,9 +17,11 @@ namespace petstore::ngx {
 
 // One Redis and namespace as a worker works with it.
 struct Store {
-    Store(const StoreSettings& settings, RedisLink& redis, ngx_log_t& log)
+    Store(const StoreSettings& settings, RedisLink& redis,
+          std::size_t cache_bytes, ngx_log_t& log)
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
-          catalogue(schema), strikes(redis, limiter, log)
+          catalogue(schema), reader(redis, catalogue, cache_bytes),
+          strikes(redis, limiter, log)
     {}
 
     Store(const Store&) = delete;
@@ -29,6 +32,7 @@ struct Store {
     const store::Limiter limiter;
     const store::Catalogue catalogue;
     store::KeyCache cache;
+    store::Reader reader;
     StrikeReporter strikes;
 };
 

@@ -79,13 +79,6 @@ resp::Command Catalogue::list_by_status(const api::ListQuery& query,
     return command;
 }
 
-resp::Command Catalogue::version() const
-{
-    resp::Command command("GET");
-    command.own(schema_.version());
-    return command;
-}
-
 resp::Command Catalogue::create(const api::NewPet& pet,
                                 std::string_view account,
                                 const std::optional<Idempotency>& idempotency,
@@ -94,7 +87,7 @@ resp::Command Catalogue::create(const api::NewPet& pet,
     resp::Command command =
         call(scripts::create_pet(), idempotency ? 4 : 3, eval);
     command.own(schema_.last_pet_id())
-        .own(schema_.version())
+        .own(schema_.changes())
         .own(schema_.status_bitmap(pet.status));
     if (idempotency)
         command.own(schema_.idempotency(account, idempotency->key));
@@ -132,7 +125,7 @@ resp::Command Catalogue::set_status(api::PetId id, api::Status status,
 {
     resp::Command command = call(scripts::set_status(), 5, eval);
     command.own(schema_.last_pet_id())
-        .own(schema_.version())
+        .own(schema_.changes())
         .own(schema_.status_bitmap(api::Status::available))
         .own(schema_.status_bitmap(api::Status::pending))
         .own(schema_.status_bitmap(api::Status::sold));

@@ -38,8 +38,6 @@ public:
     // text is sent instead of its digest, after NOSCRIPT.
     resp::Command list_by_status(const api::ListQuery& query, bool eval) const;
 
-    resp::Command version() const;
-
     // --- create ------------------------------------------------------------
     struct Idempotency {
         api::Digest key;  // SHA-256 of the Idempotency-Key

@@ -47,6 +47,8 @@ struct Account {
     }
 };
 
+class LimitBatch;
+
 // A key record with the epoch it is valid for. Shared by the cache and the
 // requests at work with it.
 struct CachedKey {
@@ -54,6 +56,7 @@ struct CachedKey {
     api::Limits limits;
     std::string epoch;
     std::shared_ptr<Account> account;
+    LimitBatch* open_batch = nullptr;  // of this turn of the event loop
 };
 
 // One worker's memory of API keys, by digest: bounded, least recently used out

@@ -2,44 +2,124 @@
 
 #include <limits>
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
-// What the scripts answer with, see limit.lua and strike.lua.
-enum Field : std::size_t {
+// What limit.lua answers with.
+enum AnswerField : std::size_t {
+    kAdmitted,
     kMinuteUsed,
     kDayUsed,
     kMinuteReset,
     kDayReset,
-    kAdmittedSize,
-    kNow = kAdmittedSize,
+    kNow,
     kBanUntil,
-    kDeniedSize,
-    kStrikes = kDeniedSize,
-    kNewBan,
-    kStrikeSize,
+    kLastId,
+    kChanges,
+    kAnswerSize,
 };
 
-bool is_epoch(std::string_view text) noexcept
+// What strike.lua answers with.
+enum StandingField : std::size_t {
+    kStandingMinuteUsed,
+    kStandingDayUsed,
+    kStandingMinuteReset,
+    kStandingDayReset,
+    kStandingNow,
+    kStandingBanUntil,
+    kStrikes,
+    kNewBan,
+    kStandingSize,
+};
+
+bool is_epoch(const resp::Reply& reply) noexcept
 {
-    return !text.empty()
-           && text.find_first_not_of("0123456789") == std::string_view::npos;
+    return reply.is(resp::Type::string) && !reply.text().empty()
+           && reply.text().find_first_not_of("0123456789")
+                  == std::string_view::npos;
 }
 
-} // namespace
-
-resp::Command Limiter::decide(std::string_view account, std::string_view epoch,
-                              const api::Limits& limits, bool eval) const
+bool are_counts(const resp::Reply& reply, std::size_t size) noexcept
 {
-    resp::Command command = call(scripts::limit(), 3, eval);
-    command.own(schema_.account_state(account))
-        .own(schema_.minute_window(account))
-        .own(schema_.day_window(account));
-    command.own(epoch).arg(limits.minute).arg(limits.day);
+    if (reply.size() != size) {
+        return false;
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        if (!reply[i].is(resp::Type::integer) || reply[i].integer() < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Limiter::Limiter(const Schema& schema)
+    : schema_(schema), last_id_(schema.last_pet_id()),
+      changes_(schema.changes())
+{}
+
+resp::Command Limiter::decide(const Question& question, bool eval) const
+{
+    resp::Command command = call(scripts::limit(), 5, eval);
+    command.own(schema_.account_state(question.account))
+        .own(schema_.minute_window(question.account))
+        .own(schema_.day_window(question.account))
+        .arg(last_id_)
+        .arg(changes_)
+        .arg(question.epoch)
+        .arg(question.limits.minute)
+        .arg(question.limits.day)
+        .arg(question.requests)
+        .arg(question.tell_time ? "1" : "0");
     return command;
+}
+
+Limiter::Answer Limiter::parse_answer(const resp::Reply& reply,
+                                      const api::Limits& limits)
+{
+    Answer answer;
+    if (is_epoch(reply)) {
+        answer.result = Answer::Result::stale;
+        answer.epoch = reply.text();
+        return answer;
+    }
+    // A window without an end would be a counter that never resets.
+    if (!are_counts(reply, kAnswerSize) || reply[kMinuteReset].integer() == 0
+        || reply[kDayReset].integer() == 0) {
+        return answer;
+    }
+    answer.result = Answer::Result::decided;
+    answer.admitted = reply[kAdmitted].integer();
+    answer.minute = {limits.minute, reply[kMinuteUsed].integer(),
+                     reply[kMinuteReset].integer()};
+    answer.day = {limits.day, reply[kDayUsed].integer(),
+                  reply[kDayReset].integer()};
+    answer.now = reply[kNow].integer();
+    answer.ban_until = reply[kBanUntil].integer();
+    answer.version = {reply[kLastId].integer(), reply[kChanges].integer()};
+    return answer;
+}
+
+api::Decision Limiter::Answer::decision(std::int64_t index) const noexcept
+{
+    api::Decision decision;
+    decision.minute = minute;
+    decision.day = day;
+    decision.now = now;
+    if (index < admitted) {
+        decision.verdict = api::Verdict::admitted;
+        const std::int64_t later = admitted - index - 1;
+        decision.minute.used -= later;
+        decision.day.used -= later;
+    } else if (ban_until != 0) {
+        decision.verdict = api::Verdict::banned;
+        decision.ban_until = ban_until;
+    } else {
+        decision.verdict = api::Verdict::limited;
+    }
+    return decision;
 }
 
 resp::Command Limiter::strike(std::string_view account, std::string_view epoch,
@@ -54,8 +134,8 @@ resp::Command Limiter::strike(std::string_view account, std::string_view epoch,
         .own(schema_.minute_window(account))
         .own(schema_.day_window(account))
         .own(schema_.strikes(account))
-        .own(schema_.bans(account));
-    command.own(epoch)
+        .own(schema_.bans(account))
+        .arg(epoch)
         .arg(count)
         .arg(threshold)
         .arg(policy.window)
@@ -64,52 +144,36 @@ resp::Command Limiter::strike(std::string_view account, std::string_view epoch,
     return command;
 }
 
-Limiter::Answer Limiter::parse(const resp::Reply& reply,
-                               const api::Limits& limits)
+Limiter::Standing Limiter::parse_standing(const resp::Reply& reply,
+                                          const api::Limits& limits)
 {
-    Answer answer;
-    if (reply.is(resp::Type::string)) {
-        if (is_epoch(reply.text())) {
-            answer.result = Answer::Result::stale;
-            answer.epoch = reply.text();
-        }
-        return answer;
+    Standing standing;
+    if (is_epoch(reply)) {
+        standing.result = Answer::Result::stale;
+        return standing;
     }
-
-    const std::size_t size = reply.size();
-    if (size != kAdmittedSize && size != kDeniedSize && size != kStrikeSize)
-        return answer;
-    for (std::size_t i = 0; i < size; ++i) {
-        if (!reply[i].is(resp::Type::integer) || reply[i].integer() < 0)
-            return answer;
+    if (!are_counts(reply, kStandingSize)) {
+        return standing;
     }
-    // A window or an answer without a time: a counter that lost its end.
-    if (!reply[kMinuteReset].integer() || !reply[kDayReset].integer()
-        || (size > kAdmittedSize && !reply[kNow].integer()))
-        return answer;
-
-    answer.result = Answer::Result::decided;
-    api::Decision& decision = answer.decision;
-    decision.minute = {limits.minute, reply[kMinuteUsed].integer(),
-                       reply[kMinuteReset].integer()};
-    decision.day = {limits.day, reply[kDayUsed].integer(),
-                    reply[kDayReset].integer()};
-    if (size == kAdmittedSize) {
+    standing.result = Answer::Result::decided;
+    api::Decision& decision = standing.decision;
+    decision.minute = {limits.minute, reply[kStandingMinuteUsed].integer(),
+                       reply[kStandingMinuteReset].integer()};
+    decision.day = {limits.day, reply[kStandingDayUsed].integer(),
+                    reply[kStandingDayReset].integer()};
+    decision.now = reply[kStandingNow].integer();
+    decision.ban_until = reply[kStandingBanUntil].integer();
+    if (decision.ban_until != 0) {
+        decision.verdict = api::Verdict::banned;
+    } else if (decision.minute.remaining() == 0
+               || decision.day.remaining() == 0) {
+        decision.verdict = api::Verdict::limited;
+    } else {
         decision.verdict = api::Verdict::admitted;
-        return answer;
     }
-    decision.now = reply[kNow].integer();
-    decision.ban_until = reply[kBanUntil].integer();
-    decision.verdict =
-        decision.ban_until ? api::Verdict::banned : api::Verdict::limited;
-    if (size == kStrikeSize) {
-        answer.strikes = reply[kStrikes].integer();
-        answer.new_ban = reply[kNewBan].integer() != 0;
-        if (!decision.ban_until && decision.minute.remaining()
-            && decision.day.remaining())
-            decision.verdict = api::Verdict::admitted;
-    }
-    return answer;
+    standing.strikes = reply[kStrikes].integer();
+    standing.new_ban = reply[kNewBan].integer() != 0;
+    return standing;
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

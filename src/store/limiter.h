@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,42 +9,64 @@
 #include "../resp/reply.h"
 #include "schema.h"
 #include "script.h"
+#include "version.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-// One call decides on a request and charges both windows of its account, or
-// neither. Builds commands, sends nothing.
-class Limiter
-{
+// One call decides on requests of an account and charges both of its windows,
+// or neither. Builds commands, sends nothing.
+class Limiter {
 public:
-    explicit Limiter(const Schema& schema) : schema_(schema) {}
+    explicit Limiter(const Schema& schema);
 
-    resp::Command decide(std::string_view account, std::string_view epoch,
-                         const api::Limits& limits, bool eval) const;
+    struct Question {
+        std::string_view account;
+        std::string_view epoch;
+        api::Limits limits;
+        std::int64_t requests = 1;
+        bool tell_time = false;  // want Answer::now whatever the verdict
+    };
+    resp::Command decide(const Question& question, bool eval) const;
+
+    struct Answer {
+        enum class Result {
+            decided,
+            stale,    // the account's epoch is another one: `epoch`
+            invalid,  // no reply of this script
+        } result = Result::invalid;
+        std::string epoch;
+        std::int64_t admitted = 0;  // of the requests asked for, the first ones
+        api::Window minute;         // after the decision
+        api::Window day;
+        api::Millis now = 0;
+        api::Millis ban_until = 0;
+        Version version;  // of the catalogue, as it was at that moment
+
+        // What that means for one of the requests, counted from 0.
+        api::Decision decision(std::int64_t index) const noexcept;
+    };
+    static Answer parse_answer(const resp::Reply& reply,
+                               const api::Limits& limits);
 
     // Reports `count` denials that a worker gave from memory, and asks how the
-    // account stands. A verdict of `admitted` then says that nothing denies the
-    // account any more; nothing was charged.
+    // account stands.
     resp::Command strike(std::string_view account, std::string_view epoch,
                          std::int64_t count, const api::Limits& limits,
                          const api::BanPolicy& policy, bool eval) const;
 
-    struct Answer {
-        enum class Result {
-            decided, // decision is set
-            stale,   // the account's epoch is another one: `epoch`
-            invalid, // no reply of this script
-        } result = Result::invalid;
-        api::Decision decision;
-        std::string epoch;
-        std::int64_t strikes = 0; // of strike(): denials in the ban window
-        bool new_ban = false;     // of strike(): this very call banned
+    struct Standing {
+        Answer::Result result = Answer::Result::invalid;
+        api::Decision decision;  // on one more request
+        std::int64_t strikes = 0;  // denials in the ban's window
+        bool new_ban = false;      // this very call banned
     };
-    static Answer parse(const resp::Reply& reply, const api::Limits& limits);
+    static Standing parse_standing(const resp::Reply& reply,
+                                   const api::Limits& limits);
 
 private:
     const Schema& schema_;
+    const std::string last_id_;
+    const std::string changes_;
 };
 
-} // namespace petstore::store
+}  // namespace petstore::store

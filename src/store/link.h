@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "../resp/command.h"
 #include "../resp/reply.h"
 
@@ -33,6 +35,32 @@ public:
 
 protected:
     ~Link() = default;
+};
+
+// Something that has commands to send, but only when the turn of the event loop
+// ends, so that one command can speak for all that came up in the turn.
+class Deferred {
+public:
+    // Called once for each Link::defer(), right before the turn's commands are
+    // written; may send.
+    virtual void emit() noexcept = 0;
+
+protected:
+    ~Deferred() = default;
+};
+
+// A link that writes the commands of a turn together at its end.
+class TurnLink : public Link {
+public:
+    // `deferred` is borrowed until it was called.
+    virtual void defer(Deferred& deferred) noexcept = 0;
+
+    // Another number after each loss of the connection: what was read before
+    // may have been undone since, by a failover or a restart.
+    virtual std::uint64_t session() const noexcept = 0;
+
+protected:
+    ~TurnLink() = default;
 };
 
 }  // namespace petstore::store

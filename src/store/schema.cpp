@@ -79,9 +79,9 @@ std::string Schema::last_pet_id() const
     return catalogue_ + "last-id";
 }
 
-std::string Schema::version() const
+std::string Schema::changes() const
 {
-    return catalogue_ + "version";
+    return catalogue_ + "changes";
 }
 
 std::string Schema::bucket(std::int64_t number) const

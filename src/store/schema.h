@@ -40,7 +40,7 @@ public:
     std::string account_keys(std::string_view account) const;
 
     std::string last_pet_id() const; // string: counter
-    std::string version() const;     // string: counter of catalogue writes
+    std::string changes() const;     // string: counter of changes of pets
     std::string bucket(std::int64_t number) const;       // hash, see record.h
     std::string long_bucket(std::int64_t number) const;  // hash, see record.h
     std::string status_bitmap(api::Status status) const; // string: bit = pet id

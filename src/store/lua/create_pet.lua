@@ -1,6 +1,6 @@
--- Creates a pet: id, record, index, version and idempotency record in one step.
+-- Creates a pet: id, record, index and idempotency record in one step.
 --
--- KEYS  1 last id   2 version   3 bitmap of the pet's status
+-- KEYS  1 last id   2 changes   3 bitmap of the pet's status
 --       4 idempotency record (only with ARGV 4)
 -- ARGV  1 record   2 longest record that a bucket packs   3 what bucket names
 --       start with (the buckets share the slot of KEYS)
@@ -27,7 +27,11 @@ if #record > packed then
 end
 redis.call('HSET', names .. 'bucket:' .. bucket, field, record)
 redis.call('SETBIT', KEYS[3], id, 1)
-redis.call('INCR', KEYS[2])
+-- Tells a catalogue that was started anew from the one before it.
+if id == 1 then
+  local t = redis.call('TIME')
+  redis.call('SET', KEYS[2], string.format('%.0f', t[1] * 1000000 + t[2]))
+end
 if KEYS[4] then
   redis.call('SET', KEYS[4], string.format('%.0f:%s', id, ARGV[4]), 'EX', ARGV[5])
 end

@@ -1,6 +1,6 @@
 -- Changes the status of a pet, in its record and in the index.
 --
--- KEYS  1 last id   2 version   3, 4, 5 bitmaps of available, pending, sold
+-- KEYS  1 last id   2 changes   3, 4, 5 bitmaps of available, pending, sold
 -- ARGV  1 id   2 letter of the new status   3 what bucket names start with (the
 --       buckets share the slot of KEYS)
 -- Reply: 1 changed, 0 it had this status already, -1 no such pet

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "context.h"
+
+namespace petstore::ctl
+{
+
+// Adds `key …`; the one that is called leaves what it does in `action`.
+void add_key_commands(CLI::App& app, Action& action);
+
+} // namespace petstore::ctl

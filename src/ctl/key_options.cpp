@@ -1,0 +1,112 @@
+#include "key_options.h"
+
+#include "../api/date.h"
+#include "../api/pet.h"
+#include "../api/plan.h"
+#include "../api/text.h"
+#include "exit.h"
+#include "output.h"
+
+namespace petstore::ctl
+{
+
+namespace
+{
+
+constexpr std::size_t kMaxPlanName = 32;
+
+void set_number(const std::optional<std::string>& option, const char* name,
+                std::optional<std::int64_t>& number)
+{
+    if (!option)
+        return;
+    number.reset();
+    if (*option == "none")
+        return;
+    number = api::parse_int64(*option);
+    if (!number || *number < 1 || *number > api::kMaxLimit)
+        throw UsageError(std::string(name) + " must be a number from 1 to "
+                         + std::to_string(api::kMaxLimit) + ", or none");
+}
+
+void check_plan(const std::string& plan)
+{
+    if (plan.empty() || plan.size() > kMaxPlanName
+        || plan.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-")
+               != std::string::npos)
+        throw UsageError("--plan must be 1 to 32 lower-case letters, digits, "
+                         "\"_\" or \"-\"");
+}
+
+} // namespace
+
+void KeyOptions::add_to(CLI::App& command)
+{
+    command.add_option("--plan", plan,
+                       "free, pro, business, enterprise, or a plan of your "
+                       "nginx.conf");
+    command.add_option("--per-minute", per_minute,
+                       "Own limit a minute instead of the plan's (none: no "
+                       "own limit)");
+    command.add_option("--per-day", per_day,
+                       "Own limit a day instead of the plan's (none: no own "
+                       "limit)");
+    command.add_option("--label", label, "Text to recognise the key by");
+    command.add_option("--expires", expires,
+                       "When the key ends: 2030-12-31 or "
+                       "2030-12-31T12:00:00Z, in UTC (none: never)");
+    command.add_option("--scopes", scopes, "read, write or read,write");
+}
+
+bool KeyOptions::any() const noexcept
+{
+    return plan || per_minute || per_day || label || expires || scopes;
+}
+
+void KeyOptions::apply(api::KeyRecord& record) const
+{
+    if (plan) {
+        check_plan(*plan);
+        record.plan = *plan;
+    }
+    set_number(per_minute, "--per-minute", record.per_minute);
+    set_number(per_day, "--per-day", record.per_day);
+    if (label) {
+        const char* wrong =
+            label->empty() ? nullptr : api::name_problem(*label);
+        if (wrong)
+            throw UsageError(std::string("--label ") + wrong);
+        record.label = *label;
+    }
+    if (expires) {
+        record.expires.reset();
+        if (*expires != "none") {
+            record.expires = api::parse_date(*expires);
+            if (!record.expires)
+                throw UsageError("--expires must be a date like 2030-12-31 or "
+                                 "2030-12-31T12:00:00Z, or none");
+        }
+    }
+    if (scopes) {
+        const auto parsed = api::parse_scopes(*scopes);
+        if (!parsed)
+            throw UsageError("--scopes must be read, write or read,write");
+        record.scopes = *parsed;
+    }
+}
+
+void check_record(const api::KeyRecord& record, api::UnixTime now)
+{
+    if (record.plan == "enterprise" && (!record.per_minute || !record.per_day))
+        throw UsageError("the plan enterprise needs --per-minute and "
+                         "--per-day");
+    if (!api::PlanTable().knows(record.plan))
+        warn("the plan " + record.plan
+             + " is none of the built-in ones: until nginx.conf has "
+               "\"petstore_plan "
+             + record.plan + " …\" the key counts as free");
+    if (record.expires && *record.expires <= now)
+        warn("the key has expired on " + api::iso_time(*record.expires));
+}
+
+} // namespace petstore::ctl

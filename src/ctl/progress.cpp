@@ -1,0 +1,60 @@
+#include "progress.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <unistd.h>
+
+namespace petstore::ctl
+{
+
+namespace
+{
+
+using namespace std::chrono_literals;
+
+constexpr auto kRedraw = 100ms;
+constexpr std::uint64_t kBarWidth = 30;
+
+} // namespace
+
+Progress::Progress(std::optional<std::uint64_t> total)
+    : terminal_(isatty(STDERR_FILENO) == 1), total_(total)
+{
+}
+
+void Progress::update(std::uint64_t pets, std::uint64_t done)
+{
+    const auto now = Clock::now();
+    if (!terminal_ || now - drawn_ < kRedraw)
+        return;
+    drawn_ = now;
+    visible_ = true;
+
+    std::string line = "\r\x1b[K";
+    if (total_ && *total_) {
+        const std::uint64_t share = std::min(done, *total_);
+        const std::uint64_t filled = share * kBarWidth / *total_;
+        line += '[' + std::string(filled, '#')
+                + std::string(kBarWidth - filled, '.') + "] "
+                + std::to_string(share * 100 / *total_) + "%  ";
+    }
+    const double seconds =
+        std::chrono::duration<double>(now - started_).count();
+    line += std::to_string(pets) + " pets";
+    if (seconds > 0)
+        line += ", "
+                + std::to_string(static_cast<std::uint64_t>(
+                    static_cast<double>(pets) / seconds))
+                + "/s";
+    std::cerr << line << std::flush;
+}
+
+void Progress::clear()
+{
+    if (visible_)
+        std::cerr << "\r\x1b[K" << std::flush;
+    visible_ = false;
+}
+
+} // namespace petstore::ctl

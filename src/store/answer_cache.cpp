@@ -1,0 +1,120 @@
+#include "answer_cache.h"
+
+namespace petstore::store {
+
+namespace {
+
+// An entry's nodes in the map and the list, and its control block.
+constexpr std::size_t kOverhead = 256;
+
+}  // namespace
+
+ReadKey ReadKey::of_page(const api::ListQuery& query) noexcept
+{
+    Kind kind = Kind::page;
+    if (query.status) {
+        switch (*query.status) {
+        case api::Status::available:
+            kind = Kind::available;
+            break;
+        case api::Status::pending:
+            kind = Kind::pending;
+            break;
+        case api::Status::sold:
+            kind = Kind::sold;
+            break;
+        }
+    }
+    return {kind, query.limit, query.after};
+}
+
+api::ListQuery ReadKey::query() const noexcept
+{
+    api::ListQuery query;
+    query.limit = limit;
+    query.after = id;
+    switch (kind) {
+    case Kind::available:
+        query.status = api::Status::available;
+        break;
+    case Kind::pending:
+        query.status = api::Status::pending;
+        break;
+    case Kind::sold:
+        query.status = api::Status::sold;
+        break;
+    case Kind::pet:
+    case Kind::page:
+        break;
+    }
+    return query;
+}
+
+// SplitMix64's finalizer: clients choose ids, so neighbours must not collide.
+std::size_t ReadKey::Hash::operator()(const ReadKey& key) const noexcept
+{
+    auto x = static_cast<std::uint64_t>(key.id)
+             ^ static_cast<std::uint64_t>(key.limit) << 48
+             ^ static_cast<std::uint64_t>(key.kind) << 56;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+    return x ^ x >> 31;
+}
+
+std::size_t AnswerCache::size_of(const Answer& answer) noexcept
+{
+    return sizeof(Answer) + answer.body.capacity() + kOverhead;
+}
+
+std::shared_ptr<const Answer> AnswerCache::find(const ReadKey& key)
+{
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) {
+        return nullptr;
+    }
+    order_.splice(order_.begin(), order_, found->second.used);
+    return found->second.answer;
+}
+
+void AnswerCache::put(const ReadKey& key, std::shared_ptr<const Answer> answer)
+{
+    const std::size_t size = size_of(*answer);
+    if (size > max_bytes_ / 4) {
+        return;
+    }
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) {
+        bytes_ -= size_of(*found->second.answer);
+        found->second.answer = std::move(answer);
+        order_.splice(order_.begin(), order_, found->second.used);
+    } else {
+        order_.push_front(key);
+        try {
+            entries_.emplace(key, Entry{std::move(answer), order_.begin()});
+        } catch (...) {
+            order_.pop_front();
+            throw;
+        }
+    }
+    bytes_ += size;
+    while (bytes_ > max_bytes_) {
+        drop_last();
+    }
+}
+
+void AnswerCache::drop_last() noexcept
+{
+    const auto last = entries_.find(order_.back());
+    bytes_ -= size_of(*last->second.answer);
+    entries_.erase(last);
+    order_.pop_back();
+}
+
+void AnswerCache::clear() noexcept
+{
+    entries_.clear();
+    order_.clear();
+    bytes_ = 0;
+}
+
+}  // namespace petstore::store

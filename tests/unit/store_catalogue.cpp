@@ -1,0 +1,329 @@
+#include "catch.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "store/catalogue.h"
+#include "store/record.h"
+#include "store_replies.h"
+
+using namespace petstore;
+using store::Catalogue;
+using store::PageReader;
+using Words = std::vector<std::string>;
+using Result = store::Catalogue::Created::Result;
+
+namespace
+{
+
+const store::Schema kSchema("petstore");
+const Catalogue kCatalogue(kSchema);
+
+api::ListQuery query_of(int limit, api::PetId after)
+{
+    api::ListQuery query;
+    query.limit = limit;
+    query.after = after;
+    return query;
+}
+
+api::ListQuery query_of(int limit, api::PetId after, api::Status status)
+{
+    api::ListQuery query = query_of(limit, after);
+    query.status = status;
+    return query;
+}
+
+std::string repeated(const std::string& item, int count)
+{
+    return array(std::vector<std::string>(count, item));
+}
+
+std::string json_of(api::PetId id, const std::string& name)
+{
+    return "{\"id\":" + std::to_string(id) + ",\"name\":\"" + name
+           + "\",\"categoryId\":1,\"status\":\"available\"}";
+}
+
+} // namespace
+
+TEST_CASE("a pet is one field of its bucket", "[store]")
+{
+    CHECK(words(kCatalogue.get(1000))
+          == Words{"HGET", "petstore:{petstore:pets}:bucket:7", "104"});
+    CHECK(words(kCatalogue.get_long(1000))
+          == Words{"HGET", "petstore:{petstore:pets}:long:7", "104"});
+}
+
+TEST_CASE("a page asks for one row more than it has", "[store]")
+{
+    const auto commands = kCatalogue.list_all(query_of(3, 10));
+    REQUIRE(commands.size() == 1);
+    CHECK(words(commands[0])
+          == Words{"HMGET", "petstore:{petstore:pets}:bucket:0", "11", "12",
+                   "13", "14"});
+}
+
+TEST_CASE("a page reads two buckets where it has to", "[store]")
+{
+    const auto commands = kCatalogue.list_all(query_of(3, 125));
+    REQUIRE(commands.size() == 2);
+    CHECK(words(commands[0])
+          == Words{"HMGET", "petstore:{petstore:pets}:bucket:0", "126", "127"});
+    CHECK(words(commands[1])
+          == Words{"HMGET", "petstore:{petstore:pets}:bucket:1", "0", "1"});
+    CHECK(kCatalogue.list_all(query_of(100, 127)).size() == 1);
+    CHECK(kCatalogue.list_all(query_of(1, 126)).size() == 2);
+    CHECK(kCatalogue.list_all(query_of(1, 125)).size() == 1);
+}
+
+TEST_CASE("a page behind the last id is asked for without overflow", "[store]")
+{
+    const auto query = query_of(100, std::numeric_limits<std::int64_t>::max());
+    const auto commands = kCatalogue.list_all(query);
+    REQUIRE_FALSE(commands.empty());
+    Replies replies;
+    PageReader reader(query);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        const int fields = static_cast<int>(commands[i].argv().size()) - 2;
+        CHECK(reader.add(i, replies(repeated(kNil, fields))));
+    }
+    const auto page = reader.finish();
+    CHECK(page.body == "[]");
+    CHECK_FALSE(page.more);
+    CHECK(page.last == 0);
+}
+
+TEST_CASE("a filtered page is one script", "[store]")
+{
+    const auto query = query_of(20, 5, api::Status::pending);
+    CHECK(words(kCatalogue.list_by_status(query, false))
+          == Words{"EVALSHA", store::scripts::list_by_status().sha1, "1",
+                   "petstore:{petstore:pets}:status:pending", "5", "21",
+                   "petstore:{petstore:pets}:"});
+    auto far = query;
+    far.after = std::numeric_limits<std::int64_t>::max();
+    CHECK(words(kCatalogue.list_by_status(far, false))[4]
+          == "4503599627370496");
+}
+
+TEST_CASE("a create is one script", "[store]")
+{
+    const api::NewPet pet{"Rex", 7, api::Status::sold};
+    CHECK(words(kCatalogue.create(pet, "acc", std::nullopt, false))
+          == Words{"EVALSHA", store::scripts::create_pet().sha1, "3",
+                   "petstore:{petstore:pets}:last-id",
+                   "petstore:{petstore:pets}:changes",
+                   "petstore:{petstore:pets}:status:sold", "s7:Rex", "64",
+                   "petstore:{petstore:pets}:"});
+
+    Catalogue::Idempotency idempotency;
+    idempotency.key.fill(0x11);
+    idempotency.body.fill(0x22);
+    const auto command =
+        words(kCatalogue.create(pet, "acc", idempotency, true));
+    CHECK(command[0] == "EVAL");
+    CHECK(command[2] == "4");
+    CHECK(command[6]
+          == "petstore:{petstore:pets}:idempotency:acc:"
+                 + std::string(64, '1'));
+    CHECK(command[10] == std::string(64, '2'));
+    CHECK(command[11] == "86400");
+}
+
+TEST_CASE("what a create answers", "[store]")
+{
+    Replies replies;
+    auto created =
+        Catalogue::parse_created(replies(array({integer(7), integer(0)})));
+    CHECK(created.result == Result::created);
+    CHECK(created.id == 7);
+    created =
+        Catalogue::parse_created(replies(array({integer(7), integer(1)})));
+    CHECK(created.result == Result::replayed);
+    CHECK(created.id == 7);
+    created =
+        Catalogue::parse_created(replies(array({integer(0), integer(2)})));
+    CHECK(created.result == Result::key_reused);
+
+    for (const auto& wrong :
+         {array({integer(0), integer(0)}), array({integer(-1), integer(0)}),
+          array({integer(0), integer(1)}), array({integer(1), integer(3)}),
+          array({integer(1)}), array({integer(1), integer(0), integer(0)}),
+          array({bulk("1"), integer(0)}), array({integer(1), kNil}), integer(1),
+          kNil, bulk("1"), std::string("-ERR x\r\n")}) {
+        CAPTURE(wrong);
+        CHECK(Catalogue::parse_created(replies(wrong)).result
+              == Result::invalid);
+    }
+}
+
+TEST_CASE("a change of status names all bitmaps", "[store]")
+{
+    const auto command =
+        words(kCatalogue.set_status(9, api::Status::pending, false));
+    CHECK(Words(command.begin() + 2, command.end())
+          == Words{"5", "petstore:{petstore:pets}:last-id",
+                   "petstore:{petstore:pets}:changes",
+                   "petstore:{petstore:pets}:status:available",
+                   "petstore:{petstore:pets}:status:pending",
+                   "petstore:{petstore:pets}:status:sold", "9", "p",
+                   "petstore:{petstore:pets}:"});
+}
+
+TEST_CASE("a full page knows of the next one", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(2, 0));
+    REQUIRE(reader.add(
+        0, replies(array({bulk("a1:x"), bulk("a1:y"), bulk("a1:z")}))));
+    const auto page = reader.finish();
+    CHECK(page.body == "[" + json_of(1, "x") + "," + json_of(2, "y") + "]");
+    CHECK(page.more);
+    CHECK(page.last == 2);
+}
+
+TEST_CASE("the last page ends at the first missing row", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(2, 0));
+    REQUIRE(reader.add(0, replies(array({bulk("a1:x"), bulk("a1:y"), kNil}))));
+    auto page = reader.finish();
+    CHECK(page.body == "[" + json_of(1, "x") + "," + json_of(2, "y") + "]");
+    CHECK_FALSE(page.more);
+
+    PageReader empty(query_of(2, 5));
+    REQUIRE(empty.add(0, replies(repeated(kNil, 3))));
+    page = empty.finish();
+    CHECK(page.body == "[]");
+    CHECK(page.last == 0);
+    CHECK_FALSE(page.more);
+}
+
+TEST_CASE("nothing behind a hole belongs to the page", "[store]")
+{
+    Replies replies;
+    // 126 and 127 in the first bucket, 128 and 129 in the second, where pets
+    // were created between the two reads.
+    PageReader reader(query_of(3, 125));
+    REQUIRE(reader.add(0, replies(array({bulk("a1:x"), kNil}))));
+    REQUIRE(reader.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));
+    const auto page = reader.finish();
+    CHECK(page.body == "[" + json_of(126, "x") + "]");
+    CHECK_FALSE(page.more);
+    CHECK(page.last == 126);
+
+    PageReader within(query_of(3, 0));
+    REQUIRE(
+        within.add(0, replies(array({kNil, bulk("a1:x"), kNil, bulk("a>")}))));
+    CHECK(within.long_ids().empty());
+    CHECK(within.finish().body == "[]");
+}
+
+TEST_CASE("two buckets make one page", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(3, 125));
+    REQUIRE(reader.add(0, replies(array({bulk("a1:w"), bulk("a1:x")}))));
+    REQUIRE(reader.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));
+    const auto page = reader.finish();
+    CHECK(page.body
+          == "[" + json_of(126, "w") + "," + json_of(127, "x") + ","
+                 + json_of(128, "y") + "]");
+    CHECK(page.more);
+    CHECK(page.last == 128);
+}
+
+TEST_CASE("long records are fetched and take their place", "[store]")
+{
+    Replies replies;
+    const std::string name(200, 'n');
+    PageReader reader(query_of(3, 0));
+    REQUIRE(reader.add(
+        0, replies(array({bulk("a>"), bulk("a1:y"), bulk("a>"), bulk("a>")}))));
+    // The row behind the page is not part of it.
+    REQUIRE(reader.long_ids() == std::vector<api::PetId>{1, 3});
+    REQUIRE(reader.add_long(1, replies(bulk("a1:" + name))));
+    REQUIRE(reader.add_long(3, replies(bulk("a1:" + name + "3"))));
+    const auto page = reader.finish();
+    CHECK(page.body
+          == "[" + json_of(1, name) + "," + json_of(2, "y") + ","
+                 + json_of(3, name + "3") + "]");
+    CHECK(page.more);
+    CHECK(page.last == 3);
+}
+
+TEST_CASE("a long record that is none is refused", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(3, 0));
+    REQUIRE(reader.add(0, replies(array({bulk("a>"), kNil, kNil, kNil}))));
+    CHECK_FALSE(reader.add_long(1, replies(kNil)));
+    CHECK_FALSE(reader.add_long(1, replies(bulk("a>"))));
+    CHECK_FALSE(reader.add_long(1, replies("-ERR x\r\n")));
+    CHECK_FALSE(reader.add_long(2, replies(bulk("a1:x"))));
+    CHECK(reader.add_long(1, replies(bulk("a1:x"))));
+}
+
+TEST_CASE("a page can be written as lines", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(2, 0));
+    REQUIRE(reader.add(0, replies(array({bulk("a1:x"), bulk("a1:y"), kNil}))));
+    CHECK(reader.finish(PageReader::Form::lines).body
+          == json_of(1, "x") + "\n" + json_of(2, "y") + "\n");
+}
+
+TEST_CASE("a filtered page", "[store]")
+{
+    Replies replies;
+    const std::string name(200, 'n');
+    PageReader reader(query_of(2, 3, api::Status::available));
+    REQUIRE(reader.add(
+        0, replies(array({integer(7), bulk("a1:x"), integer(900),
+                          bulk("a1:" + name), integer(901), bulk("a1:z")}))));
+    CHECK(reader.long_ids().empty());
+    const auto page = reader.finish();
+    CHECK(page.body == "[" + json_of(7, "x") + "," + json_of(900, name) + "]");
+    CHECK(page.more);
+    CHECK(page.last == 900);
+}
+
+TEST_CASE("a pet that lost its record is left out of a filtered page",
+          "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(2, 0, api::Status::available));
+    REQUIRE(
+        reader.add(0, replies(array({integer(1), bulk("a1:x"), integer(2),
+                                     bulk(""), integer(3), bulk("a1:z")}))));
+    const auto page = reader.finish();
+    CHECK(page.body == "[" + json_of(1, "x") + "]");
+    CHECK(page.more);
+    CHECK(page.last == 2);
+}
+
+TEST_CASE("replies of another shape are refused", "[store]")
+{
+    Replies replies;
+    for (const auto& wrong :
+         {kNil, integer(1), bulk("a1:x"), std::string("-ERR x\r\n"), array({}),
+          repeated(kNil, 2), repeated(kNil, 4), repeated(integer(1), 3),
+          repeated(bulk(""), 3), repeated(bulk("x"), 3),
+          array({bulk("a1:x"), array({}), kNil}),
+          array({kNil, integer(1), kNil})}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(PageReader(query_of(2, 0)).add(0, replies(wrong)));
+    }
+    for (const auto& wrong :
+         {kNil, integer(1), bulk("a1:x"), array({integer(1)}),
+          array({bulk("1"), bulk("a1:x")}), array({integer(1), kNil}),
+          array({integer(1), bulk("a>")}), array({integer(1), bulk("x")})}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(PageReader(query_of(2, 0, api::Status::sold))
+                        .add(0, replies(wrong)));
+    }
+    CHECK_FALSE(PageReader(query_of(2, 0, api::Status::sold))
+                    .add(1, replies(array({}))));
+}

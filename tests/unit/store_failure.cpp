@@ -1,0 +1,66 @@
+#include "catch.h"
+
+#include <string>
+
+#include "store/failure.h"
+#include "store_replies.h"
+
+using namespace petstore;
+using api::ErrorCode;
+
+TEST_CASE("only NOSCRIPT is answered with the script's text", "[store]")
+{
+    CHECK(store::redis_error("NOSCRIPT").retry_with_eval);
+    CHECK_FALSE(store::redis_error("NOSCRIPT").executed);
+    for (const char* code : {"ERR", "LOADING", "READONLY", "BUSY", "X", ""})
+        CHECK_FALSE(store::redis_error(code).retry_with_eval);
+}
+
+TEST_CASE("errors that come before a command runs have no effect", "[store]")
+{
+    for (const char* code :
+         {"LOADING", "READONLY", "MASTERDOWN", "OOM", "MISCONF", "NOREPLICAS",
+          "NOAUTH", "WRONGPASS", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN",
+          "CROSSSLOT", "BUSY"}) {
+        CAPTURE(code);
+        CHECK(store::redis_error(code).code == code);
+        CHECK_FALSE(store::redis_error(code).executed);
+    }
+}
+
+TEST_CASE("an unknown error may have come after an effect", "[store]")
+{
+    for (const char* code : {"ERR", "WRONGTYPE", "NEWERROR", "err", ""}) {
+        CAPTURE(code);
+        CHECK(store::redis_error(code).executed);
+    }
+}
+
+TEST_CASE("a client is told whether a create may have happened", "[store]")
+{
+    Replies replies;
+    CHECK(store::failure_of(replies("-OOM secret\r\n"), true).code
+          == ErrorCode::service_unavailable);
+    CHECK(store::failure_of(replies("-ERR secret\r\n"), true).code
+          == ErrorCode::outcome_unknown);
+    CHECK(store::failure_of(replies("-ERR secret\r\n"), false).code
+          == ErrorCode::service_unavailable);
+    CHECK(store::failure_of(store::Loss::not_sent, true).code
+          == ErrorCode::service_unavailable);
+    CHECK(store::failure_of(store::Loss::unknown, true).code
+          == ErrorCode::outcome_unknown);
+    CHECK(store::failure_of(store::Loss::unknown, false).code
+          == ErrorCode::service_unavailable);
+}
+
+TEST_CASE("a client is not told what Redis said", "[store]")
+{
+    Replies replies;
+    for (const bool write : {false, true}) {
+        const auto error =
+            store::failure_of(replies("-ERR secret 10.0.0.1\r\n"), write);
+        CHECK_FALSE(error.message.empty());
+        CHECK(error.message.find("secret") == std::string::npos);
+        CHECK(error.message.find("Redis") == std::string::npos);
+    }
+}

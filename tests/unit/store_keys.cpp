@@ -1,0 +1,141 @@
+#include "catch.h"
+
+#include <string>
+#include <vector>
+
+#include "store/keys.h"
+#include "store_replies.h"
+
+using namespace petstore;
+using store::Keys;
+using Result = store::Keys::Found::Result;
+
+namespace
+{
+
+const store::Schema kSchema("petstore");
+
+Keys::Found parse(const std::vector<std::string>& fields)
+{
+    Replies replies;
+    std::vector<std::string> items;
+    for (const auto& field : fields)
+        items.push_back(bulk(field));
+    return Keys::parse(replies(array(items)));
+}
+
+// The fields of an HSET as the HGETALL that reads them back.
+Keys::Found round_trip(const api::KeyRecord& record)
+{
+    const auto command = words(Keys(kSchema).put(api::Digest{}, record));
+    return parse({command.begin() + 2, command.end()});
+}
+
+} // namespace
+
+TEST_CASE("a key record comes back as it was", "[store]")
+{
+    api::KeyRecord record;
+    record.id = "k1";
+    record.account = "a1";
+    record.plan = "enterprise";
+    record.per_minute = 5;
+    record.per_day = 1000000000000;
+    record.label = "Zoë & Co: 10%";
+    record.scopes = api::kScopeRead;
+    record.created = 1700000000;
+    record.expires = 1800000000;
+    record.disabled = true;
+    record.last4 = "wxyz";
+    record.epoch = "17";
+
+    const auto found = round_trip(record);
+    REQUIRE(found.result == Result::found);
+    CHECK(found.record.id == record.id);
+    CHECK(found.record.account == record.account);
+    CHECK(found.record.plan == record.plan);
+    CHECK(found.record.per_minute == record.per_minute);
+    CHECK(found.record.per_day == record.per_day);
+    CHECK(found.record.label == record.label);
+    CHECK(found.record.scopes == record.scopes);
+    CHECK(found.record.created == record.created);
+    CHECK(found.record.expires == record.expires);
+    CHECK(found.record.disabled == record.disabled);
+    CHECK(found.record.last4 == record.last4);
+    CHECK(found.record.epoch == record.epoch);
+}
+
+TEST_CASE("what a key has not stays unset", "[store]")
+{
+    api::KeyRecord record;
+    record.id = "k1";
+    record.account = "a1";
+    const auto found = round_trip(record);
+    REQUIRE(found.result == Result::found);
+    CHECK_FALSE(found.record.per_minute);
+    CHECK_FALSE(found.record.per_day);
+    CHECK_FALSE(found.record.expires);
+    CHECK_FALSE(found.record.disabled);
+    CHECK(found.record.plan == "free");
+    CHECK(found.record.scopes == api::kScopeAll);
+    CHECK(found.record.epoch == "0");
+}
+
+TEST_CASE("a record needs no more than id and account", "[store]")
+{
+    const auto found = parse({"account", "a1", "id", "k1"});
+    REQUIRE(found.result == Result::found);
+    CHECK(found.record.plan == "free");
+    CHECK(parse({"account", "a1", "id", "k1", "plan", ""}).record.plan
+          == "free");
+    CHECK(parse({"account", "a1", "id", "k1", "colour", "red"}).result
+          == Result::found);
+}
+
+TEST_CASE("no record is absent", "[store]")
+{
+    CHECK(parse({}).result == Result::absent);
+}
+
+TEST_CASE("a damaged record is invalid", "[store]")
+{
+    std::vector<std::string> fields = {"id", "k1", "account", "a1"};
+    const auto wrong =
+        GENERATE(std::vector<std::string>{"per_minute", "0"},
+                 std::vector<std::string>{"per_minute", "-1"},
+                 std::vector<std::string>{"per_minute", "1.5"},
+                 std::vector<std::string>{"per_day", "1000000000001"},
+                 std::vector<std::string>{"per_day", ""},
+                 std::vector<std::string>{"created", "yesterday"},
+                 std::vector<std::string>{"expires", "soon"},
+                 std::vector<std::string>{"expires", ""},
+                 std::vector<std::string>{"disabled", "maybe"},
+                 std::vector<std::string>{"scopes", "root"},
+                 std::vector<std::string>{"scopes", ""},
+                 std::vector<std::string>{"epoch", "x"},
+                 std::vector<std::string>{"epoch", ""},
+                 std::vector<std::string>{"id", ""},
+                 std::vector<std::string>{"account", ""});
+    CAPTURE(wrong);
+    fields.insert(fields.end(), wrong.begin(), wrong.end());
+    CHECK(parse(fields).result == Result::invalid);
+}
+
+TEST_CASE("a reply that is no hash is invalid", "[store]")
+{
+    const auto reply = GENERATE(
+        as<std::string>{}, "$-1\r\n", "+OK\r\n", ":1\r\n", "-ERR x\r\n",
+        "*1\r\n$2\r\nid\r\n", "*2\r\n$2\r\nid\r\n:1\r\n",
+        "*2\r\n$2\r\nid\r\n$-1\r\n", "*2\r\n$7\r\naccount\r\n$1\r\na\r\n");
+    CAPTURE(reply);
+    Replies replies;
+    CHECK(Keys::parse(replies(reply)).result == Result::invalid);
+}
+
+TEST_CASE("a record is read by the digest of its key", "[store]")
+{
+    const auto command = words(Keys(kSchema).get(api::Digest{}));
+    CHECK(command
+          == std::vector<std::string>{"HGETALL",
+                                      "petstore:key:" + std::string(64, '0')});
+}
