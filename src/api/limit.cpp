@@ -50,10 +50,15 @@ RateView rate_view(const Decision& decision) noexcept
             seconds_up(window.reset)};
 }
 
-std::int64_t retry_after(const RateView& view, Millis now) noexcept
+Millis denial_end(const Decision& decision) noexcept
 {
-    const std::int64_t now_floor = now / 1000 - (now % 1000 < 0 ? 1 : 0);
-    return std::max<std::int64_t>(view.reset - now_floor, 1);
+    return decision.verdict == Verdict::banned ? decision.ban_until
+                                               : tightest(decision).reset;
+}
+
+std::int64_t retry_after(Millis end, Millis now) noexcept
+{
+    return std::max<std::int64_t>(seconds_up(end - now), 1);
 }
 
 Error denial(const Decision& decision, Millis now)
@@ -70,7 +75,7 @@ Error denial(const Decision& decision, Millis now)
         message.append(&window == &decision.day ? " per day." : " per minute.");
     }
     message.append(" Retry in ");
-    append_count(message, retry_after(rate_view(decision), now), "second");
+    append_count(message, retry_after(denial_end(decision), now), "second");
     message.push_back('.');
     return {banned ? ErrorCode::api_key_banned : ErrorCode::rate_limit_exceeded,
             std::move(message)};

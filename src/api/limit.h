@@ -48,9 +48,13 @@ struct RateView {
 // with 0 remaining. Banned: the end of the ban.
 RateView rate_view(const Decision& decision) noexcept;
 
-// Seconds until the reset that rate_view() tells, at least 1. `now` in ms of
-// the same clock.
-std::int64_t retry_after(const RateView& view, Millis now) noexcept;
+// When a denied account may be back: the end of the ban, or of the violated
+// window, of two the later one.
+Millis denial_end(const Decision& decision) noexcept;
+
+// Whole seconds from `now` until `end`, rounded up, at least 1. Not from the
+// rounded Reset: that could tell a second more than a window lasts.
+std::int64_t retry_after(Millis end, Millis now) noexcept;
 
 // rate_limit_exceeded or api_key_banned in words: which limit was hit and when
 // to come back.

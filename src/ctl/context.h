@@ -7,12 +7,10 @@
 #include "../store/schema.h"
 #include "redis_session.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // What a command runs with: the global options, and the Redis they name.
-class Context
-{
+class Context {
 public:
     // Throws UsageError.
     Context(const std::string& redis_url, const std::string& prefix, bool json);
@@ -33,4 +31,4 @@ private:
 
 using Action = std::function<void(Context&)>;
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -5,10 +5,9 @@
 
 #include "../api/digest.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // 64 hexadecimal digits in any case.
 std::optional<api::Digest> digest_of_hex(std::string_view hex) noexcept;
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -9,11 +9,9 @@
 #include "exit.h"
 #include "output.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 constexpr std::int64_t kOldestVersion = 7;
 
@@ -39,8 +37,7 @@ const char* to_text(Verdict verdict)
     return "";
 }
 
-class Doctor
-{
+class Doctor {
 public:
     explicit Doctor(RedisSession& redis) : redis_(redis) {}
 
@@ -73,18 +70,20 @@ private:
             const std::string_view line = text.substr(0, text.find("\r\n"));
             text.remove_prefix(std::min(text.size(), line.size() + 2));
             const std::size_t colon = line.find(':');
-            if (colon != std::string_view::npos)
+            if (colon != std::string_view::npos) {
                 info_.insert_or_assign(std::string(line.substr(0, colon)),
                                        std::string(line.substr(colon + 1)));
+            }
         }
     }
 
     void read_info()
     {
         read_lines(redis_.call(resp::Command("INFO")).text());
-        if (info("cluster_enabled") == "1")
+        if (info("cluster_enabled") == "1") {
             read_lines(
                 redis_.call(resp::Command("CLUSTER").arg("INFO")).text());
+        }
     }
 
     std::string info(const std::string& name) const
@@ -121,20 +120,22 @@ private:
     void check_persistence()
     {
         const bool snapshots = !config("save").empty();
-        if (info("aof_enabled") == "1")
+        if (info("aof_enabled") == "1") {
             add(Verdict::ok, "persistence",
                 "append-only file, appendfsync " + config("appendfsync"));
-        else
+        } else {
             add(snapshots ? Verdict::warning : Verdict::wrong, "persistence",
                 snapshots ? "snapshots only" : "none",
                 "pets and keys of the last minutes or all of them are lost "
                 "when Redis ends: CONFIG SET appendonly yes, and in "
                 "redis.conf");
+        }
         for (const char* status :
              {"rdb_last_bgsave_status", "aof_last_write_status"}) {
-            if (!info(status).empty() && info(status) != "ok")
+            if (!info(status).empty() && info(status) != "ok") {
                 add(Verdict::wrong, status, info(status),
                     "Redis cannot write to its disk: see its log");
+            }
         }
     }
 
@@ -162,14 +163,15 @@ private:
     {
         const std::string value = config(name);
         const auto number = api::parse_int64(value);
-        if (!number)
+        if (!number) {
             add(Verdict::warning, name, "unknown",
                 "CONFIG GET is not allowed here: make sure that it is "
                     + std::to_string(least) + " or more");
-        else
+        } else {
             add(*number >= least ? Verdict::ok : Verdict::wrong, name, value,
                 "pets take several times the memory: CONFIG SET " + name + " "
                     + std::to_string(least));
+        }
     }
 
     RedisSession& redis_;
@@ -181,19 +183,21 @@ void print(const Context& context, const std::vector<Finding>& findings)
 {
     if (context.json()) {
         Json array = Json::array();
-        for (const Finding& finding : findings)
+        for (const Finding& finding : findings) {
             array.push_back({{"check", finding.check},
                              {"verdict", to_text(finding.verdict)},
                              {"found", finding.found},
                              {"advice", finding.advice}});
+        }
         print_json(array);
         return;
     }
     std::vector<std::vector<std::string>> rows = {
         {"VERDICT", "CHECK", "FOUND", "ADVICE"}};
-    for (const Finding& finding : findings)
+    for (const Finding& finding : findings) {
         rows.push_back({to_text(finding.verdict), finding.check, finding.found,
                         finding.advice});
+    }
     print_table(rows);
 }
 
@@ -209,7 +213,7 @@ void run(Context& context)
     }
 }
 
-} // namespace
+}  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action)
 {
@@ -217,4 +221,4 @@ void add_doctor_command(CLI::App& app, Action& action)
         ->callback([&action] { action = run; });
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -15,11 +15,9 @@
 #include "key_store.h"
 #include "output.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 constexpr std::size_t kIdLength = 16;
 constexpr std::size_t kLast4 = 4;
@@ -30,8 +28,9 @@ constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
 api::Digest random_digest()
 {
     api::Digest random;
-    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1)
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
         throw Failure("OpenSSL has no random numbers");
+    }
     return random;
 }
 
@@ -61,10 +60,11 @@ void print_new_key(const Context& context, const api::KeyRecord& record,
 void report_change(const Context& context, const api::KeyRecord& record,
                    const std::string& message)
 {
-    if (context.json())
+    if (context.json()) {
         print_json(json_of(record));
-    else
+    } else {
         say(message);
+    }
 }
 
 void create(Context& context, const KeyOptions& options)
@@ -86,12 +86,14 @@ void create(Context& context, const KeyOptions& options)
 
 std::string read_key(const std::string& argument)
 {
-    if (argument != "-")
+    if (argument != "-") {
         return argument;
+    }
     std::string key;
     std::getline(std::cin, key);
-    if (!key.empty() && key.back() == '\r')
+    if (!key.empty() && key.back() == '\r') {
         key.pop_back();
+    }
     return key;
 }
 
@@ -102,18 +104,21 @@ void import(Context& context, const KeyOptions& options,
     options.apply(key.record);
     if (!hex.empty()) {
         const auto digest = digest_of_hex(hex);
-        if (!digest)
+        if (!digest) {
             throw UsageError("--sha256 must be 64 hexadecimal digits");
+        }
         key.digest = *digest;
     } else {
         const std::string secret = read_key(argument);
         if (secret.size() > api::kMaxKeyLength
-            || !api::is_visible_ascii(secret))
+            || !api::is_visible_ascii(secret)) {
             throw Failure("a key has 1 to 512 visible ASCII characters");
+        }
         if (api::key_form(secret, context.schema().prefix())
-            == api::KeyForm::malformed)
+            == api::KeyForm::malformed) {
             throw Failure("the key looks like one of this store but its "
                           "checksum is wrong: mistyped or cut?");
+        }
         key.digest = api::sha256(secret);
         key.record.last4 = last4_of(secret);
     }
@@ -125,22 +130,25 @@ void import(Context& context, const KeyOptions& options,
     key.record.account = new_id();
     store.add(key);
     report_change(context, key.record, "Imported, its id is:");
-    if (!context.json())
+    if (!context.json()) {
         print_line(key.record.id);
+    }
 }
 
 void rotate(Context& context, const std::string& id, const std::string& grace)
 {
     const auto seconds = api::parse_duration(grace);
-    if (!seconds || *seconds < 0 || *seconds > kMaxGrace)
+    if (!seconds || *seconds < 0 || *seconds > kMaxGrace) {
         throw UsageError("--grace must be a duration like 90s, 15m, 24h or 7d, "
                          "at most 3650d");
+    }
 
     KeyStore store(context.redis(), context.schema());
     const api::UnixTime now = store.now();
     StoredKey key = store.find(id);
-    if (key.record.expires && *key.record.expires <= now)
+    if (key.record.expires && *key.record.expires <= now) {
         throw Failure("key " + id + " has expired: set a new --expires first");
+    }
 
     const std::string secret =
         api::make_key(context.schema().prefix(), random_digest());
@@ -155,15 +163,17 @@ void rotate(Context& context, const std::string& id, const std::string& grace)
     store.update(id, [&](api::KeyRecord& old) {
         old.expires = std::min(old.expires.value_or(end), end);
     });
-    if (!context.json())
+    if (!context.json()) {
         say("Key " + id + " ends on " + api::iso_time(end) + ".");
+    }
     print_new_key(context, key.record, secret);
 }
 
 void set(Context& context, const std::string& id, const KeyOptions& options)
 {
-    if (!options.any())
+    if (!options.any()) {
         throw UsageError("nothing to set: see petstorectl key set --help");
+    }
     api::KeyRecord scratch;
     options.apply(scratch);
 
@@ -194,8 +204,9 @@ void list(Context& context)
         return;
     }
     Json array = Json::array();
-    for (const StoredKey& key : keys)
+    for (const StoredKey& key : keys) {
         array.push_back(json_of(key.record));
+    }
     print_json(array);
 }
 
@@ -203,19 +214,21 @@ void show(Context& context, const std::string& id)
 {
     KeyStore store(context.redis(), context.schema());
     const auto record = store.find(id).record;
-    if (context.json())
+    if (context.json()) {
         print_json(json_of(record));
-    else
+    } else {
         print_key(record);
+    }
 }
 
 void remove(Context& context, const std::string& id)
 {
     KeyStore(context.redis(), context.schema()).remove(id);
-    if (context.json())
+    if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
-    else
+    } else {
         say("Key " + id + " is deleted.");
+    }
 }
 
 void unban(Context& context, const std::string& id)
@@ -223,12 +236,13 @@ void unban(Context& context, const std::string& id)
     KeyStore store(context.redis(), context.schema());
     const std::string account = store.find(id).record.account;
     const bool was_banned = store.unban(account);
-    if (context.json())
+    if (context.json()) {
         print_json(
             {{"id", id}, {"account", account}, {"was_banned", was_banned}});
-    else
+    } else {
         say(was_banned ? "The ban of account " + account + " is lifted."
                        : "Account " + account + " was not banned.");
+    }
 }
 
 // A limit that nginx alone knows is null.
@@ -237,10 +251,12 @@ Json json_of(const AccountUsage::Counter& counter,
 {
     Json json = {
         {"used", counter.used}, {"limit", nullptr}, {"reset", nullptr}};
-    if (limit)
+    if (limit) {
         json["limit"] = *limit;
-    if (counter.reset)
+    }
+    if (counter.reset) {
         json["reset"] = api::iso_time(api::seconds_up(counter.reset));
+    }
     return json;
 }
 
@@ -268,8 +284,9 @@ void usage(Context& context, const std::string& id)
         day = plans.limits_of(record).day;
     }
     Json banned_until = nullptr;
-    if (used.banned_until)
+    if (used.banned_until) {
         banned_until = api::iso_time(api::seconds_up(used.banned_until));
+    }
 
     if (context.json()) {
         print_json({{"id", record.id},
@@ -288,8 +305,9 @@ void usage(Context& context, const std::string& id)
     print_line("denied requests in the ban window: "
                + std::to_string(used.strikes));
     print_line("bans of the last 24 hours: " + std::to_string(used.bans));
-    if (used.banned_until)
+    if (used.banned_until) {
         print_line("banned until " + banned_until.get<std::string>());
+    }
 }
 
 // A command with an ID and nothing else.
@@ -305,7 +323,7 @@ void add_id_command(CLI::App& parent, const char* name, const char* help,
     });
 }
 
-} // namespace
+}  // namespace
 
 void add_key_commands(CLI::App& app, Action& action)
 {
@@ -385,4 +403,4 @@ void add_key_commands(CLI::App& app, Action& action)
                    usage);
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -4,10 +4,9 @@
 
 #include "context.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // Adds `key …`; the one that is called leaves what it does in `action`.
 void add_key_commands(CLI::App& app, Action& action);
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

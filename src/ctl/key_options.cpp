@@ -7,38 +7,40 @@
 #include "exit.h"
 #include "output.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 constexpr std::size_t kMaxPlanName = 32;
 
 void set_number(const std::optional<std::string>& option, const char* name,
                 std::optional<std::int64_t>& number)
 {
-    if (!option)
+    if (!option) {
         return;
+    }
     number.reset();
-    if (*option == "none")
+    if (*option == "none") {
         return;
+    }
     number = api::parse_int64(*option);
-    if (!number || *number < 1 || *number > api::kMaxLimit)
+    if (!number || *number < 1 || *number > api::kMaxLimit) {
         throw UsageError(std::string(name) + " must be a number from 1 to "
                          + std::to_string(api::kMaxLimit) + ", or none");
+    }
 }
 
 void check_plan(const std::string& plan)
 {
     if (plan.empty() || plan.size() > kMaxPlanName
         || plan.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-")
-               != std::string::npos)
+               != std::string::npos) {
         throw UsageError("--plan must be 1 to 32 lower-case letters, digits, "
                          "\"_\" or \"-\"");
+    }
 }
 
-} // namespace
+}  // namespace
 
 void KeyOptions::add_to(CLI::App& command)
 {
@@ -74,39 +76,46 @@ void KeyOptions::apply(api::KeyRecord& record) const
     if (label) {
         const char* wrong =
             label->empty() ? nullptr : api::name_problem(*label);
-        if (wrong)
+        if (wrong) {
             throw UsageError(std::string("--label ") + wrong);
+        }
         record.label = *label;
     }
     if (expires) {
         record.expires.reset();
         if (*expires != "none") {
             record.expires = api::parse_date(*expires);
-            if (!record.expires)
+            if (!record.expires) {
                 throw UsageError("--expires must be a date like 2030-12-31 or "
                                  "2030-12-31T12:00:00Z, or none");
+            }
         }
     }
     if (scopes) {
         const auto parsed = api::parse_scopes(*scopes);
-        if (!parsed)
+        if (!parsed) {
             throw UsageError("--scopes must be read, write or read,write");
+        }
         record.scopes = *parsed;
     }
 }
 
 void check_record(const api::KeyRecord& record, api::UnixTime now)
 {
-    if (record.plan == "enterprise" && (!record.per_minute || !record.per_day))
+    if (record.plan == "enterprise"
+        && (!record.per_minute || !record.per_day)) {
         throw UsageError("the plan enterprise needs --per-minute and "
                          "--per-day");
-    if (!api::PlanTable().knows(record.plan))
+    }
+    if (!api::PlanTable().knows(record.plan)) {
         warn("the plan " + record.plan
              + " is none of the built-in ones: until nginx.conf has "
                "\"petstore_plan "
              + record.plan + " …\" the key counts as free");
-    if (record.expires && *record.expires <= now)
+    }
+    if (record.expires && *record.expires <= now) {
         warn("the key has expired on " + api::iso_time(*record.expires));
+    }
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -6,8 +6,7 @@
 
 #include "../api/key.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // The properties of a key as options of create, import and set; those not
 // given stay as they are. "none" takes a number or date away.
@@ -30,4 +29,4 @@ struct KeyOptions {
 // would not work, and warns of one that may surprise.
 void check_record(const api::KeyRecord& record, api::UnixTime now);
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

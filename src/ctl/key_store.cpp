@@ -9,11 +9,9 @@
 #include "digest_hex.h"
 #include "exit.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 // How long the state of an account without keys stays: workers that remember
 // its last key have to meet the new epoch.
@@ -27,12 +25,13 @@ constexpr std::int64_t kScanCount = 500;
 
 std::int64_t number_of(const resp::Reply& reply)
 {
-    if (reply.is(resp::Type::integer))
+    if (reply.is(resp::Type::integer)) {
         return std::max<std::int64_t>(reply.integer(), 0);
+    }
     return api::parse_int64(reply.text()).value_or(0);
 }
 
-} // namespace
+}  // namespace
 
 api::UnixTime KeyStore::now()
 {
@@ -50,8 +49,9 @@ std::optional<api::Digest> KeyStore::indexed(std::string_view id)
 api::Digest KeyStore::digest_of(std::string_view id)
 {
     const auto digest = indexed(id);
-    if (!digest)
+    if (!digest) {
         throw Failure("there is no key with the id " + std::string(id));
+    }
     return *digest;
 }
 
@@ -59,8 +59,9 @@ StoredKey KeyStore::find(std::string_view id)
 {
     const api::Digest digest = digest_of(id);
     auto found = store::Keys::parse(redis_.call(keys_.get(digest)));
-    if (found.result != store::Keys::Found::Result::found)
+    if (found.result != store::Keys::Found::Result::found) {
         damaged(id);
+    }
     return {digest, std::move(found.record)};
 }
 
@@ -74,25 +75,29 @@ std::vector<StoredKey> KeyStore::list()
         const resp::Reply& reply = redis_.call(
             resp::Command("HSCAN").arg(index).arg(cursor).arg("COUNT").arg(
                 kScanCount));
-        if (reply.size() != 2)
+        if (reply.size() != 2) {
             throw Failure("unexpected reply of Redis to HSCAN");
+        }
         for (std::size_t i = 0; i + 1 < reply[1].size(); i += 2) {
             const auto digest = digest_of_hex(reply[1][i + 1].text());
-            if (digest)
+            if (digest) {
                 digests.emplace(reply[1][i].text(), *digest);
+            }
         }
         cursor = reply[0].text();
     } while (cursor != "0");
 
-    for (const auto& [id, digest] : digests)
+    for (const auto& [id, digest] : digests) {
         redis_.send(keys_.get(digest));
+    }
     std::vector<StoredKey> keys;
     keys.reserve(digests.size());
     for (const auto& [id, digest] : digests) {
         auto found = store::Keys::parse(redis_.receive());
         // Deleted since the scan, or left behind by an interrupted command.
-        if (found.result == store::Keys::Found::Result::found)
+        if (found.result == store::Keys::Found::Result::found) {
             keys.push_back({digest, std::move(found.record)});
+        }
     }
     std::stable_sort(keys.begin(), keys.end(),
                      [](const StoredKey& a, const StoredKey& b) {
@@ -110,8 +115,9 @@ void KeyStore::add(const StoredKey& key)
     redis_.call(resp::Command("WATCH").arg(name));
     const bool exists =
         redis_.call(resp::Command("EXISTS").arg(name)).integer() != 0;
-    if (exists)
+    if (exists) {
         throw Failure("this key exists already");
+    }
 
     // Listed before it works: an interrupted command must not leave a key that
     // works and that nobody sees.
@@ -120,8 +126,13 @@ void KeyStore::add(const StoredKey& key)
                     .arg(key.record.id)
                     .own(api::to_hex(api::bytes_of(key.digest))));
     redis_.call(resp::Command("SADD").arg(members).arg(key.record.id));
-    if (!redis_.transaction({keys_.put(key.digest, key.record)}))
+    // With today's epoch of its account a worker takes the record at first
+    // sight.
+    api::KeyRecord record = key.record;
+    record.epoch = touch(record.account);
+    if (!redis_.transaction({keys_.put(key.digest, record)})) {
         throw Failure("someone else has just added this key");
+    }
 }
 
 std::optional<api::KeyRecord> KeyStore::change_record(const api::Digest& digest,
@@ -137,30 +148,37 @@ std::optional<api::KeyRecord> KeyStore::change_record(const api::Digest& digest,
         }
         change(found.record);
         if (redis_.transaction({resp::Command("DEL").arg(name),
-                                keys_.put(digest, found.record)}))
+                                keys_.put(digest, found.record)})) {
             return std::move(found.record);
+        }
     }
 }
 
 api::KeyRecord KeyStore::update(std::string_view id, const Change& change)
 {
     auto record = change_record(digest_of(id), change);
-    if (!record)
+    if (!record) {
         damaged(id);
+    }
     announce(record->account);
     return std::move(*record);
 }
 
-void KeyStore::announce(std::string_view account)
+std::string KeyStore::touch(std::string_view account)
 {
     const std::string state = schema_.account_state(account);
-    const std::string epoch(
+    return std::string(
         redis_
             .run_script([&](bool eval) {
                 return store::call(store::scripts::touch_account(), 1, eval)
                     .arg(state);
             })
             .text());
+}
+
+void KeyStore::announce(std::string_view account)
+{
+    const std::string epoch = touch(account);
 
     // The records name the new epoch only to save workers a second look, so a
     // missing one does no harm.
@@ -168,8 +186,9 @@ void KeyStore::announce(std::string_view account)
     const resp::Reply& reply =
         redis_.call(resp::Command("SMEMBERS").arg(members));
     std::vector<std::string> ids;
-    for (std::size_t i = 0; i < reply.size(); ++i)
+    for (std::size_t i = 0; i < reply.size(); ++i) {
         ids.emplace_back(reply[i].text());
+    }
     for (const std::string& id : ids) {
         if (const auto digest = indexed(id)) {
             change_record(
@@ -230,8 +249,9 @@ AccountUsage KeyStore::usage(std::string_view account)
         read("GET", schema_.account_state(account)),
         resp::Command("TIME"),
     });
-    if (!replies || replies->size() != 8 || (*replies)[7].size() != 2)
+    if (!replies || replies->size() != 8 || (*replies)[7].size() != 2) {
         throw Failure("unexpected reply of Redis to EXEC");
+    }
     const resp::Reply& seen = *replies;
 
     AccountUsage usage;
@@ -244,8 +264,9 @@ AccountUsage KeyStore::usage(std::string_view account)
     const std::size_t mark = state.find('!');
     if (mark != std::string_view::npos) {
         const auto until = api::parse_int64(state.substr(mark + 1));
-        if (until && *until > now)
+        if (until && *until > now) {
             usage.banned_until = *until;
+        }
     }
     return usage;
 }
@@ -266,4 +287,4 @@ bool KeyStore::unban(std::string_view account)
     return was_banned;
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

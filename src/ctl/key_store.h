@@ -14,8 +14,7 @@
 #include "../store/schema.h"
 #include "redis_session.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 struct StoredKey {
     api::Digest digest;
@@ -26,33 +25,30 @@ struct StoredKey {
 struct AccountUsage {
     struct Counter {
         std::int64_t used = 0;
-        api::Millis reset = 0; // 0: no window is open
+        api::Millis reset = 0;  // 0: no window is open
     };
     Counter minute;
     Counter day;
     std::int64_t strikes = 0;
     std::int64_t bans = 0;
-    api::Millis banned_until = 0; // 0: no ban
+    api::Millis banned_until = 0;  // 0: no ban
 };
 
 // The API keys in Redis, as the operator changes them. Records are written
 // first and the account touched after, so that a worker that reads in between
 // reads again. Throws Failure.
-class KeyStore
-{
+class KeyStore {
 public:
     KeyStore(RedisSession& redis, const store::Schema& schema)
         : redis_(redis), schema_(schema), keys_(schema)
-    {
-    }
+    {}
 
-    api::UnixTime now(); // of Redis's clock
+    api::UnixTime now();  // of Redis's clock
 
     StoredKey find(std::string_view id);
-    std::vector<StoredKey> list(); // oldest first
+    std::vector<StoredKey> list();  // oldest first
 
-    // Refuses a key whose digest is there already. Announces nothing: workers
-    // know nothing of the key yet.
+    // Refuses a key whose digest is there already.
     void add(const StoredKey& key);
 
     // Changes the record by `change`, announces that and returns the record. It
@@ -70,6 +66,9 @@ public:
     bool unban(std::string_view account);
 
 private:
+    // Gives the account a new epoch, which is returned.
+    std::string touch(std::string_view account);
+
     // Makes all workers read the records of the account again.
     void announce(std::string_view account);
     std::optional<api::Digest> indexed(std::string_view id);
@@ -84,4 +83,4 @@ private:
     store::Keys keys_;
 };
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -10,11 +10,9 @@
 #include "output.h"
 #include "pet_commands.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 constexpr char kVersion[] = "petstorectl 1.0.0";
 
@@ -67,9 +65,9 @@ int run(int argc, char** argv)
     }
 }
 
-} // namespace
+}  // namespace
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl
 
 int main(int argc, char** argv)
 {

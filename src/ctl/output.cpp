@@ -11,11 +11,9 @@
 #include "../api/text.h"
 #include "exit.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 Json json_time(const std::optional<api::UnixTime>& time)
 {
@@ -39,8 +37,9 @@ std::string printable(std::string_view text)
 {
     std::string safe(text);
     for (char& c : safe) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             c = '?';
+        }
     }
     return api::utf8_length(safe) ? safe : "?";
 }
@@ -52,8 +51,9 @@ std::string text_time(const std::optional<api::UnixTime>& time)
 
 const char* state_of(const api::KeyRecord& record, api::UnixTime now)
 {
-    if (record.disabled)
+    if (record.disabled) {
         return "disabled";
+    }
     return record.usable_at(now) ? "usable" : "expired";
 }
 
@@ -64,7 +64,7 @@ api::Limits limits_of(const api::KeyRecord& record)
     return api::PlanTable().limits_of(record);
 }
 
-} // namespace
+}  // namespace
 
 void print_line(std::string_view text)
 {
@@ -99,10 +99,12 @@ void flush_output()
 Json json_of(const api::KeyRecord& record, std::string_view secret)
 {
     Json scopes = Json::array();
-    if (record.scopes & api::kScopeRead)
+    if (record.scopes & api::kScopeRead) {
         scopes.push_back("read");
-    if (record.scopes & api::kScopeWrite)
+    }
+    if (record.scopes & api::kScopeWrite) {
         scopes.push_back("write");
+    }
     Json json = {
         {"id", record.id},
         {"account", record.account},
@@ -116,8 +118,9 @@ Json json_of(const api::KeyRecord& record, std::string_view secret)
         {"disabled", record.disabled},
         {"last4", record.last4},
     };
-    if (!secret.empty())
+    if (!secret.empty()) {
         json["key"] = secret;
+    }
     return json;
 }
 
@@ -168,19 +171,21 @@ void print_table(const std::vector<std::vector<std::string>>& rows)
     };
     std::vector<std::size_t> widths(rows.front().size(), 0);
     for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
+        for (std::size_t i = 0; i < row.size(); ++i) {
             widths[i] = std::max(widths[i], width(row[i]));
+        }
     }
     for (const auto& row : rows) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
             line += row[i];
-            if (i + 1 < row.size())
+            if (i + 1 < row.size()) {
                 line.append(widths[i] - width(row[i]) + 2, ' ');
+            }
         }
         line.erase(line.find_last_not_of(' ') + 1);
         print_line(line);
     }
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

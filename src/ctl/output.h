@@ -8,8 +8,7 @@
 #include "../api/key.h"
 #include "key_store.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 using Json = nlohmann::ordered_json;
 
@@ -30,4 +29,4 @@ void print_keys(const std::vector<StoredKey>& keys, api::UnixTime now);
 // Columns of `rows` as wide as their widest cell; the first row is the head.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -10,21 +10,21 @@
 #include "pet_export.h"
 #include "pet_import.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 void set_status(Context& context, const std::string& id_text,
                 const std::string& status_text)
 {
     const auto id = api::parse_int64(id_text);
-    if (!id || *id < 1)
+    if (!id || *id < 1) {
         throw UsageError("ID must be the number of a pet");
+    }
     const auto status = api::parse_status(status_text);
-    if (!status)
+    if (!status) {
         throw UsageError("STATUS must be available, pending or sold");
+    }
 
     const store::Catalogue catalogue(context.schema());
     const auto changed =
@@ -33,17 +33,19 @@ void set_status(Context& context, const std::string& id_text,
                 return catalogue.set_status(*id, *status, eval);
             })
             .integer();
-    if (changed < 0)
+    if (changed < 0) {
         throw Failure("there is no pet " + id_text);
-    if (context.json())
+    }
+    if (context.json()) {
         print_json(
             {{"id", *id}, {"status", status_text}, {"changed", changed == 1}});
-    else
+    } else {
         say("Pet " + id_text + (changed == 1 ? " is now " : " was already ")
             + status_text + ".");
+    }
 }
 
-} // namespace
+}  // namespace
 
 void add_pet_commands(CLI::App& app, Action& action)
 {
@@ -80,4 +82,4 @@ void add_pet_commands(CLI::App& app, Action& action)
     });
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -12,11 +12,9 @@
 #include "output.h"
 #include "progress.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 // Pages of one round trip.
 constexpr int kWindow = 32;
@@ -26,13 +24,11 @@ struct Pending {
     std::size_t commands;
 };
 
-class Exporter
-{
+class Exporter {
 public:
     Exporter(Context& context, std::ostream& out)
         : redis_(context.redis()), catalogue_(context.schema()), out_(out)
-    {
-    }
+    {}
 
     void run()
     {
@@ -45,9 +41,10 @@ public:
             progress.update(static_cast<std::uint64_t>(last_),
                             static_cast<std::uint64_t>(last_));
         }
-        if (last_ < end.value_or(0))
+        if (last_ < end.value_or(0)) {
             throw Failure("stopped at pet " + std::to_string(last_ + 1)
                           + ", which has no record");
+        }
     }
 
 private:
@@ -61,30 +58,36 @@ private:
             query.limit = api::kMaxPageLimit;
             query.after = last_ + i * api::kMaxPageLimit;
             const auto commands = catalogue_.list_all(query);
-            for (const resp::Command& command : commands)
+            for (const resp::Command& command : commands) {
                 redis_.send(command);
+            }
             pages.push_back({store::PageReader(query), commands.size()});
         }
         for (Pending& page : pages) {
-            for (std::size_t i = 0; i < page.commands; ++i)
+            for (std::size_t i = 0; i < page.commands; ++i) {
                 expect(page.reader.add(i, redis_.receive()));
+            }
         }
         for (Pending& page : pages) {
-            for (const api::PetId id : page.reader.long_ids())
+            for (const api::PetId id : page.reader.long_ids()) {
                 redis_.send(catalogue_.get_long(id));
+            }
         }
         for (Pending& page : pages) {
-            for (const api::PetId id : page.reader.long_ids())
+            for (const api::PetId id : page.reader.long_ids()) {
                 expect(page.reader.add_long(id, redis_.receive()));
+            }
         }
         for (Pending& page : pages) {
             const auto done =
                 page.reader.finish(store::PageReader::Form::lines);
             write(done.body);
-            if (done.last)
+            if (done.last) {
                 last_ = done.last;
-            if (!done.more)
+            }
+            if (!done.more) {
                 return false;
+            }
         }
         return true;
     }
@@ -92,15 +95,17 @@ private:
     void write(const std::string& lines)
     {
         errno = 0;
-        if (!(out_ << lines << std::flush))
+        if (!(out_ << lines << std::flush)) {
             throw Failure("cannot write: "
                           + std::string(std::strerror(errno ? errno : EIO)));
+        }
     }
 
     static void expect(bool understood)
     {
-        if (!understood)
+        if (!understood) {
             throw Failure("a record in Redis is damaged");
+        }
     }
 
     RedisSession& redis_;
@@ -109,7 +114,7 @@ private:
     api::PetId last_ = 0;
 };
 
-} // namespace
+}  // namespace
 
 void export_pets(Context& context, const std::string& file)
 {
@@ -117,11 +122,12 @@ void export_pets(Context& context, const std::string& file)
         Exporter(context, std::cout).run();
         return;
     }
-    context.redis(); // a file is not emptied for a Redis that is away
+    context.redis();  // a file is not emptied for a Redis that is away
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
-    if (!out)
+    if (!out) {
         throw Failure(file + ": " + std::strerror(errno));
+    }
     Exporter(context, out).run();
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -4,11 +4,10 @@
 
 #include "context.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // Writes all pets as NDJSON, ids ascending, to the file, "-" for standard
 // output.
 void export_pets(Context& context, const std::string& file);
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

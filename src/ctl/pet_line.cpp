@@ -4,11 +4,9 @@
 
 #include "../api/json.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
@@ -22,8 +20,9 @@ std::size_t skip_space(std::string_view json, std::size_t at)
 std::size_t skip_string(std::string_view json, std::size_t at)
 {
     for (++at; at < json.size() && json[at] != '"'; ++at) {
-        if (json[at] == '\\')
+        if (json[at] == '\\') {
             ++at;
+        }
     }
     return at + 1;
 }
@@ -38,12 +37,14 @@ std::size_t skip_value(std::string_view json, std::size_t at)
             at = skip_string(json, at);
             continue;
         }
-        if (depth == 0 && (c == ',' || c == '}'))
+        if (depth == 0 && (c == ',' || c == '}')) {
             return at;
-        if (c == '{' || c == '[')
+        }
+        if (c == '{' || c == '[') {
             ++depth;
-        else if (c == '}' || c == ']')
+        } else if (c == '}' || c == ']') {
             --depth;
+        }
         ++at;
     }
     return at;
@@ -57,8 +58,9 @@ std::string without_id(std::string_view json)
     while (at < json.size()) {
         const std::size_t begin = skip_space(json, at);
         const std::size_t colon = json.find(':', skip_string(json, begin));
-        if (colon == std::string_view::npos)
+        if (colon == std::string_view::npos) {
             break;
+        }
         const std::size_t end = skip_value(json, colon + 1);
         if (json.substr(begin, 4) == "\"id\"") {
             std::string cut(json.substr(0, begin));
@@ -67,8 +69,9 @@ std::string without_id(std::string_view json)
             } else {
                 // The last member: the comma before it goes too.
                 cut.resize(cut.find_last_not_of(kSpace) + 1);
-                if (cut.back() == ',')
+                if (cut.back() == ',') {
                     cut.pop_back();
+                }
                 cut.append(json.substr(end));
             }
             return cut;
@@ -78,15 +81,16 @@ std::string without_id(std::string_view json)
     return std::string(json);
 }
 
-} // namespace
+}  // namespace
 
 std::variant<api::NewPet, api::Error> parse_pet_line(std::string_view line)
 {
     auto parsed = api::parse_new_pet(line);
     const auto* error = std::get_if<api::Error>(&parsed);
-    if (error && error->code == api::ErrorCode::read_only_field)
+    if (error && error->code == api::ErrorCode::read_only_field) {
         return api::parse_new_pet(without_id(line));
+    }
     return parsed;
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -5,29 +5,27 @@
 #include <string>
 #include <unistd.h>
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 using namespace std::chrono_literals;
 
 constexpr auto kRedraw = 100ms;
 constexpr std::uint64_t kBarWidth = 30;
 
-} // namespace
+}  // namespace
 
 Progress::Progress(std::optional<std::uint64_t> total)
     : terminal_(isatty(STDERR_FILENO) == 1), total_(total)
-{
-}
+{}
 
 void Progress::update(std::uint64_t pets, std::uint64_t done)
 {
     const auto now = Clock::now();
-    if (!terminal_ || now - drawn_ < kRedraw)
+    if (!terminal_ || now - drawn_ < kRedraw) {
         return;
+    }
     drawn_ = now;
     visible_ = true;
 
@@ -42,19 +40,21 @@ void Progress::update(std::uint64_t pets, std::uint64_t done)
     const double seconds =
         std::chrono::duration<double>(now - started_).count();
     line += std::to_string(pets) + " pets";
-    if (seconds > 0)
+    if (seconds > 0) {
         line += ", "
                 + std::to_string(static_cast<std::uint64_t>(
                     static_cast<double>(pets) / seconds))
                 + "/s";
+    }
     std::cerr << line << std::flush;
 }
 
 void Progress::clear()
 {
-    if (visible_)
+    if (visible_) {
         std::cerr << "\r\x1b[K" << std::flush;
+    }
     visible_ = false;
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

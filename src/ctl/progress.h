@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <optional>
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // A line on standard error that tells how far a long command is. Draws nothing
 // unless standard error is a terminal.
-class Progress
-{
+class Progress {
 public:
     // `total` in the unit of `done` below; unknown for a pipe.
     explicit Progress(std::optional<std::uint64_t> total);
@@ -33,4 +31,4 @@ private:
     bool visible_ = false;
 };
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

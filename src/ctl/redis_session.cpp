@@ -4,11 +4,9 @@
 
 #include "exit.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
-namespace
-{
+namespace {
 
 using namespace std::chrono_literals;
 
@@ -18,8 +16,9 @@ constexpr auto kReplyTimeout = 60s;
 
 resp::BlockingConnection connect(const store::Endpoint& endpoint)
 {
-    if (endpoint.tls)
+    if (endpoint.tls) {
         throw Failure("rediss:// (TLS) is not supported yet");
+    }
     try {
         auto connection =
             endpoint.is_unix()
@@ -35,19 +34,21 @@ resp::BlockingConnection connect(const store::Endpoint& endpoint)
     }
 }
 
-} // namespace
+}  // namespace
 
 RedisSession::RedisSession(const store::Endpoint& endpoint)
     : where_(endpoint.display()), connection_(connect(endpoint))
 {
     if (!endpoint.user.empty() || !endpoint.password.empty()) {
         resp::Command auth("AUTH");
-        if (!endpoint.user.empty())
+        if (!endpoint.user.empty()) {
             auth.arg(endpoint.user);
+        }
         call(auth.arg(endpoint.password));
     }
-    if (endpoint.database)
+    if (endpoint.database) {
         call(resp::Command("SELECT").arg(endpoint.database));
+    }
 }
 
 const resp::Reply& RedisSession::receive_any()
@@ -68,13 +69,15 @@ const resp::Reply& RedisSession::receive()
 
 void RedisSession::check(const resp::Reply& reply) const
 {
-    if (!reply.is_error())
+    if (!reply.is_error()) {
         return;
-    if (reply.error_code() == "MOVED")
+    }
+    if (reply.error_code() == "MOVED") {
         throw Failure(where_
                       + " is a node of a Redis Cluster, and the data "
                         "are on another one: "
                       + std::string(reply.text()));
+    }
     throw Failure(where_ + ": " + std::string(reply.text()));
 }
 
@@ -82,8 +85,9 @@ const resp::Reply*
 RedisSession::transaction(const std::vector<resp::Command>& commands)
 {
     send(resp::Command("MULTI"));
-    for (const resp::Command& command : commands)
+    for (const resp::Command& command : commands) {
         send(command);
+    }
     send(resp::Command("EXEC"));
 
     // A refused command makes EXEC an error too: read all before the first is
@@ -91,16 +95,19 @@ RedisSession::transaction(const std::vector<resp::Command>& commands)
     std::string refused;
     for (std::size_t i = 0; i <= commands.size(); ++i) {
         const resp::Reply& queued = receive_any();
-        if (queued.is_error() && refused.empty())
+        if (queued.is_error() && refused.empty()) {
             refused = queued.text();
+        }
     }
     const resp::Reply& result = receive_any();
-    if (!refused.empty())
+    if (!refused.empty()) {
         throw Failure(where_ + ": " + refused);
+    }
     check(result);
-    for (std::size_t i = 0; i < result.size(); ++i)
+    for (std::size_t i = 0; i < result.size(); ++i) {
         check(result[i]);
+    }
     return result.is(resp::Type::nil) ? nullptr : &result;
 }
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

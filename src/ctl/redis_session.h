@@ -8,13 +8,11 @@
 #include "../resp/reply.h"
 #include "../store/endpoint.h"
 
-namespace petstore::ctl
-{
+namespace petstore::ctl {
 
 // A connection to one Redis, logged in and with its database chosen. Throws
 // Failure with a message for the operator.
-class RedisSession
-{
+class RedisSession {
 public:
     explicit RedisSession(const store::Endpoint& endpoint);
 
@@ -57,4 +55,4 @@ private:
     resp::BlockingConnection connection_;
 };
 
-} // namespace petstore::ctl
+}  // namespace petstore::ctl

@@ -6,9 +6,6 @@ namespace petstore::ngx {
 
 namespace {
 
-// The body is taken by hand, see BodyReader::start().
-void ignore_body(ngx_http_request_t*) noexcept {}
-
 bool append_from_file(std::string& body, const ngx_buf_t& buffer)
 {
     const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
@@ -27,16 +24,35 @@ BodyReader::Result BodyReader::start(ngx_http_request_t* r, std::size_t limit,
     limit_ = limit;
     owner_ = owner;
     finished_ = finished;
+    request_info(r, false)->body_reader = this;
 
     r->request_body_no_buffering = 1;
-    const ngx_int_t rc = ngx_http_read_client_request_body(r, ignore_body);
+    starting_ = true;
+    const ngx_int_t rc = ngx_http_read_client_request_body(r, on_body);
+    starting_ = false;
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         status_ = rc;
         return Result::failed;
     }
     // The call counts itself; the caller holds the request already.
     r->main->count--;
+    return arrived_ ? proceed(r) : Result::pending;
+}
 
+// Called by nginx as soon as there is something to take; for a body that came
+// whole with an HTTP/2 request, which nginx buffers, from a later event.
+void BodyReader::on_body(ngx_http_request_t* r) noexcept
+{
+    BodyReader& self = *request_info(r, false)->body_reader;
+    if (self.starting_) {
+        self.arrived_ = true;
+    } else {
+        self.resume(r);
+    }
+}
+
+BodyReader::Result BodyReader::proceed(ngx_http_request_t* r)
+{
     const Result result = take(r);
     return result == Result::done && r->reading_body ? read_more(r) : result;
 }
@@ -89,23 +105,26 @@ BodyReader::Result BodyReader::read_more(ngx_http_request_t* r)
             break;
         }
     }
-    request_info(r, false)->body_reader = this;
     r->read_event_handler = on_readable;
     return Result::pending;
 }
 
 void BodyReader::on_readable(ngx_http_request_t* r) noexcept
 {
-    BodyReader& self = *request_info(r, false)->body_reader;
+    request_info(r, false)->body_reader->resume(r);
+}
+
+void BodyReader::resume(ngx_http_request_t* r) noexcept
+{
     Result result = Result::failed;
     try {
-        result = self.read_more(r);
+        result = r->reading_body ? read_more(r) : take(r);
     } catch (...) {
-        self.status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
+        status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     if (result != Result::pending) {
         r->read_event_handler = ngx_http_block_reading;
-        self.finished_(self.owner_, result);
+        finished_(owner_, result);
     }
 }
 

@@ -34,13 +34,18 @@ public:
     ngx_int_t status() const noexcept { return status_; }
 
 private:
+    Result proceed(ngx_http_request_t* r);
     Result take(ngx_http_request_t* r);
     Result read_more(ngx_http_request_t* r);
+    void resume(ngx_http_request_t* r) noexcept;
+    static void on_body(ngx_http_request_t* r) noexcept;
     static void on_readable(ngx_http_request_t* r) noexcept;
 
     std::string body_;
     std::size_t limit_ = 0;
     ngx_int_t status_ = NGX_OK;
+    bool starting_ = false;
+    bool arrived_ = false;
     void* owner_ = nullptr;
     Finished finished_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "../api/text.h"
+#include "../store/schema.h"
 #include "guard.h"
 #include "module.h"
 #include "pool.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
-constexpr std::size_t kMaxPrefix = 64;
 
 char* const kOk = NGX_CONF_OK;
 char* const kError = static_cast<char*>(NGX_CONF_ERROR);
@@ -196,6 +196,17 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
     core->client_max_body_size = 0;
 }
 
+// nginx does not hand a location's handler down to its limit_except blocks; cf.
+// ngx_http_proxy_merge_loc_conf().
+void inherit_handler(ngx_conf_t* cf)
+{
+    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    if (core->lmt_excpt && core->handler == nullptr) {
+        core->handler = content_handler;
+    }
+}
+
 char* check_positive(ngx_conf_t*, void*, void* value) noexcept
 {
     static char problem[] = "must be greater than zero";
@@ -303,6 +314,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           : api::http_date(conf.get_sunset);
 
         if (conf.serves) {
+            inherit_handler(cf);
             auto& main = *static_cast<MainConf*>(
                 ngx_http_conf_get_module_main_conf(cf,
                                                    ngx_http_petstore_module));
@@ -391,18 +403,10 @@ char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     if (loc.prefix.data != nullptr) {
         return kDuplicate;
     }
-    // What may stand in a key of ours and in front of every key name: nothing
-    // that could end or open a hash tag.
     const ngx_str_t name = arguments(cf)[1];
-    const auto text = view(name);
-    if (text.empty() || text.size() > kMaxPrefix
-        || !std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::isalnum(c) || c == '-' || c == '_' || c == '.';
-           })) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid prefix \"%V\": 1 to 64 letters, digits, "
-                           "\"-\", \"_\" or \".\"",
-                           &name);
+    if (const char* problem = store::Schema::prefix_problem(view(name))) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "prefix \"%V\" %s", &name,
+                           problem);
         return kError;
     }
     loc.prefix = name;

@@ -171,8 +171,11 @@ bool Exchange::deny_from_memory()
 {
     store::Account& account = *key_->account;
     const auto now = monotonic_now();
+    // Another key of the account may have other numbers.
     if (!account.denied || now >= account.denied_until
-        || now - account.confirmed >= kDenialGoodFor) {
+        || now - account.confirmed >= kDenialGoodFor
+        || account.denial.minute.limit != key_->limits.minute
+        || account.denial.day.limit != key_->limits.day) {
         return false;
     }
     api::Decision decision = account.denial;
@@ -276,7 +279,8 @@ void Exchange::deny(const api::Decision& decision)
     info_.limit_status =
         decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
     if (!add_header_number(request_, "Retry-After",
-                           api::retry_after(info_.rate, decision.now))) {
+                           api::retry_after(api::denial_end(decision),
+                                            decision.now))) {
         return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
     respond(api::denial(decision, decision.now));
@@ -300,7 +304,7 @@ void Exchange::refuse_key(api::ErrorCode code)
         const api::Millis now = ngx_time() * 1000;
         info_.limit_status = "LIMITED";
         if (!add_header_number(request_, "Retry-After",
-                               api::retry_after(window.rate, now))) {
+                               api::retry_after(decision.minute.reset, now))) {
             return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
         }
         return respond(api::denial(decision, now));

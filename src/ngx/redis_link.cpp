@@ -338,6 +338,9 @@ bool RedisLink::dispatch(const resp::Reply& reply)
     if (pending_.empty() || pending_.front().start >= written_) {
         return false;
     }
+    if (failures_ > 0) {
+        note_recovery();
+    }
     // Taken out first: the handler may well send the next command.
     pending_.pop().handler->on_reply(reply);
     return true;
@@ -360,16 +363,20 @@ bool RedisLink::greeting_reply(const resp::Reply& reply)
     }
 
     state_ = State::ready;
-    if (failures_ > 0) {
-        ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                      "petstore: redis %s is back after %M ms",
-                      settings_.endpoint.display().c_str(),
-                      ngx_current_msec - lost_at_);
-    }
-    failures_ = 0;
     breaker_open_ = false;
     turn_end_.request();
     return true;
+}
+
+// A server that greets is not yet one that answers: only the first reply to a
+// command ends an outage, for the log and for the pauses.
+void RedisLink::note_recovery() noexcept
+{
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s is back after %M ms",
+                  settings_.endpoint.display().c_str(),
+                  ngx_current_msec - lost_at_);
+    failures_ = 0;
 }
 
 void RedisLink::on_deadline() noexcept

@@ -84,6 +84,7 @@ private:
     void flush() noexcept;
     bool dispatch(const resp::Reply& reply);
     bool greeting_reply(const resp::Reply& reply);
+    void note_recovery() noexcept;
 
     void on_deadline() noexcept;
     void probe() noexcept;
@@ -116,7 +117,7 @@ private:
     std::vector<char> in_;
 
     bool breaker_open_ = false;
-    unsigned failures_ = 0;  // since the last greeting that went through
+    unsigned failures_ = 0;  // since the last reply to a command
     ngx_msec_t lost_at_ = 0;
 
     std::vector<store::Deferred*> deferred_;

@@ -183,7 +183,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
                     std::size_t size, bool& done) noexcept
 {
     done = true;
-    info.ours = true;
+    info.ours = r == r->main;
     if (!add_common_headers(r, info)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

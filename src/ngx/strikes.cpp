@@ -23,21 +23,14 @@ void remember(store::Account& account, const api::Decision& decision,
         return;
     }
 
-    api::Millis end = decision.ban_until;
-    if (decision.verdict == api::Verdict::limited) {
-        for (const auto* window : {&decision.minute, &decision.day}) {
-            if (window->remaining() == 0) {
-                end = std::max(end, window->reset);
-            }
-        }
-    }
     account.denial = decision;
     account.confirmed = sent;
     account.redis_offset_at = monotonic_now();
     account.denied_until =
         sent
         + static_cast<store::Monotonic>(
-            std::max<api::Millis>(end - decision.now, 0));
+            std::max<api::Millis>(
+                api::denial_end(decision) - decision.now, 0));
 }
 
 void log_ban(ngx_log_t* log, const store::Account& account,

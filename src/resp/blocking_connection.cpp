@@ -8,11 +8,9 @@
 #include <system_error>
 #include <utility>
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
-namespace
-{
+namespace {
 
 // An operator asks for more at once than a request does, and of a Redis of his
 // own: this guards against a stream that is no Redis only.
@@ -30,19 +28,21 @@ timeval to_timeval(BlockingConnection::Timeout timeout)
 
 [[noreturn]] void fail(int error)
 {
-    if (error == EAGAIN || error == EWOULDBLOCK)
+    if (error == EAGAIN || error == EWOULDBLOCK) {
         throw ConnectionError("no answer in time");
+    }
     throw ConnectionError(std::generic_category().message(error));
 }
 
-} // namespace
+}  // namespace
 
 struct BlockingConnection::Context {
     // Owns what hiredis made, its socket included.
     explicit Context(redisContext* made) : hiredis(made)
     {
-        if (!hiredis)
+        if (!hiredis) {
             throw std::bad_alloc();
+        }
         if (hiredis->err) {
             const std::string why = hiredis->errstr;
             redisFree(hiredis);
@@ -81,8 +81,9 @@ BlockingConnection BlockingConnection::unix_socket(const std::string& path,
 
 void BlockingConnection::set_timeout(Timeout timeout)
 {
-    if (redisSetTimeout(context_->hiredis, to_timeval(timeout)) != REDIS_OK)
+    if (redisSetTimeout(context_->hiredis, to_timeval(timeout)) != REDIS_OK) {
         throw ConnectionError(context_->hiredis->errstr);
+    }
 }
 
 void BlockingConnection::flush()
@@ -92,10 +93,11 @@ void BlockingConnection::flush()
         // A Redis that went away is an error to report, not a SIGPIPE.
         const ssize_t sent =
             send(context_->hiredis->fd, left.data(), left.size(), MSG_NOSIGNAL);
-        if (sent >= 0)
+        if (sent >= 0) {
             left.remove_prefix(static_cast<std::size_t>(sent));
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             fail(errno);
+        }
     }
     output_.clear();
 }
@@ -115,14 +117,16 @@ const Reply& BlockingConnection::get()
         }
         const ssize_t got =
             recv(context_->hiredis->fd, input_.data(), input_.size(), 0);
-        if (got == 0)
+        if (got == 0) {
             throw ConnectionError("Redis closed the connection");
-        if (got > 0)
+        }
+        if (got > 0) {
             decoder_->feed(std::string_view(input_).substr(
                 0, static_cast<std::size_t>(got)));
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             fail(errno);
+        }
     }
 }
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

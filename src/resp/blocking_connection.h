@@ -9,11 +9,9 @@
 #include "decoder.h"
 #include "reply.h"
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
-class ConnectionError : public std::runtime_error
-{
+class ConnectionError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
@@ -22,8 +20,7 @@ public:
 // whose workers have src/ngx/redis_link. hiredis makes the connection, reading
 // and decoding are ours. Everything throws ConnectionError, after which the
 // connection is of no more use.
-class BlockingConnection
-{
+class BlockingConnection {
 public:
     using Timeout = std::chrono::milliseconds;
 
@@ -57,4 +54,4 @@ private:
     std::string input_;
 };
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

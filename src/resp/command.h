@@ -5,14 +5,12 @@
 #include <string_view>
 #include <vector>
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
 // One Redis command as a list of arguments. What arg() takes as text is a view:
 // whatever it points to has to live until append_to() was called. Integers and
 // what own() takes are kept inside.
-class Command
-{
+class Command {
 public:
     explicit Command(std::string_view name)
     {
@@ -41,7 +39,7 @@ public:
 private:
     // Owned bytes move when more are added, so they are known by their offset.
     struct Arg {
-        const char* borrowed; // nullptr: own_[offset]
+        const char* borrowed;  // nullptr: own_[offset]
         std::size_t offset;
         std::size_t size;
     };
@@ -55,4 +53,4 @@ private:
     std::string own_;
 };
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

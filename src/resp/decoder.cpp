@@ -9,15 +9,12 @@
 
 #include "reply.h"
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
-namespace
-{
+namespace {
 
 // Memory for one reply at a time, given back all at once and used again.
-class Arena
-{
+class Arena {
 public:
     void* allocate(std::size_t size)
     {
@@ -44,8 +41,9 @@ public:
     {
         std::size_t kept = 0;
         std::size_t keep = 0;
-        while (keep < blocks_.size() && kept + blocks_[keep].size <= kKeep)
+        while (keep < blocks_.size() && kept + blocks_[keep].size <= kKeep) {
             kept += blocks_[keep++].size;
+        }
         blocks_.resize(keep);
         current_ = 0;
         used_ = 0;
@@ -62,10 +60,10 @@ private:
     };
     std::vector<Block> blocks_;
     std::size_t current_ = 0;
-    std::size_t used_ = 0; // of blocks_[current_]
+    std::size_t used_ = 0;  // of blocks_[current_]
 };
 
-} // namespace
+}  // namespace
 
 // What hiredis calls for every element it has read. A nullptr from here stops
 // it for good; nothing is ever thrown through it.
@@ -85,15 +83,17 @@ struct ReplyBuilder {
         static_assert(std::is_trivially_destructible_v<Reply>);
         auto* reply = new (arena.allocate(sizeof(Reply))) Reply;
         reply->type_ = type;
-        if (task->parent)
+        if (task->parent) {
             static_cast<Reply*>(task->parent->obj)->items_[task->idx] = reply;
+        }
         return reply;
     }
 
     Reply* text(const redisReadTask* task, const char* bytes, std::size_t size)
     {
-        if (size > limits.bytes)
+        if (size > limits.bytes) {
             return refuse("a reply is too long");
+        }
         Type type;
         switch (task->type) {
         case REDIS_REPLY_STRING:
@@ -118,15 +118,19 @@ struct ReplyBuilder {
 
     Reply* array(const redisReadTask* task, std::size_t count)
     {
-        if (task->type != REDIS_REPLY_ARRAY)
+        if (task->type != REDIS_REPLY_ARRAY) {
             return refuse(kForeignType);
-        if (count > limits.elements)
+        }
+        if (count > limits.elements) {
             return refuse("an array has too many elements");
+        }
         std::size_t depth = 1;
-        for (auto* up = task->parent; up; up = up->parent)
+        for (auto* up = task->parent; up; up = up->parent) {
             ++depth;
-        if (depth > limits.depth)
+        }
+        if (depth > limits.depth) {
             return refuse("arrays are nested too deep");
+        }
         Reply* reply = add(task, Type::array);
         reply->items_ =
             static_cast<Reply**>(arena.allocate(count * sizeof(Reply*)));
@@ -136,8 +140,9 @@ struct ReplyBuilder {
 
     Reply* integer(const redisReadTask* task, long long value)
     {
-        if (task->type != REDIS_REPLY_INTEGER)
+        if (task->type != REDIS_REPLY_INTEGER) {
             return refuse(kForeignType);
+        }
         Reply* reply = add(task, Type::integer);
         reply->integer_ = value;
         return reply;
@@ -146,16 +151,17 @@ struct ReplyBuilder {
     // RESP2 writes nil as a string or an array of length -1.
     Reply* nil(const redisReadTask* task)
     {
-        if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
+        if (task->type != REDIS_REPLY_STRING
+            && task->type != REDIS_REPLY_ARRAY) {
             return refuse(kForeignType);
+        }
         return add(task, Type::nil);
     }
 
     static constexpr char kForeignType[] = "a reply of a type outside RESP2";
 };
 
-namespace
-{
+namespace {
 
 template <class Build>
 void* guarded(const redisReadTask* task, Build build) noexcept
@@ -235,13 +241,13 @@ struct FreeReader {
     }
 };
 
-} // namespace
+}  // namespace
 
 struct Decoder::Impl {
     ReplyBuilder builder;
     std::unique_ptr<redisReader, FreeReader> reader;
-    std::size_t unfinished = 0; // bytes fed since the last whole reply
-    bool whole = false;         // the arena holds a reply already handed out
+    std::size_t unfinished = 0;  // bytes fed since the last whole reply
+    bool whole = false;          // the arena holds a reply already handed out
     bool broken = false;
     std::string problem;
 
@@ -256,8 +262,9 @@ Decoder::Decoder(ReplyLimits limits) : impl_(std::make_unique<Impl>())
 {
     impl_->builder.limits = limits;
     impl_->reader.reset(redisReaderCreateWithFunctions(functions()));
-    if (!impl_->reader)
+    if (!impl_->reader) {
         throw std::bad_alloc();
+    }
     // The one field of the reader that is ours to set: hiredis has no function
     // for it, and its macro redisReaderSetPrivdata is no valid C++ in 0.14.
     impl_->reader->privdata = &impl_->builder;
@@ -268,8 +275,9 @@ Decoder::~Decoder() = default;
 bool Decoder::feed(std::string_view bytes)
 {
     Impl& impl = *impl_;
-    if (impl.broken)
+    if (impl.broken) {
         return false;
+    }
     if (redisReaderFeed(impl.reader.get(), bytes.data(), bytes.size())
         != REDIS_OK) {
         impl.fail("out of memory");
@@ -282,8 +290,9 @@ bool Decoder::feed(std::string_view bytes)
 Decoder::State Decoder::next(const Reply*& reply)
 {
     Impl& impl = *impl_;
-    if (impl.broken)
+    if (impl.broken) {
         return State::broken;
+    }
     if (impl.whole) {
         impl.builder.arena.reset();
         impl.whole = false;
@@ -315,4 +324,4 @@ const std::string& Decoder::problem() const noexcept
     return impl_->problem;
 }
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

@@ -6,22 +6,20 @@
 
 #include "reply.h"
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
 // What a server may send us at most; more is treated as a broken or hostile
 // server.
 struct ReplyLimits {
     std::size_t depth = 4;
-    std::size_t elements = 4096;         // of one array
-    std::size_t bytes = 4 * 1024 * 1024; // of one whole reply, as received
+    std::size_t elements = 4096;          // of one array
+    std::size_t bytes = 4 * 1024 * 1024;  // of one whole reply, as received
 };
 
 // Cuts a stream of bytes into replies. hiredis's reader does the parsing; the
 // replies it builds are ours, in memory that is used again for the next one.
 // After an error the decoder stays broken: the stream has no place to resume.
-class Decoder
-{
+class Decoder {
 public:
     explicit Decoder(ReplyLimits limits = {});
     ~Decoder();
@@ -47,4 +45,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

@@ -1,14 +1,14 @@
 #include "reply.h"
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
 std::string_view Reply::error_code() const noexcept
 {
-    if (type_ != Type::error)
+    if (type_ != Type::error) {
         return {};
+    }
     const std::string_view whole = text();
     return whole.substr(0, whole.find(' '));
 }
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
-namespace petstore::resp
-{
+namespace petstore::resp {
 
 enum class Type { nil, integer, string, status, error, array };
 
 // One reply of Redis (RESP2) or an element of one. It lives in its Decoder and
 // is valid until the decoder is asked for the next reply; texts too.
-class Reply
-{
+class Reply {
 public:
     Type type() const noexcept { return type_; }
     bool is(Type type) const noexcept { return type_ == type; }
@@ -42,4 +40,4 @@ private:
     std::size_t count_ = 0;
 };
 
-} // namespace petstore::resp
+}  // namespace petstore::resp

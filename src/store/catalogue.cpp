@@ -6,11 +6,9 @@
 #include "../api/text.h"
 #include "record.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
 constexpr std::int64_t kIdempotencySeconds = 24 * 60 * 60;
 
@@ -37,7 +35,7 @@ Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
     return {bucket, from, std::max<std::int64_t>(to - from, 0)};
 }
 
-} // namespace
+}  // namespace
 
 resp::Command Catalogue::get(api::PetId id) const
 {
@@ -59,12 +57,14 @@ Catalogue::list_all(const api::ListQuery& query) const
     std::vector<resp::Command> commands;
     for (std::size_t i = 0;; ++i) {
         const Slice slice = slice_of(query, i);
-        if (!slice.count)
+        if (!slice.count) {
             return commands;
+        }
         resp::Command& command = commands.emplace_back("HMGET");
         command.own(schema_.bucket(slice.bucket));
-        for (std::int64_t n = 0; n < slice.count; ++n)
+        for (std::int64_t n = 0; n < slice.count; ++n) {
             command.arg(field_of(slice.first + n));
+        }
     }
 }
 
@@ -89,8 +89,9 @@ resp::Command Catalogue::create(const api::NewPet& pet,
     command.own(schema_.last_pet_id())
         .own(schema_.changes())
         .own(schema_.status_bitmap(pet.status));
-    if (idempotency)
+    if (idempotency) {
         command.own(schema_.idempotency(account, idempotency->key));
+    }
     command.own(encode_record(pet))
         .arg(std::int64_t{kPackedRecordSize})
         .arg(schema_.catalogue());
@@ -105,8 +106,9 @@ Catalogue::Created Catalogue::parse_created(const resp::Reply& reply) noexcept
 {
     const Created invalid{Created::Result::invalid, 0};
     if (reply.size() != 2 || !reply[0].is(resp::Type::integer)
-        || !reply[1].is(resp::Type::integer))
+        || !reply[1].is(resp::Type::integer)) {
         return invalid;
+    }
     const api::PetId id = reply[0].integer();
     switch (reply[1].integer()) {
     case 0:
@@ -143,8 +145,9 @@ resp::Command Catalogue::last_id() const
 
 bool PageReader::add(std::size_t index, const resp::Reply& reply)
 {
-    if (!reply.is(resp::Type::array))
+    if (!reply.is(resp::Type::array)) {
         return false;
+    }
     return query_.status ? index == 0 && add_filtered(reply)
                          : add_slice(index, reply);
 }
@@ -152,8 +155,9 @@ bool PageReader::add(std::size_t index, const resp::Reply& reply)
 bool PageReader::add_slice(std::size_t index, const resp::Reply& reply)
 {
     const Slice slice = slice_of(query_, index);
-    if (reply.size() != static_cast<std::size_t>(slice.count))
+    if (reply.size() != static_cast<std::size_t>(slice.count)) {
         return false;
+    }
     for (std::size_t i = 0; i < reply.size(); ++i) {
         const resp::Reply& record = reply[i];
         if (record.is(resp::Type::nil)) {
@@ -162,25 +166,29 @@ bool PageReader::add_slice(std::size_t index, const resp::Reply& reply)
             ended_ = true;
             continue;
         }
-        if (!record.is(resp::Type::string))
+        if (!record.is(resp::Type::string)) {
             return false;
+        }
         if (!ended_
             && !add_row(slice.first + static_cast<api::PetId>(i),
-                        record.text()))
+                        record.text())) {
             return false;
+        }
     }
     return true;
 }
 
 bool PageReader::add_filtered(const resp::Reply& reply)
 {
-    if (reply.size() % 2 != 0)
+    if (reply.size() % 2 != 0) {
         return false;
+    }
     for (std::size_t i = 0; i < reply.size(); i += 2) {
         if (!reply[i].is(resp::Type::integer)
             || !reply[i + 1].is(resp::Type::string)
-            || !add_row(reply[i].integer(), reply[i + 1].text()))
+            || !add_row(reply[i].integer(), reply[i + 1].text())) {
             return false;
+        }
     }
     return true;
 }
@@ -194,10 +202,11 @@ bool PageReader::add_row(api::PetId id, std::string_view record)
     // The script answers with an empty text for a pet of the index that has no
     // record: damage, but no reason to refuse the rest of the page.
     const bool lost = query_.status && record.empty();
-    if (!query_.status && is_long_marker(record))
+    if (!query_.status && is_long_marker(record)) {
         long_ids_.push_back(id);
-    else if (!lost && !decode_record(id, record))
+    } else if (!lost && !decode_record(id, record)) {
         return false;
+    }
     rows_.push_back({id, records_.size(), record.size()});
     records_.append(record);
     return true;
@@ -205,13 +214,15 @@ bool PageReader::add_row(api::PetId id, std::string_view record)
 
 bool PageReader::add_long(api::PetId id, const resp::Reply& reply)
 {
-    if (!reply.is(resp::Type::string) || !decode_record(id, reply.text()))
+    if (!reply.is(resp::Type::string) || !decode_record(id, reply.text())) {
         return false;
+    }
     const auto row = std::lower_bound(
         rows_.begin(), rows_.end(), id,
         [](const Row& row, api::PetId wanted) { return row.id < wanted; });
-    if (row == rows_.end() || row->id != id)
+    if (row == rows_.end() || row->id != id) {
         return false;
+    }
     row->offset = records_.size();
     row->size = reply.text().size();
     records_.append(reply.text());
@@ -226,25 +237,30 @@ PageReader::Page PageReader::finish(Form form)
     Page page;
     page.more = more_;
     page.body.reserve(records_.size() + rows_.size() * kFrame + 2);
-    if (array)
+    if (array) {
         page.body += '[';
+    }
     bool first = true;
     for (const Row& row : rows_) {
         page.last = row.id;
         const auto pet = decode_record(
             row.id, std::string_view(records_).substr(row.offset, row.size));
-        if (!pet)
+        if (!pet) {
             continue;
-        if (array && !first)
+        }
+        if (array && !first) {
             page.body += ',';
+        }
         api::append_pet_json(page.body, *pet);
-        if (!array)
+        if (!array) {
             page.body += '\n';
+        }
         first = false;
     }
-    if (array)
+    if (array) {
         page.body += ']';
+    }
     return page;
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

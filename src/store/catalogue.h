@@ -12,13 +12,11 @@
 #include "schema.h"
 #include "script.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
 // The commands that read and write pets, and what their replies mean. Builds
 // commands, sends nothing.
-class Catalogue
-{
+class Catalogue {
 public:
     explicit Catalogue(const Schema& schema) : schema_(schema) {}
 
@@ -40,8 +38,8 @@ public:
 
     // --- create ------------------------------------------------------------
     struct Idempotency {
-        api::Digest key;  // SHA-256 of the Idempotency-Key
-        api::Digest body; // SHA-256 of the request's body
+        api::Digest key;   // SHA-256 of the Idempotency-Key
+        api::Digest body;  // SHA-256 of the request's body
     };
     resp::Command create(const api::NewPet& pet, std::string_view account,
                          const std::optional<Idempotency>& idempotency,
@@ -64,8 +62,7 @@ private:
 
 // Puts a page together from the replies to list_all() or list_by_status(), in
 // the order the commands were sent.
-class PageReader
-{
+class PageReader {
 public:
     explicit PageReader(const api::ListQuery& query) : query_(query) {}
 
@@ -84,9 +81,9 @@ public:
     // Once all replies are in.
     enum class Form { array, lines };
     struct Page {
-        std::string body; // JSON array, or one object a line
+        std::string body;  // JSON array, or one object a line
         bool more = false;
-        api::PetId last = 0; // id of the last row, 0 for none
+        api::PetId last = 0;  // id of the last row, 0 for none
     };
     Page finish(Form form = Form::array);
 
@@ -108,7 +105,7 @@ private:
     std::vector<api::PetId> long_ids_;
     bool more_ = false;
     bool ended_ =
-        false; // a hole was met: nothing behind it belongs to this page
+        false;  // a hole was met: nothing behind it belongs to this page
 };
 
-} // namespace petstore::store
+}  // namespace petstore::store

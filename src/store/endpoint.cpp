@@ -5,13 +5,11 @@
 
 #include "../api/text.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
-constexpr std::size_t kMaxUnixPath = 107; // sockaddr_un, without its NUL
+constexpr std::size_t kMaxUnixPath = 107;  // sockaddr_un, without its NUL
 
 using Parsed = std::variant<Endpoint, std::string>;
 
@@ -20,8 +18,9 @@ bool has_only(std::string_view text, std::string_view more) noexcept
     for (const char c : text) {
         const bool alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')
                            || (c >= 'A' && c <= 'Z');
-        if (!alnum && more.find(c) == std::string_view::npos)
+        if (!alnum && more.find(c) == std::string_view::npos) {
             return false;
+        }
     }
     return true;
 }
@@ -29,8 +28,9 @@ bool has_only(std::string_view text, std::string_view more) noexcept
 bool has_control(std::string_view text) noexcept
 {
     for (const char c : text) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
             return true;
+        }
     }
     return false;
 }
@@ -38,8 +38,9 @@ bool has_control(std::string_view text) noexcept
 std::optional<int> number(std::string_view text, int least, int most) noexcept
 {
     const auto value = api::parse_int64(text);
-    if (!value || *value < least || *value > most)
+    if (!value || *value < least || *value > most) {
         return std::nullopt;
+    }
     return static_cast<int>(*value);
 }
 
@@ -48,10 +49,11 @@ std::optional<std::string> percent_decode(std::string_view text)
 {
     std::string escaped;
     for (const char c : text) {
-        if (c == '+')
+        if (c == '+') {
             escaped += "%2B";
-        else
+        } else {
             escaped += c;
+        }
     }
     return api::form_decode(escaped);
 }
@@ -61,21 +63,26 @@ Parsed parse_unix(std::string_view rest)
     Endpoint endpoint;
     const std::size_t mark = rest.find('?');
     const std::string_view path = rest.substr(0, mark);
-    if (path.empty() || path[0] != '/')
+    if (path.empty() || path[0] != '/') {
         return "the path of a unix socket has to start with \"/\"";
-    if (path.size() > kMaxUnixPath)
+    }
+    if (path.size() > kMaxUnixPath) {
         return "the path of a unix socket has at most 107 bytes";
-    if (has_control(path))
+    }
+    if (has_control(path)) {
         return "control characters in the path of the unix socket";
+    }
     endpoint.path = path;
     if (mark != std::string_view::npos) {
         const std::string_view query = rest.substr(mark + 1);
-        if (query.substr(0, 3) != "db=")
+        if (query.substr(0, 3) != "db=") {
             return "after the path of a unix socket only \"?db=N\" is known";
+        }
         const auto database =
             number(query.substr(3), 0, std::numeric_limits<int>::max());
-        if (!database)
+        if (!database) {
             return "invalid database number";
+        }
         endpoint.database = *database;
     }
     return endpoint;
@@ -87,10 +94,12 @@ const char* parse_userinfo(std::string_view userinfo, Endpoint& endpoint)
     const std::size_t colon = userinfo.find(':');
     auto user = percent_decode(userinfo.substr(0, colon));
     std::optional<std::string> password = "";
-    if (colon != std::string_view::npos)
+    if (colon != std::string_view::npos) {
         password = percent_decode(userinfo.substr(colon + 1));
-    if (!user || !password)
+    }
+    if (!user || !password) {
         return "invalid percent-encoding in user or password";
+    }
     endpoint.user = std::move(*user);
     endpoint.password = std::move(*password);
     return nullptr;
@@ -102,15 +111,19 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
     bool has_port = false;
     if (!host.empty() && host[0] == '[') {
         const std::size_t end = host.find(']');
-        if (end == std::string_view::npos)
+        if (end == std::string_view::npos) {
             return "\"]\" is missing after the IPv6 address";
+        }
         port = host.substr(end + 1);
         host = host.substr(1, end - 1);
-        if (host.find(':') == std::string_view::npos || !has_only(host, ":.%"))
+        if (host.find(':') == std::string_view::npos
+            || !has_only(host, ":.%")) {
             return "invalid IPv6 address";
+        }
         has_port = !port.empty();
-        if (has_port && port[0] != ':')
+        if (has_port && port[0] != ':') {
             return "invalid port";
+        }
         port = port.substr(has_port ? 1 : 0);
     } else {
         const std::size_t colon = host.find(':');
@@ -119,17 +132,21 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
             port = host.substr(colon + 1);
             host = host.substr(0, colon);
         }
-        if (port.find(':') != std::string_view::npos)
+        if (port.find(':') != std::string_view::npos) {
             return "an IPv6 address has to stand in brackets";
-        if (host.empty())
+        }
+        if (host.empty()) {
             return "the host is missing";
-        if (!has_only(host, ".-_"))
+        }
+        if (!has_only(host, ".-_")) {
             return "invalid host name";
+        }
     }
     if (has_port) {
         const auto value = number(port, 1, 65535);
-        if (!value)
+        if (!value) {
             return "invalid port";
+        }
         endpoint.port = *value;
     }
     endpoint.host = host;
@@ -145,8 +162,9 @@ Parsed parse_tcp(std::string_view rest, bool tls)
     if (slash != std::string_view::npos && slash + 1 < rest.size()) {
         const auto database =
             number(rest.substr(slash + 1), 0, std::numeric_limits<int>::max());
-        if (!database)
+        if (!database) {
             return "invalid database number";
+        }
         endpoint.database = *database;
     }
 
@@ -154,23 +172,26 @@ Parsed parse_tcp(std::string_view rest, bool tls)
     const std::size_t at = authority.rfind('@');
     if (at != std::string_view::npos) {
         const char* wrong = parse_userinfo(authority.substr(0, at), endpoint);
-        if (wrong)
+        if (wrong) {
             return wrong;
+        }
         authority = authority.substr(at + 1);
     }
     const char* wrong = parse_host(authority, endpoint);
-    if (wrong)
+    if (wrong) {
         return wrong;
+    }
     return endpoint;
 }
 
-} // namespace
+}  // namespace
 
 std::string Endpoint::display() const
 {
-    if (is_unix())
+    if (is_unix()) {
         return "unix:" + path
                + (database ? "?db=" + std::to_string(database) : "");
+    }
     const bool ipv6 = host.find(':') != std::string::npos;
     return (tls ? "rediss://" : "redis://") + (ipv6 ? "[" + host + "]" : host)
            + ":" + std::to_string(port) + "/" + std::to_string(database);
@@ -189,14 +210,16 @@ Parsed parse_endpoint(std::string_view url)
     const std::string_view scheme = url.substr(0, colon);
     const std::string_view rest =
         colon == std::string_view::npos ? "" : url.substr(colon + 1);
-    if (api::equals_ignoring_case(scheme, "unix"))
+    if (api::equals_ignoring_case(scheme, "unix")) {
         return parse_unix(rest);
+    }
     const bool tls = api::equals_ignoring_case(scheme, "rediss");
     if ((!tls && !api::equals_ignoring_case(scheme, "redis"))
-        || rest.substr(0, 2) != "//")
+        || rest.substr(0, 2) != "//") {
         return "a Redis URL starts with \"redis://\", \"rediss://\" or "
                "\"unix:/\"";
+    }
     return parse_tcp(rest.substr(2), tls);
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

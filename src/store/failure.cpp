@@ -1,10 +1,8 @@
 #include "failure.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
 // `executed` is said of the whole command. A script can meet an error after
 // its first write: whatever a single redis.call can answer with counts as
@@ -13,7 +11,7 @@ constexpr RedisError kErrors[] = {
     // code, executed, retry_with_eval, operator_fault
     {"NOSCRIPT", false, true, false},
     {"LOADING", false, false, false},
-    {"BUSY", false, false, true}, // a script of someone else hangs
+    {"BUSY", false, false, true},  // a script of someone else hangs
     {"READONLY", false, false, false},
     {"MASTERDOWN", false, false, false},
     {"OOM", false, false, true},
@@ -22,16 +20,16 @@ constexpr RedisError kErrors[] = {
     {"NOAUTH", false, false, true},
     {"WRONGPASS", false, false, true},
     {"NOPERM", true, false, true},
-    {"DENIED", false, false, true}, // protected mode
+    {"DENIED", false, false, true},  // protected mode
     {"NOPROTO", false, false, true},
     {"MOVED", false, false, false},
     {"ASK", false, false, false},
-    {"REDIRECT", false, false, false}, // Valkey's word for a failover
+    {"REDIRECT", false, false, false},  // Valkey's word for a failover
     {"TRYAGAIN", false, false, false},
     {"CLUSTERDOWN", false, false, false},
     {"CROSSSLOT", false, false, true},
     {"EXECABORT", false, false, true},
-    {"UNBLOCKED", true, false, false}, // WAIT ended by a failover
+    {"UNBLOCKED", true, false, false},  // WAIT ended by a failover
     {"WRONGTYPE", true, false, true},
     {"NOGOODSLAVE", false, false, false},
     {"NOQUORUM", false, false, false},
@@ -54,13 +52,14 @@ api::Error lost(bool outcome_open)
             "later."};
 }
 
-} // namespace
+}  // namespace
 
 const RedisError& redis_error(std::string_view code) noexcept
 {
     for (const RedisError& row : kErrors) {
-        if (row.code == code)
+        if (row.code == code) {
             return row;
+        }
     }
     return kUnknown;
 }
@@ -75,4 +74,4 @@ api::Error failure_of(Loss loss, bool write)
     return lost(write && loss == Loss::unknown);
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

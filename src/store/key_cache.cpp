@@ -68,7 +68,7 @@ bool KeyCache::is_unknown(const api::Digest& digest, Monotonic now) noexcept
 
 void KeyCache::put_unknown(const api::Digest& digest, Monotonic now)
 {
-    // All of them are a second old at most; starting over is as good as any
+    // All of them are less than a second old; starting over is as good as any
     // order of leaving.
     if (unknown_.size() >= kMaxUnknown) {
         unknown_.clear();

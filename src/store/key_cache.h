@@ -62,12 +62,12 @@ struct CachedKey {
 // One worker's memory of API keys, by digest: bounded, least recently used out
 // first. A record stays until it is pushed out; that it is still true is what
 // the limiter checks by its epoch with every request. That a key is unknown is
-// remembered for a second only, since nothing would tell of its creation.
+// remembered for less than a second, since nothing would tell of its creation.
 class KeyCache {
 public:
     static constexpr std::size_t kMaxKeys = 131072;
     static constexpr std::size_t kMaxUnknown = 65536;
-    static constexpr Monotonic kUnknownFor = 1000;
+    static constexpr Monotonic kUnknownFor = 800;
 
     std::shared_ptr<CachedKey> find(const api::Digest& digest);
     void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);

@@ -3,11 +3,9 @@
 #include "../api/plan.h"
 #include "../api/text.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
 bool is_digits(std::string_view text) noexcept
 {
@@ -31,8 +29,9 @@ bool set_field(api::KeyRecord& record, std::string_view field,
     } else if (field == "account") {
         record.account = value;
     } else if (field == "plan") {
-        if (!value.empty())
+        if (!value.empty()) {
             record.plan = value;
+        }
     } else if (field == "per_minute") {
         return parse_number(value, record.per_minute);
     } else if (field == "per_day") {
@@ -62,7 +61,7 @@ bool set_field(api::KeyRecord& record, std::string_view field,
     return true;
 }
 
-} // namespace
+}  // namespace
 
 resp::Command Keys::get(const api::Digest& digest) const
 {
@@ -74,8 +73,9 @@ resp::Command Keys::get(const api::Digest& digest) const
 Keys::Found Keys::parse(const resp::Reply& reply)
 {
     Found found{Found::Result::invalid, {}};
-    if (!reply.is(resp::Type::array) || reply.size() % 2 != 0)
+    if (!reply.is(resp::Type::array) || reply.size() % 2 != 0) {
         return found;
+    }
     if (reply.size() == 0) {
         found.result = Found::Result::absent;
         return found;
@@ -83,11 +83,13 @@ Keys::Found Keys::parse(const resp::Reply& reply)
     for (std::size_t i = 0; i < reply.size(); i += 2) {
         if (!reply[i].is(resp::Type::string)
             || !reply[i + 1].is(resp::Type::string)
-            || !set_field(found.record, reply[i].text(), reply[i + 1].text()))
+            || !set_field(found.record, reply[i].text(), reply[i + 1].text())) {
             return found;
+        }
     }
-    if (!found.record.id.empty() && !found.record.account.empty())
+    if (!found.record.id.empty() && !found.record.account.empty()) {
         found.result = Found::Result::found;
+    }
     return found;
 }
 
@@ -99,19 +101,22 @@ resp::Command Keys::put(const api::Digest& digest,
     command.arg("id").own(record.id);
     command.arg("account").own(record.account);
     command.arg("plan").own(record.plan);
-    if (record.per_minute)
+    if (record.per_minute) {
         command.arg("per_minute").arg(*record.per_minute);
-    if (record.per_day)
+    }
+    if (record.per_day) {
         command.arg("per_day").arg(*record.per_day);
+    }
     command.arg("label").own(record.label);
     command.arg("scopes").arg(api::scopes_text(record.scopes));
     command.arg("created").arg(record.created);
-    if (record.expires)
+    if (record.expires) {
         command.arg("expires").arg(*record.expires);
+    }
     command.arg("disabled").arg(record.disabled ? "1" : "0");
     command.arg("last4").own(record.last4);
     command.arg("epoch").own(record.epoch);
     return command;
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

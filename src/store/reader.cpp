@@ -246,7 +246,8 @@ std::shared_ptr<const Answer> Reader::find(const ReadKey& key,
 bool Reader::read_ahead(const ReadKey& key)
 {
     forget_if_lost();
-    if (cache_.find(key) != nullptr || loads_.count(key) != 0) {
+    const bool unlikely = key.is_pet() && newest_ != 0 && key.id > newest_;
+    if (unlikely || cache_.find(key) != nullptr || loads_.count(key) != 0) {
         return false;
     }
     return start(key) != nullptr;

@@ -43,7 +43,7 @@ public:
 
     // Reads ahead, in the same write as the limiter's command and behind it:
     // nothing when there is an answer in memory, current or not, or a read on
-    // its way. Returns whether a read was begun; then confirm() has to follow.
+    // its way, or when the pet did not exist a moment ago. Returns whether a read was begun; then confirm() has to follow.
     bool read_ahead(const ReadKey& key);
 
     // The limiter's reply came: what was read ahead is at least as new.
@@ -66,7 +66,7 @@ private:
     const Catalogue& catalogue_;
     AnswerCache cache_;
     std::uint64_t session_ = 0;
-    api::PetId newest_ = 0;  // the highest last id seen
+    api::PetId newest_ = 0;  // the last id seen
     // The newest read on its way for each key; loads own themselves.
     std::unordered_map<ReadKey, Load*, ReadKey::Hash> loads_;
 };

@@ -2,15 +2,13 @@
 
 #include "../api/text.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
 constexpr char kLongMark = '>';
 
-} // namespace
+}  // namespace
 
 std::string encode_record(const api::NewPet& pet)
 {
@@ -33,14 +31,16 @@ std::optional<api::PetView> decode_record(api::PetId id,
                                           std::string_view record) noexcept
 {
     const std::size_t colon = record.find(':');
-    if (colon == std::string_view::npos || colon < 2)
+    if (colon == std::string_view::npos || colon < 2) {
         return std::nullopt;
+    }
     const auto status = api::status_of_letter(record[0]);
     const std::string_view category = record.substr(1, colon - 1);
     const std::string_view name = record.substr(colon + 1);
-    if (!status || !api::parse_int64(category) || name.empty())
+    if (!status || !api::parse_int64(category) || name.empty()) {
         return std::nullopt;
+    }
     return api::PetView{id, name, category, *status};
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

@@ -18,8 +18,14 @@ namespace petstore::store {
 inline constexpr std::int64_t kBucketSize = 128;
 inline constexpr std::size_t kPackedRecordSize = 64;
 
-inline std::int64_t bucket_of(api::PetId id) noexcept { return id / kBucketSize; }
-inline std::int64_t field_of(api::PetId id) noexcept { return id % kBucketSize; }
+inline std::int64_t bucket_of(api::PetId id) noexcept
+{
+    return id / kBucketSize;
+}
+inline std::int64_t field_of(api::PetId id) noexcept
+{
+    return id % kBucketSize;
+}
 
 std::string encode_record(const api::NewPet& pet);
 

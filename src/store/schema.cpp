@@ -4,14 +4,12 @@
 
 #include "../api/text.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
 Schema::Schema(std::string prefix)
     : prefix_(std::move(prefix)),
       catalogue_(prefix_ + ":{" + prefix_ + ":pets}:")
-{
-}
+{}
 
 const char* Schema::prefix_problem(std::string_view prefix) noexcept
 {
@@ -19,10 +17,12 @@ const char* Schema::prefix_problem(std::string_view prefix) noexcept
     constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
                                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                           "0123456789_-.";
-    if (prefix.empty() || prefix.size() > kMaxPrefix)
+    if (prefix.empty() || prefix.size() > kMaxPrefix) {
         return "must have 1 to 32 characters";
-    if (prefix.find_first_not_of(kAllowed) != std::string_view::npos)
+    }
+    if (prefix.find_first_not_of(kAllowed) != std::string_view::npos) {
         return "must consist of letters, digits, \"_\", \"-\" and \".\"";
+    }
     return nullptr;
 }
 
@@ -106,4 +106,4 @@ std::string Schema::idempotency(std::string_view account,
            + api::to_hex(api::bytes_of(key));
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

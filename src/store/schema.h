@@ -7,15 +7,13 @@
 #include "../api/digest.h"
 #include "../api/pet.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
 // Every key name that we use in Redis, in one place; docs/redis-keys.md
 // describes them. Names are built from our prefix, digests and ids only.
 // All keys of an account share the hash slot of {account}, all keys of the
 // catalogue that of {<prefix>:pets}.
-class Schema
-{
+class Schema {
 public:
     explicit Schema(std::string prefix);
 
@@ -32,18 +30,19 @@ public:
 
     // string: the account's epoch; while a ban lasts "<epoch>!<end in ms>"
     std::string account_state(std::string_view account) const;
-    std::string minute_window(std::string_view account) const; // string, TTL
-    std::string day_window(std::string_view account) const;    // string, TTL
-    std::string strikes(std::string_view account) const;       // string, TTL
-    std::string bans(std::string_view account) const;          // string, TTL
+    std::string minute_window(std::string_view account) const;  // string, TTL
+    std::string day_window(std::string_view account) const;     // string, TTL
+    std::string strikes(std::string_view account) const;        // string, TTL
+    std::string bans(std::string_view account) const;           // string, TTL
     // set: key ids of the account
     std::string account_keys(std::string_view account) const;
 
-    std::string last_pet_id() const; // string: counter
-    std::string changes() const;     // string: counter of changes of pets
+    std::string last_pet_id() const;  // string: counter
+    std::string changes() const;      // string: counter of changes of pets
     std::string bucket(std::int64_t number) const;       // hash, see record.h
     std::string long_bucket(std::int64_t number) const;  // hash, see record.h
-    std::string status_bitmap(api::Status status) const; // string: bit = pet id
+    std::string
+    status_bitmap(api::Status status) const;  // string: bit = pet id
     // string with TTL: the first answer to an idempotent create
     std::string idempotency(std::string_view account,
                             const api::Digest& key) const;
@@ -55,7 +54,7 @@ private:
     std::string account(std::string_view account, const char* suffix) const;
 
     std::string prefix_;
-    std::string catalogue_; // "<prefix>:{<prefix>:pets}:"
+    std::string catalogue_;  // "<prefix>:{<prefix>:pets}:"
 };
 
-} // namespace petstore::store
+}  // namespace petstore::store

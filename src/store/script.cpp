@@ -7,24 +7,23 @@
 #include "../api/text.h"
 #include "petstore_lua.h"
 
-namespace petstore::store
-{
+namespace petstore::store {
 
-namespace
-{
+namespace {
 
 Script make(std::string_view name, std::string_view text)
 {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
     unsigned int size = 0;
     if (!EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(),
-                    nullptr))
+                    nullptr)) {
         throw std::runtime_error("OpenSSL has no SHA-1");
+    }
     return {name, text,
             api::to_hex({reinterpret_cast<const char*>(digest.data()), size})};
 }
 
-} // namespace
+}  // namespace
 
 resp::Command call(const Script& script, std::int64_t keys, bool eval)
 {
@@ -33,8 +32,7 @@ resp::Command call(const Script& script, std::int64_t keys, bool eval)
     return command;
 }
 
-namespace scripts
-{
+namespace scripts {
 
 const Script& create_pet()
 {
@@ -78,6 +76,6 @@ const Script& unban()
     return script;
 }
 
-} // namespace scripts
+}  // namespace scripts
 
-} // namespace petstore::store
+}  // namespace petstore::store

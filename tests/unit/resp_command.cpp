@@ -7,8 +7,7 @@
 
 using petstore::resp::Command;
 
-namespace
-{
+namespace {
 
 std::string encoded(const Command& command)
 {
@@ -17,7 +16,7 @@ std::string encoded(const Command& command)
     return out;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a command is an array of bulk strings", "[resp]")
 {
@@ -46,8 +45,9 @@ TEST_CASE("integers are written whole", "[resp]")
 TEST_CASE("a command keeps what it owns, however much is added", "[resp]")
 {
     Command command("X");
-    for (int i = 0; i < 300; ++i)
+    for (int i = 0; i < 300; ++i) {
         command.own("value " + std::to_string(i)).arg(i);
+    }
     const Command copy = command;
     const Command moved = std::move(command);
     REQUIRE(moved.argv().size() == 601);

@@ -12,8 +12,7 @@ using petstore::resp::ReplyLimits;
 using petstore::resp::Type;
 using State = petstore::resp::Decoder::State;
 
-namespace
-{
+namespace {
 
 // A reply in words, so that whole trees can be compared.
 std::string describe(const Reply& reply)
@@ -31,8 +30,9 @@ std::string describe(const Reply& reply)
         return "-" + std::string(reply.text());
     case Type::array: {
         std::string text = "[";
-        for (std::size_t i = 0; i < reply.size(); ++i)
+        for (std::size_t i = 0; i < reply.size(); ++i) {
             text += (i ? " " : "") + describe(reply[i]);
+        }
         return text + "]";
     }
     }
@@ -45,8 +45,9 @@ void drain(Decoder& decoder, std::vector<std::string>& replies)
     for (;;) {
         const Reply* reply = nullptr;
         const State state = decoder.next(reply);
-        if (state == State::incomplete)
+        if (state == State::incomplete) {
             return;
+        }
         if (state == State::broken) {
             replies.push_back("broken");
             return;
@@ -98,7 +99,7 @@ const std::vector<std::string> kReplies = {"+OK",
                                            "[[1 []] [[+deep]]]",
                                            "9223372036854775807"};
 
-} // namespace
+}  // namespace
 
 TEST_CASE("replies come whole however the stream is cut", "[resp]")
 {
@@ -126,8 +127,9 @@ TEST_CASE("a stream cut in two anywhere gives the same replies", "[resp]")
 TEST_CASE("many joined replies are told apart", "[resp]")
 {
     std::string stream;
-    for (int i = 0; i < 20000; ++i)
+    for (int i = 0; i < 20000; ++i) {
         stream += ":" + std::to_string(i) + "\r\n$3\r\nabc\r\n";
+    }
     Decoder decoder;
     decoder.feed(stream);
     const Reply* reply = nullptr;
@@ -146,13 +148,15 @@ TEST_CASE("more bytes at once than a reply may have are many replies", "[resp]")
     ReplyLimits limits;
     limits.bytes = 100;
     std::string stream;
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 100; ++i) {
         stream += "+reply\r\n";
+    }
     Decoder decoder(limits);
     decoder.feed(stream);
     const Reply* reply = nullptr;
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 100; ++i) {
         REQUIRE(decoder.next(reply) == State::reply);
+    }
     CHECK(decoder.next(reply) == State::incomplete);
 }
 
@@ -171,8 +175,9 @@ TEST_CASE("a reply outlives the bytes it came from", "[resp]")
 TEST_CASE("texts may hold any byte", "[resp]")
 {
     std::string all;
-    for (int byte = 0; byte < 256; ++byte)
+    for (int byte = 0; byte < 256; ++byte) {
         all += static_cast<char>(byte);
+    }
     Decoder decoder;
     decoder.feed("$256\r\n" + all + "\r\n");
     const Reply* reply = nullptr;
@@ -230,8 +235,9 @@ TEST_CASE("what is no RESP2 breaks the decoder", "[resp]")
 TEST_CASE("arrays nested deeper than allowed break the decoder", "[resp]")
 {
     std::string deep;
-    for (int i = 0; i < 100000; ++i)
+    for (int i = 0; i < 100000; ++i) {
         deep += "*1\r\n";
+    }
     CHECK(state_after(deep) == State::broken);
 
     CHECK(state_after("*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n") == State::reply);
@@ -242,8 +248,9 @@ TEST_CASE("arrays nested deeper than allowed break the decoder", "[resp]")
 TEST_CASE("an array may have as many elements as allowed", "[resp]")
 {
     std::string most = "*4096\r\n";
-    for (int i = 0; i < 4096; ++i)
+    for (int i = 0; i < 4096; ++i) {
         most += ":1\r\n";
+    }
     CHECK(state_after(most) == State::reply);
 }
 

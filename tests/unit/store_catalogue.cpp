@@ -14,8 +14,7 @@ using store::PageReader;
 using Words = std::vector<std::string>;
 using Result = store::Catalogue::Created::Result;
 
-namespace
-{
+namespace {
 
 const store::Schema kSchema("petstore");
 const Catalogue kCatalogue(kSchema);
@@ -46,7 +45,7 @@ std::string json_of(api::PetId id, const std::string& name)
            + "\",\"categoryId\":1,\"status\":\"available\"}";
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a pet is one field of its bucket", "[store]")
 {

@@ -8,8 +8,7 @@
 using petstore::store::Endpoint;
 using petstore::store::parse_endpoint;
 
-namespace
-{
+namespace {
 
 Endpoint good(std::string_view url)
 {
@@ -19,7 +18,7 @@ Endpoint good(std::string_view url)
     return std::get<Endpoint>(parsed);
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a URL of host and port", "[store]")
 {
@@ -92,8 +91,9 @@ TEST_CASE("endpoints are compared by all they consist of", "[store]")
     for (const auto* other :
          {"redis://u:p@g:1/2", "redis://u:p@h:2/2", "redis://u:p@h:1/3",
           "redis://v:p@h:1/2", "redis://u:q@h:1/2", "rediss://u:p@h:1/2",
-          "unix:/h?db=2"})
+          "unix:/h?db=2"}) {
         CHECK_FALSE(one == good(other));
+    }
 }
 
 TEST_CASE("a wrong URL is refused without its password", "[store]")

@@ -12,8 +12,9 @@ TEST_CASE("only NOSCRIPT is answered with the script's text", "[store]")
 {
     CHECK(store::redis_error("NOSCRIPT").retry_with_eval);
     CHECK_FALSE(store::redis_error("NOSCRIPT").executed);
-    for (const char* code : {"ERR", "LOADING", "READONLY", "BUSY", "X", ""})
+    for (const char* code : {"ERR", "LOADING", "READONLY", "BUSY", "X", ""}) {
         CHECK_FALSE(store::redis_error(code).retry_with_eval);
+    }
 }
 
 TEST_CASE("errors that come before a command runs have no effect", "[store]")

@@ -10,8 +10,7 @@ using namespace petstore;
 using store::Keys;
 using Result = store::Keys::Found::Result;
 
-namespace
-{
+namespace {
 
 const store::Schema kSchema("petstore");
 
@@ -19,8 +18,9 @@ Keys::Found parse(const std::vector<std::string>& fields)
 {
     Replies replies;
     std::vector<std::string> items;
-    for (const auto& field : fields)
+    for (const auto& field : fields) {
         items.push_back(bulk(field));
+    }
     return Keys::parse(replies(array(items)));
 }
 
@@ -31,7 +31,7 @@ Keys::Found round_trip(const api::KeyRecord& record)
     return parse({command.begin() + 2, command.end()});
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a key record comes back as it was", "[store]")
 {

@@ -29,8 +29,9 @@ Limiter::Question question_of(std::string_view account, std::string_view epoch)
 std::string numbers(const std::vector<long long>& values)
 {
     std::vector<std::string> items;
-    for (const long long value : values)
+    for (const long long value : values) {
         items.push_back(integer(value));
+    }
     return array(items);
 }
 

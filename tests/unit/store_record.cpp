@@ -49,8 +49,9 @@ TEST_CASE("a marker of a long record is no record", "[store]")
         CHECK(is_long_marker(marker));
         CHECK_FALSE(decode_record(1, marker));
     }
-    for (const char* other : {"", "a", ">", "x>", "a>>", "a1", "a1:>", ">a"})
+    for (const char* other : {"", "a", ">", "x>", "a>>", "a1", "a1:>", ">a"}) {
         CHECK_FALSE(is_long_marker(other));
+    }
 }
 
 TEST_CASE("what is no record is told", "[store]")

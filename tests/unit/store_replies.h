@@ -9,8 +9,7 @@
 #include "resp/decoder.h"
 
 // Replies as Redis would send them, for code that reads them.
-class Replies
-{
+class Replies {
 public:
     const petstore::resp::Reply& operator()(std::string_view resp)
     {

@@ -6,8 +6,7 @@
 
 using namespace petstore;
 
-namespace
-{
+namespace {
 
 api::Digest digest_of(unsigned char byte)
 {
@@ -19,8 +18,9 @@ api::Digest digest_of(unsigned char byte)
 std::string hex_of(const char* byte)
 {
     std::string hex;
-    for (int i = 0; i < 32; ++i)
+    for (int i = 0; i < 32; ++i) {
         hex += byte;
+    }
     return hex;
 }
 
@@ -31,7 +31,7 @@ std::string slot_of(const std::string& name)
     return name.substr(open + 1, name.find('}') - open - 1);
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("the names of keys are the documented ones", "[store]")
 {
@@ -65,20 +65,23 @@ TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
     for (const auto& name :
          {schema.account_state("a1"), schema.minute_window("a1"),
           schema.day_window("a1"), schema.strikes("a1"), schema.bans("a1"),
-          schema.account_keys("a1")})
+          schema.account_keys("a1")}) {
         CHECK(slot_of(name) == "a1");
+    }
     for (const auto& name :
          {schema.last_pet_id(), schema.changes(), schema.bucket(1),
           schema.long_bucket(1), schema.status_bitmap(api::Status::sold),
-          schema.idempotency("a1", digest_of(2))})
+          schema.idempotency("a1", digest_of(2))}) {
         CHECK(slot_of(name) == "petstore:pets");
+    }
 }
 
 TEST_CASE("a prefix is a plain word", "[store]")
 {
     for (const auto& good : {std::string("petstore"), std::string("a"),
-                             std::string("Shop_2-b.c"), std::string(32, 'x')})
+                             std::string("Shop_2-b.c"), std::string(32, 'x')}) {
         CHECK(store::Schema::prefix_problem(good) == nullptr);
+    }
     for (const auto& bad :
          {std::string(), std::string(33, 'x'), std::string("a:b"),
           std::string("a{b"), std::string("a}b"), std::string("a b"),

@@ -17,7 +17,7 @@ local MINUTE, DAY = 60000, 86400000
 local call, keys, args = redis.call, KEYS, ARGV
 local minute_key, day_key = keys[2], keys[3]
 local seen = call('MGET', unpack(keys))
-local state, minute, day = seen[1] or '0', seen[2], seen[3]
+local state, minute, day = seen[1], seen[2], seen[3]
 local banned_until = 0
 
 local function now()
@@ -26,6 +26,14 @@ local function now()
 end
 
 if state ~= args[1] then
+  if not state then
+    -- Never seen, or gone with its data or its keys: whoever knows the account
+    -- has to look again whether it still is.
+    local t = call('TIME')
+    state = string.format('%.0f', t[1] * 1000000 + t[2])
+    call('SET', keys[1], state, 'PX', DAY)
+    return state
+  end
   local epoch, ban = string.match(state, '^(%d+)!(%d+)$')
   if epoch ~= args[1] then return epoch or state end
   banned_until = ban + 0
