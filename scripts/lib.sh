@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# What the commands in this folder share. Sourced, not run.
+
+# Variables here are read by the scripts that source this file.
+# shellcheck disable=SC2034
+{
+    ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+    # Another folder keeps the builds of two people in one tree apart.
+    BUILD=${PETSTORE_BUILD_DIR:-$ROOT/build}
+    MODULE=ngx_http_petstore_module.so
+
+    BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
+        nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
+    RUN_PACKAGES=(nginx redis-server curl)
+    TEST_PACKAGES=(catch2 libcurl4-openssl-dev nginx redis-server openssl)
+}
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    say "${0##*/}: $*"
+    exit 1
+}
+
+jobs() { nproc; }
+
+is_installed() {
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# As root directly, else by sudo.
+as_root() {
+    if [[ $(id -u) == 0 ]]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# Installs what is missing of the packages given; without network or rights
+# where nothing is.
+need_packages() {
+    local missing=() package
+    for package; do
+        is_installed "$package" || missing+=("$package")
+    done
+    [[ ${#missing[@]} == 0 ]] && return
+
+    command -v apt-get >/dev/null ||
+        die "needs ${missing[*]}, and knows only how apt installs them"
+    if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null; then
+        die "needs the packages ${missing[*]};" \
+            "run it as root once, or install sudo"
+    fi
+
+    say "Installing ${missing[*]}"
+    as_root env LC_ALL=C bash "$ROOT/scripts/apt-install" "${missing[@]}"
+}
+
+# The version of the nginx on this machine, "1.22.1".
+nginx_version() {
+    local text
+    text=$(nginx_binary_run -v 2>&1)
+    printf '%s' "${text##*/}"
+}
+
+nginx_binary_run() { PATH=$PATH:/usr/sbin:/sbin nginx "$@"; }

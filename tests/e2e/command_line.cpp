@@ -1,0 +1,76 @@
+// SPEC 5: petstorectl and the service look at the same store.
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+TEST_CASE("command line: a thousand pets in and out again")
+{
+    Store store;
+    import_pets(store.redis, 1000);
+    const auto rows = walk(store.http, "/v1/pets?limit=100");
+    REQUIRE(rows.size() == 1000);
+    CHECK(rows.back().at("name") == "pet 1000");
+    CHECK(rows.back().at("categoryId") == 10000);
+
+    const auto exported = ctl(store.redis.url(), {"pet", "export"});
+    CHECK(exported.code == 0);
+    const auto lines = split(exported.out, '\n');
+    REQUIRE(lines.size() == 1000);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        CHECK(nlohmann::json::parse(lines[i]) == rows[i]);
+    }
+    // What the service makes next does not collide.
+    CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}")
+              .header("location")
+          == "/v1/pets/1001");
+}
+
+TEST_CASE("command line: a status that is set shows at once")
+{
+    Store store;
+    import_pets(store.redis, 3);
+    CHECK(store.http.get("/v1/pets?status=sold").json().size() == 1);
+    CHECK(ctl(store.redis.url(), {"pet", "set-status", "1", "sold"}).code == 0);
+    CHECK(store.http.get("/v1/pets/1").json().at("status") == "sold");
+    CHECK(store.http.get("/v1/pets").json().at(0).at("status") == "sold");
+    CHECK(store.http.get("/v1/pets?status=sold").json().size() == 2);
+    CHECK(store.http.get("/v1/pets?status=available").body == "[]");
+    CHECK(ctl(store.redis.url(), {"pet", "set-status", "9", "sold"}).code != 0);
+    CHECK(ctl(store.redis.url(), {"pet", "set-status", "1", "lost"}).code != 0);
+}
+
+TEST_CASE("command line: errors are said on stderr and by the exit code")
+{
+    RedisServer redis;
+    for (const auto& arguments :
+         {std::vector<std::string>{"key", "show", "nobody"},
+          std::vector<std::string>{"key", "delete", "nobody"},
+          std::vector<std::string>{"key", "nonsense"},
+          std::vector<std::string>{"nonsense"},
+          std::vector<std::string>{"pet", "import", "/nowhere.ndjson"}}) {
+        const auto result = ctl(redis.url(), arguments);
+        CHECK(result.code > 0);
+        CHECK(result.code < 128);
+        CHECK_FALSE(result.err.empty());
+        CHECK(result.out.empty());
+    }
+    const auto away = ctl("unix:/nowhere/redis.sock", {"key", "list"});
+    CHECK(away.code > 0);
+    CHECK_FALSE(away.err.empty());
+    CHECK(ctl(redis.url(), {"--help"}).code == 0);
+}
+
+TEST_CASE("command line: a broken line of an import is told with its number")
+{
+    Store store;
+    const auto result = ctl(store.redis.url(), {"pet", "import", "-"},
+                            "{\"name\":\"a\",\"categoryId\":1}\n"
+                            "{\"name\":\"b\"}\n"
+                            "{\"name\":\"c\",\"categoryId\":3}\n");
+    CHECK(result.code != 0);
+    CHECK(contains(result.err, "2"));
+    // Whatever was taken is in order and whole.
+    for (const auto& row : walk(store.http, "/v1/pets")) {
+        CHECK(row.at("name") != "b");
+    }
+}

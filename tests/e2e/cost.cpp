@@ -1,0 +1,154 @@
+// What a request may cost Redis, counted.
+#include <algorithm>
+#include <functional>
+
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+std::vector<std::string> commands_of(Monitor& monitor,
+                                     const std::function<void()>& requests)
+{
+    monitor.names();
+    requests();
+    return monitor.names();
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("cost: Redis commands of each operation once the key is known")
+{
+    Store store;
+    import_pets(store.redis, 300);
+    // Scripts are loaded and the key is known after one of each.
+    for (int i = 0; i < 2; ++i) {
+        CHECK(store.http.get("/v1/pets").status == 200);
+        CHECK(store.http.get("/v1/pets?status=sold").status == 200);
+        CHECK(store.http.get("/v1/pets/1").status == 200);
+        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+              == 201);
+    }
+    Monitor monitor(store.redis);
+    auto& http = store.http;
+
+    const auto create = [&] {
+        http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}");
+    };
+
+    CHECK(commands_of(monitor, create) == Names{"EVALSHA", "EVALSHA"});
+    // The limiter's call brings the catalogue's version along: what was read at
+    // that version is answered from memory, as fresh as Redis.
+    const std::vector<std::pair<std::string, std::string>> reads = {
+        {"/v1/pets/200", "HGET"},
+        {"/v1/pets?limit=33", "HMGET"},
+        {"/v1/pets?limit=33&status=sold", "EVALSHA"},
+    };
+    for (const auto& [path, read] : reads) {
+        INFO(path);
+        const auto& target = path;
+        CHECK(commands_of(monitor, [&] { http.get(target); })
+              == Names{"EVALSHA", read});
+        CHECK(commands_of(monitor, [&] { http.get(target); }) == Names{"EVALSHA"});
+        CHECK(commands_of(monitor, [&] { http.head(target); }) == Names{"EVALSHA"});
+    }
+    CHECK(commands_of(monitor, [&] { http.get("/v1/pets/99999"); }).size() <= 2);
+    CHECK(commands_of(monitor, [&] { http.get("/v1/pets/abc"); })
+          == Names{"EVALSHA"});
+    // Refused, but charged: the limiter only.
+    CHECK(commands_of(monitor, [&] { http.post("/v1/pets", "nonsense"); })
+          == Names{"EVALSHA"});
+    CHECK(commands_of(monitor, [&] { http.get("/v1/pets?limit=0"); })
+          == Names{"EVALSHA"});
+    CHECK(commands_of(monitor, [&] { http.get("/v1/nowhere"); })
+          == Names{"EVALSHA"});
+    CHECK(commands_of(monitor, [&] { http.request("DELETE", "/v1/pets"); })
+          == Names{"EVALSHA"});
+    // Nobody's.
+    CHECK(commands_of(monitor, [&] { http.request("OPTIONS", "/v1/pets"); }).empty());
+    CHECK(commands_of(monitor, [&] { Http(store.nginx.url()).get("/v1/pets"); })
+              .empty());
+}
+
+TEST_CASE("cost: a page costs no more than two reads wherever it lies")
+{
+    Store store;
+    import_pets(store.redis, 400);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    Monitor monitor(store.redis);
+    std::string path = "/v1/pets?limit=100";
+    while (!path.empty()) {
+        std::string next;
+        const auto names = commands_of(
+            monitor, [&] { next = next_of(store.http.get(path)); });
+        CHECK(names.size() <= 3);
+        path = next;
+    }
+}
+
+TEST_CASE("cost: the first request of a key looks it up once")
+{
+    Store store;
+    import_pets(store.redis, 1);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    const auto key = create_key(store.redis);
+    Http http(store.nginx.url(), key.secret);
+    Monitor monitor(store.redis);
+    CHECK(http.get("/v1/pets/1").status == 200);
+    const auto first = monitor.names();
+    CHECK(std::count(first.begin(), first.end(), "HGETALL") == 1);
+    CHECK(first.size() <= 4);
+    CHECK(http.get("/v1/pets/1").status == 200);
+    CHECK(monitor.names() == Names{"EVALSHA"});
+}
+
+TEST_CASE("cost: an unknown key is not looked up again and again")
+{
+    Store store;
+    CHECK(store.http.get("/v1/pets").status == 200);
+    Http stranger(store.nginx.url(), "an-imported-key-nobody-has");
+    Monitor monitor(store.redis);
+    const auto start = Clock::now();
+    for (int i = 0; i < 200; ++i) {
+        CHECK(stranger.get("/v1/pets").status == 401);
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                             Clock::now() - start)
+                             .count();
+    CHECK(static_cast<long long>(monitor.names().size()) <= 2 + 2 * seconds);
+}
+
+TEST_CASE("cost: requests that come together leave in one write")
+{
+    Store store;
+    import_pets(store.redis, 10);
+    CHECK(store.http.get("/v1/pets").status == 200);
+
+    constexpr int kConnections = 64;
+    constexpr int kRequests = 4000;
+    std::vector<RawClient> clients;
+    for (int i = 0; i < kConnections; ++i) {
+        clients.emplace_back(store.nginx.port());
+    }
+    const auto request = store.head("GET /v1/pets/1 HTTP/1.1");
+    const auto before = store.redis.info("total_reads_processed");
+    int good = 0;
+    // All connections ask, then all read: every turn of nginx's event loop has
+    // work from many of them, as it has under load.
+    for (int done = 0; done < kRequests; done += kConnections) {
+        for (auto& client : clients) {
+            client.send(request);
+        }
+        for (auto& client : clients) {
+            good += client.read().status == 200;
+        }
+    }
+    const auto reads = store.redis.info("total_reads_processed") - before;
+    CHECK(good >= kRequests);
+    // Redis reads at most once per write of ours.
+    CHECK(reads <= kRequests / 4);
+    WARN(reads * 1000 / good << " reads of Redis per 1000 requests");
+}

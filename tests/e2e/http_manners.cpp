@@ -1,0 +1,305 @@
+// SPEC 1 "HTTP manners".
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
+
+// What two answers to the same question share: all headers but those that
+// count or tell the time.
+Headers stable(const Response& response)
+{
+    Headers headers;
+    for (const auto& header : response.headers) {
+        if (header.first != "date" && header.first.rfind("x-ratelimit", 0) != 0) {
+            headers.push_back(header);
+        }
+    }
+    return headers;
+}
+
+}  // namespace
+
+TEST_CASE("http: HEAD is GET without the body")
+{
+    Store store;
+    import_pets(store.redis, 30);
+    for (const char* path :
+         {"/v1/pets", "/v1/pets?limit=5&status=sold", "/v1/pets/1", "/v1/pets/99",
+          "/v1/pets/abc", "/v1/nowhere", "/v1/pets?limit=0"}) {
+        INFO(path);
+        const auto get = store.http.get(path);
+        const auto head = store.http.head(path);
+        CHECK(head.status == get.status);
+        CHECK(head.body.empty());
+        CHECK(stable(head) == stable(get));
+        CHECK(head.header("content-length") == std::to_string(get.body.size()));
+    }
+    // The connection is still in step after HEAD.
+    RawClient raw(store.nginx.port());
+    raw.send(store.head("HEAD /v1/pets/1 HTTP/1.1")
+             + store.head("HEAD /v1/pets/99 HTTP/1.1")
+             + store.head("GET /v1/pets/1 HTTP/1.1"));
+    CHECK(raw.read(true).status == 200);
+    CHECK(raw.read(true).status == 404);
+    expect_json(raw.read(), 200, pet_json(1, "pet 1", "10", "available"));
+}
+
+TEST_CASE("http: OPTIONS tells what is allowed and asks for no key")
+{
+    Store store;
+    Http anyone(store.nginx.url());
+    const auto key = create_key(store.redis, {"--plan", "free"});
+    Http free(store.nginx.url(), key.secret);
+
+    for (auto* http : {&anyone, &free}) {
+        const auto pets = http->request("OPTIONS", "/v1/pets");
+        CHECK(pets.status == 204);
+        CHECK(pets.body.empty());
+        CHECK(pets.header("allow") == "GET, HEAD, POST, OPTIONS");
+        CHECK(pets.header("cache-control") == "no-store");
+        CHECK_FALSE(pets.has("content-length"));
+        const auto pet = http->request("OPTIONS", "/v1/pets/1");
+        CHECK(pet.status == 204);
+        CHECK(pet.header("allow") == "GET, HEAD, OPTIONS");
+    }
+    // Not charged: the first GET is the first of sixty.
+    CHECK(free.get("/v1/pets").header("x-ratelimit-remaining") == "59");
+}
+
+TEST_CASE("http: other methods are not allowed and told so")
+{
+    Store store;
+    for (const char* method : {"PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "FOO"}) {
+        INFO(method);
+        const auto pets = store.http.request(method, "/v1/pets");
+        if (std::string(method) == "TRACE") {  // nginx refuses it by itself
+            CHECK(pets.status == 405);
+            continue;
+        }
+        expect_error(pets, 405, "method_not_allowed");
+        CHECK(pets.header("allow") == "GET, HEAD, POST, OPTIONS");
+        const auto pet = store.http.request(method, "/v1/pets/1");
+        expect_error(pet, 405, "method_not_allowed");
+        CHECK(pet.header("allow") == "GET, HEAD, OPTIONS");
+    }
+    const auto post = store.http.post("/v1/pets/1", kPet);
+    expect_error(post, 405, "method_not_allowed");
+    CHECK(post.header("allow") == "GET, HEAD, OPTIONS");
+}
+
+TEST_CASE("http: other paths are not found")
+{
+    Store store;
+    import_pets(store.redis, 1);
+    for (const char* path :
+         {"/v1/", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/x", "/v1/pet",
+          "/v1/petss", "/v1/Pets", "/v1/store/orders", "/v1/store/inventory",
+          "/v1/user", "/v1/pets;x", "/v1/pets%20", "/v1/v1/pets"}) {
+        INFO(path);
+        expect_error(store.http.get(path), 404, "not_found");
+    }
+    CHECK(store.http.get("/v2/pets").status == 404);
+    CHECK(store.http.get("/pets").status == 404);
+}
+
+TEST_CASE("http: another base path")
+{
+    NginxOptions options;
+    options.servers = R"(server { listen 127.0.0.1:%TLS_PORT%;
+        location /store/api/v1/ { petstore /store/api/v1; } })";
+    Store store(options);
+    import_pets(store.redis, 3);
+    Http http("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()),
+              store.key.secret);
+    const auto page = http.get("/store/api/v1/pets?limit=1");
+    CHECK(page.status == 200);
+    CHECK(next_of(page).rfind("/store/api/v1/pets?limit=1&cursor=", 0) == 0);
+    CHECK(http.post("/store/api/v1/pets", kPet).header("location")
+          == "/store/api/v1/pets/4");
+    CHECK(http.get("/store/api/v1/pets/4").status == 200);
+    expect_error(http.get("/store/api/v1/v1/pets"), 404, "not_found");
+}
+
+TEST_CASE("http: HTTP 1.0 works with and without keep-alive")
+{
+    Store store;
+    import_pets(store.redis, 2);
+    RawClient once(store.nginx.port());
+    once.send("GET /v1/pets/1 HTTP/1.0\r\nAuthorization: Bearer "
+              + store.key.secret + "\r\n\r\n");
+    const auto response = once.read();
+    expect_json(response, 200, pet_json(1, "pet 1", "10", "available"));
+    CHECK_FALSE(response.has("transfer-encoding"));
+    CHECK(once.closes());
+
+    RawClient kept(store.nginx.port());
+    const std::string body = kPet;
+    kept.send("POST /v1/pets HTTP/1.0\r\nConnection: keep-alive\r\n"
+              "Content-Length: "
+              + std::to_string(body.size()) + "\r\nAuthorization: Bearer "
+              + store.key.secret + "\r\n\r\n" + body);
+    expect_json(kept.read(), 201, pet_json(3, "Rex", "7", "available"));
+    kept.send("GET /v1/pets/3 HTTP/1.0\r\nAuthorization: Bearer "
+              + store.key.secret + "\r\n\r\n");
+    CHECK(kept.read().status == 200);
+    CHECK(kept.closes());
+}
+
+TEST_CASE("http: pipelined requests are answered in their order")
+{
+    Store store;
+    import_pets(store.redis, 50);
+    RawClient raw(store.nginx.port());
+    std::string requests;
+    const std::string body = kPet;
+    for (int id = 1; id <= 50; ++id) {
+        requests += store.head("GET /v1/pets/" + std::to_string(id) + " HTTP/1.1");
+        if (id % 10 == 0) {
+            requests += store.head("POST /v1/pets HTTP/1.1",
+                                   "Content-Length: "
+                                       + std::to_string(body.size()) + "\r\n")
+                        + body;
+            requests += store.head("DELETE /v1/pets HTTP/1.1");
+        }
+    }
+    raw.send(requests);
+    for (int id = 1; id <= 50; ++id) {
+        const auto response = raw.read();
+        REQUIRE(response.status == 200);
+        CHECK(response.json().at("id") == id);
+        if (id % 10 == 0) {
+            const auto created = raw.read();
+            CHECK(created.status == 201);
+            CHECK(created.json().at("id") == 50 + id / 10);
+            CHECK(raw.read().status == 405);
+        }
+    }
+}
+
+TEST_CASE("http: a body that nobody read does not become a request")
+{
+    Store store;
+    import_pets(store.redis, 2);
+    // Each of these is refused without reading its body, and each body is a
+    // request that would show.
+    const std::string hidden = store.head("POST /v1/pets HTTP/1.1",
+                                          "Content-Length: 27\r\n")
+                               + "{\"name\":\"x\",\"categoryId\":1}";
+    const auto length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
+    char size[16];
+    std::snprintf(size, sizeof(size), "%zx", hidden.size());
+    const auto chunked = std::string(size) + "\r\n" + hidden + "\r\n0\r\n\r\n";
+    const std::string nobody = "Host: a\r\nAuthorization: Bearer wrong\r\n";
+
+    struct Case {
+        std::string head;
+        int status;
+    };
+    const std::vector<Case> cases = {
+        {"POST /v1/pets HTTP/1.1\r\n" + nobody, 401},
+        {"GET /v1/pets HTTP/1.1\r\nHost: a\r\n", 401},
+        {"OPTIONS /v1/pets HTTP/1.1\r\nHost: a\r\n", 204},
+        {"PUT /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+             + store.key.secret + "\r\n",
+         405},
+        {"POST /v1/nowhere HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+             + store.key.secret + "\r\n",
+         404},
+        {"POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\n"
+         "Authorization: Bearer "
+             + store.key.secret + "\r\n",
+         415},
+        {"GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+             + store.key.secret + "\r\n",
+         200},
+    };
+    for (const auto& [head, status] : cases) {
+        for (const bool in_chunks : {false, true}) {
+            INFO(head);
+            RawClient raw(store.nginx.port());
+            raw.send(head + (in_chunks ? "Transfer-Encoding: chunked\r\n" : length)
+                     + "\r\n" + (in_chunks ? chunked : hidden)
+                     + store.head("GET /v1/pets/2 HTTP/1.1",
+                                  "Connection: close\r\n"));
+            CHECK(raw.read().status == status);
+            expect_json(raw.read(), 200, pet_json(2, "pet 2", "20", "pending"));
+            CHECK(raw.closes());
+        }
+    }
+    CHECK(walk(store.http, "/v1/pets").size() == 2);
+}
+
+TEST_CASE("http: requests that arrive byte by byte")
+{
+    Store store;
+    import_pets(store.redis, 1);
+    RawClient raw(store.nginx.port());
+    raw.send_bytewise(store.head("GET /v1/pets?limit=1 HTTP/1.1"));
+    expect_json(raw.read(), 200,
+                "[" + pet_json(1, "pet 1", "10", "available") + "]");
+}
+
+TEST_CASE("http: HTTP 0.9 does no harm")
+{
+    Store store;
+    RawClient raw(store.nginx.port());
+    raw.send("GET /v1/pets\r\n");
+    const auto answer = raw.read_all();
+    CHECK(contains(answer, "missing_api_key"));
+    CHECK(store.http.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("http: a client that half-closes still gets its answer")
+{
+    Store store;
+    import_pets(store.redis, 1);
+    RawClient raw(store.nginx.port());
+    raw.send(store.head("GET /v1/pets/1 HTTP/1.1", "Connection: close\r\n"));
+    raw.finish_sending();
+    // nginx may take the end of the stream for a client that left; it has to
+    // be one of the two and the server lives.
+    const auto answer = raw.read_all();
+    CHECK((answer.empty() || contains(answer, "\"id\":1")));
+    CHECK(store.http.get("/v1/pets/1").status == 200);
+}
+
+TEST_CASE("http: an answer is never cached or compressed behind our back")
+{
+    NginxOptions options;
+    options.http = "gzip on; gzip_types application/json; gzip_min_length 1;";
+    Store store(options);
+    import_pets(store.redis, 100);
+    const auto plain = store.http.get("/v1/pets?limit=100");
+    CHECK_FALSE(plain.has("content-encoding"));
+    CHECK_FALSE(plain.has("etag"));
+    CHECK_FALSE(plain.has("last-modified"));
+    CHECK(plain.header("cache-control") == "no-store");
+    // Compression by nginx itself is the operator's choice and has to work.
+    const auto packed =
+        store.http.get("/v1/pets?limit=100", {{"Accept-Encoding", "gzip"}});
+    CHECK(packed.status == 200);
+    CHECK(packed.header("content-encoding") == "gzip");
+    CHECK(packed.body.size() < plain.body.size());
+}
+
+TEST_CASE("http: subrequests and other locations are left alone")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /plain { return 200 "plain\n"; }
+        location /missing { return 404; }
+        location = /internal { rewrite ^ /v1/pets last; })";
+    Store store(options);
+    Http anyone(store.nginx.url());
+    const auto plain = anyone.get("/plain");
+    CHECK(plain.status == 200);
+    CHECK(plain.body == "plain\n");
+    CHECK_FALSE(plain.has("x-ratelimit-limit"));
+    CHECK(contains(anyone.get("/missing").body, "<html>"));
+    // An internal redirect into the service is a request like any other.
+    expect_json(store.http.get("/internal"), 200, "[]");
+    expect_error(anyone.get("/internal"), 401, "missing_api_key");
+}

@@ -1,0 +1,223 @@
+// SPEC 2: issuing, storing and changing keys.
+#include <ctime>
+#include <regex>
+
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// How soon an operator's change has to show on every worker. The sanitized
+// build is a good deal slower.
+std::chrono::milliseconds promised() { return sanitized() ? 3s : 1s; }
+
+// Every connection may meet another worker: so many in a row mean all of them.
+bool all_workers_say(const NginxServer& nginx, const Key& key, int status)
+{
+    for (int i = 0; i < 16; ++i) {
+        if (Http(nginx.url(), key.secret).get("/v1/pets?limit=1").status != status) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void expect_soon(const NginxServer& nginx, const Key& key, int status)
+{
+    const auto start = Clock::now();
+    CHECK(wait_until([&] { return all_workers_say(nginx, key, status); }));
+    CHECK(Clock::now() - start < promised());
+    CHECK(all_workers_say(nginx, key, status));  // and it stays so
+}
+
+std::string in_seconds(int seconds)
+{
+    const std::time_t time = std::time(nullptr) + seconds;
+    char text[32];
+    std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("keys: have the form that the specification says")
+{
+    RedisServer redis;
+    const auto one = create_key(redis);
+    const auto two = create_key(redis);
+    const std::regex form("petstore_[0-9A-Za-z]{43}[0-9A-Za-z]{6}");
+    CHECK(std::regex_match(one.secret, form));
+    CHECK(std::regex_match(two.secret, form));
+    CHECK(one.secret != two.secret);
+    CHECK(one.id != two.id);
+    CHECK(one.account != two.account);
+
+    // Redis knows the digest only: no value and no name holds the key. (The
+    // harness looks through Redis's files for every key there ever was.)
+    for (const auto& name : redis.command({"KEYS", "*"}).items) {
+        CHECK_FALSE(contains(name.text, one.secret));
+        CHECK_FALSE(contains(name.text, one.secret.substr(9, 43)));
+    }
+}
+
+TEST_CASE("keys: list and show tell everything but the key")
+{
+    RedisServer redis;
+    const auto key = create_key(
+        redis, {"--plan", "pro", "--label", "acme", "--scopes", "read"});
+    for (const auto& arguments :
+         {std::vector<std::string>{"key", "list", "--json"},
+          std::vector<std::string>{"key", "show", key.id, "--json"},
+          std::vector<std::string>{"key", "list"},
+          std::vector<std::string>{"key", "show", key.id}}) {
+        const auto output = ctl(redis.url(), arguments);
+        CHECK(output.code == 0);
+        CHECK_FALSE(contains(output.out + output.err, key.secret));
+        CHECK(contains(output.out, key.id));
+    }
+    const auto json = nlohmann::json::parse(
+        ctl(redis.url(), {"key", "show", key.id, "--json"}).out);
+    CHECK(json.at("id") == key.id);
+    CHECK(json.at("account") == key.account);
+    CHECK(json.at("plan") == "pro");
+    CHECK(json.at("label") == "acme");
+    CHECK(json.at("disabled") == false);
+    CHECK(json.at("last4") == key.secret.substr(key.secret.size() - 4));
+    CHECK_FALSE(json.contains("key"));
+}
+
+TEST_CASE("keys: disabling enabling and deleting shows on every worker in a second")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    NginxOptions options;
+    options.redis = redis.url();
+    options.workers = 2;
+    NginxServer one(options);
+    NginxServer other(options);
+    CHECK(all_workers_say(one, key, 200));
+    CHECK(all_workers_say(other, key, 200));
+
+    for (int round = 0; round < 2; ++round) {
+        REQUIRE(ctl(redis.url(), {"key", "disable", key.id}).code == 0);
+        expect_soon(one, key, 401);
+        expect_soon(other, key, 401);
+        REQUIRE(ctl(redis.url(), {"key", "enable", key.id}).code == 0);
+        expect_soon(one, key, 200);
+        expect_soon(other, key, 200);
+    }
+    REQUIRE(ctl(redis.url(), {"key", "delete", key.id}).code == 0);
+    expect_soon(one, key, 401);
+    expect_soon(other, key, 401);
+    CHECK(ctl(redis.url(), {"key", "show", key.id}).code != 0);
+}
+
+TEST_CASE("keys: expire on time")
+{
+    NginxOptions options;
+    options.workers = 2;
+    Store store(options);
+    const auto key =
+        create_key(store.redis, {"--plan", "business", "--expires", in_seconds(3)});
+    CHECK(all_workers_say(store.nginx, key, 200));
+    CHECK(wait_until([&] { return all_workers_say(store.nginx, key, 401); }, 6s));
+    CHECK(all_workers_say(store.nginx, key, 401));
+}
+
+TEST_CASE("keys: unknown ones become known as soon as they are made")
+{
+    NginxOptions options;
+    options.workers = 2;
+    Store store(options);
+    const Key future{"an-imported-key-of-tomorrow", "", ""};
+    remember_secret(future.secret);
+    CHECK(all_workers_say(store.nginx, future, 401));
+    import_key(store.redis, future.secret);
+    expect_soon(store.nginx, future, 200);
+}
+
+TEST_CASE("keys: imported ones may be any visible characters")
+{
+    Store store;
+    for (const std::string& secret :
+         {std::string("eightish"), std::string(512, 'k'),
+          std::string("sk_live_51H8~!@#$%^&*()-=[]{}|;:',.<>/?`\"\\"),
+          "other_" + std::string(49, '0')}) {
+        INFO(secret);
+        import_key(store.redis, secret);
+        Http http(store.nginx.url(), secret);
+        expect_json(http.get("/v1/pets"), 200, "[]");
+    }
+}
+
+TEST_CASE("keys: a malformed key costs no Redis command")
+{
+    Store store;
+    CHECK(store.http.get("/v1/pets").status == 200);
+    Monitor monitor(store.redis);
+    Http anyone(store.nginx.url());
+    std::string wrong = store.key.secret;
+    for (std::size_t i = 9; i < wrong.size(); ++i) {
+        auto mistyped = wrong;
+        mistyped[i] = mistyped[i] == 'a' ? 'b' : 'a';
+        const auto response =
+            anyone.get("/v1/pets", {{"Authorization", "Bearer " + mistyped}});
+        REQUIRE(response.status == 401);
+    }
+    for (const std::string& secret :
+         {std::string(513, 'x'), std::string("two words"),
+          std::string("caf\xC3\xA9")}) {
+        CHECK(anyone.get("/v1/pets", {{"Authorization", "Bearer " + secret}}).status
+              == 401);
+    }
+    CHECK(anyone.get("/v1/pets").status == 401);
+    CHECK(monitor.names().empty());
+}
+
+TEST_CASE("keys: scopes allow reading and writing apart")
+{
+    Store store;
+    import_pets(store.redis, 1);
+    const auto reader = create_key(store.redis, {"--plan", "pro", "--scopes", "read"});
+    const auto writer = create_key(store.redis, {"--plan", "pro", "--scopes", "write"});
+    const std::string body = "{\"name\":\"n\",\"categoryId\":1}";
+    Http reads(store.nginx.url(), reader.secret);
+    Http writes(store.nginx.url(), writer.secret);
+    CHECK(reads.get("/v1/pets").status == 200);
+    CHECK(reads.get("/v1/pets/1").status == 200);
+    expect_error(reads.post("/v1/pets", body), 403, "insufficient_scope");
+    CHECK(writes.post("/v1/pets", body).status == 201);
+    expect_error(writes.get("/v1/pets"), 403, "insufficient_scope");
+    expect_error(writes.get("/v1/pets/1"), 403, "insufficient_scope");
+    CHECK(writes.request("OPTIONS", "/v1/pets").status == 204);
+    expect_error(reads.get("/v1/nowhere"), 404, "not_found");
+    CHECK(walk(store.http, "/v1/pets").size() == 2);
+}
+
+TEST_CASE("keys: of another prefix open nothing")
+{
+    NginxOptions options;
+    options.servers = R"(server { listen 127.0.0.1:%TLS_PORT%;
+        location /v1/ { petstore; petstore_prefix staging; } })";
+    Store store(options);
+    Http production(store.nginx.url());
+    Http staging("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()));
+    const auto made = ctl(store.redis.url(), {"--prefix", "staging", "key", "create",
+                                              "--plan", "pro", "--json"});
+    REQUIRE(made.code == 0);
+    const std::string secret = nlohmann::json::parse(made.out).at("key");
+    remember_secret(secret);
+    CHECK(secret.rfind("staging_", 0) == 0);
+
+    const Headers theirs = {{"Authorization", "Bearer " + secret}};
+    const Headers ours = {{"Authorization", "Bearer " + store.key.secret}};
+    CHECK(staging.get("/v1/pets", theirs).status == 200);
+    CHECK(staging.get("/v1/pets", ours).status == 401);
+    CHECK(production.get("/v1/pets", ours).status == 200);
+    CHECK(production.get("/v1/pets", theirs).status == 401);
+    // And the pets are their own.
+    CHECK(staging.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}", theirs).status
+          == 201);
+    CHECK(production.get("/v1/pets", ours).body == "[]");
+}

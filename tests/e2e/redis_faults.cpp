@@ -1,0 +1,561 @@
+// What the service does while Redis is away, slow, or not itself.
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
+
+void expect_unavailable(const Response& response)
+{
+    expect_error(response, 503, "service_unavailable");
+    CHECK(std::atoi(response.header("retry-after").c_str()) >= 1);
+}
+
+bool recovers(Http& http, std::chrono::milliseconds within = 10s)
+{
+    return wait_until([&] { return http.get("/v1/pets").status == 200; }, within);
+}
+
+// Sockets of clients that have closed go when nginx has seen it.
+bool settles_at(const NginxServer& nginx, std::size_t sockets)
+{
+    return wait_until([&] { return nginx.sockets() <= sockets; });
+}
+
+}  // namespace
+
+TEST_CASE("faults: a start without Redis works and heals")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    redis.stop();
+
+    NginxOptions options;
+    SECTION("unix socket") { options.redis = redis.url(); }
+    SECTION("TCP") { options.redis = redis.tcp_url(); }
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    for (int i = 0; i < 10; ++i) {
+        expect_unavailable(http.get("/v1/pets"));
+        expect_unavailable(http.get("/v1/pets/1"));
+        expect_unavailable(http.post("/v1/pets", kPet));
+    }
+    // What needs no Redis still works.
+    expect_error(Http(nginx.url()).get("/v1/pets"), 401, "missing_api_key");
+    CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
+
+    redis.start();
+    CHECK(recovers(http));
+    CHECK(http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
+}
+
+TEST_CASE("faults: an outage is answered at once and logged once")
+{
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 500ms;";
+    Store store(options);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    store.redis.stop();
+    expect_unavailable(store.http.get("/v1/pets"));
+    const auto start = Clock::now();
+    constexpr int kRequests = 200;
+    for (int i = 0; i < kRequests; ++i) {
+        CHECK(store.http.get("/v1/pets").status == 503);
+    }
+    const auto each = (Clock::now() - start) / kRequests;
+    CHECK(each < (sanitized() ? 25ms : 5ms));
+    store.redis.start();
+    CHECK(recovers(store.http));
+
+    std::size_t lines = 0;
+    for (const auto& line : split(store.nginx.error_log(), '\n')) {
+        lines += contains(line, "[error]") || contains(line, "[crit]")
+                 || contains(line, "[warn]");
+    }
+    CHECK(lines <= 5);
+}
+
+TEST_CASE("faults: Redis killed under load loses no pet that was answered with 201")
+{
+    NginxOptions options;
+    options.workers = 2;
+    Store store(options);
+    std::atomic<bool> stop{false};
+    std::atomic<int> strange{0};
+    constexpr int kThreads = 8;
+    std::vector<std::vector<long long>> created(kThreads);
+    std::atomic<int> total{0};
+    std::atomic<int> refused{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] {
+            auto http = store.client();
+            while (!stop) {
+                const auto response = http.post("/v1/pets", kPet);
+                if (response.status == 201) {
+                    created[static_cast<std::size_t>(t)].push_back(
+                        response.json().at("id"));
+                    ++total;
+                } else if (response.status == 503
+                           && (contains(response.body, "\"outcome_unknown\"")
+                               || contains(response.body,
+                                           "\"service_unavailable\""))) {
+                    ++refused;
+                } else {
+                    ++strange;
+                }
+            }
+        });
+    }
+    for (int round = 0; round < 3; ++round) {
+        const int before = total;
+        CHECK(wait_until([&] { return total > before + 100; }));
+        const int refusals = refused;
+        store.redis.kill_hard();
+        CHECK(wait_until([&] { return refused > refusals + 20; }));
+        store.redis.start();
+    }
+    const int before = total;
+    CHECK(wait_until([&] { return total > before + 100; }));
+    stop = true;
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    CHECK(strange == 0);
+
+    std::set<long long> answered;
+    std::size_t count = 0;
+    for (const auto& ids : created) {
+        answered.insert(ids.begin(), ids.end());
+        count += ids.size();
+    }
+    CHECK(answered.size() == count);  // no id twice
+    std::set<long long> stored;
+    for (const auto& row : walk(store.http, "/v1/pets?limit=100")) {
+        stored.insert(row.at("id").get<long long>());
+    }
+    for (const auto id : answered) {
+        if (!stored.count(id)) {
+            FAIL_CHECK("pet " << id << " was answered with 201 and is lost");
+        }
+    }
+}
+
+TEST_CASE("faults: a connection cut in mid-request")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    import_pets(redis, 3);
+    FakeRedis fake(forward_to(redis));
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 10s;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets/1").status == 200);
+
+    for (const bool write : {false, true}) {
+        fake.hold();
+        const int commands = fake.commands();
+        std::thread cutter([&] {
+            wait_until([&] { return fake.commands() > commands; });
+            fake.drop();
+            fake.release();
+        });
+        const auto response =
+            write ? http.post("/v1/pets", kPet) : http.get("/v1/pets/1");
+        cutter.join();
+        expect_unavailable(response);  // the limiter's call was cut, not the create
+        CHECK(recovers(http));
+    }
+}
+
+TEST_CASE("faults: a create whose answer was lost says so and is never sent twice")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    std::atomic<int> creates{0};
+    std::atomic<bool> lossy{false};
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        auto answer = forward(command);
+        // The create is the script that gets the record.
+        for (const auto& word : command) {
+            if (contains(word, "7:Rex")) {
+                ++creates;
+                if (lossy) {
+                    answer.bytes.resize(answer.bytes.size() / 2);
+                    answer.close = true;  // Redis did it; nobody will know
+                }
+            }
+        }
+        return answer;
+    });
+    NginxOptions options;
+    options.redis = fake.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.post("/v1/pets", kPet).status == 201);
+    const int once = creates;
+
+    lossy = true;
+    const auto response = http.post("/v1/pets", kPet);
+    expect_error(response, 503, "outcome_unknown");
+    CHECK(creates == once + 1);
+    lossy = false;
+    CHECK(recovers(http));
+    CHECK(http.get("/v1/pets").json().size() == 2);
+
+    // With an Idempotency-Key the client may ask again and gets the one pet.
+    lossy = true;
+    const Headers same = {{"Idempotency-Key", "again"}};
+    expect_error(http.post("/v1/pets", kPet, same), 503, "outcome_unknown");
+    lossy = false;
+    CHECK(recovers(http));
+    const auto again = http.post("/v1/pets", kPet, same);
+    CHECK(again.status == 201);
+    CHECK(again.header("idempotent-replayed") == "true");
+    CHECK(http.get("/v1/pets").json().size() == 3);
+}
+
+TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when it goes on")
+{
+    NginxOptions options;
+    SECTION("one worker") { options.workers = 1; }
+    SECTION("two workers") { options.workers = 2; }
+    options.location = "petstore_redis_timeout 300ms;";
+    Store store(options);
+    import_pets(store.redis, 50);
+    CHECK(store.http.get("/v1/pets/1").status == 200);
+
+    store.redis.pause();
+    for (int round = 0; round < 3; ++round) {
+        const auto start = Clock::now();
+        const auto response = store.http.get("/v1/pets/1");
+        CHECK(Clock::now() - start < (sanitized() ? 3s : 1500ms));
+        expect_unavailable(response);
+    }
+    std::vector<std::thread> threads;
+    std::atomic<int> unexpected{0};
+    for (int t = 0; t < 16; ++t) {
+        threads.emplace_back([&] {
+            auto http = store.client();
+            for (int i = 0; i < 5; ++i) {
+                unexpected += http.get("/v1/pets/2").status != 503;
+            }
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    CHECK(unexpected == 0);
+
+    // Now Redis answers everything it was asked meanwhile, late. None of that
+    // may reach a request made from now on.
+    store.redis.resume();
+    bool healed = false;
+    const auto deadline = Clock::now() + 10s;
+    while (!healed && Clock::now() < deadline) {
+        for (int id = 1; id <= 50; ++id) {
+            const auto response =
+                store.http.get("/v1/pets/" + std::to_string(id));
+            if (response.status == 200) {
+                healed = true;
+                CHECK(response.json().at("id") == id);
+            } else {
+                CHECK(response.status == 503);
+            }
+        }
+    }
+    CHECK(healed);
+}
+
+TEST_CASE("faults: a late reply never answers another request")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    import_pets(redis, 200);
+    FakeRedis fake(forward_to(redis));
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 20s;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets/1").status == 200);
+    const auto sockets = nginx.sockets();
+
+    // Clients ask and leave while Redis says nothing; others ask after them, on
+    // the same connection to Redis. The replies to the first must go nowhere.
+    fake.hold();
+    const auto request = [&](int id) {
+        return "GET /v1/pets/" + std::to_string(id)
+               + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + key.secret
+               + "\r\n\r\n";
+    };
+    std::vector<RawClient> leaving;
+    for (int id = 1; id <= 40; ++id) {
+        leaving.emplace_back(nginx.port());
+        leaving.back().send(request(id));
+    }
+    for (std::size_t i = 0; i < leaving.size(); ++i) {
+        if (i % 2 == 0) {
+            leaving[i].reset();
+        } else {
+            leaving[i].close();
+        }
+    }
+    CHECK(settles_at(nginx, sockets));  // nginx has noticed
+    std::vector<RawClient> staying;
+    for (int id = 101; id <= 140; ++id) {
+        staying.emplace_back(nginx.port());
+        staying.back().send(request(id));
+    }
+    fake.release();
+    for (int id = 101; id <= 140; ++id) {
+        const auto response = staying[static_cast<std::size_t>(id - 101)].read();
+        expect_json(response, 200,
+                    pet_json(id, "pet " + std::to_string(id),
+                             std::to_string(id) + "0",
+                             response.json().value("status", "")));
+    }
+    CHECK(fake.connections() == 1);  // or the test would have tested nothing
+}
+
+TEST_CASE("faults: clients that leave while Redis thinks leave nothing behind")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    import_pets(redis, 30);
+    FakeRedis fake(forward_to(redis));
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 20s;";
+    options.workers = 2;
+    NginxServer nginx(options);
+    // Both workers have their connections.
+    for (int i = 0; i < 32; ++i) {
+        CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    }
+    REQUIRE(wait_until([&] {
+        const auto now = nginx.sockets();
+        return nginx.sockets() == now;
+    }));
+    const auto before = nginx.sockets();
+
+    for (int round = 0; round < 3; ++round) {
+        fake.hold();
+        std::vector<RawClient> clients;
+        for (int i = 0; i < 60; ++i) {
+            clients.emplace_back(nginx.port());
+            const std::string body = kPet;
+            clients.back().send(
+                (i % 3 == 0 ? "GET /v1/pets HTTP/1.1\r\n"
+                 : i % 3 == 1
+                     ? "GET /v1/pets/1 HTTP/1.1\r\n"
+                     : "POST /v1/pets HTTP/1.1\r\nContent-Length: 29\r\n")
+                + std::string("Host: a\r\nAuthorization: Bearer ") + key.secret
+                + "\r\n\r\n" + (i % 3 == 2 ? body : ""));
+        }
+        for (std::size_t i = 0; i < clients.size(); ++i) {
+            if (i % 2) {
+                clients[i].reset();
+            } else {
+                clients[i].close();
+            }
+        }
+        fake.release();
+        CHECK(settles_at(nginx, before));
+    }
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    CHECK(settles_at(nginx, before));
+}
+
+TEST_CASE("faults: a Redis that answers one byte at a time")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    import_pets(redis, 30);
+    FakeRedis fake(forward_to(redis, true));
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 20s;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    const auto page = http.get("/v1/pets?limit=30");
+    CHECK(page.status == 200);
+    CHECK(page.json().size() == 30);
+    CHECK(http.get("/v1/pets?limit=30&status=sold").json().size() == 10);
+    expect_json(http.get("/v1/pets/7"), 200,
+                pet_json(7, "pet 7", "70", "available"));
+    expect_json(http.post("/v1/pets", kPet), 201,
+                pet_json(31, "Rex", "7", "available"));
+    expect_error(http.get("/v1/pets/32"), 404, "pet_not_found");
+}
+
+TEST_CASE("faults: a Redis that talks nonsense")
+{
+    const std::vector<std::string> nonsense = {
+        "HTTP/1.1 400 Bad Request\r\n\r\n",
+        "\r\n",
+        std::string(1, '\0'),
+        "$99999999999\r\n",
+        "$-2\r\n",
+        "$5\r\nab\r\nxx",
+        "*99999999\r\n",
+        "*-5\r\n",
+        ":12a\r\n",
+        ":99999999999999999999999\r\n",
+        repeat("*1\r\n", 100) + "+x\r\n",
+        "*2\r\n+only one",
+        "+OK\r\n+OK\r\n+OK\r\n+OK\r\n",
+        "*0\r\n*0\r\n*0\r\n",
+        "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n",  // odd for a hash
+        "*4\r\n$2\r\nid\r\n:1\r\n$7\r\naccount\r\n*0\r\n",
+        "*4\r\n$2\r\nid\r\n$-1\r\n$7\r\naccount\r\n$-1\r\n",
+        "$3\r\nabc\r\n",
+        ":1\r\n",
+        "+OK\r\n",
+        "-ERR unknown command\r\n",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+        "-LOADING Redis is loading the dataset in memory\r\n",
+        "-READONLY You can't write against a read only replica.\r\n",
+        "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+        "-MISCONF Redis is configured to save RDB snapshots\r\n",
+        "-NOAUTH Authentication required.\r\n",
+        "-NOPERM this user has no permissions\r\n",
+        "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+        "-BUSY Redis is busy running a script.\r\n",
+        "-CLUSTERDOWN The cluster is down\r\n",
+        "-MOVED 3999 127.0.0.1:6381\r\n",
+        "-ASK 3999 127.0.0.1:6381\r\n",
+        "-MASTERDOWN Link with MASTER is down\r\n",
+        "-NOREPLICAS Not enough good replicas to write.\r\n",
+        "-\r\n",
+        "-" + std::string(5000, 'x') + "\r\n",
+        "$" + std::to_string(5 * 1024 * 1024) + "\r\n"
+            + std::string(5 * 1024 * 1024, 'x') + "\r\n",
+    };
+    RedisServer redis;
+    const auto key = create_key(redis);
+    std::atomic<std::size_t> now{0};
+    std::atomic<bool> honest{true};
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        if (honest) {
+            return forward(command);
+        }
+        return FakeRedis::Answer{nonsense[now]};
+    });
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 200ms;";
+    NginxServer nginx(options);
+    Http known(nginx.url(), key.secret);
+    CHECK(known.get("/v1/pets").status == 200);
+
+    for (std::size_t i = 0; i < nonsense.size(); ++i) {
+        INFO(nonsense[i].substr(0, 60));
+        now = i;
+        honest = false;
+        // A key that is known, and one that has to be looked up first.
+        Http stranger(nginx.url(), "some-imported-key-" + std::to_string(i));
+        for (auto* http : {&known, &stranger}) {
+            for (int request = 0; request < 3; ++request) {
+                const auto response =
+                    request == 0   ? http->get("/v1/pets/1")
+                    : request == 1 ? http->get("/v1/pets?status=sold")
+                                   : http->post("/v1/pets", kPet);
+                // Unavailable; an empty answer to a look-up is "no such key".
+                CHECK((response.status == 503 || response.status == 401));
+                CHECK(response.json().is_object());
+                if (http == &known) {
+                    CHECK(response.status == 503);
+                }
+            }
+        }
+        honest = true;
+        CHECK(recovers(known));
+    }
+}
+
+TEST_CASE("faults: a Redis that accepts and never answers")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    FakeRedis fake(forward_to(redis));
+    fake.hold();
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 100ms;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    expect_unavailable(http.get("/v1/pets"));
+    expect_unavailable(http.post("/v1/pets", kPet));
+    // It does not collect connections meanwhile.
+    for (int i = 0; i < 50; ++i) {
+        CHECK(http.get("/v1/pets").status == 503);
+    }
+    CHECK(wait_until([&] { return fake.open() <= 2; }));
+    fake.release();
+    CHECK(recovers(http));
+}
+
+TEST_CASE("faults: scripts that Redis has forgotten are sent again")
+{
+    Store store;
+    import_pets(store.redis, 5);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(store.http.get("/v1/pets").status == 200);
+        store.redis.command({"SCRIPT", "FLUSH"});
+        CHECK(store.http.get("/v1/pets").status == 200);
+        store.redis.command({"SCRIPT", "FLUSH"});
+        CHECK(store.http.get("/v1/pets?status=sold").json().size() == 1);
+        store.redis.command({"SCRIPT", "FLUSH"});
+        CHECK(store.http.get("/v1/pets/1").status == 200);
+        store.redis.command({"SCRIPT", "FLUSH"});
+        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+              == 201);
+    }
+}
+
+TEST_CASE("faults: a full Redis refuses to create and still lists")
+{
+    Store store;
+    import_pets(store.redis, 3);
+    CHECK(store.http.post("/v1/pets", kPet).status == 201);
+    store.redis.command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+    store.redis.command({"CONFIG", "SET", "maxmemory", "1"});
+    const auto response = store.http.post("/v1/pets", kPet);
+    CHECK(response.status == 503);
+    store.redis.command({"CONFIG", "SET", "maxmemory", "0"});
+    CHECK(recovers(store.http));
+    CHECK(store.http.get("/v1/pets").json().size() == 4);
+}
+
+TEST_CASE("faults: a Redis that closes every connection after one answer")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    import_pets(redis, 3);
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        auto answer = forward(command);
+        answer.close = true;
+        return answer;
+    });
+    NginxOptions options;
+    options.redis = fake.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    for (int i = 0; i < 30; ++i) {
+        const auto response = http.get("/v1/pets/1");
+        CHECK((response.status == 200 || response.status == 503));
+        CHECK(response.json().is_object());
+    }
+}

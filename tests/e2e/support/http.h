@@ -1,0 +1,80 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "util.h"
+
+namespace petstore::e2e {
+
+struct Response {
+    int status = 0;
+    std::string version;  // "1.1", "2"
+    std::vector<std::pair<std::string, std::string>> headers;  // lower-case names
+    std::string body;
+
+    bool has(const std::string& name) const;
+    // The value of a header that stands there once; a text no server sends
+    // otherwise.
+    std::string header(const std::string& name) const;
+    std::vector<std::string> all(const std::string& name) const;
+    nlohmann::json json() const;  // a discarded value where the body is none
+};
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// An ordinary client, by libcurl. One object is one connection that is kept.
+class Http {
+public:
+    explicit Http(std::string base_url, std::string key = "");
+
+    // Everything for one request. A header with the value "" is not sent, even
+    // where libcurl would add it by itself.
+    struct Request {
+        std::string method = "GET";
+        std::string path;
+        Headers headers = {};
+        std::optional<std::string> body = {};
+        bool chunked = false;
+    };
+    Response send(const Request& request);
+
+    Response get(const std::string& path, const Headers& headers = {});
+    Response head(const std::string& path);
+    Response post(const std::string& path, const std::string& body,
+                  Headers headers = {});
+    Response request(const std::string& method, const std::string& path);
+
+    void use_key(std::string key) { key_ = std::move(key); }
+    void use_http2() { http2_ = true; }
+    void close();  // the next request makes a new connection
+    void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+
+    // Status 0 instead of an exception when no response came.
+    void tolerate_failures() { tolerant_ = true; }
+
+private:
+    struct Cleanup {
+        void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+    };
+    std::unique_ptr<CURL, Cleanup> handle_;
+    std::string base_url_;
+    std::string key_;
+    std::chrono::milliseconds timeout_ = 30s;
+    bool http2_ = false;
+    bool tolerant_ = false;
+};
+
+// Follows Link: rel="next" from `path` to the end; all rows in order.
+std::vector<nlohmann::json> walk(Http& http, std::string path);
+
+// The target of Link: <…>; rel="next", or "".
+std::string next_of(const Response& response);
+
+}  // namespace petstore::e2e

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "util.h"
+
+namespace petstore::e2e {
+
+// What a test wants of nginx beyond the usual. In every text %PORT%, %TLS_PORT%,
+// %DIR% and %REDIS% are replaced.
+struct NginxOptions {
+    std::string redis;     // petstore_redis
+    int workers = 1;
+    std::string main;      // further lines of each block
+    std::string http;
+    std::string server;
+    std::string location;
+    std::string servers;   // further server blocks
+    bool tls = false;      // HTTP/2 over TLS on a second port
+    bool start = true;
+    std::vector<std::pair<std::string, std::string>> env = {};
+};
+
+// A real nginx with the module, below a folder of its own. Whenever one ends, it
+// is looked at for what must never be: an alert, a crash, a finding of a
+// sanitizer, an API key in a log, a process that stays.
+class NginxServer {
+public:
+    explicit NginxServer(NginxOptions options);
+    ~NginxServer();
+
+    void start();
+    void quit();    // SIGQUIT: waits for the end and looks at the remains
+    void reload();  // SIGHUP: waits until new workers serve
+    // Same, and until the old ones are gone.
+    void reload_and_settle();
+    void change(NginxOptions options);  // for the next reload
+
+    int port() const noexcept { return port_; }
+    int tls_port() const noexcept { return tls_port_; }
+    std::string url() const;
+    std::string tls_url() const;
+
+    pid_t master() const noexcept { return process_.pid(); }
+    std::vector<pid_t> workers() const;
+    // Sockets that the workers hold: listening ones, channels, clients, Redis.
+    std::size_t sockets() const;
+
+    std::string error_log() const;
+    std::string access_log() const;
+    std::string path(std::string_view name) const { return dir_ / name; }
+
+    // `nginx -t` with this configuration.
+    static Output check(NginxOptions options);
+
+private:
+    std::string config() const;
+    void write_config() const;
+    void remember_workers();
+    void inspect();
+
+    NginxOptions options_;
+    TempDir dir_;
+    int port_ = 0;
+    int tls_port_ = 0;
+    Process process_;
+    std::set<pid_t> ever_;  // every worker there was
+};
+
+std::string nginx_binary();
+std::string module_file();
+bool sanitized();
+
+}  // namespace petstore::e2e

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "redis_client.h"
+#include "util.h"
+
+namespace petstore::e2e {
+
+// A real redis-server with a folder, a unix socket and a port of its own. It
+// keeps its data over stop, kill and start.
+class RedisServer {
+public:
+    enum class Start { now, later };
+
+    // `config`: further lines of redis.conf.
+    explicit RedisServer(std::vector<std::string> config = {},
+                         Start start = Start::now);
+    ~RedisServer();
+
+    void start();
+    void stop();        // SIGTERM, waits
+    void kill_hard();   // SIGKILL, waits
+    void restart();
+    void pause() const;   // SIGSTOP: connections stay, nothing is answered
+    void resume() const;  // SIGCONT
+
+    const std::string& socket() const noexcept { return socket_; }
+    int port() const noexcept { return port_; }
+    std::string url() const { return "unix:" + socket_; }
+    std::string tcp_url() const;
+
+    // By a connection of its own that ends at once.
+    Value command(const Words& words) const;
+    RedisClient client() const;
+    std::int64_t info(const std::string& field) const;
+
+private:
+    void authenticate(RedisClient& client) const;
+
+    TempDir dir_;
+    std::vector<std::string> config_;
+    std::string password_;
+    std::string socket_;
+    int port_ = 0;
+    Process process_;
+};
+
+// Writes down what Redis executes from now on.
+class Monitor {
+public:
+    explicit Monitor(const RedisServer& redis);
+
+    struct Command {
+        std::string name;      // upper case
+        std::string line;      // as Redis printed it
+        bool from_script = false;
+    };
+
+    // Everything up to now, without the harness's own commands: waits for a
+    // mark that it sends itself.
+    std::vector<Command> commands();
+    std::vector<std::string> names();  // of those not sent by a script
+
+private:
+    const RedisServer& redis_;
+    RedisClient client_;
+    int marks_ = 0;
+};
+
+}  // namespace petstore::e2e

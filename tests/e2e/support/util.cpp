@@ -1,0 +1,204 @@
+#include "util.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+namespace petstore::e2e {
+
+namespace {
+
+std::mutex g_secrets_mutex;
+std::vector<std::string> g_secrets;
+
+// A server that dies while we write to it is an answer, not our end.
+const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
+
+}  // namespace
+
+bool wait_until(const std::function<bool()>& condition,
+                std::chrono::milliseconds timeout)
+{
+    // What is nearly there is seen at once, what takes longer costs no processor.
+    const auto start = Clock::now();
+    while (!condition()) {
+        const auto waited = Clock::now() - start;
+        if (waited > timeout) {
+            return false;
+        }
+        if (waited < 200us) {
+            std::this_thread::yield();
+        } else {
+            std::this_thread::sleep_for(2ms);
+        }
+    }
+    return true;
+}
+
+TempDir::TempDir()
+{
+    char name[] = "/tmp/petstore-e2e-XXXXXX";
+    if (mkdtemp(name) == nullptr || chmod(name, 0755) != 0) {
+        throw HarnessError("no temporary folder");
+    }
+    path_ = name;
+}
+
+TempDir::~TempDir()
+{
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TempDir::operator/(std::string_view name) const
+{
+    return path_ + "/" + std::string(name);
+}
+
+std::string read_file(const std::string& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void write_file(const std::string& path, std::string_view text)
+{
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text;
+    if (!file.flush()) {
+        throw HarnessError("cannot write " + path);
+    }
+}
+
+std::vector<std::string> files_below(const std::string& folder)
+{
+    std::vector<std::string> files;
+    std::error_code ignored;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(folder, ignored)) {
+        if (entry.is_regular_file(ignored)) {
+            files.push_back(entry.path());
+        }
+    }
+    return files;
+}
+
+int free_port()
+{
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0
+        || getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+        close(fd);
+        throw HarnessError("no free port");
+    }
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+int connect_tcp(int port)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address))
+        != 0) {
+        close(fd);
+        return -1;
+    }
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return fd;
+}
+
+int connect_unix(const std::string& path)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address))
+        != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to)
+{
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+    }
+}
+
+std::string to_lower(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    return text;
+}
+
+std::vector<std::string> split(const std::string& text, char separator)
+{
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);) {
+        parts.push_back(part);
+    }
+    return parts;
+}
+
+std::string repeat(std::string_view text, std::size_t times)
+{
+    std::string result;
+    result.reserve(text.size() * times);
+    for (std::size_t i = 0; i < times; ++i) {
+        result += text;
+    }
+    return result;
+}
+
+bool contains(std::string_view text, std::string_view part)
+{
+    return text.find(part) != std::string_view::npos;
+}
+
+std::string env_or(const char* name, const std::string& otherwise)
+{
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+void remember_secret(const std::string& secret)
+{
+    const std::lock_guard lock(g_secrets_mutex);
+    g_secrets.push_back(secret);
+}
+
+const std::vector<std::string>& secrets() { return g_secrets; }
+
+}  // namespace petstore::e2e

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace petstore::e2e {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// What could not be set up; not a fault of what is tested.
+struct HarnessError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Asks until the answer is yes. False when time is up.
+bool wait_until(const std::function<bool()>& condition,
+                std::chrono::milliseconds timeout = 10s);
+
+// A folder of its own below /tmp, readable by the user that nginx's workers
+// run as, gone with the object.
+class TempDir {
+public:
+    TempDir();
+    ~TempDir();
+    TempDir(const TempDir&) = delete;
+    TempDir& operator=(const TempDir&) = delete;
+
+    const std::string& path() const noexcept { return path_; }
+    std::string operator/(std::string_view name) const;
+
+private:
+    std::string path_;
+};
+
+std::string read_file(const std::string& path);  // empty if there is none
+void write_file(const std::string& path, std::string_view text);
+std::vector<std::string> files_below(const std::string& folder);
+
+// A port of 127.0.0.1 that was free a moment ago.
+int free_port();
+
+// A connected stream socket, or -1.
+int connect_tcp(int port);
+int connect_unix(const std::string& path);
+
+void replace_all(std::string& text, std::string_view from, std::string_view to);
+std::string to_lower(std::string text);
+std::vector<std::string> split(const std::string& text, char separator);
+std::string repeat(std::string_view text, std::size_t times);
+bool contains(std::string_view text, std::string_view part);
+std::string env_or(const char* name, const std::string& otherwise);
+
+// Texts that must not turn up in any log or file of Redis: the harness looks
+// for them whenever a server ends.
+void remember_secret(const std::string& secret);
+const std::vector<std::string>& secrets();
+
+}  // namespace petstore::e2e
