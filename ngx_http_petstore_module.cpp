@@ -46,7 +46,7 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_max_body_size"), kLevels | NGX_CONF_TAKE1,
      ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, max_body_size), nullptr},
+     offsetof(LocConfBase, max_body_size), &positive_size},
     {ngx_string("petstore_get_sunset"), kLevels | NGX_CONF_TAKE1,
      set_get_sunset, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_json_errors"),
@@ -68,7 +68,7 @@ ngx_command_t commands[] = {
      offsetof(LocConfBase, limit_dry_run), nullptr},
     {ngx_string("petstore_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_size_slot, NGX_HTTP_MAIN_CONF_OFFSET,
-     offsetof(MainConfBase, zone_size), nullptr},
+     offsetof(MainConfBase, zone_size), &zone_size},
 
     ngx_null_command,
 };

@@ -25,6 +25,7 @@ struct KeyRecord {
     std::optional<UnixTime> expires;
     bool disabled = false;
     std::string last4;
+    std::string replaced_by;  // id of the key it was rotated to
     // The account's epoch when the record was written, see docs/redis-keys.md.
     std::string epoch = "0";
 

@@ -154,9 +154,9 @@ private:
             add(Verdict::ok, "cluster", "off");
             return;
         }
-        const std::string state = info("cluster_state");
-        add(state == "ok" ? Verdict::ok : Verdict::wrong, "cluster",
-            "state " + state, "slots are not served: see CLUSTER INFO");
+        add(Verdict::wrong, "cluster", "on",
+            "this version does not work with Redis Cluster: use a standalone "
+            "Redis");
     }
 
     void check_packing(const std::string& name, std::int64_t least)

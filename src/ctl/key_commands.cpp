@@ -150,6 +150,12 @@ void rotate(Context& context, const std::string& id, const std::string& grace)
         throw Failure("key " + id + " has expired: set a new --expires first");
     }
 
+    // Its end is that of its grace, nothing to hand on.
+    if (!key.record.replaced_by.empty()) {
+        throw Failure("key " + id + " was rotated before: rotate key "
+                      + key.record.replaced_by + ", which replaced it");
+    }
+
     const std::string secret =
         api::make_key(context.schema().prefix(), random_digest());
     key.digest = api::sha256(secret);
@@ -160,11 +166,12 @@ void rotate(Context& context, const std::string& id, const std::string& grace)
     store.add(key);
 
     const api::UnixTime end = now + *seconds;
-    store.update(id, [&](api::KeyRecord& old) {
-        old.expires = std::min(old.expires.value_or(end), end);
+    const auto old = store.update(id, [&](api::KeyRecord& changed) {
+        changed.expires = std::min(changed.expires.value_or(end), end);
+        changed.replaced_by = key.record.id;
     });
     if (!context.json()) {
-        say("Key " + id + " ends on " + api::iso_time(end) + ".");
+        say("Key " + id + " ends on " + api::iso_time(*old.expires) + ".");
     }
     print_new_key(context, key.record, secret);
 }

@@ -14,7 +14,7 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr char kVersion[] = "petstorectl 1.0.0";
+constexpr char kVersion[] = "petstorectl 0.1.0";
 
 int complain(const std::exception& error, ExitCode code)
 {

@@ -16,6 +16,7 @@ namespace petstore::ngx {
 namespace {
 
 constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
+constexpr api::BanPolicy kBan;  // the defaults
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
 char* const kOk = NGX_CONF_OK;
@@ -207,15 +208,29 @@ void inherit_handler(ngx_conf_t* cf)
     }
 }
 
+template <typename T>
 char* check_positive(ngx_conf_t*, void*, void* value) noexcept
 {
     static char problem[] = "must be greater than zero";
-    return *static_cast<ngx_msec_t*>(value) == 0 ? problem : kOk;
+    return *static_cast<T*>(value) == 0 ? problem : kOk;
+}
+
+char* check_zone_size(ngx_conf_t* cf, void*, void* value) noexcept
+{
+    if (*static_cast<size_t*>(value) < 8 * ngx_pagesize) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "petstore_zone is too small: at least %uzk",
+                           8 * ngx_pagesize / 1024);
+        return kError;
+    }
+    return kOk;
 }
 
 }  // namespace
 
-ngx_conf_post_t positive_msec = {check_positive};
+ngx_conf_post_t positive_msec = {check_positive<ngx_msec_t>};
+ngx_conf_post_t positive_size = {check_positive<size_t>};
+ngx_conf_post_t zone_size = {check_zone_size};
 
 void* create_main_conf(ngx_conf_t* cf) noexcept
 {
@@ -226,16 +241,10 @@ void* create_main_conf(ngx_conf_t* cf) noexcept
     return conf;
 }
 
-char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept
+char* init_main_conf(ngx_conf_t*, void* conf) noexcept
 {
     auto& main = *static_cast<MainConf*>(conf);
     ngx_conf_init_size_value(main.zone_size, 10 * 1024 * 1024);
-    if (main.zone_size < 8 * ngx_pagesize) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "petstore_zone is too small: at least %uzk",
-                           8 * ngx_pagesize / 1024);
-        return kError;
-    }
     return kOk;
 }
 
@@ -297,10 +306,12 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_value(conf.anonymous_limit, prev.anonymous_limit, 60);
         ngx_conf_merge_value(conf.anonymous_enforce, prev.anonymous_enforce, 0);
         ngx_conf_merge_value(conf.ban, prev.ban, 1);
-        ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold, 100);
-        ngx_conf_merge_value(conf.ban_window, prev.ban_window, 60);
-        ngx_conf_merge_value(conf.ban_duration, prev.ban_duration, 300);
-        ngx_conf_merge_value(conf.ban_max, prev.ban_max, 3600);
+        ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
+                             kBan.threshold);
+        ngx_conf_merge_value(conf.ban_window, prev.ban_window, kBan.window);
+        ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
+                             kBan.duration);
+        ngx_conf_merge_value(conf.ban_max, prev.ban_max, kBan.max);
 
         conf.ban_policy = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
                            conf.ban_duration, conf.ban_max};
@@ -342,7 +353,7 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         const auto version = text.rfind("/v");
         if (text.empty() || text.front() != '/'
             || version == std::string_view::npos
-            || !api::parse_int64(text.substr(version + 2))
+            || api::parse_int64(text.substr(version + 2)).value_or(0) < 1
             || text.find_first_of(" ?#%\"<>\\") != std::string_view::npos
             || text.find("//") != std::string_view::npos) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -519,7 +530,12 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             loc.ban = 0;
             return kOk;
         }
+        // One directive is one policy: what it leaves out is not inherited.
+        const api::BanPolicy standard;
         loc.ban = 1;
+        loc.ban_threshold = standard.threshold;
+        loc.ban_window = standard.window;
+        loc.ban_duration = standard.duration;
         bool failed = false;
         for (ngx_uint_t i = 1; i < cf->args->nelts && !failed; ++i) {
             if (auto n = number_parameter(cf, args[i], "threshold",
@@ -538,13 +554,21 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 failed = true;
             }
         }
-        if (!failed && loc.ban_duration != NGX_CONF_UNSET
-            && loc.ban_max != NGX_CONF_UNSET
-            && loc.ban_max < loc.ban_duration) {
+        if (loc.ban_max == NGX_CONF_UNSET) {
+            loc.ban_max = std::max<ngx_int_t>(standard.max, loc.ban_duration);
+        }
+        if (!failed && loc.ban_max < loc.ban_duration) {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                                "\"max\" must not be less than \"duration\"");
             failed = true;
         }
+        // As everywhere in nginx, a directive replaces that of the level above
+        // whole.
+        ngx_conf_init_value(loc.ban_threshold, kBan.threshold);
+        ngx_conf_init_value(loc.ban_window, kBan.window);
+        ngx_conf_init_value(loc.ban_duration, kBan.duration);
+        ngx_conf_init_value(loc.ban_max,
+                            std::max<ngx_int_t>(kBan.max, loc.ban_duration));
         return failed ? kError : kOk;
     });
 }

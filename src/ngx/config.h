@@ -83,8 +83,11 @@ char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
-// For nginx's generic setter: a time of at least one millisecond.
+// For nginx's generic setters: not zero.
 extern ngx_conf_post_t positive_msec;
+extern ngx_conf_post_t positive_size;
+// A size that the shared memory can do with.
+extern ngx_conf_post_t zone_size;
 
 // Setters of the directives that nginx has no generic one for. Each reports
 // what is wrong with its arguments at the place where they stand.

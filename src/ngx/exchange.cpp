@@ -32,15 +32,17 @@ void Exchange::authenticate()
     if (!token) {
         return refuse_key(api::ErrorCode::missing_api_key);
     }
+    // Known keys first: to look at the form costs as much as to look up.
+    if (token->size() <= api::kMaxKeyLength) {
+        digest_ = api::sha256(*token);
+        key_ = store_.cache.find(digest_);
+        if (key_ != nullptr) {
+            return limit();
+        }
+    }
     if (api::key_form(*token, store_.schema.prefix())
         == api::KeyForm::malformed) {
         return refuse_key(api::ErrorCode::invalid_api_key);
-    }
-
-    digest_ = api::sha256(*token);
-    key_ = store_.cache.find(digest_);
-    if (key_ != nullptr) {
-        return limit();
     }
     if (store_.cache.is_unknown(digest_, monotonic_now())) {
         return refuse_key(api::ErrorCode::invalid_api_key);
@@ -65,10 +67,8 @@ void Exchange::on_key(const resp::Reply& reply)
                       "petstore: a key record in Redis is damaged");
     }
     if (found.result != Result::found
-        || !found.record.usable_at(ngx_time())) {
-        store_.cache.erase(digest_);
-        store_.cache.put_unknown(digest_, monotonic_now());
-        return refuse_key(api::ErrorCode::invalid_api_key);
+        || !store_.is_usable(found.record)) {
+        return forget_key();
     }
 
     auto key = std::make_shared<store::CachedKey>();
@@ -90,25 +90,39 @@ void Exchange::on_key(const resp::Reply& reply)
     limit();
 }
 
+// The key opens nothing, or nothing any more.
+void Exchange::forget_key()
+{
+    info_.key = nullptr;
+    store_.cache.erase(digest_);
+    store_.cache.put_unknown(digest_, monotonic_now());
+    refuse_key(api::ErrorCode::invalid_api_key);
+}
+
 void Exchange::limit()
 {
     const api::KeyRecord& record = key_->record;
-    if (!record.usable_at(ngx_time())) {
-        store_.cache.erase(digest_);
-        return refuse_key(api::ErrorCode::invalid_api_key);
+    if (!store_.is_usable(record)) {
+        return forget_key();
     }
     info_.key = key_;
 
     if (info_.charged) {  // before an internal redirect, or by the main request
         return settle(info_.decision);
     }
+    if (info_.asking != nullptr) {  // for another subrequest
+        info_.asking->followers_.push_back(this);
+        return wait_for_redis();
+    }
     if (deny_from_memory()) {
         return;
     }
     prepare_read();
     wait_for_redis();
-    store::LimitBatch::add(store_.link, store_.limiter, key_,
-                           conf_.limit_headers == kHeadersIetf, *this);
+    info_.asking = this;
+    store::LimitBatch::add(
+        store_.link, store_.limiter, key_,
+        conf_.limit_headers == kHeadersIetf || record.expires, *this);
 }
 
 // The limiter's command is in its place. What is read ahead is read after it,
@@ -129,17 +143,32 @@ void Exchange::on_limit(const store::Limiter::Answer& answer,
         && answer.result == store::Limiter::Answer::Result::decided) {
         store_.reader.confirm(*read_key_, answer.version);
     }
-    deliver([&] { take_answer(answer, index); });
+    proceed([&] { take_answer(answer, index); });
 }
 
 void Exchange::on_limit_error(const resp::Reply& error) noexcept
 {
-    deliver([&] { respond(store::failure_of(error, false)); });
+    proceed([&] { respond(store::failure_of(error, false)); });
 }
 
 void Exchange::on_limit_loss(store::Loss loss) noexcept
 {
-    deliver([&] { respond(store::failure_of(loss, false)); });
+    proceed([&] { respond(store::failure_of(loss, false)); });
+}
+
+// The limiter has spoken, or failed to: what else of this request waits goes by
+// it, or asks itself.
+template <typename Body>
+void Exchange::proceed(Body&& body) noexcept
+{
+    const auto followers = std::exchange(followers_, {});
+    if (request_ != nullptr) {
+        info_.asking = nullptr;
+    }
+    deliver(body);  // may delete this
+    for (Exchange* follower : followers) {
+        follower->deliver([follower] { follower->limit(); });
+    }
 }
 
 void Exchange::take_answer(const store::Limiter::Answer& answer,
@@ -162,6 +191,12 @@ void Exchange::take_answer(const store::Limiter::Answer& answer,
     version_ = answer.version;
     const api::Decision decision = answer.decision(index);
     remember(*key_->account, decision, sent_);
+    if (answer.now != 0) {
+        store_.redis_ahead = answer.now - host_now();
+        if (!store_.is_usable(key_->record)) {
+            return forget_key();  // it has expired, as is known now
+        }
+    }
     settle(decision);
 }
 
@@ -189,7 +224,7 @@ bool Exchange::deny_from_memory()
 
 void Exchange::settle(const api::Decision& decision)
 {
-    info_.charged = true;
+    const bool again = std::exchange(info_.charged, true);
     info_.decision = decision;
     info_.has_windows = true;
     info_.rate = api::rate_view(decision);
@@ -208,7 +243,7 @@ void Exchange::settle(const api::Decision& decision)
                       key_->account->id.c_str());
         return act();
     }
-    strike(decision);
+    again ? deny(decision) : strike(decision);
 }
 
 // Counts a denial. The one that goes over the threshold, as far as this worker
@@ -272,6 +307,15 @@ void Exchange::on_strike(const resp::Reply& reply)
              : standing.decision);
 }
 
+// A request that is denied stays so, whether that could be counted or not.
+void Exchange::on_strike_lost(store::Loss loss)
+{
+    if (loss == store::Loss::not_sent) {
+        key_->account->strikes += strikes_reported_;
+    }
+    deny(info_.decision);
+}
+
 void Exchange::deny(const api::Decision& decision)
 {
     info_.decision = decision;
@@ -296,7 +340,7 @@ void Exchange::refuse_key(api::ErrorCode code)
     info_.has_rate = true;
     info_.limit_status = "DENIED";
 
-    if (conf_.anonymous_enforce && window.exceeded) {
+    if (conf_.anonymous_enforce && window.exceeded && !conf_.limit_dry_run) {
         api::Decision decision;
         decision.minute = {window.rate.limit, window.rate.limit,
                            window.rate.reset * 1000};

@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "../api/json.h"
 #include "../api/router.h"
@@ -36,6 +37,7 @@ private:
     void authenticate();
     void look_up_key();
     void on_key(const resp::Reply& reply);
+    void forget_key();
     void limit();
     bool deny_from_memory();
     void on_limit_sent() noexcept override;
@@ -43,11 +45,14 @@ private:
                   std::int64_t index) noexcept override;
     void on_limit_error(const resp::Reply& error) noexcept override;
     void on_limit_loss(store::Loss loss) noexcept override;
+    template <typename Body>
+    void proceed(Body&& body) noexcept;
     void take_answer(const store::Limiter::Answer& answer, std::int64_t index);
     void settle(const api::Decision& decision);
     void strike(const api::Decision& decision);
     void send_strike(bool eval);
     void on_strike(const resp::Reply& reply);
+    void on_strike_lost(store::Loss loss);
     void deny(const api::Decision& decision);
     void act();
 
@@ -110,6 +115,7 @@ private:
     std::string epoch_;  // what the record read next is valid for
     int refreshes_ = 0;
     store::Monotonic sent_ = 0;  // when the limiter was asked
+    std::vector<Exchange*> followers_;  // of the same request, wait for that
     std::int64_t strikes_reported_ = 0;
     bool strike_with_eval_ = false;
 

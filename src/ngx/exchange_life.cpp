@@ -106,6 +106,9 @@ void Exchange::Slot::on_loss(store::Loss loss) noexcept
 {
     Exchange& owner = owner_;
     owner.deliver([&, write = write_] {
+        if (this == &owner.strike_slot_) {
+            return owner.on_strike_lost(loss);
+        }
         owner.respond(store::failure_of(loss, write));
     });
 }
@@ -188,7 +191,7 @@ void Exchange::use_last_rate() noexcept
         info_.rate = key_->account->rate;
     } else {
         info_.rate = {conf_.main->plans.limits_of({}).minute, 0,
-                      ngx_time() + 1};
+                      store_.now() + 1};
     }
     info_.has_rate = true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../store/failure.h"
 #include "str.h"
 
 namespace petstore::ngx {
@@ -132,7 +133,7 @@ void RedisLink::connect() noexcept
     peer.name = &name;
     peer.get = ngx_event_get_peer;
     peer.log = &connect_log_;
-    peer.log_error = NGX_ERROR_ERR;
+    peer.log_error = NGX_ERROR_INFO;
 
     const ngx_int_t rc = ngx_event_connect_peer(&peer);
     if (rc != NGX_OK && rc != NGX_AGAIN) {
@@ -341,6 +342,9 @@ bool RedisLink::dispatch(const resp::Reply& reply)
     if (failures_ > 0) {
         note_recovery();
     }
+    if (reply.is_error()) {
+        note_error(reply);
+    }
     // Taken out first: the handler may well send the next command.
     pending_.pop().handler->on_reply(reply);
     return true;
@@ -363,6 +367,7 @@ bool RedisLink::greeting_reply(const resp::Reply& reply)
     }
 
     state_ = State::ready;
+    greeted_at_ = ngx_current_msec;
     breaker_open_ = false;
     turn_end_.request();
     return true;
@@ -375,8 +380,24 @@ void RedisLink::note_recovery() noexcept
     ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
                   "petstore: redis %s is back after %M ms",
                   settings_.endpoint.display().c_str(),
-                  ngx_current_msec - lost_at_);
+                  greeted_at_ - lost_at_);
     failures_ = 0;
+}
+
+// An error that an operator has to mend would otherwise show in answers only.
+// One line a second; only its first word, the rest may quote what was sent.
+void RedisLink::note_error(const resp::Reply& error) noexcept
+{
+    const auto code = error.error_code().substr(0, 32);
+    if (!store::redis_error(code).operator_fault
+        || error_logged_ == ngx_time()) {
+        return;
+    }
+    error_logged_ = ngx_time();
+    ngx_str_t text = borrow(code);
+    ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                  "petstore: redis %s answered with %V",
+                  settings_.endpoint.display().c_str(), &text);
 }
 
 void RedisLink::on_deadline() noexcept

@@ -85,6 +85,7 @@ private:
     bool dispatch(const resp::Reply& reply);
     bool greeting_reply(const resp::Reply& reply);
     void note_recovery() noexcept;
+    void note_error(const resp::Reply& error) noexcept;
 
     void on_deadline() noexcept;
     void probe() noexcept;
@@ -119,6 +120,8 @@ private:
     bool breaker_open_ = false;
     unsigned failures_ = 0;  // since the last reply to a command
     ngx_msec_t lost_at_ = 0;
+    ngx_msec_t greeted_at_ = 0;
+    time_t error_logged_ = 0;
 
     std::vector<store::Deferred*> deferred_;
     std::uint64_t session_ = 0;

@@ -54,8 +54,7 @@ bool add_ietf_headers(ngx_http_request_t* r,
     const auto& minute = decision.minute;
     const auto& day = decision.day;
     auto left = [&](const api::Window& window) -> std::int64_t {
-        const auto seconds =
-            api::seconds_up(window.reset) - decision.now / 1000;
+        const auto seconds = api::seconds_up(window.reset - decision.now);
         return seconds > 0 ? seconds : 0;
     };
     u_char* end = ngx_snprintf(text, sizeof(text),

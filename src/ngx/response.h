@@ -15,6 +15,7 @@
 namespace petstore::ngx {
 
 class BodyReader;
+class Exchange;
 
 // What the module remembers of a request until its log line is written; the
 // variables read it. It lives in the request's pool, found by request_info()
@@ -24,8 +25,9 @@ struct RequestInfo {
     bool deprecated = false;  // the answer announces the end of the operation
     bool ours = false;        // the response is written by this module
     bool replaced = false;    // an error of nginx's was given our body
-    bool charged = false;     // the limiter has decided on this request
-    api::Decision decision;   // … like this
+    Exchange* asking = nullptr;  // the part of it that waits for the limiter
+    bool charged = false;        // the limiter has decided on this request
+    api::Decision decision;      // … like this
     ngx_str_t error_json = ngx_null_string;
 
     bool has_rate = false;

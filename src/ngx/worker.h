@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "../store/catalogue.h"
@@ -14,6 +15,13 @@
 #include "strikes.h"
 
 namespace petstore::ngx {
+
+// This host's clock in milliseconds.
+inline api::Millis host_now() noexcept
+{
+    const ngx_time_t* time = ngx_timeofday();
+    return static_cast<api::Millis>(time->sec) * 1000 + time->msec;
+}
 
 // One Redis and namespace as a worker works with it.
 struct Store {
@@ -34,6 +42,22 @@ struct Store {
     store::KeyCache cache;
     store::Reader reader;
     StrikeReporter strikes;
+
+    // How far Redis's clock is ahead of this host's, once it was told.
+    std::optional<api::Millis> redis_ahead;
+
+    api::UnixTime now() const noexcept
+    {
+        return (host_now() + redis_ahead.value_or(0)) / 1000;
+    }
+
+    // Keys end by Redis's clock, at the same moment on every host. As long as
+    // that is unknown, the limiter's reply has to tell it first.
+    bool is_usable(const api::KeyRecord& key) const noexcept
+    {
+        return !key.disabled
+               && (!key.expires || !redis_ahead || now() < *key.expires);
+    }
 };
 
 // Everything of a worker process that outlives a request: its connections to

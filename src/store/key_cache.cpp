@@ -62,7 +62,9 @@ bool KeyCache::is_unknown(const api::Digest& digest, Monotonic now) noexcept
     if (now < found->second) {
         return true;
     }
-    unknown_.erase(found);
+    // One request looks again; those beside it go by what was known, or a storm
+    // of them would ask Redis all at once.
+    found->second = now + kUnknownAgain;
     return false;
 }
 

@@ -68,6 +68,7 @@ public:
     static constexpr std::size_t kMaxKeys = 131072;
     static constexpr std::size_t kMaxUnknown = 65536;
     static constexpr Monotonic kUnknownFor = 800;
+    static constexpr Monotonic kUnknownAgain = 100;
 
     std::shared_ptr<CachedKey> find(const api::Digest& digest);
     void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);

@@ -54,6 +54,8 @@ bool set_field(api::KeyRecord& record, std::string_view field,
         return value == "1" || value == "0";
     } else if (field == "last4") {
         record.last4 = value;
+    } else if (field == "replaced_by") {
+        record.replaced_by = value;
     } else if (field == "epoch") {
         record.epoch = value;
         return is_digits(value);
@@ -115,6 +117,9 @@ resp::Command Keys::put(const api::Digest& digest,
     }
     command.arg("disabled").arg(record.disabled ? "1" : "0");
     command.arg("last4").own(record.last4);
+    if (!record.replaced_by.empty()) {
+        command.arg("replaced_by").own(record.replaced_by);
+    }
     command.arg("epoch").own(record.epoch);
     return command;
 }

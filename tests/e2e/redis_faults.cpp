@@ -22,6 +22,19 @@ bool recovers(Http& http, std::chrono::milliseconds within = 10s)
     return wait_until([&] { return http.get("/v1/pets").status == 200; }, within);
 }
 
+// Each worker finds out by itself that Redis is back.
+bool all_recover(const Store& store)
+{
+    return wait_until([&] {
+        for (int i = 0; i < 20; ++i) {
+            if (store.client().get("/v1/pets").status != 200) {
+                return false;
+            }
+        }
+        return true;
+    });
+}
+
 // Sockets of clients that have closed go when nginx has seen it.
 bool settles_at(const NginxServer& nginx, std::size_t sockets)
 {
@@ -136,6 +149,7 @@ TEST_CASE("faults: Redis killed under load loses no pet that was answered with 2
         count += ids.size();
     }
     CHECK(answered.size() == count);  // no id twice
+    REQUIRE(all_recover(store));
     std::set<long long> stored;
     for (const auto& row : walk(store.http, "/v1/pets?limit=100")) {
         stored.insert(row.at("id").get<long long>());

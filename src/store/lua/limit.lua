@@ -38,7 +38,7 @@ if state ~= args[1] then
   if epoch ~= args[1] then return epoch or state end
   banned_until = ban + 0
   if now() >= banned_until then
-    call('SET', keys[1], epoch)
+    call('SET', keys[1], epoch, 'PX', DAY)
     banned_until = 0
   end
 end

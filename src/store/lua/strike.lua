@@ -38,6 +38,7 @@ local level = redis.call('INCR', KEYS[5])
 redis.call('PEXPIRE', KEYS[5], MEMORY)
 local seconds = math.min(tonumber(ARGV[6]), ARGV[5] * 2 ^ math.min(level - 1, 40))
 banned_until = now + seconds * 1000
-redis.call('SET', KEYS[1], string.format('%s!%.0f', ARGV[1], banned_until))
+redis.call('SET', KEYS[1], string.format('%s!%.0f', ARGV[1], banned_until),
+  'PXAT', banned_until + MEMORY)
 redis.call('DEL', KEYS[4])
 return standing(strikes, 1)

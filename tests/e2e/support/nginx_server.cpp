@@ -59,7 +59,8 @@ std::vector<std::pair<std::string, std::string>> sanitizer_options(
     return {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0:"
                              "detect_stack_use_after_return=1:log_path="
                                  + folder + "/report"},
-            {"UBSAN_OPTIONS", "print_stacktrace=1:log_path=" + folder
+            {"UBSAN_OPTIONS", "print_stacktrace=1:suppressions=" E2E_SUPPORT
+                               "/ubsan.supp:log_path=" + folder
                                   + "/report"}};
 }
 

@@ -1,0 +1,193 @@
+"""What is measured: cases, and where each of them is."""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+SPREAD_PAGES = 10_000
+
+
+@dataclass(frozen=True)
+class Load:
+    """What wrk sends: GET of `path` with `key`, unless a script says otherwise.
+    A try of `path` before the measurement answers with `rows` pets, if given, and
+    at least `tour` requests are made before anything counts."""
+
+    path: str
+    key: str
+    script: str = ""
+    arguments: tuple = ()
+    rows: int = 0
+    tour: int = 0
+
+
+@dataclass(frozen=True)
+class Site:
+    """One contender with all that a case needs to know of it."""
+
+    contender: object
+    keys: object
+    walk: object
+    folder: Path
+
+    def page(self, page, limit=20, status=""):
+        status = status and "&status=" + status
+        return f"/v1/pets?limit={limit}{status}&cursor={self.contender.after(page)}"
+
+    def file(self, name, lines):
+        file = self.folder / f"{name}-{self.contender.name}-{self.contender.size}"
+        if not file.exists():
+            file.write_text("\n".join(lines) + "\n")
+        return str(file)
+
+    def key_file(self, keys):
+        file = self.folder / f"keys-{keys[0][-8:]}-{len(keys)}"
+        if not file.exists():
+            file.write_text("\n".join(keys) + "\n")
+        return str(file)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    text: str
+    load: Callable
+    status: int = 200
+    writes: bool = False
+
+
+def one_path(path, rows=0):
+    return lambda site, _: Load(path, site.keys.good[0], rows=rows)
+
+
+def spread(pages):
+    """A sample, in an order that no cache can make use of."""
+    return random.Random(1).sample(pages, min(len(pages), SPREAD_PAGES))
+
+
+def floor(site, _):
+    return Load("/v1/pets/1", site.keys.good[0])
+
+
+def get_any(site, _):
+    path = f"/v1/pets/{site.contender.size}"
+    return Load(path, site.keys.good[0], "ids.lua", (str(site.contender.size),))
+
+
+def list_any(site, _):
+    paths = [site.page(page) for page in spread(site.walk.all)]
+    file = site.file("list", paths)
+    return Load(paths[0], site.keys.good[0], "paths.lua", (file,), rows=20)
+
+
+def deep(site, _):
+    sold = site.walk.sold
+    page = sold[len(sold) * 9 // 10 - 1]
+    return Load(site.page(page, status="sold"), site.keys.good[0], rows=20)
+
+
+def deep_any(site, _):
+    # Behind the last start there may be less than a page.
+    paths = [site.page(page, status="sold") for page in spread(site.walk.sold[:-1])]
+    file = site.file("deep", paths)
+    return Load(paths[0], site.keys.good[0], "paths.lua", (file,), rows=20)
+
+
+def create(site, _):
+    return Load("/v1/pets", site.keys.good[0], "create.lua")
+
+
+def denied(site, _):
+    return Load("/v1/pets/1", site.keys.denied)
+
+
+def unknown(site, _):
+    return Load("/v1/pets/1", site.keys.unknown)
+
+
+def guessed(site, _):
+    file = site.key_file(site.keys.guesses)
+    return Load("/v1/pets/1", site.keys.guesses[0], "keys.lua", (file,))
+
+
+def mix(site, _):
+    return Load("/v1/pets", site.keys.good[0], "mix.lua", rows=20)
+
+
+def get_keys(site, count):
+    keys = site.keys.good[:count]
+    file = site.key_file(keys)
+    return Load("/v1/pets/1", keys[-1], "keys.lua", (file,), tour=count)
+
+
+FLOOR = Case("floor", "nginx, return 200", floor)
+
+# With the middle catalogue and one key.
+MAIN = (
+    Case("get", "get", one_path("/v1/pets/1")),
+    Case("list-20", "list of 20", one_path("/v1/pets", 20)),
+    Case("list-100", "list of 100", one_path("/v1/pets?limit=100", 100)),
+    Case("deep", "deep filtered page of 20", deep),
+    Case("create", "create", create, 201, writes=True),
+    Case("denied", "429 storm", denied, 429),
+    Case("unknown", "invalid key", unknown, 401),
+    Case("guessed", "invalid keys, all different", guessed, 401),
+    Case("mix", "70 % list, 20 % get, 10 % create", mix, writes=True),
+)
+
+# With every catalogue and one key. "any": spread over the whole catalogue, so
+# that memory helps no more than it can.
+SIZES = (
+    Case("get-any", "get, any pet", get_any),
+    Case("list-20-any", "list of 20, any page", list_any),
+    Case("deep", "deep filtered page of 20", deep),
+    Case("deep-any", "filtered page of 20, any", deep_any),
+    Case("rare", "rare status, 20", one_path("/v1/pets?status=pending")),
+    Case("create", "create", create, 201, writes=True),
+)
+
+# With the middle catalogue and every number of keys above one.
+KEYS = (Case("get", "get", get_keys),)
+
+NAMES = [case.name for case in (FLOOR, *MAIN, *SIZES)]
+NAMES = list(dict.fromkeys(NAMES))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of the tables, but for the contender."""
+
+    case: Case
+    size: int
+    keys: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    sizes: tuple
+    keys: tuple
+    seconds: float
+    rounds: int
+
+    @property
+    def size(self):
+        """The middle catalogue."""
+        return self.sizes[len(self.sizes) // 2]
+
+    @property
+    def rare(self):
+        return self.sizes[-1] // 100
+
+    def cells(self, only=()):
+        cells = [Cell(case, self.size) for case in MAIN]
+        cells += [Cell(case, self.size, keys) for case in KEYS for keys in self.keys[1:]]
+        cells += [Cell(case, size) for case in SIZES for size in self.sizes]
+        cells = list(dict.fromkeys(cells))
+        # Creates make catalogues grow, so all that reads is measured before.
+        cells.sort(key=lambda cell: cell.case.writes)
+        return [cell for cell in cells if not only or cell.case.name in only]
+
+
+FULL = Plan((1_000, 100_000, 1_000_000), (1, 1_000, 100_000), 1, 5)
+QUICK = Plan((1_000, 10_000), (1, 100, 1_000), 0.4, 2)

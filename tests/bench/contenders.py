@@ -1,0 +1,141 @@
+"""The contenders: each a server with its own Redis, a catalogue of a given size
+and the API keys."""
+
+import subprocess
+from pathlib import Path
+
+from data import UNLIMITED, peer_key, pet_lines, petstore_key
+from servers import HERE, BenchError, Redis, start_nginx, start_node
+
+NGINX_MODULES = Path("/usr/lib/nginx/modules")
+PEERS = HERE / "peers"
+
+
+class Floor:
+    name = "floor"
+    title = "nginx, return 200"
+
+    def __init__(self, stack, folder):
+        folder.mkdir()
+        self.redis = None
+        pet = '{"id":1,"name":"Rex the dog 00000001","categoryId":7,"status":"available"}'
+        self.port, self.pids = start_nginx(
+            stack, folder, HERE / "conf/floor.conf", {"PET": pet}
+        )
+
+
+class Contender:
+    """With `size` pets and one in `rare` of them pending."""
+
+    def __init__(self, stack, folder, build, size, rare, keys):
+        folder.mkdir()
+        self.build = build
+        self.size = size
+        self.redis = Redis(stack, folder / "redis")
+        before = self._used_memory()
+        self.seed_pets(size, rare)
+        self.bytes_per_pet = (self._used_memory() - before) / size
+        self.seed_keys(keys)
+        self.port, self.pids = self.start(stack, folder)
+
+    def _used_memory(self):
+        return int(self.redis.info("memory")["used_memory"])
+
+
+class Petstore(Contender):
+    name = "petstore"
+    title = "this module"
+
+    @staticmethod
+    def after(page):
+        return page.cursor
+
+    def start(self, stack, folder):
+        values = {
+            "MODULE": self.build / "ngx_http_petstore_module.so",
+            "REDIS": self.redis.socket,
+        }
+        return start_nginx(stack, folder, HERE / "conf/petstore.conf", values)
+
+    def seed_pets(self, size, rare):
+        with self._ctl("pet", "import", "-") as process:
+            try:
+                for lines in pet_lines(size, rare):
+                    process.stdin.write(lines)
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+            self._finish(process)
+
+    def seed_keys(self, keys):
+        # The first ones by petstorectl, which also refuses a key that is not of
+        # the form it issues; it would take minutes for all.
+        for key, limit in ((keys.good[0], UNLIMITED), (keys.denied, 1)):
+            words = ["key", "import", "--plan", "enterprise"]
+            words += ["--per-minute", str(limit), "--per-day", str(limit)]
+            with self._ctl(*words) as process:
+                process.stdin.write(key.encode() + b"\n")
+                process.stdin.close()
+                self._finish(process)
+        if keys.good[1:]:
+            self.redis.load(b"".join(map(petstore_key, keys.good[1:])))
+
+    def _ctl(self, *words):
+        return subprocess.Popen(
+            [self.build / "petstorectl", "--redis", f"unix:{self.redis.socket}", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    @staticmethod
+    def _finish(process):
+        problem = process.stderr.read().decode()
+        if process.wait():
+            raise BenchError(f"petstorectl: {problem}")
+
+
+class Peer(Contender):
+    """Both peers keep their data in the same way."""
+
+    @staticmethod
+    def after(page):
+        return page.last + 1
+
+    def seed_pets(self, size, rare):
+        script = (PEERS / "seed.lua").read_text()
+        step = 10_000
+        for first in range(1, size + 1, step):
+            last = min(first + step - 1, size)
+            self.redis.call("eval", script, 0, first, last, rare)
+
+    def seed_keys(self, keys):
+        commands = b"".join(map(peer_key, keys.good))
+        self.redis.load(commands + peer_key(keys.denied, 1))
+
+    def env(self):
+        return {
+            "PEER_REDIS": str(self.redis.socket),
+            "PEER_SCRIPT": str(PEERS / "api.lua"),
+        }
+
+
+class Lua(Peer):
+    name = "lua"
+    title = "nginx and Lua"
+
+    def start(self, stack, folder):
+        values = {"MODULES": NGINX_MODULES, "PEERS": PEERS}
+        return start_nginx(
+            stack, folder, PEERS / "lua/nginx.conf", values, env=self.env()
+        )
+
+
+class Node(Peer):
+    name = "node"
+    title = "Fastify and ioredis"
+
+    def start(self, stack, folder):
+        service = self.build / "bench/node/service.mjs"
+        return start_node(stack, folder, service, self.env())
+
+
+CONTENDERS = (Petstore, Lua, Node)

@@ -1,0 +1,171 @@
+"""One measurement: what wrk gets through, and what CPU time the servers spend."""
+
+import http.client
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from servers import HERE, BenchError
+
+CONNECTIONS = 64
+# Where a round begins in a list of keys or pages: far from where the others did.
+STRIDE = 61_803
+# A read that was cut when wrk ended is no wrong answer.
+TOLERATED = 0.001
+
+
+@dataclass(frozen=True)
+class Sample:
+    server_us: float  # CPU time a request: nginx's worker or node
+    redis_us: float
+    requests_per_second: float
+    redis_commands: float  # a request, those of scripts included
+    redis_reads: float  # of sockets, a request
+    foreign: float  # share of the machine's CPU time that others had
+
+    @property
+    def sum_us(self):
+        return self.server_us + self.redis_us
+
+    def as_json(self):
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+
+def cpu_seconds(pids):
+    """Of all threads: node's garbage collector has its own."""
+    if not Path("/proc/self/schedstat").exists():
+        raise BenchError("this kernel has no /proc/PID/schedstat")
+    total = 0
+    for pid in pids:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            total += int((thread / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def busy_seconds():
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, fields[:8])
+    busy = user + nice + system + irq + softirq + steal
+    return busy / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds():
+    total = 0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        total += usage.ru_utime + usage.ru_stime
+    return total
+
+
+def redis_counts(redis):
+    if redis is None:
+        return 0, 0
+    info = redis.info("stats")
+    return int(info["total_commands_processed"]), int(info["total_reads_processed"])
+
+
+def wrk(port, load, seconds, start):
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s"]
+    command += ["-H", f"Authorization: Bearer {load.key}"]
+    if load.script:
+        command += ["-s", str(HERE / "wrk" / load.script)]
+    command += [f"http://127.0.0.1:{port}{load.path}", "--", str(start), *load.arguments]
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--", *command], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        # wrk knows whole seconds only; told to stop, it reports all the same.
+        if seconds != round(seconds):
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+        out, problem = process.communicate(timeout=seconds + 20)
+    finally:
+        process.kill()
+        process.wait()
+    done = re.search(r"(\d+) requests in", out)
+    rate = re.search(r"Requests/sec: +([\d.]+)", out)
+    if not done or not rate or int(done[1]) == 0:
+        raise BenchError(f"wrk: {out}{problem}")
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
+    broken = re.search(
+        r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", out
+    )
+    return (
+        int(done[1]),
+        float(rate[1]),
+        int(refused[1]) if refused else 0,
+        sum(map(int, broken.groups())) if broken else 0,
+    )
+
+
+def warm_up(contender, load, seconds):
+    """What compiles or remembers gets its chance before anything counts."""
+    done = 0
+    while True:
+        done += wrk(contender.port, load, seconds, done)[0]
+        if done >= load.tour:
+            return
+
+
+def measure(contender, load, status, seconds, number):
+    redis = contender.redis
+    counts = redis_counts(redis)
+    busy = busy_seconds()
+    server = cpu_seconds(contender.pids)
+    redis_cpu = cpu_seconds(redis.pids) if redis else 0
+    own = own_seconds()
+    began = time.monotonic()
+
+    done, rate, refused, broken = wrk(contender.port, load, seconds, number * STRIDE)
+
+    took = time.monotonic() - began
+    own = own_seconds() - own
+    server = cpu_seconds(contender.pids) - server
+    redis_cpu = cpu_seconds(redis.pids) - redis_cpu if redis else 0
+    busy = busy_seconds() - busy
+    commands, reads = (now - was for now, was in zip(redis_counts(redis), counts))
+
+    wrong = broken + (refused if status < 400 else done - refused)
+    if wrong > done * TOLERATED:
+        raise BenchError(
+            f"{contender.name}: {load.path}: {wrong} of {done} answers are not {status}"
+        )
+    foreign = (busy - own - server - redis_cpu) / (took * os.cpu_count())
+    return Sample(
+        server_us=server / done * 1e6,
+        redis_us=redis_cpu / done * 1e6,
+        requests_per_second=rate,
+        # Our own INFO is one of each.
+        redis_commands=max(commands - 1, 0) / done,
+        redis_reads=max(reads - 1, 0) / done,
+        foreign=max(foreign, 0),
+    )
+
+
+def check(contender, load, status):
+    """One request, to be sure of what is measured."""
+    connection = http.client.HTTPConnection("127.0.0.1", contender.port, timeout=10)
+    headers = {"Authorization": "Bearer " + load.key}
+    method, body = "GET", None
+    if status == 201:
+        method, body = "POST", b'{"name":"Rex the dog 00000001","categoryId":7}'
+        headers["Content-Type"] = "application/json"
+    # Twice: the first request of the key that is to be denied is admitted.
+    for _ in range(2 if status == 429 else 1):
+        connection.request(method, load.path, body, headers)
+        response = connection.getresponse()
+        text = response.read()
+    connection.close()
+    if response.status != status:
+        raise BenchError(
+            f"{contender.name}: {load.path}: {response.status} {text.decode()}"
+        )
+    if load.rows and len(json.loads(text)) != load.rows:
+        raise BenchError(f"{contender.name}: {load.path}: not {load.rows} pets")

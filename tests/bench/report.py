@@ -1,0 +1,148 @@
+"""The results for people: tables in text and Markdown."""
+
+from cases import FLOOR, KEYS, MAIN, SIZES, Cell
+from contenders import CONTENDERS, Floor
+
+TITLES = {contender.name: contender.title for contender in (*CONTENDERS, Floor)}
+HEAD = (
+    "", "", "server µs", "Redis µs", "sum µs", "of floor", "of Lua", "requests/s",
+    "Redis commands",
+)  # fmt: skip
+
+BEGIN = "<!-- results: written by scripts/bench -->"
+END = "<!-- end of results -->"
+
+
+def plural(number, noun):
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def sections(results):
+    """Title and rows of each table; a row may be in several."""
+    plan = results.plan
+    yield f"{plural(plan.size, 'pet')}, 1 key", [
+        (row.cell.case.text, row)
+        for row in results.rows
+        if row.cell.keys == 1
+        and row.cell.size == plan.size
+        and row.cell.case in (FLOOR, *MAIN)
+    ]
+    yield f"By size of the catalogue (rare: one pet in {plan.rare:,})", [
+        (f"{case.text}, {plural(size, 'pet')}", row)
+        for case in SIZES
+        for size in plan.sizes
+        for row in results.rows
+        if row.cell == Cell(case, size)
+    ]
+    yield f"By number of keys, {plural(plan.size, 'pet')}", [
+        (f"{case.text}, {plural(keys, 'key')}", row)
+        for case in KEYS
+        for keys in plan.keys
+        for row in results.rows
+        if row.cell.case.name == case.name and row.cell.keys == keys
+    ]
+
+
+def ratio(value):
+    return f"{value:.2f}" if value else "–"
+
+
+def columns(results, text, row):
+    floor = row.contender == "floor"
+    return (
+        text,
+        "" if floor else TITLES[row.contender],
+        f"{row.server_us:.1f}",
+        "–" if floor else f"{row.redis_us:.1f}",
+        f"{row.sum_us:.1f}",
+        ratio(results.to_floor(row)),
+        ratio(results.to_lua(row)),
+        f"{row.requests_per_second:,.0f}",
+        "–" if floor else f"{row.redis_commands:.2f}",
+    )
+
+
+def tables(results):
+    for title, rows in sections(results):
+        if rows:
+            yield title, [columns(results, text, row) for text, row in rows]
+
+
+def in_text(results):
+    lines = []
+    for title, rows in tables(results):
+        widths = [max(map(len, column)) for column in zip(HEAD, *rows)]
+        lines += ["", title]
+        before = None
+        for row in (HEAD, *rows):
+            shown = ("",) + row[1:] if row[0] == before else row
+            before = row[0]
+            left = [word.ljust(width) for word, width in zip(shown[:2], widths)]
+            right = [word.rjust(width) for word, width in zip(shown[2:], widths[2:])]
+            lines.append("  ".join(left + right).rstrip())
+    lines += ["", *memory_lines(results), "", "Goals"]
+    for goal in results.goals():
+        verdict = "met   " if goal.met else "MISSED"
+        measured, bound = number(goal.value), number(goal.bound)
+        lines.append(f"  {verdict}  {measured:>7} ≤ {bound:<5} {goal.text}")
+    return "\n".join(lines)
+
+
+def number(value):
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def memory_lines(results):
+    for name, by_size in results.memory.items():
+        size = max(by_size)
+        yield (
+            f"Redis memory with {plural(size, 'pet')}, {TITLES[name]}: "
+            f"{by_size[size]:.1f} bytes a pet"
+        )
+
+
+def markdown_table(head, rows):
+    yield "| " + " | ".join(head) + " |"
+    yield "|---|---" + "|--:" * (len(head) - 2) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def in_markdown(document):
+    results, machine = document["results"], document["machine"]
+    plan = results.plan
+    versions = ", ".join(f"{name} {text}" for name, text in document["versions"].items())
+    kind = "virtual machine" if machine["virtual"] else "machine"
+    lines = [
+        f"Measured on {document['date']} by `{document['command']}`:"
+        f" {plan.rounds} rounds of {plan.seconds:g} s a case, medians.",
+        "",
+        f"- {kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
+        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}",
+        f"- {versions}",
+        f"- {results.foreign:.0%} of the CPU time went to processes that were no part"
+        " of the benchmark",
+        "",
+        "![CPU time a request](results.svg)",
+        "",
+        "## Goals",
+        "",
+        "| goal | at most | measured | |",
+        "|---|--:|--:|---|",
+    ]
+    for goal in results.goals():
+        verdict = "met" if goal.met else "**missed**"
+        measured, bound = number(goal.value), number(goal.bound)
+        lines.append(f"| {goal.text} | {bound} | {measured} | {verdict} |")
+    for title, rows in tables(results):
+        lines += ["", f"## {title}", "", *markdown_table(HEAD, rows)]
+    lines += ["", "## Memory", "", *(f"- {line}" for line in memory_lines(results))]
+    return "\n".join(lines)
+
+
+def into_page(page, markdown):
+    """Replaces the part of a page between our marks."""
+    text = page.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{markdown}\n\n{END}{after}")

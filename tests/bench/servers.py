@@ -1,0 +1,155 @@
+"""The processes of the benchmark: Redis, nginx and node, each in a folder of its
+own, all of them gone when their ExitStack is left."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+START_SECONDS = 20
+
+
+class BenchError(Exception):
+    """A message for the user."""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def children_of(pid):
+    children = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # has ended
+            continue
+        if int(fields[1]) == pid:
+            children.append(int(stat.parent.name))
+    return children
+
+
+def start(stack, folder, *command, env=None):
+    """Starts a server. It is in a session of its own, so that Ctrl-C reaches only
+    us, and ends with us even if we are killed."""
+    log = open(folder / "log", "ab")
+    stack.callback(log.close)
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "TERM", "--", *map(str, command)],
+        cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        start_new_session=True, env={**os.environ, **(env or {})},
+    )  # fmt: skip
+    stack.callback(stop, process)
+    return process
+
+
+def stop(process):
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def wait_until(ready, process, folder):
+    for _ in range(START_SECONDS * 50):
+        if ready():
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    logs = [folder / "log", folder / "error.log"]
+    text = "".join(log.read_text() for log in logs if log.exists())
+    name = Path(process.args[4]).name
+    raise BenchError(f"{name} does not start:\n{text[-2000:]}")
+
+
+def port_is_open(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+class Redis:
+    """With the distribution's defaults, but without files and TCP."""
+
+    def __init__(self, stack, folder):
+        folder.mkdir()
+        self.socket = folder / "redis.sock"
+        process = start(
+            stack, folder, "redis-server", "--port", "0", "--unixsocket", self.socket,
+            "--dir", folder, "--save", "",
+        )  # fmt: skip
+        self.pids = [process.pid]
+        wait_until(self.socket.exists, process, folder)
+
+    def call(self, *words):
+        done = subprocess.run(
+            ["redis-cli", "-e", "-s", self.socket, *map(str, words)],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        if done.returncode:
+            raise BenchError(f"Redis: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def load(self, commands):
+        """Sends many commands at once."""
+        done = subprocess.run(
+            ["redis-cli", "-s", self.socket, "--pipe"],
+            input=commands, capture_output=True, timeout=120,
+        )  # fmt: skip
+        if done.returncode or b"errors: 0" not in done.stdout:
+            raise BenchError(f"Redis: {done.stdout.decode()}{done.stderr.decode()}")
+
+    def info(self, section):
+        return dict(re.findall(r"^(\w+):(.*?)\r?$", self.call("info", section), re.M))
+
+
+def start_nginx(stack, folder, conf, values, env=None):
+    """Starts an nginx with one worker; returns its port and the worker."""
+    port = free_port()
+    values = {
+        **values,
+        # A worker has to reach Redis's socket, which belongs to us.
+        "USER": "user root;" if os.getuid() == 0 else "",
+        "PORT": port,
+    }
+    for source in (conf, HERE / "conf/main.conf", HERE / "conf/http.conf"):
+        text = source.read_text()
+        text = re.sub(r"@([A-Z]+)@", lambda name: str(values[name[1]]), text)
+        (folder / source.name).write_text(text)
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    process = start(
+        stack, folder, nginx, "-p", folder, "-c", conf.name, "-e", "error.log", env=env
+    )
+    wait_until(lambda: port_is_open(port), process, folder)
+    wait_until(lambda: children_of(process.pid), process, folder)
+    return port, children_of(process.pid)
+
+
+def start_node(stack, folder, service, env):
+    port = free_port()
+    env = {**env, "PEER_PORT": str(port), "NODE_ENV": "production"}
+    process = start(stack, folder, "node", service, env=env)
+    wait_until(lambda: port_is_open(port), process, folder)
+    return port, [process.pid]
+
+
+def exit_on_signals():
+    """So that servers are stopped whatever ends us."""
+
+    def leave(number, _frame):
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)

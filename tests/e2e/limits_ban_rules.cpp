@@ -1,0 +1,296 @@
+// SPEC 3 "Ban".
+#include <set>
+
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+std::string code_after(Http& http, int requests)
+{
+    std::string code;
+    for (int i = 0; i < requests; ++i) {
+        code = code_of(http.get("/v1/pets"));
+    }
+    return code;
+}
+
+// As if the ban's time had come.
+void end_ban(const RedisServer& redis, const Key& key)
+{
+    const auto name = account_key(key, "state");
+    const auto state = redis.command({"GET", name}).text;
+    REQUIRE(contains(state, "!"));
+    redis.command({"SET", name, state.substr(0, state.find('!')) + "!1000"});
+}
+
+nlohmann::json usage(const RedisServer& redis, const Key& key)
+{
+    const auto result = ctl(redis.url(), {"key", "usage", key.id, "--json"});
+    return nlohmann::json::parse(result.out, nullptr, false);
+}
+
+}  // namespace
+
+TEST_CASE("limits ban: one request over the threshold")
+{
+    Store store;
+    // Allowed as many refusals as the plan has requests, and a hundred anyway.
+    for (const int limit : {5, 150}) {
+        INFO(limit);
+        const int threshold = limit > 100 ? limit : 100;
+        const auto key = limited_key(store.redis, limit);
+        auto& http = store.http;
+        http.use_key(key.secret);
+        CHECK(code_after(http, limit) == "");
+        CHECK(code_after(http, 1) == "rate_limit_exceeded");
+        CHECK(code_after(http, threshold - 1) == "rate_limit_exceeded");
+
+        const auto before = redis_now(store.redis);
+        const auto response = http.get("/v1/pets");
+        const auto message = expect_error(response, 429, "api_key_banned");
+        const auto rate = rate_headers_of(response);
+        CHECK(rate.limit == limit);
+        CHECK(rate.remaining == 0);
+        CHECK(rate.reset >= before + 300);
+        CHECK(rate.reset <= redis_now(store.redis) + 301);
+        const auto retry = number(response, "retry-after");
+        CHECK(retry == 300);
+        CHECK(contains(message, std::to_string(retry) + " seconds"));
+
+        // Before Redis forgets it.
+        CHECK(left(store.redis, key, "bans") > 86'300'000);
+        const auto told = usage(store.redis, key);
+        CHECK(told.value("bans", 0) == 1);
+        CHECK(told.at("banned_until").is_string());
+        CHECK(used(store.redis, key, "day") == limit);
+        CHECK(count_of(store.nginx.error_log(),
+                       "account " + key.account + " banned for 300 s after "
+                           + std::to_string(threshold + 1) + " denied requests")
+              == 1);
+    }
+    // Nobody else is touched.
+    store.http.use_key(store.key.secret);
+    CHECK(store.http.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("limits ban: stands on every host at once and is told once")
+{
+    Hosts hosts(3);
+    const auto key = limited_key(hosts.redis, 5);
+    auto clients = one_per_worker(hosts);
+    REQUIRE(clients.size() == 6);
+    for (auto& client : clients) {
+        client.use_key(key.secret);
+    }
+    // The first worker of the second host remembers the limit, the last one
+    // nothing at all.
+    CHECK(code_after(clients[0], 6) == "rate_limit_exceeded");
+    CHECK(code_after(clients[2], 1) == "rate_limit_exceeded");
+    wait_until([&] { return code_after(clients[0], 1) == "api_key_banned"; });
+    CHECK(code_after(clients[5], 1) == "api_key_banned");
+    CHECK(within_a_second(clients, key.secret, 429, "api_key_banned"));
+
+    std::set<long long> ends;
+    for (auto& client : clients) {
+        ends.insert(rate_headers_of(client.get("/v1/pets")).reset);
+    }
+    CHECK(ends.size() == 1);
+
+    // Strikes of all hosts count together: none alone has a hundred.
+    const auto other = limited_key(hosts.redis, 5);
+    for (auto& client : clients) {
+        client.use_key(other.secret);
+        code_after(client, 20);
+    }
+    CHECK(wait_until([&] {
+        return used(hosts.redis, other, "bans") == 1
+               || used(hosts.redis, other, "strikes") == 6 * 20 - 5;
+    }));
+    CHECK(within_a_second(clients, other.secret, 429, "api_key_banned"));
+
+    std::size_t lines = 0;
+    for (const auto& host : hosts.nginx) {
+        lines += count_of(host->error_log(), " banned for ");
+    }
+    CHECK(lines == 2);
+}
+
+TEST_CASE("limits ban: requests in it neither extend it nor count")
+{
+    Hosts hosts(3);
+    const auto key = limited_key(hosts.redis, 5);
+    hosts.storm(key).run(5000);
+    auto clients = one_per_worker(hosts);
+    REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
+    const auto state =
+        hosts.redis.command({"GET", account_key(key, "state")}).text;
+    const auto reset = rate_headers_of(clients[0].get("/v1/pets")).reset;
+
+    const auto answers = hosts.storm(key).run(5000);
+    CHECK(refused(answers, "api_key_banned").size() == 5000);
+    for (const auto& answer : answers) {
+        REQUIRE(answer.reset == reset);
+        REQUIRE(answer.remaining == 0);
+        REQUIRE(answer.retry_after > 290);
+        REQUIRE(answer.retry_after <= 300);
+    }
+    // Workers have told Redis what there was to tell.
+    clients[0].get("/v1/pets");
+    CHECK(hosts.redis.command({"GET", account_key(key, "state")}).text
+          == state);
+    CHECK(used(hosts.redis, key, "bans") == 1);
+    CHECK(used(hosts.redis, key, "strikes") == 0);
+    CHECK(used(hosts.redis, key, "day") == 5);
+}
+
+TEST_CASE("limits ban: twice as long each time and an hour at most")
+{
+    Store store;
+    const auto key = limited_key(store.redis, 1);
+    store.http.use_key(key.secret);
+    CHECK(code_after(store.http, 1) == "");
+    for (const int seconds : {300, 600, 1200, 2400, 3600, 3600}) {
+        INFO(seconds);
+        // What the worker remembers of the ban before may last a little.
+        CHECK(wait_until(
+            [&] { return code_after(store.http, 1) != "api_key_banned"; }, 2s));
+        Response response;
+        for (int i = 0; i < 200 && code_of(response) != "api_key_banned"; ++i) {
+            response = store.http.get("/v1/pets");
+        }
+        expect_error(response, 429, "api_key_banned");
+        const auto retry = number(response, "retry-after");
+        CHECK(retry == seconds);
+        end_ban(store.redis, key);
+    }
+    CHECK(used(store.redis, key, "bans") == 6);
+
+    // 24 hours after the last one it begins anew.
+    store.redis.command({"PEXPIRE", account_key(key, "bans"), "1"});
+    REQUIRE(wait_until([&] { return used(store.redis, key, "bans") == 0; }));
+    CHECK(wait_until(
+        [&] { return code_after(store.http, 1) != "api_key_banned"; }, 2s));
+    CHECK(code_after(store.http, 150) == "api_key_banned");
+    CHECK(number(store.http.get("/v1/pets"), "retry-after") <= 300);
+}
+
+TEST_CASE("limits ban: by the directive's numbers and over by itself")
+{
+    NginxOptions options;
+    options.location = "petstore_ban threshold=7 window=1s duration=1s max=2s;";
+    Store store(options);
+    const auto key = limited_key(store.redis, 5);
+    auto& http = store.http;
+    http.use_key(key.secret);
+
+    // Seven refusals, and seven more when those are forgotten.
+    CHECK(code_after(http, 5 + 7) == "rate_limit_exceeded");
+    CHECK(
+        wait_until([&] { return used(store.redis, key, "strikes") == 7; }, 2s));
+    CHECK(
+        wait_until([&] { return left(store.redis, key, "strikes") < 0; }, 2s));
+    CHECK(code_after(http, 7) == "rate_limit_exceeded");
+
+    // The next is one too many. The ban ends by itself, not a moment early.
+    for (const int seconds : {1, 2, 2}) {
+        Response response;
+        CHECK(wait_until(
+            [&] {
+                response = http.get("/v1/pets");
+                return code_of(response) == "api_key_banned";
+            },
+            2s));
+        const auto reset = rate_headers_of(response).reset;
+        const auto retry = number(response, "retry-after");
+        CHECK(retry == seconds);
+        const auto state =
+            store.redis.command({"GET", account_key(key, "state")}).text;
+        const auto end = std::stoll(state.substr(state.find('!') + 1));
+        CHECK(reset == (end + 999) / 1000);
+        CHECK(wait_until(
+            [&] {
+                return code_of(http.get("/v1/pets")) == "rate_limit_exceeded";
+            },
+            4s));
+        const auto time = store.redis.command({"TIME"});
+        const auto now = std::stoll(time.items.at(0).text) * 1000
+                         + std::stoll(time.items.at(1).text) / 1000;
+        CHECK(now >= end);
+        CHECK(now <= end + 500);
+    }
+}
+
+TEST_CASE("limits ban: off")
+{
+    NginxOptions options;
+    options.location = "petstore_ban off;";
+    Hosts hosts(1, options);
+    const auto key = limited_key(hosts.redis, 5);
+    const auto answers = hosts.storm(key).run(3000);
+    check_exact(answers, 5);
+    CHECK(hosts.redis.command({"EXISTS", account_key(key, "strikes")}).integer
+          == 0);
+    CHECK(hosts.redis.command({"EXISTS", account_key(key, "bans")}).integer
+          == 0);
+}
+
+TEST_CASE("limits ban: not for one who asks slowly with the day used up")
+{
+    Store store;
+    const auto key = limited_key(store.redis, 60, 10);
+    auto& http = store.http;
+    http.use_key(key.secret);
+    CHECK(code_after(http, 10) == "");
+    for (int minute = 0; minute < 4; ++minute) {
+        INFO(minute);
+        CHECK(code_after(http, 90) == "rate_limit_exceeded");
+        REQUIRE(wait_until(
+            [&] { return used(store.redis, key, "strikes") == 90; }, 2s));
+        // The minute is over.
+        store.redis.command({"PEXPIRE", account_key(key, "strikes"), "1"});
+        store.redis.command({"PEXPIRE", account_key(key, "minute"), "1"});
+        REQUIRE(
+            wait_until([&] { return left(store.redis, key, "strikes") < 0; }));
+    }
+    const auto response = http.get("/v1/pets");
+    expect_error(response, 429, "rate_limit_exceeded");
+    CHECK(rate_headers_of(response).limit == 10);
+    CHECK(number(response, "retry-after") > 86'000);
+    CHECK(used(store.redis, key, "bans") == 0);
+}
+
+TEST_CASE("limits ban: lifted by petstorectl on every worker within a second")
+{
+    Hosts hosts(3);
+    const auto key = limited_key(hosts.redis, 5);
+    hosts.storm(key).run(2000);
+    auto clients = one_per_worker(hosts);
+    REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
+
+    const auto result =
+        ctl(hosts.redis.url(), {"key", "unban", key.id, "--json"});
+    CHECK(nlohmann::json::parse(result.out).at("was_banned") == true);
+    // It refills nothing: the minute is still used up.
+    CHECK(within_a_second(clients, key.secret, 429, "rate_limit_exceeded"));
+    CHECK(usage(hosts.redis, key).at("banned_until").is_null());
+    CHECK(used(hosts.redis, key, "bans") == 0);
+
+    // The next ban is a first one.
+    CHECK(wait_until([&] {
+        return code_of(clients[0].get("/v1/pets")) == "api_key_banned";
+    }));
+    CHECK(number(clients[0].get("/v1/pets"), "retry-after") <= 300);
+    REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
+
+    // With the minute over, unbanned means admitted.
+    hosts.redis.command({"PEXPIRE", account_key(key, "minute"), "1"});
+    REQUIRE(
+        ctl(hosts.redis.url(), {"key", "set", key.id, "--per-minute", "10000"})
+            .code
+        == 0);
+    REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
+    REQUIRE(ctl(hosts.redis.url(), {"key", "unban", key.id}).code == 0);
+    CHECK(within_a_second(clients, key.secret, 200));
+}

@@ -1,0 +1,160 @@
+// Issue 3: who is over the limit is refused from memory, and a storm of such
+// requests is nothing that Redis would notice; and SPEC 3: nothing is left
+// without an end.
+#include <algorithm>
+
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr std::size_t kStorm = 100'000;
+
+// Commands that workers may send, each counting once for a worker and second;
+// those that scripts call are Redis's own affair.
+constexpr long long kHandful = 5;
+
+struct Cost {
+    long long sent = 0;
+    long long executed = 0;  // with those of scripts
+    double seconds = 0;
+    std::vector<Answer> answers;
+};
+
+// `once`: what each connection may cost until the workers know what they need.
+Cost measure(const Hosts& hosts, Storm storm, int once)
+{
+    storm.connections = 64;
+    storm.pipeline = 8;
+    const auto before = command_counts(hosts.redis);
+    const auto start = Clock::now();
+    Cost cost;
+    cost.answers = storm.run(kStorm);
+    cost.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    for (const auto& [name, count] : command_counts(hosts.redis)) {
+        const auto found = before.find(name);
+        const auto calls = count - (found == before.end() ? 0 : found->second);
+        cost.executed += calls;
+        if (name == "eval" || name == "evalsha" || name == "hgetall") {
+            cost.sent += calls;
+        }
+    }
+    INFO(kStorm << " requests in " << cost.seconds << " s: " << cost.sent
+                << " commands sent, " << cost.executed << " executed");
+    const auto workers = static_cast<double>(2 * hosts.nginx.size());
+    CHECK(static_cast<double>(cost.sent)
+          <= kHandful * workers * (cost.seconds + 1)
+                 + once * storm.connections);
+    CHECK(cost.sent > 0);
+    return cost;
+}
+
+std::size_t with(const std::vector<Answer>& answers, int status,
+                 const std::string& code)
+{
+    return static_cast<std::size_t>(std::count_if(
+        answers.begin(), answers.end(), [&](const Answer& answer) {
+            return answer.status == status && answer.code == code;
+        }));
+}
+
+}  // namespace
+
+TEST_CASE("limits storm: over the limit")
+{
+    NginxOptions options;
+    options.location = "petstore_ban off;";
+    Hosts hosts(1, options);
+    const auto key = limited_key(hosts.redis, 10);
+    check_exact(hosts.storm(key).run(20), 10);
+
+    const auto cost = measure(hosts, hosts.storm(key), 0);
+    CHECK(with(cost.answers, 429, "rate_limit_exceeded") == kStorm);
+    CHECK(used(hosts.redis, key, "minute") == 10);
+    CHECK(used(hosts.redis, key, "day") == 10);
+}
+
+TEST_CASE("limits storm: into a ban and through it")
+{
+    Hosts hosts(1);
+    const auto key = limited_key(hosts.redis, 10);
+    // The key, the limiter, and the strikes that may be the last one.
+    const auto cost = measure(hosts, hosts.storm(key), 3);
+    CHECK(with(cost.answers, 200, "") == 10);
+    CHECK(with(cost.answers, 429, "rate_limit_exceeded") >= 100);
+    CHECK(with(cost.answers, 429, "rate_limit_exceeded")
+              + with(cost.answers, 429, "api_key_banned")
+          == kStorm - 10);
+    CHECK(with(cost.answers, 429, "api_key_banned") > kStorm * 9 / 10);
+    CHECK(used(hosts.redis, key, "minute") == 10);
+    CHECK(used(hosts.redis, key, "bans") == 1);
+}
+
+TEST_CASE("limits storm: of keys that nobody knows")
+{
+    Hosts hosts(1);
+    const auto key = limited_key(hosts.redis, 10);
+    REQUIRE(ctl(hosts.redis.url(), {"key", "delete", key.id}).code == 0);
+    const auto cost = measure(hosts, hosts.storm(key), 1);
+    CHECK(with(cost.answers, 401, "invalid_api_key") == kStorm);
+}
+
+TEST_CASE("limits storm: nothing is left without an end")
+{
+    NginxOptions options;
+    options.location = "petstore_ban threshold=20 duration=5s;";
+    Hosts hosts(2, options);
+    std::vector<Key> keys;
+    for (int i = 0; i < 5; ++i) {
+        keys.push_back(limited_key(hosts.redis, 10 + i, 100));
+        hosts.storm(keys.back()).run(500);
+    }
+    // One that is over its limit but below the threshold, and one below both.
+    keys.push_back(limited_key(hosts.redis, 10));
+    hosts.storm(keys.back()).run(20);
+    keys.push_back(limited_key(hosts.redis, 10));
+    hosts.storm(keys.back()).run(5);
+    // Workers tell what they refused within a second.
+    CHECK(wait_until(
+        [&] { return used(hosts.redis, keys[5], "strikes") == 10; }, 2s));
+
+    std::map<std::string, int> seen;
+    const auto all = hosts.redis.command({"KEYS", "*"});
+    for (const auto& item : all.items) {
+        const auto& name = item.text;
+        const auto ttl = hosts.redis.command({"PTTL", name}).integer;
+        INFO(name << " " << ttl);
+        const auto what = name.substr(name.rfind(':') + 1);
+        if (!contains(name, "{") || what == "keys") {
+            continue;  // an account's keys, their records and their list stay
+        }
+        ++seen[what];
+        CHECK(ttl > 0);
+        if (what == "minute" || what == "strikes") {
+            CHECK(ttl <= 60'000);
+        } else if (what == "day" || what == "bans") {
+            CHECK(ttl <= 86'400'000);
+        } else {
+            CHECK(what == "state");
+            CHECK(ttl <= 2 * 86'400'000);
+        }
+    }
+    CHECK(seen["state"] == 7);
+    CHECK(seen["minute"] == 7);
+    CHECK(seen["day"] == 7);
+    CHECK(seen["bans"] == 5);
+    CHECK(seen["strikes"] >= 1);
+
+    // And with the account's last key, that is gone, too.
+    for (const auto& key : keys) {
+        REQUIRE(ctl(hosts.redis.url(), {"key", "delete", key.id}).code == 0);
+    }
+    for (const auto& item : hosts.redis.command({"KEYS", "*"}).items) {
+        INFO(item.text);
+        CHECK(contains(item.text, ":state"));
+        const auto ttl = hosts.redis.command({"PTTL", item.text}).integer;
+        CHECK(ttl > 0);
+        CHECK(ttl <= 86'400'000);
+    }
+}

@@ -1,0 +1,262 @@
+#include "limits.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace petstore::e2e {
+
+NginxOptions host_options(NginxOptions options)
+{
+    const std::string location =
+        "add_header X-Worker $pid always; access_log off; "
+        "keepalive_requests 100000000; "
+        + options.location;
+    options.workers = 2;
+    options.location = location;
+    options.servers += "server { listen 127.0.0.1:%TLS_PORT% reuseport;"
+                       + options.server + " location /v1/ { petstore; "
+                       + location + " } }";
+    return options;
+}
+
+Hosts::Hosts(int count, const NginxOptions& options,
+             const std::vector<std::string>& redis_config)
+    : redis(redis_config)
+{
+    auto full = host_options(options);
+    full.redis = redis.url();
+    for (int i = 0; i < count; ++i) {
+        nginx.push_back(std::make_unique<NginxServer>(full));
+    }
+}
+
+std::vector<int> Hosts::ports() const
+{
+    std::vector<int> ports;
+    for (const auto& host : nginx) {
+        ports.push_back(host->tls_port());
+    }
+    return ports;
+}
+
+Storm Hosts::storm(const Key& key) const
+{
+    Storm storm;
+    storm.ports = ports();
+    storm.connections = 2 * 64;
+    storm.request = list_request(key.secret);
+    return storm;
+}
+
+std::vector<std::pair<std::string, std::string>>
+clock_off_by(const std::string& seconds)
+{
+    std::error_code ignored;
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/usr/lib", ignored)) {
+        const auto library =
+            entry.path().string() + "/faketime/libfaketime.so.1";
+        if (std::filesystem::exists(library, ignored)) {
+            // nginx waits by the monotonic clock, which is to be left alone.
+            return {{"LD_PRELOAD", library},
+                    {"FAKETIME", seconds},
+                    {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
+        }
+    }
+    throw HarnessError("Debian's package faketime is missing");
+}
+
+std::vector<Http> one_per_worker(const Hosts& hosts)
+{
+    std::vector<Http> clients;
+    for (const auto& host : hosts.nginx) {
+        std::set<std::string> workers;
+        // OPTIONS costs nothing. Which worker gets a connection is chance.
+        for (int i = 0; i < 1000 && workers.size() < 2; ++i) {
+            Http client("http://127.0.0.1:" + std::to_string(host->tls_port()));
+            const auto answer = client.request("OPTIONS", "/v1/pets");
+            if (workers.insert(answer.header("x-worker")).second) {
+                clients.push_back(std::move(client));
+            }
+        }
+        if (workers.size() != 2) {
+            throw HarnessError("a worker takes no connections");
+        }
+    }
+    return clients;
+}
+
+bool within_a_second(std::vector<Http>& clients, const std::string& secret,
+                     const std::function<bool(const Response&)>& expected)
+{
+    // The sanitizers take their time.
+    const auto limit = sanitized() ? 2s : 1s;
+    const auto start = Clock::now();
+    bool all = true;
+    for (auto& client : clients) {
+        client.use_key(secret);
+        all &=
+            wait_until([&] { return expected(client.get("/v1/pets")); }, limit);
+    }
+    const auto time = Clock::now() - start;
+    for (auto& client : clients) {
+        all &= expected(client.get("/v1/pets"));
+    }
+    return all && time < limit;
+}
+
+bool within_a_second(std::vector<Http>& clients, const std::string& secret,
+                     int status, const std::string& code)
+{
+    return within_a_second(clients, secret, [&](const Response& response) {
+        return response.status == status && code_of(response) == code;
+    });
+}
+
+std::string code_of(const Response& response)
+{
+    const auto json = response.json();
+    return response.status >= 400 && json.is_object() ? json.value("code", "")
+                                                      : "";
+}
+
+std::string list_request(const std::string& secret)
+{
+    return "GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + secret
+           + "\r\n\r\n";
+}
+
+Key limited_key(const RedisServer& redis, long long per_minute,
+                long long per_day)
+{
+    return create_key(redis, {"--plan", "enterprise", "--per-minute",
+                              std::to_string(per_minute), "--per-day",
+                              std::to_string(per_day)});
+}
+
+std::string account_key(const Key& key, const std::string& what)
+{
+    return "petstore:{" + key.account + "}:" + what;
+}
+
+long long used(const RedisServer& redis, const Key& key,
+               const std::string& window)
+{
+    const auto value = redis.command({"GET", account_key(key, window)});
+    return value.type == Value::Type::text ? std::stoll(value.text) : 0;
+}
+
+long long left(const RedisServer& redis, const Key& key,
+               const std::string& window)
+{
+    return redis.command({"PTTL", account_key(key, window)}).integer;
+}
+
+std::map<std::string, long long> command_counts(const RedisServer& redis)
+{
+    std::map<std::string, long long> counts;
+    const auto text = redis.command({"INFO", "commandstats"}).text;
+    for (const auto& line : split(text, '\n')) {
+        // cmdstat_get:calls=21,usec=175,…
+        const auto colon = line.find(":calls=");
+        if (line.rfind("cmdstat_", 0) == 0 && colon != std::string::npos) {
+            counts[line.substr(8, colon - 8)] =
+                std::stoll(line.substr(colon + 7));
+        }
+    }
+    return counts;
+}
+
+long long redis_now(const RedisServer& redis)
+{
+    return std::stoll(redis.command({"TIME"}).items.at(0).text);
+}
+
+long long number(const Response& response, const std::string& name)
+{
+    const auto text = response.header(name);
+    INFO(name << ": " << text);
+    const bool good =
+        !text.empty()
+        && text.find_first_not_of("0123456789") == std::string::npos;
+    CHECK(good);
+    return good ? std::stoll(text) : -1;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part)
+{
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos;
+         at = text.find(part, at + part.size())) {
+        ++count;
+    }
+    return count;
+}
+
+std::vector<Answer> admitted(const std::vector<Answer>& answers)
+{
+    std::vector<Answer> found;
+    for (const auto& answer : answers) {
+        if (answer.status == 200) {
+            found.push_back(answer);
+        } else if (answer.status != 429) {
+            FAIL_CHECK("a storm was answered with " << answer.status << " "
+                                                    << answer.code);
+        }
+    }
+    return found;
+}
+
+std::vector<Answer> refused(const std::vector<Answer>& answers,
+                            const std::string& code)
+{
+    std::vector<Answer> found;
+    for (const auto& answer : answers) {
+        if (answer.status == 429) {
+            if (answer.code != code) {
+                FAIL_CHECK("refused with " << answer.code);
+            }
+            found.push_back(answer);
+        }
+    }
+    return found;
+}
+
+void check_permutation(const std::vector<Answer>& answers, long long limit)
+{
+    std::vector<long long> remaining;
+    std::set<long long> limits;
+    std::set<long long> resets;
+    for (const auto& answer : answers) {
+        remaining.push_back(answer.remaining);
+        limits.insert(answer.limit);
+        resets.insert(answer.reset);
+    }
+    std::sort(remaining.begin(), remaining.end());
+    std::vector<long long> expected;
+    for (long long i = 0; i < limit; ++i) {
+        expected.push_back(i);
+    }
+    CHECK(remaining == expected);
+    CHECK(limits == std::set<long long>{limit});
+    CHECK(resets.size() == 1);
+}
+
+void check_exact(const std::vector<Answer>& answers, long long limit)
+{
+    const auto good = admitted(answers);
+    check_permutation(good, limit);
+    if (good.empty()) {
+        return;
+    }
+    const auto& first = good.front();
+    std::size_t wrong = 0;
+    for (const auto& answer : refused(answers)) {
+        wrong += answer.remaining != 0 || answer.limit != first.limit
+                 || answer.reset != first.reset || answer.retry_after < 1;
+    }
+    CHECK(wrong == 0);
+}
+
+}  // namespace petstore::e2e

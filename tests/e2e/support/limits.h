@@ -1,0 +1,89 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store.h"
+#include "storm.h"
+
+namespace petstore::e2e {
+
+// Hosts as a load balancer sees them: each a master of its own with two
+// workers, all on one Redis. Every answer names its worker in X-Worker.
+struct Hosts {
+    explicit Hosts(int count, const NginxOptions& options = {},
+                   const std::vector<std::string>& redis_config = {});
+
+    RedisServer redis;
+    std::vector<std::unique_ptr<NginxServer>> nginx;
+
+    // Ports whose connections go to all workers alike (reuseport).
+    std::vector<int> ports() const;
+    // GET /v1/pets with this key, 64 connections for each worker.
+    Storm storm(const Key& key) const;
+};
+
+// What such a host is configured with; `workers` and `redis` stay as they are.
+NginxOptions host_options(NginxOptions options);
+
+// The environment of an nginx whose clock is off by so many seconds: by
+// Debian's package faketime. Not for a sanitized one, which will not have
+// LD_PRELOAD.
+std::vector<std::pair<std::string, std::string>>
+clock_off_by(const std::string& seconds);
+
+// A connection to each worker of each host.
+std::vector<Http> one_per_worker(const Hosts& hosts);
+
+// Asks all of them for /v1/pets again and again until every one answers as
+// expected, and then once more. False: it took longer than a second.
+bool within_a_second(std::vector<Http>& clients, const std::string& secret,
+                     const std::function<bool(const Response&)>& expected);
+// The same for a status, with the code of an Error.
+bool within_a_second(std::vector<Http>& clients, const std::string& secret,
+                     int status, const std::string& code = "");
+
+// The code of an Error, "" for any other answer.
+std::string code_of(const Response& response);
+
+// The bytes of GET /v1/pets.
+std::string list_request(const std::string& secret);
+
+// A key with numbers of its own.
+Key limited_key(const RedisServer& redis, long long per_minute,
+                long long per_day = 100'000'000);
+
+// The keys of an account in Redis, see docs/redis-keys.md.
+std::string account_key(const Key& key, const std::string& what);
+long long used(const RedisServer& redis, const Key& key,
+               const std::string& window);
+// In milliseconds, as PTTL tells it.
+long long left(const RedisServer& redis, const Key& key,
+               const std::string& window);
+
+// How often Redis executed each command, by clients and by scripts.
+std::map<std::string, long long> command_counts(const RedisServer& redis);
+
+// Seconds of Redis's clock.
+long long redis_now(const RedisServer& redis);
+
+// A header that has to be a plain number, once.
+long long number(const Response& response, const std::string& name);
+
+// How often `part` stands in `text`.
+std::size_t count_of(const std::string& text, const std::string& part);
+
+// Those admitted of a storm, and the proof that there is nothing else but
+// refusals for the limit.
+std::vector<Answer> admitted(const std::vector<Answer>& answers);
+std::vector<Answer> refused(const std::vector<Answer>& answers,
+                            const std::string& code = "rate_limit_exceeded");
+// Their Remaining, sorted, is 0, 1 … limit - 1, and all speak of one window.
+void check_permutation(const std::vector<Answer>& answers, long long limit);
+// The whole storm: `limit` of them are admitted as above, the rest is refused
+// by the same window.
+void check_exact(const std::vector<Answer>& answers, long long limit);
+
+}  // namespace petstore::e2e
