@@ -1,4 +1,7 @@
 // SPEC 4: a wrong value is an error of `nginx -t` with file and line.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -144,4 +147,46 @@ TEST_CASE("configuration: without a petstore the module does nothing")
     INFO(result.err);
     CHECK(result.code == 0);
     CHECK_FALSE(contains(result.err, "Sanitizer"));
+}
+
+TEST_CASE("configuration: the files of nginx-conf run as they are")
+{
+    int files = 0;
+    for (const auto& file : files_below(std::string(E2E_SUPPORT)
+                                        + "/../../../nginx-conf")) {
+        if (file.size() < 5 || file.substr(file.size() - 5) != ".conf") {
+            continue;
+        }
+        INFO(file);
+        ++files;
+        // As they are but for the folders that belong to root and the ports that
+        // may be taken.
+        TempDir dir;
+        auto text = read_file(file);
+        replace_all(text, "/run/", dir / "");
+        replace_all(text, "/tmp/petstore/", dir / "");
+        replace_all(text, "/var/log/nginx/", dir / "");
+        replace_all(text, "modules/ngx_http_petstore_module.so", module_file());
+        if (geteuid() != 0) {
+            replace_all(text, "user www-data;", "");
+        }
+        for (const char* port : {"80", "8080", "127.0.0.1:8080"}) {
+            const auto own = "listen 127.0.0.1:" + std::to_string(free_port());
+            replace_all(text, std::string("listen ") + port + ";", own + ";");
+            replace_all(text, std::string("listen ") + port + " ", own + " ");
+        }
+        replace_all(text, "listen [::]:80 ", "# ");
+        write_file(dir / "nginx.conf", text);
+        mkdir((dir / "reports").c_str(), 0777);
+        const auto result = run({nginx_binary(), "-t", "-p", dir.path(), "-c",
+                                 "nginx.conf", "-e", "stderr"},
+                                "",
+                                {{"ASAN_OPTIONS",
+                                  "detect_odr_violation=0:detect_leaks=0"}});
+        INFO(result.err);
+        CHECK(result.code == 0);
+        CHECK_FALSE(contains(result.err, "[warn]"));
+        CHECK_FALSE(contains(result.err, "Sanitizer"));
+    }
+    CHECK(files >= 3);
 }

@@ -88,7 +88,7 @@ TEST_CASE("limits directives: a wrong value is told with its line")
     }
 }
 
-TEST_CASE("limits directives: a ban's numbers hold where they stand")
+TEST_CASE("limits directives: numbers of a ban hold where they stand")
 {
     NginxOptions options;
     options.http = "petstore_ban threshold=3 duration=7s max=9s;";

@@ -24,7 +24,7 @@ std::set<long long> workers_of(const std::vector<Answer>& answers)
 }  // namespace
 
 TEST_CASE(
-    "limits exact: a plan's minute over three hosts with two workers each")
+    "limits exact: the minute of a plan over three hosts with two workers each")
 {
     Hosts hosts(3);
     const std::vector<std::pair<std::string, long long>> plans = {
@@ -117,7 +117,7 @@ TEST_CASE("limits exact: both windows spent with the same request")
     CHECK(used(hosts.redis, key, "day") == 100);
 }
 
-TEST_CASE("limits exact: across a window's end")
+TEST_CASE("limits exact: across the end of a window")
 {
     NginxOptions options;
     options.location = "petstore_ban off;";

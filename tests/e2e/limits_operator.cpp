@@ -43,9 +43,11 @@ struct Team {
         return nlohmann::json::parse(result.out);
     }
 
-    Key rotate(const std::string& grace)
+    Key rotate(const std::string& grace) { return rotate(key, grace); }
+
+    Key rotate(const Key& old, const std::string& grace)
     {
-        const auto json = run({"rotate", key.id, "--grace", grace});
+        const auto json = run({"rotate", old.id, "--grace", grace});
         remember_secret(json.at("key"));
         return {json.at("key"), json.at("id"), json.at("account")};
     }
@@ -165,7 +167,7 @@ TEST_CASE("limits operator: rotation with grace shares one budget")
     CHECK(used(team.hosts.redis, team.key, "minute") == 100);
 
     // A rotation refills nothing.
-    const auto third = team.rotate("1h");
+    const auto third = team.rotate(fresh, "1h");
     CHECK(team.within(third, 429, "rate_limit_exceeded"));
     CHECK(used(team.hosts.redis, team.key, "minute") == 100);
 }

@@ -103,8 +103,8 @@ public:
           Number now)
         : account_(std::move(account)), reply_(reply), span_(span), now_(now)
     {
-        for (auto* counter : {&account_.minute, &account_.day, &account_.strikes,
-                              &account_.bans}) {
+        for (auto* counter : {&account_.minute, &account_.day,
+                              &account_.strikes, &account_.bans}) {
             if (!alive(*counter, begun)) {
                 counter->reset();
             }
@@ -135,7 +135,8 @@ public:
             good = true;
             break;
         }
-        return good ? std::optional<Account>(std::move(account_)) : std::nullopt;
+        return good ? std::optional<Account>(std::move(account_))
+                    : std::nullopt;
     }
 
 private:
@@ -191,7 +192,8 @@ private:
         if (admitted > 0) {
             minute = Counter{(minute ? minute->count : 0) + admitted,
                              minute ? minute->end : 0};
-            day = Counter{(day ? day->count : 0) + admitted, day ? day->end : 0};
+            day =
+                Counter{(day ? day->count : 0) + admitted, day ? day->end : 0};
         }
 
         const auto& told = reply_.numbers;
@@ -204,8 +206,8 @@ private:
                && window_end(minute, minute_opens, kMinute, told[3], told[5])
                && window_end(day, day_opens, kDay, told[4], told[5])
                && (tells ? span_.has(told[5]) : told[5] == 0)
-               && told[6] == (banned ? state->ban_end : 0)
-               && told[7] == kLastId && told[8] == kChanges;
+               && told[6] == (banned ? state->ban_end : 0) && told[7] == kLastId
+               && told[8] == kChanges;
     }
 
     bool strike(const Call& call)
@@ -231,7 +233,8 @@ private:
                 auto& bans = account_.bans;
                 bans = Counter{(bans ? bans->count : 0) + 1, 0};
                 Number seconds = policy.duration;
-                for (Number i = 1; i < bans->count && seconds < policy.max; ++i) {
+                for (Number i = 1; i < bans->count && seconds < policy.max;
+                     ++i) {
                     seconds *= 2;
                 }
                 ban = now_ + std::min(seconds, policy.max) * 1000;
@@ -257,11 +260,10 @@ private:
     bool touch()
     {
         auto& state = account_.state;
-        const bool good =
-            is_new_epoch()
-            || (state
-                && is_text(std::to_string(
-                    *api::parse_int64(state->epoch) + 1)));
+        const bool good = is_new_epoch()
+                          || (state
+                              && is_text(std::to_string(
+                                  *api::parse_int64(state->epoch) + 1)));
         state = State{reply_.text, state ? state->ban_end : 0, 0};
         return good;
     }
@@ -271,9 +273,9 @@ private:
         auto& state = account_.state;
         // To the second: whoever asks is a person.
         const bool was = state && state->ban_end > now_ / 1000 * 1000;
-        state = State{std::to_string(
-                          (state ? *api::parse_int64(state->epoch) : 0) + 1),
-                      0, 0};
+        state = State{
+            std::to_string((state ? *api::parse_int64(state->epoch) : 0) + 1),
+            0, 0};
         account_.strikes.reset();
         account_.bans.reset();
         return !reply_.is_text && reply_.numbers == Numbers{was ? 1 : 0};
@@ -371,17 +373,18 @@ private:
         return call;
     }
 
-    // A moment, a while, or up to just before or after some end.
+    // A moment, a while, or so far that some end comes about when the next call
+    // of the account does, which is some milliseconds later.
     Number step_of(const Account& account)
     {
-        static const Number whiles[] = {1,      999,    1000,    5000, 59'000,
-                                        60'000, 61'000, 300'000, 3'600'000};
+        static const Number whiles[] = {
+            1, 999, 1000, 5000, 59'000, 60'000, 61'000, 300'000, 3'600'000};
         if (chance(50)) {
             return whiles[pick(0, std::size(whiles) - 1)];
         }
         Numbers ends;
-        for (const auto& counter : {account.minute, account.day, account.strikes,
-                                    account.bans}) {
+        for (const auto& counter :
+             {account.minute, account.day, account.strikes, account.bans}) {
             if (counter) {
                 ends.push_back(counter->end);
             }
@@ -394,7 +397,7 @@ private:
         }
         const auto end =
             ends[static_cast<std::size_t>(pick(0, Number(ends.size()) - 1))];
-        return std::max<Number>(end - latest_ + pick(-3, 3), 1);
+        return std::max<Number>(end - latest_ - pick(-3, 25), 1);
     }
 
     void ask(const resp::Command& command) { connection_.append(command); }
@@ -540,8 +543,7 @@ private:
     {
         for (Number begun = span.from; begun <= span.to; ++begun) {
             for (Number now = begun; now <= span.to; ++now) {
-                auto next =
-                    Model(account, reply, span, begun, now).apply(call);
+                auto next = Model(account, reply, span, begun, now).apply(call);
                 if (next) {
                     return *next;
                 }
@@ -552,8 +554,8 @@ private:
 
     static void move(Account& account, Number step)
     {
-        for (auto* counter : {&account.minute, &account.day, &account.strikes,
-                              &account.bans}) {
+        for (auto* counter :
+             {&account.minute, &account.day, &account.strikes, &account.bans}) {
             if (*counter) {
                 (*counter)->end -= step;
             }
@@ -604,8 +606,8 @@ private:
                                        std::optional<Counter>& counter,
                                        Number told, Number length) {
             Number none = 0;
-            if (!check(what, counter.has_value(),
-                       counter ? counter->end : none, told, length)) {
+            if (!check(what, counter.has_value(), counter ? counter->end : none,
+                       told, length)) {
                 counter.reset();
             }
         };
@@ -677,7 +679,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("model: 100,000 calls of the limiter's scripts, as they should be")
+TEST_CASE("model: a hundred thousand calls of the scripts of the limiter")
 {
     const auto seed = static_cast<unsigned>(
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str()));
