@@ -53,6 +53,7 @@ def parse_arguments():
         parser.error("--rounds must be from 1 to 100")
     if options.seconds is not None and not 0.2 <= options.seconds <= 60:
         parser.error("--seconds must be from 0.2 to 60")
+    options.build = options.build.resolve()
     return options
 
 

@@ -127,7 +127,7 @@ TEST_CASE("limits exact: across the end of a window")
         const auto key = limited_key(hosts.redis, limit);
         // A window that is about to end, with nothing used.
         hosts.redis.command({"SET", account_key(key, "minute"), "0", "PX",
-                             sanitized() ? "5000" : "1000"});
+                             sanitized() ? "2000" : "1000"});
 
         std::map<long long, long long> refused_in;
         const auto answers =
