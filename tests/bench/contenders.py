@@ -14,6 +14,7 @@ PEERS = HERE / "peers"
 class Floor:
     name = "floor"
     title = "nginx, return 200"
+    lead_in = 0
 
     def __init__(self, stack, folder):
         folder.mkdir()
@@ -26,6 +27,8 @@ class Floor:
 
 class Contender:
     """With `size` pets and one in `rare` of them pending."""
+
+    lead_in = 0  # seconds of load before each measurement
 
     def __init__(self, stack, folder, build, size, rare, keys):
         folder.mkdir()
@@ -132,6 +135,8 @@ class Lua(Peer):
 class Node(Peer):
     name = "node"
     title = "Fastify and ioredis"
+    # V8 drops compiled code while others are measured.
+    lead_in = 0.4
 
     def start(self, stack, folder):
         service = self.build / "bench/node/service.mjs"

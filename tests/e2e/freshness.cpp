@@ -152,14 +152,18 @@ TEST_CASE("freshness: requests for one page share one read when it has changed")
     CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
           == 201);
 
+    const auto sockets = store.nginx.sockets();
     std::vector<RawClient> clients;
     for (int i = 0; i < 64; ++i) {
         clients.emplace_back(store.nginx.port());
     }
-    // All of them are connected and wait in one turn: nginx is stopped while
+    // All of them are accepted and wait in one turn: nginx is stopped while
     // they ask.
+    REQUIRE(wait_until([&] { return store.nginx.sockets() >= sockets + 64; }));
     const auto worker = store.nginx.workers().at(0);
     ::kill(worker, SIGSTOP);
+    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
+    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
     Monitor monitor(store.redis);
     for (auto& client : clients) {
         client.send(store.head("GET /v1/pets HTTP/1.1"));
