@@ -7,10 +7,8 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr std::string_view kScheme = "Bearer";
 constexpr std::string_view kBase62 =
@@ -77,7 +75,7 @@ bool has_issued_form(std::string_view token, std::string_view prefix) noexcept
            && is_base62(token.substr(prefix.size() + 1));
 }
 
-} // namespace
+}  // namespace
 
 std::optional<std::string_view>
 bearer_token(std::string_view authorization) noexcept
@@ -132,4 +130,4 @@ std::string base62_id(const Digest& random, std::size_t count)
     return {digits.data(), std::min(count, digits.size())};
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

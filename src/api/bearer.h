@@ -6,8 +6,7 @@
 
 #include "digest.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 // The token of an Authorization header (RFC 6750, section 2.1): scheme in any
 // case, one or more spaces. nullopt: another scheme, or no token.
@@ -31,4 +30,4 @@ std::string make_key(std::string_view prefix, const Digest& random);
 // accounts; at most 43).
 std::string base62_id(const Digest& random, std::size_t count);
 
-} // namespace petstore::api
+}  // namespace petstore::api

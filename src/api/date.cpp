@@ -4,10 +4,8 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr std::int64_t kDay = 86400;
 
@@ -134,7 +132,7 @@ constexpr std::int64_t seconds_of_unit(char letter)
     }
 }
 
-} // namespace
+}  // namespace
 
 std::string http_date(UnixTime time)
 {
@@ -215,4 +213,4 @@ std::optional<std::int64_t> parse_duration(std::string_view text) noexcept
     return *number * unit;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

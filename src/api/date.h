@@ -5,10 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
-using UnixTime = std::int64_t; // seconds
+using UnixTime = std::int64_t;  // seconds
 
 // IMF-fixdate of RFC 9110: "Thu, 05 Dec 2030 00:00:00 GMT".
 std::string http_date(UnixTime time);
@@ -23,4 +22,4 @@ std::optional<UnixTime> parse_date(std::string_view text) noexcept;
 // "90", "90s", "15m", "24h", "7d" → seconds; nullopt otherwise.
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

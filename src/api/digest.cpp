@@ -4,10 +4,8 @@
 
 #include <stdexcept>
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 // A context that has its algorithm costs a third of SHA256() and EVP_Digest(),
 // which look the algorithm up and allocate for each call. Kept by a bare
@@ -26,7 +24,7 @@ EVP_MD_CTX* new_context()
     return context;
 }
 
-} // namespace
+}  // namespace
 
 Digest sha256(std::string_view bytes)
 {
@@ -43,4 +41,4 @@ Digest sha256(std::string_view bytes)
     return digest;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

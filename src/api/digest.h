@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 using Digest = std::array<unsigned char, 32>;
 
@@ -18,4 +17,4 @@ inline std::string_view bytes_of(const Digest& digest) noexcept
     return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -4,10 +4,8 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 struct Row {
     ErrorCode code;
@@ -116,7 +114,7 @@ constexpr bool is_internal_bad_request(int status)
     return status >= 494 && status <= 497;
 }
 
-} // namespace
+}  // namespace
 
 int http_status(ErrorCode code) noexcept
 {
@@ -161,4 +159,4 @@ std::string_view code_name_for_status(int status) noexcept
     return generic_error(status).code;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

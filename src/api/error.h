@@ -3,8 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 // Every error that the service itself decides on. The table in error.cpp is
 // the only place that knows their HTTP status and their public name.
@@ -57,4 +56,4 @@ std::string error_body(const Error& error);
 std::string error_body_for_status(int status);
 std::string_view code_name_for_status(int status) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kNotJson = "The body is not valid JSON.";
@@ -25,8 +23,7 @@ constexpr bool is_json_space(char c)
 // The lexer takes a number beyond the range of double for a syntax error, but
 // 1e999 is JSON and, in a member we ignore, none of our business. 21 digits are
 // too many for any int64 and 2 of the exponent keep the rest finite.
-class NumberTrimmer
-{
+class NumberTrimmer {
 public:
     using iterator_category = std::input_iterator_tag;
     using value_type = char;
@@ -36,8 +33,7 @@ public:
 
     NumberTrimmer(const char* position, const char* end)
         : position_(position), end_(end)
-    {
-    }
+    {}
 
     reference operator*() const { return *position_; }
     bool operator==(const NumberTrimmer& other) const
@@ -97,8 +93,7 @@ private:
 
 // The names of all objects that are open. An object's names are sorted when it
 // ends, which no choice of names can make slow, unlike a hash table.
-class OpenNames
-{
+class OpenNames {
 public:
     void begin_object() { objects_.push_back(names_.size()); }
 
@@ -145,8 +140,7 @@ private:
 
 // A handler of nlohmann's SAX interface, whence the names of its functions.
 // What is wrong with a field waits until the whole body was seen to be JSON.
-class NewPetReader
-{
+class NewPetReader {
 public:
     bool null() { return value(); }
     bool boolean(bool) { return value(); }
@@ -317,7 +311,7 @@ private:
     std::string_view problem_ = kNotJson;
 };
 
-} // namespace
+}  // namespace
 
 std::variant<NewPet, Error> parse_new_pet(std::string_view body)
 {
@@ -339,4 +333,4 @@ std::variant<NewPet, Error> parse_new_pet(std::string_view body)
     return reader.result();
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

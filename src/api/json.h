@@ -6,8 +6,7 @@
 #include "error.h"
 #include "pet.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 inline constexpr int kMaxJsonDepth = 16;
 
@@ -22,4 +21,4 @@ inline constexpr int kMaxJsonDepth = 16;
 // categoryId before status).
 std::variant<NewPet, Error> parse_new_pet(std::string_view body);
 
-} // namespace petstore::api
+}  // namespace petstore::api

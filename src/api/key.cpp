@@ -1,7 +1,6 @@
 #include "key.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept
 {
@@ -37,4 +36,4 @@ std::string_view scopes_text(unsigned scopes) noexcept
     }
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -7,17 +7,16 @@
 #include "date.h"
 #include "router.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
 
 // What is known of an API key; never the key itself.
 struct KeyRecord {
     std::string id;
-    std::string account; // counters and bans belong to it
+    std::string account;  // counters and bans belong to it
     std::string plan = "free";
-    std::optional<std::int64_t> per_minute; // own numbers override the plan's
+    std::optional<std::int64_t> per_minute;  // own numbers override the plan's
     std::optional<std::int64_t> per_day;
     std::string label;
     unsigned scopes = kScopeAll;
@@ -45,4 +44,4 @@ struct KeyRecord {
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept;
 std::string_view scopes_text(unsigned scopes) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

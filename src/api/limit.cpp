@@ -5,10 +5,8 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 const Window& later(const Window& a, const Window& b) noexcept
 {
@@ -37,7 +35,7 @@ void append_count(std::string& out, std::int64_t count, std::string_view noun)
     }
 }
 
-} // namespace
+}  // namespace
 
 RateView rate_view(const Decision& decision) noexcept
 {
@@ -86,4 +84,4 @@ UnixTime seconds_up(Millis time) noexcept
     return time / 1000 + (time % 1000 > 0 ? 1 : 0);
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -7,16 +7,15 @@
 #include "error.h"
 #include "plan.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
-using Millis = std::int64_t; // Unix time in milliseconds, of Redis's clock
+using Millis = std::int64_t;  // Unix time in milliseconds, of Redis's clock
 
 // One of an account's two windows after a decision.
 struct Window {
     std::int64_t limit = 0;
     std::int64_t used = 0;
-    Millis reset = 0; // when it ends
+    Millis reset = 0;  // when it ends
 
     std::int64_t remaining() const noexcept
     {
@@ -32,15 +31,15 @@ struct Decision {
     Verdict verdict = Verdict::limited;
     Window minute;
     Window day;
-    Millis ban_until = 0; // of banned
-    Millis now = 0;       // Redis's clock; known for denials only
+    Millis ban_until = 0;  // of banned
+    Millis now = 0;        // Redis's clock; known for denials only
 };
 
 // The three numbers of the X-RateLimit headers.
 struct RateView {
     std::int64_t limit = 0;
     std::int64_t remaining = 0;
-    UnixTime reset = 0; // seconds, rounded up
+    UnixTime reset = 0;  // seconds, rounded up
 };
 
 // Admitted: the window with the fewest requests left, on a tie the one that
@@ -65,10 +64,11 @@ UnixTime seconds_up(Millis time) noexcept;
 // When an account is banned and for how long; all in seconds.
 struct BanPolicy {
     bool enabled = true;
-    std::int64_t threshold = 100; // more denials than this in a window …
+    std::int64_t threshold = 100;  // more denials than this in a window …
     std::int64_t window = 60;
-    std::int64_t duration = 300; // … ban for so long, doubled each further time
-    std::int64_t max = 3600;     // … up to this, within 24 hours
+    std::int64_t duration =
+        300;                  // … ban for so long, doubled each further time
+    std::int64_t max = 3600;  // … up to this, within 24 hours
 
     // An account may always be denied as often as its minute limit.
     std::int64_t threshold_for(const Limits& limits) const noexcept
@@ -77,4 +77,4 @@ struct BanPolicy {
     }
 };
 
-} // namespace petstore::api
+}  // namespace petstore::api

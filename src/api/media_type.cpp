@@ -2,11 +2,9 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
-namespace
-{
+namespace {
 
 std::string_view trimmed(std::string_view text) noexcept
 {
@@ -17,7 +15,7 @@ std::string_view trimmed(std::string_view text) noexcept
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-} // namespace
+}  // namespace
 
 bool is_json_media_type(std::string_view content_type) noexcept
 {
@@ -47,4 +45,4 @@ bool is_json_media_type(std::string_view content_type) noexcept
     return true;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

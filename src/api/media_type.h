@@ -2,11 +2,10 @@
 
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 // Whether a Content-Type is application/json, with no charset but utf-8
 // (RFC 9110, section 8.3). Other parameters are ignored.
 bool is_json_media_type(std::string_view content_type) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

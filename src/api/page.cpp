@@ -7,14 +7,12 @@
 
 #include "text.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr char kCursorVersion = 1;
 constexpr char kNoFilter = '*';
-constexpr std::size_t kCursorPayload = 10; // version, filter, id
+constexpr std::size_t kCursorPayload = 10;  // version, filter, id
 constexpr std::size_t kCursorBytes = kCursorPayload + 4;
 constexpr std::size_t kCursorText = (kCursorBytes * 4 + 2) / 3;
 
@@ -81,7 +79,7 @@ struct Parameter {
     std::optional<std::string> value{};
 };
 
-} // namespace
+}  // namespace
 
 std::variant<ListQuery, Error> parse_list_query(std::string_view query)
 {
@@ -162,4 +160,4 @@ std::string next_link(std::string_view base, const ListQuery& query, PetId last)
     return out;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

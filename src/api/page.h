@@ -8,13 +8,12 @@
 #include "error.h"
 #include "pet.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 struct ListQuery {
     int limit = 20;
     std::optional<Status> status;
-    PetId after = 0; // exclusive; 0 = from the start
+    PetId after = 0;  // exclusive; 0 = from the start
 };
 
 inline constexpr int kMaxPageLimit = 100;
@@ -36,4 +35,4 @@ std::string encode_cursor(PetId after, std::optional<Status> status);
 std::string next_link(std::string_view base, const ListQuery& query,
                       PetId last);
 
-} // namespace petstore::api
+}  // namespace petstore::api

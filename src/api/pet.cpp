@@ -3,10 +3,8 @@
 #include "text.h"
 #include "utf8.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr bool is_control(char32_t point)
 {
@@ -35,7 +33,7 @@ constexpr std::string_view status_and_end(Status status)
     return ",\"status\":\"available\"}";
 }
 
-} // namespace
+}  // namespace
 
 std::optional<Status> parse_status(std::string_view text) noexcept
 {
@@ -110,4 +108,4 @@ const char* name_problem(std::string_view name) noexcept
     return blank ? "must not be only white space" : nullptr;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

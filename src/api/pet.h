@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 using PetId = std::int64_t;
 
@@ -36,11 +35,11 @@ struct PetView {
 // Appends {"id":…,"name":…,"categoryId":…,"status":…} without white space.
 void append_pet_json(std::string& out, const PetView& pet);
 
-inline constexpr std::size_t kMaxNameLength = 255; // Unicode characters
+inline constexpr std::size_t kMaxNameLength = 255;  // Unicode characters
 
 // nullptr for a name that may be stored, else what is wrong with it, worded to
 // follow "name ": 1–255 characters, no control characters (Unicode category
 // Cc: U+0000–001F, U+007F–009F), not only white space.
 const char* name_problem(std::string_view name) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 // A key record may come from anywhere, so its numbers are brought into the
 // range in which counting is exact.
@@ -15,14 +13,13 @@ std::int64_t in_range(std::int64_t number) noexcept
     return std::clamp<std::int64_t>(number, 0, kMaxLimit);
 }
 
-} // namespace
+}  // namespace
 
 PlanTable::PlanTable()
     : plans_{{"free", {60, 1'000}},
              {"pro", {300, 10'000}},
              {"business", {1'000, 100'000}}}
-{
-}
+{}
 
 void PlanTable::set(std::string name, Limits limits)
 {
@@ -50,4 +47,4 @@ Limits PlanTable::limits_of(const KeyRecord& key) const noexcept
     return limits;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

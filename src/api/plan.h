@@ -7,8 +7,7 @@
 
 #include "key.h"
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 struct Limits {
     std::int64_t minute = 0;
@@ -24,8 +23,7 @@ inline constexpr std::int64_t kMaxLimit = 1'000'000'000'000;
 
 // Plans by name. A new table holds free, pro and business; enterprise has no
 // numbers of its own and lives on those of the key.
-class PlanTable
-{
+class PlanTable {
 public:
     PlanTable();
 
@@ -43,4 +41,4 @@ private:
     std::map<std::string, Limits, std::less<>> plans_;
 };
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -1,9 +1,7 @@
 #include "router.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr std::string_view kCollection = "/pets";
 
@@ -16,7 +14,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) noexcept
     return true;
 }
 
-} // namespace
+}  // namespace
 
 std::string_view to_string(Operation operation) noexcept
 {
@@ -69,4 +67,4 @@ bool is_read(Operation operation) noexcept
     return operation != Operation::create_pet;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -2,8 +2,7 @@
 
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 enum class Operation { none, list_pets, create_pet, get_pet };
 enum class Method { get, head, post, options, other };
@@ -15,9 +14,9 @@ std::string_view to_string(Operation operation) noexcept;
 
 struct Route {
     Resource resource = Resource::unknown;
-    Operation operation = Operation::none; // none: see resource and allow
-    std::string_view pet_id;               // of Resource::pet, unchecked
-    std::string_view allow; // value of Allow; empty for Resource::unknown
+    Operation operation = Operation::none;  // none: see resource and allow
+    std::string_view pet_id;                // of Resource::pet, unchecked
+    std::string_view allow;  // value of Allow; empty for Resource::unknown
 };
 
 // `path` is decoded and normalised, as nginx's $uri. `base_path` starts with a
@@ -29,4 +28,4 @@ Route route(Method method, std::string_view path,
 // Whether an operation changes nothing, which is what the scope `read` allows.
 bool is_read(Operation operation) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -5,10 +5,8 @@
 
 #include "utf8.h"
 
-namespace petstore::api
-{
-namespace
-{
+namespace petstore::api {
+namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr std::string_view kBase64Url =
@@ -70,7 +68,7 @@ constexpr int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<std::int64_t> parse_int64(std::string_view text) noexcept
 {
@@ -243,4 +241,4 @@ bool is_visible_ascii(std::string_view text) noexcept
     return !text.empty();
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 // Plain decimal, as JSON and URLs write an int64: an optional minus sign, no
 // plus, no leading zero, no "-0", nothing around it. nullopt for everything
@@ -38,4 +37,4 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept;
 // 0x21..0x7E only, and at least one of them.
 bool is_visible_ascii(std::string_view text) noexcept;
 
-} // namespace petstore::api
+}  // namespace petstore::api

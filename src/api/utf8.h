@@ -3,8 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace petstore::api
-{
+namespace petstore::api {
 
 inline constexpr char32_t kNoCodePoint = 0xFFFFFFFF;
 
@@ -56,4 +55,4 @@ inline char32_t take_code_point(std::string_view& text) noexcept
     return point;
 }
 
-} // namespace petstore::api
+}  // namespace petstore::api

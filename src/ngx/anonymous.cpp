@@ -54,8 +54,8 @@ ngx_int_t init_zone(ngx_shm_zone_t* zone, void* previous) noexcept
         static_cast<std::size_t>(pool->pfree) * ngx_pagesize;
     const std::size_t sets =
         (pages - offsetof(Table, slots)) / (kSetSize * sizeof(Slot));
-    void* memory = ngx_slab_calloc(
-        pool, offsetof(Table, slots) + sets * kSetSize * sizeof(Slot));
+    void* memory = ngx_slab_calloc(pool, offsetof(Table, slots)
+                                             + sets * kSetSize * sizeof(Slot));
     if (memory == nullptr) {
         ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                       "petstore: no memory in zone \"%V\"", &zone->shm.name);

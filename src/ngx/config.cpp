@@ -14,7 +14,7 @@ namespace petstore::ngx {
 namespace {
 
 constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
-constexpr api::BanPolicy kBan;  // the defaults
+constexpr api::BanPolicy kBan;                 // the defaults
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
 char* const kOk = NGX_CONF_OK;
@@ -90,7 +90,8 @@ std::optional<std::size_t> find_link(ngx_conf_t* cf, MainConf& main,
     return main.links.size() - 1;
 }
 
-std::size_t find_store(MainConf& main, std::size_t link, std::string_view prefix)
+std::size_t find_store(MainConf& main, std::size_t link,
+                       std::string_view prefix)
 {
     for (std::size_t i = 0; i < main.stores.size(); ++i) {
         if (main.stores[i].link == link && main.stores[i].prefix == prefix) {
@@ -141,7 +142,8 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
     }
     if (core->client_max_body_size > 0) {
         conf.max_body = std::min<std::size_t>(
-            conf.max_body, static_cast<std::size_t>(core->client_max_body_size));
+            conf.max_body,
+            static_cast<std::size_t>(core->client_max_body_size));
     }
     core->client_max_body_size = 0;
 }
@@ -253,9 +255,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
 
         if (conf.serves) {
             inherit_handler(cf);
-            auto& main = *static_cast<MainConf*>(
-                ngx_http_conf_get_module_main_conf(cf,
-                                                   ngx_http_petstore_module));
+            auto& main =
+                *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(
+                    cf, ngx_http_petstore_module));
             main.in_use = true;
             conf.main = &main;
             take_over_body_limit(cf, conf);

@@ -71,7 +71,7 @@ struct LocConf : LocConfBase {
     // Made by merging, from the values above.
     std::size_t store = 0;  // index in MainConf::stores
     std::size_t max_body = 0;
-    std::string link_base;  // what links start with: base URL and path
+    std::string link_base;        // what links start with: base URL and path
     std::string deprecated_link;  // Link of the deprecated operation
     std::string sunset;           // its Sunset, empty for off
     api::BanPolicy ban_policy;

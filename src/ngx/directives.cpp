@@ -44,9 +44,10 @@ std::optional<std::int64_t> number_parameter(ngx_conf_t* cf,
     }
     const auto value = api::parse_int64(text.substr(name.size() + 1));
     if (!value || *value < 1 || *value > most) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid number in \"%V\": it must be between 1 and %L",
-                           &argument, static_cast<int64_t>(most));
+        ngx_conf_log_error(
+            NGX_LOG_EMERG, cf, 0,
+            "invalid number in \"%V\": it must be between 1 and %L", &argument,
+            static_cast<int64_t>(most));
         failed = true;
     }
     return value;
@@ -64,9 +65,9 @@ std::optional<std::int64_t> time_parameter(ngx_conf_t* cf,
     }
     const auto value = api::parse_duration(text.substr(name.size() + 1));
     if (!value || *value < 1 || *value > api::kDaySeconds) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid time in \"%V\": it must be between 1s and 1d",
-                           &argument);
+        ngx_conf_log_error(
+            NGX_LOG_EMERG, cf, 0,
+            "invalid time in \"%V\": it must be between 1s and 1d", &argument);
         failed = true;
     }
     return value;
@@ -145,8 +146,8 @@ char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             }
         }
         if (cf->args->nelts > 2) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid parameter \"%V\"", &args[2]);
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"",
+                               &args[2]);
             return kError;
         }
         const auto parsed = store::parse_endpoint(view(args[1]));
@@ -299,8 +300,8 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 loc.ban_threshold = *n;
             } else if (auto t = time_parameter(cf, args[i], "window", failed)) {
                 loc.ban_window = *t;
-            } else if (auto d = time_parameter(cf, args[i], "duration",
-                                               failed)) {
+            } else if (auto d =
+                           time_parameter(cf, args[i], "duration", failed)) {
                 loc.ban_duration = *d;
             } else if (auto m = time_parameter(cf, args[i], "max", failed)) {
                 loc.ban_max = *m;

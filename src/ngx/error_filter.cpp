@@ -20,8 +20,8 @@ bool is_builtin_page(const ngx_http_request_t* r) noexcept
     const auto& out = r->headers_out;
     const bool from_upstream =
         r->upstream != nullptr && r->upstream->headers_in.status_n != 0;
-    const bool html = out.content_length_n <= 0
-                      || view(out.content_type) == "text/html";
+    const bool html =
+        out.content_length_n <= 0 || view(out.content_type) == "text/html";
     return !from_upstream && html && out.last_modified_time == -1
            && r->err_status != 0;
 }

@@ -66,8 +66,7 @@ void Exchange::on_key(const resp::Reply& reply)
         ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
                       "petstore: a key record in Redis is damaged");
     }
-    if (found.result != Result::found
-        || !store_.is_usable(found.record)) {
+    if (found.result != Result::found || !store_.is_usable(found.record)) {
         return forget_key();
     }
 
@@ -132,7 +131,8 @@ void Exchange::on_limit_sent() noexcept
 {
     sent_ = monotonic_now();
     if (!over() && read_key_ && refreshes_ == 0) {
-        enter([this] { reading_ahead_ = store_.reader.read_ahead(*read_key_); });
+        enter(
+            [this] { reading_ahead_ = store_.reader.read_ahead(*read_key_); });
     }
 }
 
@@ -322,9 +322,9 @@ void Exchange::deny(const api::Decision& decision)
     info_.rate = api::rate_view(decision);
     info_.limit_status =
         decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
-    if (!add_header_number(request_, "Retry-After",
-                           api::retry_after(api::denial_end(decision),
-                                            decision.now))) {
+    if (!add_header_number(
+            request_, "Retry-After",
+            api::retry_after(api::denial_end(decision), decision.now))) {
         return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
     respond(api::denial(decision, decision.now));
@@ -358,10 +358,9 @@ void Exchange::refuse_key(api::ErrorCode code)
     add_header(request_, "WWW-Authenticate",
                sent ? "Bearer realm=\"petstore\", error=\"invalid_token\""
                     : "Bearer realm=\"petstore\"");
-    respond({code,
-             sent ? "The API key is not valid."
-                  : "An API key is required: \"Authorization: Bearer "
-                    "<API_KEY>\"."});
+    respond({code, sent ? "The API key is not valid."
+                        : "An API key is required: \"Authorization: Bearer "
+                          "<API_KEY>\"."});
 }
 
 void Exchange::answer_options()

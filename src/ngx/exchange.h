@@ -114,7 +114,7 @@ private:
     std::shared_ptr<store::CachedKey> key_;
     std::string epoch_;  // what the record read next is valid for
     int refreshes_ = 0;
-    store::Monotonic sent_ = 0;  // when the limiter was asked
+    store::Monotonic sent_ = 0;         // when the limiter was asked
     std::vector<Exchange*> followers_;  // of the same request, wait for that
     std::int64_t strikes_reported_ = 0;
     bool strike_with_eval_ = false;

@@ -88,10 +88,9 @@ void Exchange::on_read(const store::ReadResult& result) noexcept
 void Exchange::send_answer(std::shared_ptr<const store::Answer> answer)
 {
     if (answer->last != 0
-        && !add_header_copy(
-            request_, "Link",
-            api::next_link(conf_.link_base, read_key_->query(),
-                           answer->last))) {
+        && !add_header_copy(request_, "Link",
+                            api::next_link(conf_.link_base, read_key_->query(),
+                                           answer->last))) {
         return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
     discard_body();

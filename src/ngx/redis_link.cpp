@@ -300,8 +300,8 @@ void RedisLink::on_readable() noexcept
         }
 
         try {
-            bool good = decoder_->feed(
-                {in_.data(), static_cast<std::size_t>(n)});
+            bool good =
+                decoder_->feed({in_.data(), static_cast<std::size_t>(n)});
             while (good) {
                 const resp::Reply* reply = nullptr;
                 const auto state = decoder_->next(reply);
@@ -379,8 +379,7 @@ void RedisLink::note_recovery() noexcept
 {
     ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
                   "petstore: redis %s is back after %M ms",
-                  settings_.endpoint.display().c_str(),
-                  greeted_at_ - lost_at_);
+                  settings_.endpoint.display().c_str(), greeted_at_ - lost_at_);
     failures_ = 0;
 }
 
@@ -395,8 +394,7 @@ void RedisLink::note_error(const resp::Reply& error) noexcept
     }
     error_logged_ = ngx_time();
     ngx_str_t text = borrow(code);
-    ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                  "petstore: redis %s answered with %V",
+    ngx_log_error(NGX_LOG_ERR, &log_, 0, "petstore: redis %s answered with %V",
                   settings_.endpoint.display().c_str(), &text);
 }
 

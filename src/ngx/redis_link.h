@@ -101,16 +101,16 @@ private:
     static void write_handler(ngx_event_t* event);
 
     const LinkSettings& settings_;
-    ngx_log_t log_;          // our own copy: a connection's log outlives requests
+    ngx_log_t log_;  // our own copy: a connection's log outlives requests
     ngx_log_t connect_log_;  // the same, silent: one line per outage is ours
     std::size_t address_ = 0;
 
     State state_ = State::closed;
     ngx_connection_t* connection_ = nullptr;
     std::unique_ptr<resp::Decoder> decoder_;
-    std::string greeting_;     // its unsent bytes are sent before out_
+    std::string greeting_;           // its unsent bytes are sent before out_
     std::size_t greeting_left_ = 0;  // replies still to come
-    std::string out_;          // commands; those before out_sent_ were written
+    std::string out_;  // commands; those before out_sent_ were written
     std::size_t out_sent_ = 0;
     std::size_t written_ = 0;  // offset in the stream of out_[out_sent_]
     std::size_t queued_ = 0;   // offset in the stream of the end of out_

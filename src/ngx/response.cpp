@@ -40,8 +40,7 @@ bool add_window_headers(ngx_http_request_t* r,
            && add_header_number(r, "X-RateLimit-Reset-Minute",
                                 api::seconds_up(minute.reset))
            && add_header_number(r, "X-RateLimit-Limit-Day", day.limit)
-           && add_header_number(r, "X-RateLimit-Remaining-Day",
-                                day.remaining())
+           && add_header_number(r, "X-RateLimit-Remaining-Day", day.remaining())
            && add_header_number(r, "X-RateLimit-Reset-Day",
                                 api::seconds_up(day.reset));
 }
@@ -65,13 +64,12 @@ bool add_ietf_headers(ngx_http_request_t* r,
                           static_cast<std::size_t>(end - text)})) {
         return false;
     }
-    end = ngx_snprintf(text, sizeof(text),
-                       "\"minute\";r=%L;t=%L, \"day\";r=%L;t=%L",
-                       minute.remaining(), left(minute), day.remaining(),
-                       left(day));
-    return add_header_copy(r, "RateLimit",
-                           {reinterpret_cast<char*>(text),
-                            static_cast<std::size_t>(end - text)});
+    end = ngx_snprintf(
+        text, sizeof(text), "\"minute\";r=%L;t=%L, \"day\";r=%L;t=%L",
+        minute.remaining(), left(minute), day.remaining(), left(day));
+    return add_header_copy(
+        r, "RateLimit",
+        {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
 }
 
 }  // namespace
@@ -123,9 +121,9 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
         return false;
     }
     u_char* end = ngx_sprintf(text, "%L", static_cast<int64_t>(value));
-    return add_header(r, name,
-                      {reinterpret_cast<char*>(text),
-                       static_cast<std::size_t>(end - text)});
+    return add_header(
+        r, name,
+        {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
 }
 
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
@@ -152,9 +150,9 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
     if (!info.has_rate) {
         const auto* main = main_conf(r);
         if (main->zone != nullptr) {
-            info.rate = anonymous_window(r, main->zone, conf.anonymous_limit,
-                                         false)
-                            .rate;
+            info.rate =
+                anonymous_window(r, main->zone, conf.anonymous_limit, false)
+                    .rate;
             info.has_rate = true;
         }
     }
@@ -238,14 +236,13 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
     const std::string& body = answer->body;
     auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(r->pool));
     if (buffer == nullptr
-        || pool_new<std::shared_ptr<const store::Answer>>(
-               r->pool, std::move(answer))
+        || pool_new<std::shared_ptr<const store::Answer>>(r->pool,
+                                                          std::move(answer))
                == nullptr) {
         return NGX_ERROR;
     }
     buffer->memory = 1;
-    buffer->pos =
-        reinterpret_cast<u_char*>(const_cast<char*>(body.data()));
+    buffer->pos = reinterpret_cast<u_char*>(const_cast<char*>(body.data()));
     buffer->last = buffer->pos + body.size();
     return send_body(r, buffer);
 }

@@ -29,8 +29,7 @@ void remember(store::Account& account, const api::Decision& decision,
     account.denied_until =
         sent
         + static_cast<store::Monotonic>(
-            std::max<api::Millis>(
-                api::denial_end(decision) - decision.now, 0));
+            std::max<api::Millis>(api::denial_end(decision) - decision.now, 0));
 }
 
 void log_ban(ngx_log_t* log, const store::Account& account,
@@ -68,7 +67,8 @@ public:
     void on_reply(const resp::Reply& reply) noexcept override
     {
         try {
-            if (reply.is_error() && reply.error_code() == "NOSCRIPT" && !eval_) {
+            if (reply.is_error() && reply.error_code() == "NOSCRIPT"
+                && !eval_) {
                 send(true);
                 return;
             }

@@ -7,7 +7,8 @@ namespace petstore::ngx {
 
 namespace {
 
-ngx_int_t found(ngx_http_variable_value_t* value, std::string_view text) noexcept
+ngx_int_t found(ngx_http_variable_value_t* value,
+                std::string_view text) noexcept
 {
     value->valid = text.empty() ? 0 : 1;
     value->not_found = text.empty() ? 1 : 0;

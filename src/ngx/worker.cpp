@@ -17,9 +17,8 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         links_.push_back(std::make_unique<RedisLink>(settings, log));
     }
     for (const auto& settings : conf.stores) {
-        stores_.push_back(
-            std::make_unique<Store>(settings, *links_[settings.link],
-                                    conf.zone_size, log));
+        stores_.push_back(std::make_unique<Store>(
+            settings, *links_[settings.link], conf.zone_size, log));
     }
 }
 

@@ -2,8 +2,7 @@
 
 #include <cstring>
 
-namespace petstore::store
-{
+namespace petstore::store {
 
 std::size_t KeyCache::Hash::operator()(const api::Digest& digest) const noexcept
 {
@@ -95,4 +94,4 @@ std::shared_ptr<Account> KeyCache::account(const std::string& id)
     return account;
 }
 
-} // namespace petstore::store
+}  // namespace petstore::store

@@ -28,8 +28,8 @@ protected:
 
 // The requests of one key in one turn of the event loop, decided on by one
 // command. It is as exact as one command each, since the script admits the
-// first so many of them in one step, and costs Redis once what it costs for one.
-// Owns itself until all of its waiters were told.
+// first so many of them in one step, and costs Redis once what it costs for
+// one. Owns itself until all of its waiters were told.
 class LimitBatch final : public Deferred, public ReplyHandler {
 public:
     // Adds a request to the key's batch of this turn.

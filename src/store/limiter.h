@@ -56,7 +56,7 @@ public:
 
     struct Standing {
         Answer::Result result = Answer::Result::invalid;
-        api::Decision decision;  // on one more request
+        api::Decision decision;    // on one more request
         std::int64_t strikes = 0;  // denials in the ban's window
         bool new_ban = false;      // this very call banned
     };

@@ -43,15 +43,16 @@ public:
 
     // Reads ahead, in the same write as the limiter's command and behind it:
     // nothing when there is an answer in memory, current or not, or a read on
-    // its way, or when the pet did not exist a moment ago. Returns whether a read was begun; then confirm() has to follow.
+    // its way, or when the pet did not exist a moment ago. Returns whether a
+    // read was begun; then confirm() has to follow.
     bool read_ahead(const ReadKey& key);
 
     // The limiter's reply came: what was read ahead is at least as new.
     void confirm(const ReadKey& key, const Version& now);
 
     // Joins a read on its way that is new enough, or begins one. The waiter is
-    // called once, perhaps before this returns. Without a version it is read anew,
-    // and not kept.
+    // called once, perhaps before this returns. Without a version it is read
+    // anew, and not kept.
     void read(const ReadKey& key, const std::optional<Version>& now,
               ReadWaiter& waiter);
 

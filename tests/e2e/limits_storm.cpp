@@ -64,7 +64,7 @@ std::size_t with(const std::vector<Answer>& answers, int status,
 TEST_CASE("limits storm: over the limit")
 {
     NginxOptions options;
-    options.location = "petstore_ban off;";
+    options.location = "petstore_ban threshold=100000000;";
     Hosts hosts(1, options);
     const auto key = limited_key(hosts.redis, 10);
     // Both workers have met the key and its limit.
@@ -74,6 +74,13 @@ TEST_CASE("limits storm: over the limit")
     CHECK(with(cost.answers, 429, "rate_limit_exceeded") == kStorm);
     CHECK(used(hosts.redis, key, "minute") == 10);
     CHECK(used(hosts.redis, key, "day") == 10);
+    // Few commands, and yet every refusal is counted.
+    CHECK(wait_until(
+        [&] {
+            return used(hosts.redis, key, "strikes")
+                   == static_cast<long long>(kStorm) + 500 - 10;
+        },
+        3s));
 }
 
 TEST_CASE("limits storm: into a ban and through it")
