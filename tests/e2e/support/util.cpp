@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <set>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -99,7 +100,9 @@ std::vector<std::string> files_below(const std::string& folder)
     return files;
 }
 
-int free_port()
+namespace {
+
+int port_of_the_kernel()
 {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
@@ -113,6 +116,21 @@ int free_port()
     }
     close(fd);
     return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+// The kernel may give a port again before its server listens: two servers of one
+// nginx on one port would be told apart by nothing.
+int free_port()
+{
+    static std::set<int> given;
+    for (;;) {
+        const int port = port_of_the_kernel();
+        if (given.insert(port).second) {
+            return port;
+        }
+    }
 }
 
 int connect_tcp(int port)
