@@ -135,8 +135,8 @@ class Lua(Peer):
 class Node(Peer):
     name = "node"
     title = "Fastify and ioredis"
-    # V8 drops compiled code while others are measured.
-    lead_in = 0.4
+    # V8 may drop compiled code while the others are measured for a minute.
+    lead_in = 0.3
 
     def start(self, stack, folder):
         service = self.build / "bench/node/service.mjs"
