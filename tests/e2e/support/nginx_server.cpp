@@ -1,10 +1,13 @@
 #include "nginx_server.h"
 
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <regex>
 
 #include "catch.h"
@@ -46,6 +49,25 @@ const TempDir& certificate()
     }();
     static_cast<void>(made);
     return dir;
+}
+
+// Whether someone is connected to a local port, by the kernel's table
+// (proc_pid_net(5)): established, or closed by the other side and not by ours.
+bool has_clients(int port)
+{
+    std::ifstream table("/proc/net/tcp");
+    std::string line;
+    std::getline(table, line);
+    while (std::getline(table, line)) {
+        unsigned local = 0;
+        unsigned state = 0;
+        if (std::sscanf(line.c_str(), "%*s %*8s:%x %*s %x", &local, &state) == 2
+            && local == static_cast<unsigned>(port)
+            && (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<std::pair<std::string, std::string>> sanitizer_options(
@@ -239,6 +261,14 @@ std::size_t NginxServer::sockets() const
         }
     }
     return count;
+}
+
+std::size_t NginxServer::sockets_at_rest() const
+{
+    if (!wait_until([&] { return !has_clients(port_) && !has_clients(tls_port_); })) {
+        throw HarnessError("a client stays connected to nginx");
+    }
+    return sockets();
 }
 
 void NginxServer::change(NginxOptions options)

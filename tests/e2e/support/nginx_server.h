@@ -48,6 +48,9 @@ public:
     std::vector<pid_t> workers() const;
     // Sockets that the workers hold: listening ones, channels, clients, Redis.
     std::size_t sockets() const;
+    // The same once no client is connected any more: waits for that, because a
+    // client that has closed is nginx's until nginx reads the end.
+    std::size_t sockets_at_rest() const;
 
     std::string error_log() const;
     std::string access_log() const;
