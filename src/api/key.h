@@ -26,7 +26,7 @@ struct KeyRecord {
     std::string last4;
     std::string replaced_by;  // id of the key it was rotated to
     // The account's epoch when the record was written, see docs/redis-keys.md.
-    std::string epoch = "0";
+    std::int64_t epoch = 0;
 
     bool usable_at(UnixTime now) const noexcept
     {

@@ -32,7 +32,7 @@ struct Decision {
     Window minute;
     Window day;
     Millis ban_until = 0;  // of banned
-    Millis now = 0;        // Redis's clock; known for denials only
+    Millis now = 0;        // Redis's clock
 };
 
 // The three numbers of the X-RateLimit headers.

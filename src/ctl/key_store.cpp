@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "../api/text.h"
+#include "../store/account_state.h"
 #include "../store/script.h"
 #include "digest_hex.h"
 #include "exit.h"
@@ -13,9 +14,6 @@ namespace petstore::ctl {
 
 namespace {
 
-// How long the state of an account without keys stays: workers that remember
-// its last key have to meet the new epoch.
-constexpr std::int64_t kStateRemains = 24 * 60 * 60;
 constexpr std::int64_t kScanCount = 500;
 
 [[noreturn]] void damaged(std::string_view id)
@@ -164,21 +162,20 @@ api::KeyRecord KeyStore::update(std::string_view id, const Change& change)
     return std::move(*record);
 }
 
-std::string KeyStore::touch(std::string_view account)
+std::int64_t KeyStore::touch(std::string_view account)
 {
     const std::string state = schema_.account_state(account);
-    return std::string(
-        redis_
-            .run_script([&](bool eval) {
-                return store::call(store::scripts::touch_account(), 1, eval)
-                    .arg(state);
-            })
-            .text());
+    return redis_
+        .run_script([&](bool eval) {
+            return store::call(store::scripts::touch_account(), 1, eval)
+                .arg(state);
+        })
+        .integer();
 }
 
 void KeyStore::announce(std::string_view account)
 {
-    const std::string epoch = touch(account);
+    const std::int64_t epoch = touch(account);
 
     // The records name the new epoch only to save workers a second look, so a
     // missing one does no harm.
@@ -220,53 +217,50 @@ void KeyStore::remove_record(const api::Digest& digest, std::string_view id,
 {
     const std::string name = schema_.key_record(digest);
     const std::string members = schema_.account_keys(account);
-    const std::string state = schema_.account_state(account);
     redis_.call(resp::Command("DEL").arg(name));
     redis_.call(resp::Command("SREM").arg(members).arg(id));
     announce(account);
     if (redis_.call(resp::Command("SCARD").arg(members)).integer() == 0) {
         redis_.call(resp::Command("DEL")
-                        .own(schema_.minute_window(account))
-                        .own(schema_.day_window(account))
                         .own(schema_.strikes(account))
                         .own(schema_.bans(account)));
-        redis_.call(resp::Command("EXPIRE").arg(state).arg(kStateRemains));
     }
 }
 
 AccountUsage KeyStore::usage(std::string_view account)
 {
-    const auto read = [](const char* command, std::string key) {
-        return resp::Command(command).own(std::move(key));
-    };
     const resp::Reply* replies = redis_.transaction({
-        read("GET", schema_.minute_window(account)),
-        read("PEXPIRETIME", schema_.minute_window(account)),
-        read("GET", schema_.day_window(account)),
-        read("PEXPIRETIME", schema_.day_window(account)),
-        read("GET", schema_.strikes(account)),
-        read("GET", schema_.bans(account)),
-        read("GET", schema_.account_state(account)),
+        resp::Command("GET").own(schema_.account_state(account)),
+        resp::Command("GET").own(schema_.strikes(account)),
+        resp::Command("GET").own(schema_.bans(account)),
         resp::Command("TIME"),
     });
-    if (!replies || replies->size() != 8 || (*replies)[7].size() != 2) {
+    if (!replies || replies->size() != 4 || (*replies)[3].size() != 2) {
         throw Failure("unexpected reply of Redis to EXEC");
     }
     const resp::Reply& seen = *replies;
+    const api::Millis now =
+        number_of(seen[3][0]) * 1000 + number_of(seen[3][1]) / 1000;
 
     AccountUsage usage;
-    usage.minute = {number_of(seen[0]), number_of(seen[1])};
-    usage.day = {number_of(seen[2]), number_of(seen[3])};
-    usage.strikes = number_of(seen[4]);
-    usage.bans = number_of(seen[5]);
-    const api::Millis now = number_of(seen[7][0]) * 1000;
-    const std::string_view state = seen[6].text();
-    const std::size_t mark = state.find('!');
-    if (mark != std::string_view::npos) {
-        const auto until = api::parse_int64(state.substr(mark + 1));
-        if (until && *until > now) {
-            usage.banned_until = *until;
-        }
+    usage.strikes = number_of(seen[1]);
+    usage.bans = number_of(seen[2]);
+    if (seen[0].is(resp::Type::nil)) {
+        return usage;
+    }
+    const auto state = store::AccountState::decode(seen[0].text());
+    if (!state) {
+        throw Failure("the state of account " + std::string(account)
+                      + " is damaged");
+    }
+    if (state->minute_end > now) {
+        usage.minute = {state->minute_used, state->minute_end};
+    }
+    if (state->day_end > now) {
+        usage.day = {state->day_used, state->day_end};
+    }
+    if (state->ban_until > now) {
+        usage.banned_until = state->ban_until;
     }
     return usage;
 }

@@ -67,7 +67,7 @@ public:
 
 private:
     // Gives the account a new epoch, which is returned.
-    std::string touch(std::string_view account);
+    std::int64_t touch(std::string_view account);
 
     // Makes all workers read the records of the account again.
     void announce(std::string_view account);

@@ -82,11 +82,13 @@ void Exchange::on_key(const resp::Reply& reply)
     }
     // A record read after the account told its epoch is at least that new; one
     // read first goes by the epoch written into it.
-    key->epoch = epoch_.empty() ? key->record.epoch : epoch_;
+    key->epoch = epoch_ == 0 ? key->record.epoch : epoch_;
     key->account = store_.cache.account(key->record.account);
     store_.cache.put(digest_, key);
     key_ = std::move(key);
+    key_is_fresh_ = true;
     limit();
+    key_is_fresh_ = false;
 }
 
 // The key opens nothing, or nothing any more.
@@ -100,8 +102,7 @@ void Exchange::forget_key()
 
 void Exchange::limit()
 {
-    const api::KeyRecord& record = key_->record;
-    if (!store_.is_usable(record)) {
+    if (!store_.is_usable(key_->record)) {
         return forget_key();
     }
     info_.key = key_;
@@ -119,9 +120,7 @@ void Exchange::limit()
     prepare_read();
     wait_for_redis();
     info_.asking = this;
-    store::LimitBatch::add(
-        store_.link, store_.limiter, key_,
-        conf_.limit_headers == kHeadersIetf || record.expires, *this);
+    store_.limits.add(key_, key_is_fresh_, *this);
 }
 
 // The limiter's command is in its place. What is read ahead is read after it,
@@ -191,11 +190,9 @@ void Exchange::take_answer(const store::Limiter::Answer& answer,
     version_ = answer.version;
     const api::Decision decision = answer.decision(index);
     remember(*key_->account, decision, sent_);
-    if (answer.now != 0) {
-        store_.redis_ahead = answer.now - host_now();
-        if (!store_.is_usable(key_->record)) {
-            return forget_key();  // it has expired, as is known now
-        }
+    store_.redis_ahead = answer.now - host_now();
+    if (!store_.is_usable(key_->record)) {
+        return forget_key();  // it has expired, as is known now
     }
     settle(decision);
 }

@@ -8,7 +8,7 @@
 #include "../api/json.h"
 #include "../api/router.h"
 #include "../store/failure.h"
-#include "../store/limit_batch.h"
+#include "../store/limit_queue.h"
 #include "../store/reader.h"
 #include "body_reader.h"
 #include "response.h"
@@ -112,7 +112,8 @@ private:
 
     api::Digest digest_;  // of the API key
     std::shared_ptr<store::CachedKey> key_;
-    std::string epoch_;  // what the record read next is valid for
+    bool key_is_fresh_ = false;  // its record was read in this turn
+    std::int64_t epoch_ = 0;     // what the record read next is valid for
     int refreshes_ = 0;
     store::Monotonic sent_ = 0;         // when the limiter was asked
     std::vector<Exchange*> followers_;  // of the same request, wait for that

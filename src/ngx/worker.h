@@ -8,6 +8,7 @@
 #include "../store/catalogue.h"
 #include "../store/key_cache.h"
 #include "../store/keys.h"
+#include "../store/limit_queue.h"
 #include "../store/limiter.h"
 #include "../store/reader.h"
 #include "config.h"
@@ -29,7 +30,7 @@ struct Store {
           std::size_t cache_bytes, ngx_log_t& log)
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
           catalogue(schema), reader(redis, catalogue, cache_bytes),
-          strikes(redis, limiter, log)
+          limits(redis, limiter), strikes(redis, limiter, log)
     {}
 
     Store(const Store&) = delete;
@@ -41,6 +42,7 @@ struct Store {
     const store::Catalogue catalogue;
     store::KeyCache cache;
     store::Reader reader;
+    store::LimitQueue limits;
     StrikeReporter strikes;
 
     // How far Redis's clock is ahead of this host's, once it was told.

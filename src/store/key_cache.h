@@ -40,6 +40,10 @@ struct Account {
     bool reporting = false;  // a report is on its way
     bool listed = false;     // in the worker's list of accounts with strikes
 
+    // The limiter's batch that it was last part of, and where: LimitQueue's.
+    std::uint64_t batch = 0;
+    std::size_t place = 0;
+
     // Redis's clock, as far as it can be told without asking.
     api::Millis redis_now(Monotonic now) const noexcept
     {
@@ -47,16 +51,13 @@ struct Account {
     }
 };
 
-class LimitBatch;
-
 // A key record with the epoch it is valid for. Shared by the cache and the
 // requests at work with it.
 struct CachedKey {
     api::KeyRecord record;
     api::Limits limits;
-    std::string epoch;
+    std::int64_t epoch = 0;
     std::shared_ptr<Account> account;
-    LimitBatch* open_batch = nullptr;  // of this turn of the event loop
 };
 
 // One worker's memory of API keys, by digest: bounded, least recently used out

@@ -7,12 +7,6 @@ namespace petstore::store {
 
 namespace {
 
-bool is_digits(std::string_view text) noexcept
-{
-    return !text.empty()
-           && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 bool parse_number(std::string_view text, std::optional<std::int64_t>& number)
 {
     number = api::parse_int64(text);
@@ -57,8 +51,9 @@ bool set_field(api::KeyRecord& record, std::string_view field,
     } else if (field == "replaced_by") {
         record.replaced_by = value;
     } else if (field == "epoch") {
-        record.epoch = value;
-        return is_digits(value);
+        const auto epoch = api::parse_int64(value);
+        record.epoch = epoch.value_or(0);
+        return epoch && *epoch >= 0;
     }
     return true;
 }
@@ -120,7 +115,7 @@ resp::Command Keys::put(const api::Digest& digest,
     if (!record.replaced_by.empty()) {
         command.arg("replaced_by").own(record.replaced_by);
     }
-    command.arg("epoch").own(record.epoch);
+    command.arg("epoch").arg(record.epoch);
     return command;
 }
 

@@ -2,55 +2,30 @@
 
 #include <limits>
 
+#include "account_state.h"
+
 namespace petstore::store {
 
 namespace {
 
-// What limit.lua answers with.
-enum AnswerField : std::size_t {
-    kAdmitted,
-    kMinuteUsed,
-    kDayUsed,
-    kMinuteReset,
-    kDayReset,
-    kNow,
-    kBanUntil,
-    kLastId,
-    kChanges,
-    kAnswerSize,
-};
+// What limit.lua answers with: this, and two elements for each account.
+enum AnswerField : std::size_t { kNow, kLastId, kChanges, kAccounts };
+
+// … in place of the number of admitted requests.
+constexpr std::int64_t kStale = -1;
 
 // What strike.lua answers with.
 enum StandingField : std::size_t {
-    kStandingMinuteUsed,
-    kStandingDayUsed,
-    kStandingMinuteReset,
-    kStandingDayReset,
-    kStandingNow,
-    kStandingBanUntil,
     kStrikes,
     kNewBan,
+    kStandingNow,
+    kState,
     kStandingSize,
 };
 
-bool is_epoch(const resp::Reply& reply) noexcept
+bool is_count(const resp::Reply& reply) noexcept
 {
-    return reply.is(resp::Type::string) && !reply.text().empty()
-           && reply.text().find_first_not_of("0123456789")
-                  == std::string_view::npos;
-}
-
-bool are_counts(const resp::Reply& reply, std::size_t size) noexcept
-{
-    if (reply.size() != size) {
-        return false;
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-        if (!reply[i].is(resp::Type::integer) || reply[i].integer() < 0) {
-            return false;
-        }
-    }
-    return true;
+    return reply.is(resp::Type::integer) && reply.integer() >= 0;
 }
 
 }  // namespace
@@ -60,46 +35,60 @@ Limiter::Limiter(const Schema& schema)
       changes_(schema.changes())
 {}
 
-resp::Command Limiter::decide(const Question& question, bool eval) const
+resp::Command Limiter::decide(const std::vector<Question>& questions,
+                              bool eval) const
 {
-    resp::Command command = call(scripts::limit(), 5, eval);
-    command.own(schema_.account_state(question.account))
-        .own(schema_.minute_window(question.account))
-        .own(schema_.day_window(question.account))
-        .arg(last_id_)
-        .arg(changes_)
-        .arg(question.epoch)
-        .arg(question.limits.minute)
-        .arg(question.limits.day)
-        .arg(question.requests)
-        .arg(question.tell_time ? "1" : "0");
+    resp::Command command =
+        call(scripts::limit(), static_cast<std::int64_t>(questions.size()) + 2,
+             eval);
+    for (const Question& question : questions) {
+        command.own(schema_.account_state(question.account));
+    }
+    command.arg(last_id_).arg(changes_);
+    for (const Question& question : questions) {
+        command.own(encode_numbers({question.epoch, question.limits.minute,
+                                    question.limits.day, question.requests,
+                                    question.fresh ? 1 : 0}));
+    }
     return command;
 }
 
-Limiter::Answer Limiter::parse_answer(const resp::Reply& reply,
-                                      const api::Limits& limits)
+std::vector<Limiter::Answer>
+Limiter::parse_answers(const resp::Reply& reply,
+                       const std::vector<Question>& questions)
 {
-    Answer answer;
-    if (is_epoch(reply)) {
-        answer.result = Answer::Result::stale;
-        answer.epoch = reply.text();
-        return answer;
+    std::vector<Answer> answers(questions.size());
+    if (reply.size() != kAccounts + 2 * questions.size()
+        || !is_count(reply[kNow]) || !is_count(reply[kLastId])
+        || !is_count(reply[kChanges])) {
+        return answers;
     }
-    // A window without an end would be a counter that never resets.
-    if (!are_counts(reply, kAnswerSize) || reply[kMinuteReset].integer() == 0
-        || reply[kDayReset].integer() == 0) {
-        return answer;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        const Question& question = questions[i];
+        const resp::Reply& admitted = reply[kAccounts + 2 * i];
+        const auto state =
+            AccountState::decode(reply[kAccounts + 2 * i + 1].text());
+        if (!state || !admitted.is(resp::Type::integer)
+            || admitted.integer() < kStale
+            || admitted.integer() > question.requests) {
+            continue;
+        }
+        Answer& answer = answers[i];
+        answer.epoch = state->epoch;
+        if (admitted.integer() == kStale) {
+            answer.result = Answer::Result::stale;
+            continue;
+        }
+        answer.result = Answer::Result::decided;
+        answer.admitted = admitted.integer();
+        answer.minute = {question.limits.minute, state->minute_used,
+                         state->minute_end};
+        answer.day = {question.limits.day, state->day_used, state->day_end};
+        answer.now = reply[kNow].integer();
+        answer.ban_until = state->ban_until;
+        answer.version = {reply[kLastId].integer(), reply[kChanges].integer()};
     }
-    answer.result = Answer::Result::decided;
-    answer.admitted = reply[kAdmitted].integer();
-    answer.minute = {limits.minute, reply[kMinuteUsed].integer(),
-                     reply[kMinuteReset].integer()};
-    answer.day = {limits.day, reply[kDayUsed].integer(),
-                  reply[kDayReset].integer()};
-    answer.now = reply[kNow].integer();
-    answer.ban_until = reply[kBanUntil].integer();
-    answer.version = {reply[kLastId].integer(), reply[kChanges].integer()};
-    return answer;
+    return answers;
 }
 
 api::Decision Limiter::Answer::decision(std::int64_t index) const noexcept
@@ -122,17 +111,15 @@ api::Decision Limiter::Answer::decision(std::int64_t index) const noexcept
     return decision;
 }
 
-resp::Command Limiter::strike(std::string_view account, std::string_view epoch,
+resp::Command Limiter::strike(std::string_view account, std::int64_t epoch,
                               std::int64_t count, const api::Limits& limits,
                               const api::BanPolicy& policy, bool eval) const
 {
     const std::int64_t threshold =
         policy.enabled ? policy.threshold_for(limits)
                        : std::numeric_limits<std::int64_t>::max();
-    resp::Command command = call(scripts::strike(), 5, eval);
+    resp::Command command = call(scripts::strike(), 3, eval);
     command.own(schema_.account_state(account))
-        .own(schema_.minute_window(account))
-        .own(schema_.day_window(account))
         .own(schema_.strikes(account))
         .own(schema_.bans(account))
         .arg(epoch)
@@ -148,21 +135,26 @@ Limiter::Standing Limiter::parse_standing(const resp::Reply& reply,
                                           const api::Limits& limits)
 {
     Standing standing;
-    if (is_epoch(reply)) {
+    if (reply.size() != kStandingSize
+        || !reply[kStrikes].is(resp::Type::integer) || !is_count(reply[kNewBan])
+        || !is_count(reply[kStandingNow])
+        || !reply[kState].is(resp::Type::string)) {
+        return standing;
+    }
+    if (reply[kStrikes].integer() == kStale) {
         standing.result = Answer::Result::stale;
         return standing;
     }
-    if (!are_counts(reply, kStandingSize)) {
+    const auto state = AccountState::decode(reply[kState].text());
+    if (!state || reply[kStrikes].integer() < 0) {
         return standing;
     }
     standing.result = Answer::Result::decided;
     api::Decision& decision = standing.decision;
-    decision.minute = {limits.minute, reply[kStandingMinuteUsed].integer(),
-                       reply[kStandingMinuteReset].integer()};
-    decision.day = {limits.day, reply[kStandingDayUsed].integer(),
-                    reply[kStandingDayReset].integer()};
+    decision.minute = {limits.minute, state->minute_used, state->minute_end};
+    decision.day = {limits.day, state->day_used, state->day_end};
     decision.now = reply[kStandingNow].integer();
-    decision.ban_until = reply[kStandingBanUntil].integer();
+    decision.ban_until = state->ban_until;
     if (decision.ban_until != 0) {
         decision.verdict = api::Verdict::banned;
     } else if (decision.minute.remaining() == 0

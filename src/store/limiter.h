@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../api/limit.h"
 #include "../resp/command.h"
@@ -13,28 +14,33 @@
 
 namespace petstore::store {
 
-// One call decides on requests of an account and charges both of its windows,
-// or neither. Builds commands, sends nothing.
+// One call decides on requests of some accounts and charges both windows of
+// each, or neither. Builds commands, sends nothing.
 class Limiter {
 public:
     explicit Limiter(const Schema& schema);
 
+    // What is asked of one account.
     struct Question {
         std::string_view account;
-        std::string_view epoch;
+        std::int64_t epoch = 0;
         api::Limits limits;
         std::int64_t requests = 1;
-        bool tell_time = false;  // want Answer::now whatever the verdict
+        // The key's record was read a moment ago: an account of which Redis
+        // knows nothing is a new one, not one that was lost.
+        bool fresh = false;
     };
-    resp::Command decide(const Question& question, bool eval) const;
+    // No two of the same account.
+    resp::Command decide(const std::vector<Question>& questions,
+                         bool eval) const;
 
     struct Answer {
         enum class Result {
             decided,
             stale,    // the account's epoch is another one: `epoch`
-            invalid,  // no reply of this script
+            invalid,  // no reply of this script, or the account is damaged
         } result = Result::invalid;
-        std::string epoch;
+        std::int64_t epoch = 0;
         std::int64_t admitted = 0;  // of the requests asked for, the first ones
         api::Window minute;         // after the decision
         api::Window day;
@@ -45,12 +51,14 @@ public:
         // What that means for one of the requests, counted from 0.
         api::Decision decision(std::int64_t index) const noexcept;
     };
-    static Answer parse_answer(const resp::Reply& reply,
-                               const api::Limits& limits);
+    // An answer for each question.
+    static std::vector<Answer>
+    parse_answers(const resp::Reply& reply,
+                  const std::vector<Question>& questions);
 
     // Reports `count` denials that a worker gave from memory, and asks how the
     // account stands.
-    resp::Command strike(std::string_view account, std::string_view epoch,
+    resp::Command strike(std::string_view account, std::int64_t epoch,
                          std::int64_t count, const api::Limits& limits,
                          const api::BanPolicy& policy, bool eval) const;
 

@@ -49,16 +49,6 @@ std::string Schema::account_state(std::string_view account) const
     return this->account(account, "state");
 }
 
-std::string Schema::minute_window(std::string_view account) const
-{
-    return this->account(account, "minute");
-}
-
-std::string Schema::day_window(std::string_view account) const
-{
-    return this->account(account, "day");
-}
-
 std::string Schema::strikes(std::string_view account) const
 {
     return this->account(account, "strikes");

@@ -28,10 +28,8 @@ public:
     // hash: key id → digest in hex, for the command line's list
     std::string key_index() const;
 
-    // string: the account's epoch; while a ban lasts "<epoch>!<end in ms>"
+    // string, TTL: an AccountState
     std::string account_state(std::string_view account) const;
-    std::string minute_window(std::string_view account) const;  // string, TTL
-    std::string day_window(std::string_view account) const;     // string, TTL
     std::string strikes(std::string_view account) const;        // string, TTL
     std::string bans(std::string_view account) const;           // string, TTL
     // set: key ids of the account

@@ -19,10 +19,8 @@ std::string code_after(Http& http, int requests)
 // As if the ban's time had come.
 void end_ban(const RedisServer& redis, const Key& key)
 {
-    const auto name = account_key(key, "state");
-    const auto state = redis.command({"GET", name}).text;
-    REQUIRE(contains(state, "!"));
-    redis.command({"SET", name, state.substr(0, state.find('!')) + "!1000"});
+    REQUIRE(number_of(redis, key, Number::ban_end) > 0);
+    set_number(redis, key, Number::ban_end, 1000);
 }
 
 nlohmann::json usage(const RedisServer& redis, const Key& key)
@@ -206,16 +204,12 @@ TEST_CASE("limits ban: by the numbers of the directive and over by itself")
     };
     CHECK(banned_for() == 1);
     // It ends by itself, on time and not a moment early.
-    const auto state =
-        store.redis.command({"GET", account_key(key, "state")}).text;
-    const auto end = std::stoll(state.substr(state.find('!') + 1));
+    const auto end = number_of(store.redis, key, Number::ban_end);
     const auto reset = rate_headers_of(http.get("/v1/pets")).reset;
     CHECK(reset == (end + 999) / 1000);
     CHECK(wait_until([&] { return code_after(http, 1) != "api_key_banned"; },
                      4s));
-    const auto time = store.redis.command({"TIME"});
-    const auto now = std::stoll(time.items.at(0).text) * 1000
-                     + std::stoll(time.items.at(1).text) / 1000;
+    const auto now = redis_millis(store.redis);
     CHECK(now >= end);
     CHECK(now <= end + 500);
     // The next ones, as long as may be.
@@ -254,7 +248,7 @@ TEST_CASE("limits ban: not for one who asks slowly with the day used up")
             [&] { return used(store.redis, key, "strikes") == 90; }, 2s));
         // The minute is over.
         store.redis.command({"PEXPIRE", account_key(key, "strikes"), "1"});
-        store.redis.command({"PEXPIRE", account_key(key, "minute"), "1"});
+        end_in(store.redis, key, Number::minute_end, 1);
         REQUIRE(
             wait_until([&] { return left(store.redis, key, "strikes") < 0; }));
     }
@@ -289,7 +283,7 @@ TEST_CASE("limits ban: lifted by petstorectl on every worker within a second")
     REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
 
     // With the minute over, unbanned means admitted.
-    hosts.redis.command({"PEXPIRE", account_key(key, "minute"), "1"});
+    end_in(hosts.redis, key, Number::minute_end, 1);
     REQUIRE(
         ctl(hosts.redis.url(), {"key", "set", key.id, "--per-minute", "10000"})
             .code

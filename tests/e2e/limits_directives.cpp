@@ -149,8 +149,7 @@ TEST_CASE("limits directives: plans are changed and added")
         CHECK(rate.limit == tightest);
         CHECK(rate.remaining == tightest - 1);
         // And the day's number, which shows when it has less left.
-        store.redis.command({"SET", account_key(key, "day"),
-                             std::to_string(day - 2), "KEEPTTL"});
+        set_number(store.redis, key, Number::day, day - 2);
         const auto of_day = rate_headers_of(http.get("/v1/pets"));
         CHECK(of_day.limit == day);
         CHECK(of_day.remaining == 1);
@@ -244,8 +243,8 @@ TEST_CASE("limits directives: the fields of the IETF draft")
     };
     CHECK(check(http.get("/v1/pets"), 2, 99) == 60);
     // In the middle of the windows, and for every kind of answer.
-    store.redis.command({"PEXPIRE", account_key(key, "minute"), "31500"});
-    store.redis.command({"PEXPIRE", account_key(key, "day"), "5000500"});
+    end_in(store.redis, key, Number::minute_end, 31'500);
+    end_in(store.redis, key, Number::day_end, 5'000'500);
     CHECK(check(http.get("/v1/pets/9"), 1, 98) == 32);
     check(http.post("/v1/pets", "{"), 0, 97);
     for (int i = 0; i < 5; ++i) {

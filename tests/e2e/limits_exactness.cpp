@@ -83,7 +83,7 @@ TEST_CASE("limits exact: minute and day together")
 
     // Its window ends; of the next minute's 200 the day has 100 left. What the
     // workers remember of the last minute may refuse a little longer.
-    hosts.redis.command({"PEXPIRE", account_key(key, "minute"), "1"});
+    end_in(hosts.redis, key, Number::minute_end, 1);
     int refused_by_day = 0;
     const auto answers = hosts.storm(key).run_until([&](const Answer& answer) {
         refused_by_day += answer.status == 429 && answer.limit == 300;
@@ -126,8 +126,7 @@ TEST_CASE("limits exact: across the end of a window")
         INFO(limit);
         const auto key = limited_key(hosts.redis, limit);
         // A window that is about to end, with nothing used.
-        hosts.redis.command({"SET", account_key(key, "minute"), "0", "PX",
-                             sanitized() ? "2000" : "1000"});
+        end_in(hosts.redis, key, Number::minute_end, sanitized() ? 2000 : 1000);
 
         std::map<long long, long long> refused_in;
         const auto answers =
@@ -221,4 +220,56 @@ TEST_CASE("limits exact: with hosts whose clocks are an hour off")
                          .substr(17, 2));
     }
     CHECK(hours.size() == 3);
+}
+
+TEST_CASE("limits exact: a damaged account is refused, others beside it are not")
+{
+    NginxOptions options;
+    options.location = "petstore_ban off;";
+    Store store(options);
+    const auto key = limited_key(store.redis, 10);
+    const auto other = limited_key(store.redis, 1000);
+    Http good(store.nginx.url(), other.secret);
+    Http bad(store.nginx.url(), key.secret);
+    CHECK(bad.get("/v1/pets").status == 200);
+    for (const std::string damage : {"", "nonsense", "list"}) {
+        INFO(damage);
+        const auto name = account_key(key, "state");
+        store.redis.command({"DEL", name});
+        if (damage == "list") {
+            store.redis.command({"RPUSH", name, "x"});
+        } else {
+            store.redis.command({"SET", name, damage});
+        }
+        std::atomic<bool> over{false};
+        std::thread storm([&] {
+            while (!over) {
+                bad.get("/v1/pets");
+            }
+        });
+        for (int i = 0; i < 100; ++i) {
+            CHECK(good.get("/v1/pets").status == 200);
+        }
+        over = true;
+        storm.join();
+        const auto response = bad.get("/v1/pets");
+        if (damage == "list") {
+            // What is no value at all is taken for none.
+            expect_error(response, 429, "rate_limit_exceeded");
+        } else {
+            expect_error(response, 503, "service_unavailable");
+            CHECK(contains(store.nginx.error_log(),
+                           "the counters of account " + key.account
+                               + " are damaged"));
+        }
+    }
+    // Any change by the operator mends it.
+    REQUIRE(ctl(store.redis.url(), {"key", "set", key.id, "--per-minute", "20"})
+                .code
+            == 0);
+    store.redis.command({"SET", account_key(key, "state"), "x"});
+    REQUIRE(ctl(store.redis.url(), {"key", "set", key.id, "--per-minute", "30"})
+                .code
+            == 0);
+    CHECK(wait_until([&] { return bad.get("/v1/pets").status == 200; }, 2s));
 }

@@ -15,6 +15,7 @@
 #include "catch.h"
 #include "e2e/support/redis_server.h"
 #include "resp/blocking_connection.h"
+#include "store/account_state.h"
 #include "store/limiter.h"
 
 using namespace petstore;
@@ -49,10 +50,15 @@ bool alive(const std::optional<Counter>& counter, Number now)
     return counter && now <= counter->end;
 }
 
+// The numbers of an account's state, in the order in which Redis has them.
+enum Field { kEpoch, kBanEnd, kMinuteUsed, kMinuteEnd, kDayUsed, kDayEnd };
+
 struct State {
-    std::string epoch;
-    Number ban_end = 0;  // 0: none, or one that nobody has cleared away
-    Number end = 0;
+    Numbers fields = Numbers(6, 0);
+    Number end = 0;  // of the key in Redis
+
+    Number& operator[](Field field) { return fields[field]; }
+    Number operator[](Field field) const { return fields[field]; }
 };
 
 // An account as it should be.
@@ -61,8 +67,6 @@ struct Account {
     api::Limits limits;
     api::BanPolicy policy;
     std::optional<State> state;
-    std::optional<Counter> minute;
-    std::optional<Counter> day;
     std::optional<Counter> strikes;
     std::optional<Counter> bans;
     std::deque<std::string> history;  // what was done to it lately
@@ -72,28 +76,28 @@ enum class Kind { limit, strike, touch, unban, pass, forget };
 
 struct Call {
     Kind kind = Kind::limit;
-    std::string epoch;
+    Number epoch = 0;
     Number count = 0;  // of requests, of strikes, of milliseconds
-    bool tell_time = false;
+    bool fresh = false;
 };
 
+// What was answered on one account.
 struct Reply {
-    bool is_text = false;
-    std::string text;
-    Numbers numbers;  // one for an integer
-};
+    Numbers numbers;              // those that are no state
+    std::optional<Numbers> state; // where one is told
 
-std::string show(const Reply& reply)
-{
-    std::ostringstream text;
-    if (reply.is_text) {
-        text << '"' << reply.text << '"';
+    std::string show() const
+    {
+        std::ostringstream text;
+        for (const auto number : numbers) {
+            text << number << ' ';
+        }
+        for (const auto number : state.value_or(Numbers{})) {
+            text << number << ' ';
+        }
+        return text.str();
     }
-    for (const auto number : reply.numbers) {
-        text << number << ' ';
-    }
-    return text.str();
-}
+};
 
 // What the account becomes by a call that Redis began at `begun` and that
 // looked at the clock at `now`; nullopt where that is not what was answered.
@@ -103,8 +107,7 @@ public:
           Number now)
         : account_(std::move(account)), reply_(reply), span_(span), now_(now)
     {
-        for (auto* counter : {&account_.minute, &account_.day,
-                              &account_.strikes, &account_.bans}) {
+        for (auto* counter : {&account_.strikes, &account_.bans}) {
             if (!alive(*counter, begun)) {
                 counter->reset();
             }
@@ -140,90 +143,92 @@ public:
     }
 
 private:
-    bool is_text(const std::string& text) const
-    {
-        return reply_.is_text && reply_.text == text;
-    }
-
     // An epoch made of the time in microseconds.
-    bool is_new_epoch() const
-    {
-        const auto value = api::parse_int64(reply_.text);
-        return reply_.is_text && value && span_.has(*value / 1000);
-    }
+    bool is_new_epoch(Number epoch) const { return span_.has(epoch / 1000); }
 
-    bool ban_runs() const { return account_.state->ban_end > now_; }
-
-    // The end that was told for a window: its own; that of one opened by this
-    // call; or what it would be for one opened now.
-    bool window_end(std::optional<Counter>& window, bool opened, Number length,
-                    Number told, Number told_now)
+    // The state as it is told: windows that have ended are shown as they would
+    // be if they began now.
+    State current() const
     {
-        if (opened) {
-            window->end = told;
-            return span_.has(told - length);
+        State state = *account_.state;
+        if (state[kBanEnd] <= now_) {
+            state[kBanEnd] = 0;
         }
-        return told == (window ? window->end : told_now + length);
+        if (state[kMinuteEnd] <= now_) {
+            state[kMinuteUsed] = 0;
+            state[kMinuteEnd] = now_ + kMinute;
+        }
+        if (state[kDayEnd] <= now_) {
+            state[kDayUsed] = 0;
+            state[kDayEnd] = now_ + kDay;
+        }
+        return state;
     }
 
     bool limit(const Call& call)
     {
-        auto& state = account_.state;
-        if (!state) {
-            state = State{reply_.text, 0, 0};
-            return is_new_epoch();
-        }
-        if (call.epoch != state->epoch) {
-            return is_text(state->epoch);
-        }
-        const bool banned = ban_runs();
-        if (!banned) {
-            state->ban_end = 0;
-        }
-        auto& minute = account_.minute;
-        auto& day = account_.day;
-        const Number left =
-            std::min(account_.limits.minute - (minute ? minute->count : 0),
-                     account_.limits.day - (day ? day->count : 0));
-        const Number admitted =
-            banned ? 0 : std::clamp<Number>(left, 0, call.count);
-        const bool minute_opens = admitted > 0 && !minute;
-        const bool day_opens = admitted > 0 && !day;
-        if (admitted > 0) {
-            minute = Counter{(minute ? minute->count : 0) + admitted,
-                             minute ? minute->end : 0};
-            day =
-                Counter{(day ? day->count : 0) + admitted, day ? day->end : 0};
-        }
-
         const auto& told = reply_.numbers;
-        if (reply_.is_text || told.size() != 9) {
+        if (told.size() != 4 || !reply_.state || told[0] != now_
+            || told[1] != kLastId || told[2] != kChanges) {
             return false;
         }
-        const bool tells = call.tell_time || admitted < call.count;
-        return told[0] == admitted && told[1] == (minute ? minute->count : 0)
-               && told[2] == (day ? day->count : 0)
-               && window_end(minute, minute_opens, kMinute, told[3], told[5])
-               && window_end(day, day_opens, kDay, told[4], told[5])
-               && (tells ? span_.has(told[5]) : told[5] == 0)
-               && told[6] == (banned ? state->ban_end : 0) && told[7] == kLastId
-               && told[8] == kChanges;
+        const Number admitted = told[3];
+        auto& state = account_.state;
+        auto known = call.epoch;
+        if (!state) {
+            state = State{};
+            (*state)[kEpoch] = (*reply_.state)[kEpoch];
+            state->end = now_ + 2 * kDay;
+            const bool adopted = call.fresh && call.epoch > 0;
+            if (adopted ? (*state)[kEpoch] != call.epoch
+                        : !is_new_epoch((*state)[kEpoch])) {
+                return false;
+            }
+            if (!call.fresh) {
+                return admitted == -1 && *reply_.state == state->fields;
+            }
+            known = (*state)[kEpoch];
+        }
+        if (known != (*state)[kEpoch]) {
+            return admitted == -1 && *reply_.state == state->fields;
+        }
+        const bool day_opens = (*state)[kDayEnd] <= now_;
+        State next = current();
+        const Number left =
+            std::min(account_.limits.minute - next[kMinuteUsed],
+                     account_.limits.day - next[kDayUsed]);
+        const Number expected =
+            next[kBanEnd] ? 0 : std::clamp<Number>(left, 0, call.count);
+        next[kMinuteUsed] += expected;
+        next[kDayUsed] += expected;
+        if (admitted != expected || *reply_.state != next.fields) {
+            return false;
+        }
+        if (admitted > 0) {
+            if (day_opens) {
+                next.end = now_ + 2 * kDay;
+            }
+            state = next;
+        }
+        return true;
     }
 
     bool strike(const Call& call)
     {
+        const auto& told = reply_.numbers;
         auto& state = account_.state;
-        if (!state) {
-            return is_text("0");
+        if (told.size() != 3 || told[2] != now_) {
+            return false;
         }
-        if (call.epoch != state->epoch) {
-            return is_text(state->epoch);
+        if (!state || call.epoch != (*state)[kEpoch]) {
+            return told[0] == -1 && told[1] == 0
+                   && reply_.state == (state ? std::optional(state->fields)
+                                             : std::nullopt);
         }
-        const bool banned = ban_runs();
+        State next = current();
         Number strikes = 0;
-        Number ban = banned ? state->ban_end : 0;
         bool new_ban = false;
-        if (!banned) {
+        if (!next[kBanEnd]) {
             auto& counter = account_.strikes;
             strikes = (counter ? counter->count : 0) + call.count;
             counter = Counter{strikes, counter ? counter->end : 0};
@@ -237,48 +242,43 @@ private:
                      ++i) {
                     seconds *= 2;
                 }
-                ban = now_ + std::min(seconds, policy.max) * 1000;
-                state->ban_end = ban;
+                next[kBanEnd] = now_ + std::min(seconds, policy.max) * 1000;
+                (*state)[kBanEnd] = next[kBanEnd];
+                state->end = next[kBanEnd] + 2 * kDay;
                 counter.reset();
             }
         }
-        const auto& told = reply_.numbers;
-        const auto& minute = account_.minute;
-        const auto& day = account_.day;
-        return !reply_.is_text
-               && told
-                      == Numbers{minute ? minute->count : 0,
-                                 day ? day->count : 0,
-                                 minute ? minute->end : now_ + kMinute,
-                                 day ? day->end : now_ + kDay,
-                                 now_,
-                                 ban,
-                                 strikes,
-                                 new_ban ? 1 : 0};
+        return told[0] == strikes && told[1] == (new_ban ? 1 : 0)
+               && reply_.state == next.fields;
     }
 
     bool touch()
     {
         auto& state = account_.state;
-        const bool good = is_new_epoch()
-                          || (state
-                              && is_text(std::to_string(
-                                  *api::parse_int64(state->epoch) + 1)));
-        state = State{reply_.text, state ? state->ban_end : 0, 0};
+        if (reply_.numbers.size() != 1) {
+            return false;
+        }
+        const Number epoch = reply_.numbers[0];
+        const bool good =
+            is_new_epoch(epoch) || (state && epoch == (*state)[kEpoch] + 1);
+        if (!state) {
+            state = State{};
+        }
+        (*state)[kEpoch] = epoch;
+        state->end = std::max(state->end, now_ / 1000 * 1000 + 2 * kDay);
         return good;
     }
 
     bool unban()
     {
         auto& state = account_.state;
-        // To the second: whoever asks is a person.
-        const bool was = state && state->ban_end > now_ / 1000 * 1000;
-        state = State{
-            std::to_string((state ? *api::parse_int64(state->epoch) : 0) + 1),
-            0, 0};
+        const bool was = state && (*state)[kBanEnd] > now_;
+        if (state) {
+            (*state)[kBanEnd] = 0;
+        }
         account_.strikes.reset();
         account_.bans.reset();
-        return !reply_.is_text && reply_.numbers == Numbers{was ? 1 : 0};
+        return reply_.numbers == Numbers{was ? 1 : 0};
     }
 
     Account account_;
@@ -305,18 +305,30 @@ public:
         }
     }
 
-    // One call to each of many accounts, so that they can travel together.
-    // Returns how many.
+    // One call to each of many accounts, so that they can travel together; the
+    // limiter is asked of several at once. Returns how many.
     int step()
     {
         std::shuffle(accounts_.begin(), accounts_.end(), random_);
         std::vector<Call> calls;
         for (auto& account : accounts_) {
             calls.push_back(choose(account));
-            send(account, calls.back());
         }
-        for (std::size_t i = 0; i < calls.size(); ++i) {
-            receive(accounts_[i], calls[i]);
+        std::vector<std::size_t> ends;  // of the groups
+        for (std::size_t from = 0; from < calls.size(); from = ends.back()) {
+            std::size_t to = from + 1;
+            const auto most = static_cast<std::size_t>(pick(1, 6));
+            while (calls[from].kind == Kind::limit && to < calls.size()
+                   && calls[to].kind == Kind::limit && to - from < most) {
+                ++to;
+            }
+            ends.push_back(to);
+            send(calls, from, to);
+        }
+        std::size_t from = 0;
+        for (const auto to : ends) {
+            receive(calls, from, to);
+            from = to;
         }
         return static_cast<int>(calls.size());
     }
@@ -348,15 +360,15 @@ private:
             plan(account);  // an operator's change
         }
         Call call;
-        call.epoch = account.state ? account.state->epoch : "1";
+        call.epoch = account.state ? (*account.state)[kEpoch] : pick(0, 1);
         if (chance(4)) {
-            call.epoch = std::to_string(pick(1, 3));
+            call.epoch = pick(0, 3);
         }
         const auto dice = pick(1, 100);
         if (dice <= 55) {
             call.kind = Kind::limit;
             call.count = chance(60) ? 1 : pick(1, account.limits.minute + 5);
-            call.tell_time = chance(50);
+            call.fresh = chance(50);
         } else if (dice <= 80) {
             call.kind = Kind::strike;
             call.count = pick(0, 12);
@@ -383,14 +395,15 @@ private:
             return whiles[pick(0, std::size(whiles) - 1)];
         }
         Numbers ends;
-        for (const auto& counter :
-             {account.minute, account.day, account.strikes, account.bans}) {
+        for (const auto& counter : {account.strikes, account.bans}) {
             if (counter) {
                 ends.push_back(counter->end);
             }
         }
-        if (account.state && account.state->ban_end) {
-            ends.push_back(account.state->ban_end);
+        for (const Field field : {kBanEnd, kMinuteEnd, kDayEnd}) {
+            if (account.state && (*account.state)[field]) {
+                ends.push_back((*account.state)[field]);
+            }
         }
         if (ends.empty()) {
             return 1;
@@ -402,15 +415,36 @@ private:
 
     void ask(const resp::Command& command) { connection_.append(command); }
 
+    void send(const std::vector<Call>& calls, std::size_t from, std::size_t to)
+    {
+        ask(resp::Command("TIME"));
+        if (calls[from].kind == Kind::limit) {
+            std::vector<store::Limiter::Question> questions;
+            for (auto i = from; i < to; ++i) {
+                questions.push_back({accounts_[i].id, calls[i].epoch,
+                                     accounts_[i].limits, calls[i].count,
+                                     calls[i].fresh});
+            }
+            ask(limiter_.decide(questions, true));
+        } else {
+            send(accounts_[from], calls[from]);
+        }
+        ask(resp::Command("TIME"));
+        for (auto i = from; i < to; ++i) {
+            for (const auto& name : names(accounts_[i].id)) {
+                ask(resp::Command("PEXPIRETIME").own(name));
+            }
+            ask(resp::Command("GET").own(
+                schema_.account_state(accounts_[i].id)));
+        }
+        ask(resp::Command("TIME"));
+    }
+
     void send(const Account& account, const Call& call)
     {
         const auto& id = account.id;
-        ask(resp::Command("TIME"));
         switch (call.kind) {
         case Kind::limit:
-            ask(limiter_.decide(
-                {id, call.epoch, account.limits, call.count, call.tell_time},
-                true));
             break;
         case Kind::strike:
             ask(limiter_.strike(id, call.epoch, call.count, account.limits,
@@ -431,10 +465,13 @@ private:
             static const char* const text = R"(
                 local step = tonumber(ARGV[1])
                 local state = redis.call('GET', KEYS[1])
-                local epoch, ban = string.match(state or '', '^(%d+)!(%d+)$')
-                if ban then
-                  redis.call('SET', KEYS[1], string.format('%s!%.0f', epoch,
-                    math.max(ban - step, 1)), 'KEEPTTL')
+                if state then
+                  local n = {struct.unpack('<dddddd', state)}
+                  for _, i in ipairs({2, 4, 6}) do
+                    if n[i] > 0 then n[i] = n[i] - step end
+                  end
+                  redis.call('SETRANGE', KEYS[1], 0, struct.pack('<dddddd',
+                    n[1], n[2], n[3], n[4], n[5], n[6]))
                 end
                 for _, key in ipairs(KEYS) do
                   local ends = redis.call('PEXPIRETIME', key)
@@ -442,7 +479,7 @@ private:
                 end
                 return 0)";
             resp::Command command("EVAL");
-            command.arg(text).arg(Number(5));
+            command.arg(text).arg(Number(3));
             for (const auto& name : names(id)) {
                 command.own(name);
             }
@@ -458,17 +495,12 @@ private:
             break;
         }
         }
-        ask(resp::Command("TIME"));
-        for (const auto& name : names(id)) {
-            ask(resp::Command("PEXPIRETIME").own(name));
-        }
-        ask(resp::Command("TIME"));
     }
 
     std::vector<std::string> names(const std::string& id) const
     {
-        return {schema_.account_state(id), schema_.minute_window(id),
-                schema_.day_window(id), schema_.strikes(id), schema_.bans(id)};
+        return {schema_.account_state(id), schema_.strikes(id),
+                schema_.bans(id)};
     }
 
     Number receive_time()
@@ -479,42 +511,81 @@ private:
         return latest_;
     }
 
-    Reply receive_reply()
+    static std::optional<Numbers> state_of(const resp::Reply& reply)
     {
-        const auto& reply = connection_.get();
-        Reply copy;
-        if (reply.is(resp::Type::integer)) {
-            copy.numbers.push_back(reply.integer());
-        } else if (reply.is(resp::Type::array)) {
-            for (std::size_t i = 0; i < reply.size(); ++i) {
-                copy.numbers.push_back(reply[i].integer());
-            }
-        } else {
-            copy.is_text = true;
-            copy.text = reply.text();
+        const auto state = store::AccountState::decode(reply.text());
+        if (!state) {
+            return std::nullopt;
         }
-        return copy;
+        return Numbers{state->epoch,      state->ban_until,
+                       state->minute_used, state->minute_end,
+                       state->day_used,    state->day_end};
     }
 
-    void receive(Account& account, const Call& call)
+    // A limiter's reply is about several accounts.
+    std::vector<Reply> receive_replies(Kind kind, std::size_t accounts)
+    {
+        const auto& reply = connection_.get();
+        std::vector<Reply> copies(accounts);
+        if (kind == Kind::limit) {
+            REQUIRE(reply.size() == 3 + 2 * accounts);
+            for (std::size_t i = 0; i < accounts; ++i) {
+                for (const auto j : {std::size_t(0), std::size_t(1),
+                                     std::size_t(2), 3 + 2 * i}) {
+                    copies[i].numbers.push_back(reply[j].integer());
+                }
+                copies[i].state = state_of(reply[4 + 2 * i]);
+            }
+        } else if (reply.is(resp::Type::array)) {
+            REQUIRE(reply.size() == 4);
+            for (std::size_t i = 0; i < 3; ++i) {
+                copies[0].numbers.push_back(reply[i].integer());
+            }
+            copies[0].state = state_of(reply[3]);
+        } else {
+            REQUIRE(reply.is(resp::Type::integer));
+            copies[0].numbers.push_back(reply.integer());
+        }
+        return copies;
+    }
+
+    // What Redis has of an account after a call.
+    struct Kept {
+        Numbers ends;  // of its keys
+        std::optional<Numbers> state;
+    };
+
+    void receive(const std::vector<Call>& calls, std::size_t from,
+                 std::size_t to)
     {
         Span span;
         span.from = receive_time();
-        const auto reply = receive_reply();
+        const auto replies = receive_replies(calls[from].kind, to - from);
         span.to = receive_time();
-        Numbers ends;
-        for (int i = 0; i < 5; ++i) {
-            ends.push_back(connection_.get().integer());
+        std::vector<Kept> kept(to - from);
+        for (auto& account : kept) {
+            for (int i = 0; i < 3; ++i) {
+                account.ends.push_back(connection_.get().integer());
+            }
+            account.state = state_of(connection_.get());
         }
         const Number after = receive_time();
+        for (auto i = from; i < to; ++i) {
+            check(accounts_[i], calls[i], replies[i - from], kept[i - from],
+                  span, after);
+        }
+    }
 
+    void check(Account& account, const Call& call, const Reply& reply,
+               const Kept& kept, Span span, Number after)
+    {
         static const char* const kinds[] = {"limit", "strike", "touch",
                                             "unban", "pass",   "forget"};
         std::ostringstream line;
         line << kinds[static_cast<int>(call.kind)] << ' ' << call.epoch << ' '
-             << call.count << (call.tell_time ? " tell" : "") << " within "
+             << call.count << (call.fresh ? " fresh" : "") << " within "
              << span.from << "…" << span.to << " of " << account.limits.minute
-             << '/' << account.limits.day << " → " << show(reply);
+             << '/' << account.limits.day << " → " << reply.show();
         account.history.push_back(line.str());
         if (account.history.size() > 8) {
             account.history.pop_front();
@@ -523,17 +594,19 @@ private:
 
         if (call.kind == Kind::forget) {
             account.state.reset();
-            for (auto* counter : {&account.minute, &account.day,
-                                  &account.strikes, &account.bans}) {
-                counter->reset();
-            }
+            account.strikes.reset();
+            account.bans.reset();
         } else {
             account = expected(account, call, reply, span);
         }
         if (call.kind == Kind::pass) {
             move(account, call.count);
         }
-        check_ends(account, call, ends, span, after);
+        check_ends(account, call, kept.ends, span, after);
+        if (account.state && kept.state
+            && account.state->fields != *kept.state) {
+            fail(account, "Redis keeps another state");
+        }
     }
 
     // Redis looks at the clock when a script begins, and the script when it
@@ -554,16 +627,17 @@ private:
 
     static void move(Account& account, Number step)
     {
-        for (auto* counter :
-             {&account.minute, &account.day, &account.strikes, &account.bans}) {
+        for (auto* counter : {&account.strikes, &account.bans}) {
             if (*counter) {
                 (*counter)->end -= step;
             }
         }
         if (auto& state = account.state) {
             state->end -= step;
-            if (state->ban_end) {
-                state->ban_end = std::max<Number>(state->ban_end - step, 1);
+            for (const Field field : {kBanEnd, kMinuteEnd, kDayEnd}) {
+                if ((*state)[field]) {
+                    (*state)[field] -= step;
+                }
             }
         }
     }
@@ -612,21 +686,14 @@ private:
             }
         };
         const bool strike = call.kind == Kind::strike;
-        check_counter("minute", account.minute, ends[1], 0);
-        check_counter("day", account.day, ends[2], 0);
-        check_counter("strikes", account.strikes, ends[3],
+        check_counter("strikes", account.strikes, ends[1],
                       strike ? account.policy.window * 1000 : 0);
-        check_counter("bans", account.bans, ends[4], strike ? kDay : 0);
+        check_counter("bans", account.bans, ends[2], strike ? kDay : 0);
 
         Number none = 0;
         Number length = 0;
-        if (call.kind == Kind::limit || call.kind == Kind::unban) {
-            length = kDay;
-        } else if (call.kind == Kind::touch) {
+        if (call.kind == Kind::limit || call.kind == Kind::touch) {
             length = 2 * kDay;
-        } else if (strike && account.state && account.state->ban_end) {
-            length = account.state->ban_end - span.from + kDay;
-            span.to = span.from;
         }
         if (!check("state", account.state.has_value(),
                    account.state ? account.state->end : none, ends[0],
@@ -638,23 +705,29 @@ private:
     void note(const Account& account, const Call& call, const Reply& reply)
     {
         ++seen["calls"];
-        if (reply.is_text) {
-            ++seen[call.kind == Kind::touch ? "touched" : "stale"];
-        } else if (call.kind == Kind::limit) {
-            const auto admitted = reply.numbers.at(0);
-            ++seen[admitted == call.count ? "admitted"
-                   : admitted > 0         ? "partly admitted"
-                   : reply.numbers.at(6)  ? "banned"
-                                          : "limited"];
+        const auto& told = reply.numbers;
+        if (call.kind == Kind::limit) {
+            const auto admitted = told.at(3);
+            ++seen[admitted < 0             ? "stale"
+                   : admitted == call.count ? "admitted"
+                   : admitted > 0           ? "partly admitted"
+                   : reply.state->at(kBanEnd) ? "banned"
+                                              : "limited"];
+            if (!account.state && admitted > 0) {
+                ++seen["new account"];
+            }
         } else if (call.kind == Kind::strike) {
-            ++seen[reply.numbers.at(7)   ? "new ban"
-                   : reply.numbers.at(5) ? "strike in a ban"
-                                         : "strike"];
-            if (reply.numbers.at(7) && account.bans) {
+            ++seen[told.at(0) < 0               ? "stale strike"
+                   : told.at(1)                 ? "new ban"
+                   : reply.state->at(kBanEnd)   ? "strike in a ban"
+                                                : "strike"];
+            if (told.at(1) && account.bans) {
                 ++seen["longer ban"];
             }
+        } else if (call.kind == Kind::touch) {
+            ++seen["touched"];
         } else if (call.kind == Kind::unban) {
-            ++seen[reply.numbers.at(0) ? "unbanned" : "no ban to lift"];
+            ++seen[told.at(0) ? "unbanned" : "no ban to lift"];
         }
     }
 
@@ -695,9 +768,9 @@ TEST_CASE("model: a hundred thousand calls of the scripts of the limiter")
     }
     INFO(counts);
     for (const char* what :
-         {"admitted", "partly admitted", "limited", "banned", "stale", "strike",
-          "strike in a ban", "new ban", "longer ban", "touched", "unbanned",
-          "no ban to lift"}) {
+         {"admitted", "partly admitted", "limited", "banned", "stale",
+          "new account", "strike", "stale strike", "strike in a ban", "new ban",
+          "longer ban", "touched", "unbanned", "no ban to lift"}) {
         INFO(what);
         CHECK(machine.seen[what] > 100);
     }

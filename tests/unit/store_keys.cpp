@@ -47,7 +47,7 @@ TEST_CASE("a key record comes back as it was", "[store]")
     record.expires = 1800000000;
     record.disabled = true;
     record.last4 = "wxyz";
-    record.epoch = "17";
+    record.epoch = 17;
 
     const auto found = round_trip(record);
     REQUIRE(found.result == Result::found);
@@ -78,7 +78,7 @@ TEST_CASE("what a key has not stays unset", "[store]")
     CHECK_FALSE(found.record.disabled);
     CHECK(found.record.plan == "free");
     CHECK(found.record.scopes == api::kScopeAll);
-    CHECK(found.record.epoch == "0");
+    CHECK(found.record.epoch == 0);
 }
 
 TEST_CASE("a record needs no more than id and account", "[store]")

@@ -39,8 +39,6 @@ TEST_CASE("the names of keys are the documented ones", "[store]")
     CHECK(schema.key_record(digest_of(0xab)) == "shop:key:" + hex_of("ab"));
     CHECK(schema.key_index() == "shop:keys");
     CHECK(schema.account_state("acc") == "shop:{acc}:state");
-    CHECK(schema.minute_window("acc") == "shop:{acc}:minute");
-    CHECK(schema.day_window("acc") == "shop:{acc}:day");
     CHECK(schema.strikes("acc") == "shop:{acc}:strikes");
     CHECK(schema.bans("acc") == "shop:{acc}:bans");
     CHECK(schema.account_keys("acc") == "shop:{acc}:keys");
@@ -63,8 +61,7 @@ TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
 {
     const store::Schema schema("petstore");
     for (const auto& name :
-         {schema.account_state("a1"), schema.minute_window("a1"),
-          schema.day_window("a1"), schema.strikes("a1"), schema.bans("a1"),
+         {schema.account_state("a1"), schema.strikes("a1"), schema.bans("a1"),
           schema.account_keys("a1")}) {
         CHECK(slot_of(name) == "a1");
     }

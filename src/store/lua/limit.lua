@@ -1,66 +1,60 @@
--- Decides on requests of an account and charges both of its windows for those
--- admitted, or neither. A window is a counter that Redis itself expires: it
--- opens with the first request counted in it, and its end never moves.
+-- Decides on requests of some accounts, on each account by itself, and charges
+-- both of its windows for those admitted, or neither. A window opens with the
+-- first request counted in it, and its end never moves.
 --
--- KEYS  1 account state   2 minute window   3 day window
---       4 last pet id     5 changes of pets  (only where they share the slot or
---       Redis is no cluster: they ride along for the worker's caches)
--- ARGV  1 epoch the caller knows   2 limit a minute   3 limit a day
---       4 number of requests   5 "1": tell the time
+-- KEYS  1 … n  states of n accounts, no two the same
+--       n+1 last pet id   n+2 changes of pets  (they ride along for the worker's
+--       caches)
+-- ARGV  1 … n  what is asked of each: five doubles, see account_state.h
 --
--- Replies
---   "<epoch>"     the caller's epoch is out of date; nothing was charged
---   {admitted, minute, day, minute end, day end, now, ban end, last id, changes}
--- with the counts after the decision and times in milliseconds; `now` is told
--- when asked for or when a request was denied, else it is 0.
+-- Reply: {now, last id, changes, and for each account: admitted, its state},
+-- times in milliseconds. Not a number of requests but
+--   -1  the caller's epoch is out of date, the state tells today's
+--   -2  the state is damaged
+-- where nothing was charged.
 local MINUTE, DAY = 60000, 86400000
-local call, keys, args = redis.call, KEYS, ARGV
-local minute_key, day_key = keys[2], keys[3]
-local seen = call('MGET', unpack(keys))
-local state, minute, day = seen[1], seen[2], seen[3]
-local banned_until = 0
+local KEEP = 2 * DAY
+local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
+local n = #ARGV
+local seen = call('MGET', unpack(KEYS))
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local reply = {now, (seen[n + 1] or 0) + 0, (seen[n + 2] or 0) + 0}
 
-local function now()
-  local t = call('TIME')
-  return t[1] * 1000 + math.floor(t[2] / 1000)
-end
-
-if state ~= args[1] then
+for i = 1, n do
+  local known, per_minute, per_day, requests, fresh = decode('<ddddd', ARGV[i])
+  local state, admitted = seen[i], -1
+  local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
   if not state then
-    -- Never seen, or gone with its data or its keys: whoever knows the account
-    -- has to look again whether it still is.
-    local t = call('TIME')
-    state = string.format('%.0f', t[1] * 1000000 + t[2])
-    call('SET', keys[1], state, 'PX', DAY)
-    return state
+    -- Never seen, or gone with its data or its keys: whoever remembers the
+    -- account has to look again whether it still is; who has just done so makes
+    -- it what the others of its kind will ask for.
+    epoch = fresh == 1 and known > 0 and known or time[1] * 1000000 + time[2]
+    if fresh == 1 then
+      known = epoch
+    else
+      state = encode('<dddddd', epoch, 0, 0, 0, 0, 0)
+      call('SET', KEYS[i], state, 'PX', KEEP)
+    end
+  elseif #state == 48 then
+    epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
+  else
+    admitted, state = -2, ''
   end
-  local epoch, ban = string.match(state, '^(%d+)!(%d+)$')
-  if epoch ~= args[1] then return epoch or state end
-  banned_until = ban + 0
-  if now() >= banned_until then
-    call('SET', keys[1], epoch, 'PX', DAY)
-    banned_until = 0
+
+  if admitted == -1 and epoch == known then
+    local opens = day_end <= now
+    if ban <= now then ban = 0 end
+    if minute_end <= now then minute, minute_end = 0, now + MINUTE end
+    if opens then day, day_end = 0, now + DAY end
+    admitted = ban > 0 and 0 or max(min(requests, per_minute - minute, per_day - day), 0)
+    state = encode('<dddddd', epoch, ban, minute + admitted, minute_end, day + admitted, day_end)
+    if admitted > 0 then
+      if opens then call('SET', KEYS[i], state, 'PX', KEEP)
+      else call('SETRANGE', KEYS[i], 0, state) end
+    end
   end
+  reply[#reply + 1] = admitted
+  reply[#reply + 1] = state
 end
-
-local requests = args[4] + 0
-local left = math.min(args[2] - (minute or 0), args[3] - (day or 0))
-if banned_until > 0 then left = 0 end
-
-local admitted, charge = requests, args[4]  -- a text spares Redis a conversion
-if left < requests then
-  admitted = math.max(left, 0)
-  charge = string.format('%.0f', admitted)
-end
-if admitted > 0 then
-  if minute then minute = call('INCRBY', minute_key, charge)
-  else minute = admitted; call('SET', minute_key, charge, 'PX', MINUTE) end
-  if day then day = call('INCRBY', day_key, charge)
-  else day = admitted; call('SET', day_key, charge, 'PX', DAY) end
-end
-
-local at = (admitted < requests or args[5] == '1') and now() or 0
-return {admitted, (minute or 0) + 0, (day or 0) + 0,
-  minute and call('PEXPIRETIME', minute_key) or at + MINUTE,
-  day and call('PEXPIRETIME', day_key) or at + DAY,
-  at, banned_until, (seen[4] or 0) + 0, (seen[5] or 0) + 0}
+return reply

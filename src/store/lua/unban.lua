@@ -1,10 +1,13 @@
--- Ends a ban and forgets what led to it. A new epoch tells the workers, which
--- refuse a banned account from memory.
+-- Ends a ban and forgets what led to it. The caller gives the account a new
+-- epoch after this (touch_account.lua), which tells the workers: they refuse a
+-- banned account from memory.
 --
 -- KEYS  1 account state   2 strikes   3 bans
 -- Reply: 1 if a ban was running, else 0
-local state = redis.call('GET', KEYS[1]) or '0'
-local epoch, banned_until = string.match(state, '^(%d+)!?(%d*)$')
-redis.call('SET', KEYS[1], string.format('%.0f', (epoch or 0) + 1), 'EX', 86400)
 redis.call('DEL', KEYS[2], KEYS[3])
-return tonumber(banned_until) and tonumber(banned_until) > redis.call('TIME')[1] * 1000 and 1 or 0
+local state = redis.call('GET', KEYS[1]) or ''
+if #state ~= 48 then return 0 end
+local _, ban = struct.unpack('<dd', state)
+redis.call('SETRANGE', KEYS[1], 8, struct.pack('<d', 0))
+local t = redis.call('TIME')
+return ban > t[1] * 1000 + math.floor(t[2] / 1000) and 1 or 0

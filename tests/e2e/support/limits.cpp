@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -140,17 +141,65 @@ std::string account_key(const Key& key, const std::string& what)
     return "petstore:{" + key.account + "}:" + what;
 }
 
-long long used(const RedisServer& redis, const Key& key,
-               const std::string& window)
+long long number_of(const RedisServer& redis, const Key& key, Number number)
 {
-    const auto value = redis.command({"GET", account_key(key, window)});
+    const auto state = redis.command({"GET", account_key(key, "state")}).text;
+    if (state.empty()) {
+        return 0;
+    }
+    double value = 0;
+    REQUIRE(state.size() == 6 * sizeof(value));
+    std::memcpy(&value, state.data() + sizeof(value) * static_cast<int>(number),
+                sizeof(value));
+    return static_cast<long long>(value);
+}
+
+void set_number(const RedisServer& redis, const Key& key, Number number,
+                long long value)
+{
+    redis.command({"EVAL",
+                   "return redis.call('SETRANGE', KEYS[1], ARGV[1] * 8, "
+                   "struct.pack('<d', ARGV[2]))",
+                   "1", account_key(key, "state"),
+                   std::to_string(static_cast<int>(number)),
+                   std::to_string(value)});
+}
+
+void end_in(const RedisServer& redis, const Key& key, Number end,
+            long long milliseconds)
+{
+    set_number(redis, key, end, redis_millis(redis) + milliseconds);
+}
+
+long long used(const RedisServer& redis, const Key& key,
+               const std::string& what)
+{
+    if (what == "minute" || what == "day") {
+        return left(redis, key, what) < 0 ? 0
+               : number_of(redis, key,
+                           what == "day" ? Number::day : Number::minute);
+    }
+    const auto value = redis.command({"GET", account_key(key, what)});
     return value.type == Value::Type::text ? std::stoll(value.text) : 0;
 }
 
 long long left(const RedisServer& redis, const Key& key,
-               const std::string& window)
+               const std::string& what)
 {
-    return redis.command({"PTTL", account_key(key, window)}).integer;
+    if (what == "minute" || what == "day") {
+        const auto end = number_of(
+            redis, key, what == "day" ? Number::day_end : Number::minute_end);
+        const auto now = redis_millis(redis);
+        return end > now ? end - now : -2;
+    }
+    return redis.command({"PTTL", account_key(key, what)}).integer;
+}
+
+long long redis_millis(const RedisServer& redis)
+{
+    const auto time = redis.command({"TIME"});
+    return std::stoll(time.items.at(0).text) * 1000
+           + std::stoll(time.items.at(1).text) / 1000;
 }
 
 std::map<std::string, long long> command_counts(const RedisServer& redis)

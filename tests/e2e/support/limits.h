@@ -57,11 +57,24 @@ Key limited_key(const RedisServer& redis, long long per_minute,
 
 // The keys of an account in Redis, see docs/redis-keys.md.
 std::string account_key(const Key& key, const std::string& what);
+
+// The numbers of an account's state.
+enum class Number { epoch, ban_end, minute, minute_end, day, day_end };
+long long number_of(const RedisServer& redis, const Key& key, Number number);
+void set_number(const RedisServer& redis, const Key& key, Number number,
+                long long value);
+// Moves the end of a window to so many milliseconds from now.
+void end_in(const RedisServer& redis, const Key& key, Number end,
+            long long milliseconds);
+
+// What is counted in "minute", "day", "strikes" or "bans", and for how many
+// milliseconds; -2 where nothing is, as PTTL tells it.
 long long used(const RedisServer& redis, const Key& key,
-               const std::string& window);
-// In milliseconds, as PTTL tells it.
+               const std::string& what);
 long long left(const RedisServer& redis, const Key& key,
-               const std::string& window);
+               const std::string& what);
+// Milliseconds of Redis's clock.
+long long redis_millis(const RedisServer& redis);
 
 // How often Redis executed each command, by clients and by scripts.
 std::map<std::string, long long> command_counts(const RedisServer& redis);

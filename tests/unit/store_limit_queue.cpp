@@ -3,11 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "store/limit_batch.h"
+#include "store/account_state.h"
+#include "store/limit_queue.h"
 #include "store_replies.h"
 
 using namespace petstore;
-using store::LimitBatch;
+using store::encode_numbers;
 using store::Limiter;
 using Result = store::Limiter::Answer::Result;
 
@@ -89,32 +90,62 @@ struct Waiter final : store::LimitWaiter {
     store::Loss loss = store::Loss::unknown;
 };
 
+constexpr std::int64_t kEpoch = 7;
+
 struct Turn {
-    Turn() : key(std::make_shared<store::CachedKey>())
+    Turn() : key(make_key("acc")) {}
+
+    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
     {
-        key->account = std::make_shared<store::Account>("acc");
-        key->limits = {60, 1000};
-        key->epoch = "7";
+        auto made = std::make_shared<store::CachedKey>();
+        made->account = cache.account(account);
+        made->limits = {60, 1000};
+        made->epoch = kEpoch;
+        return made;
     }
 
-    void add(bool tell_time = false)
+    void add(bool fresh = false) { add(key, fresh); }
+
+    void add(const std::shared_ptr<store::CachedKey>& of, bool fresh = false)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        LimitBatch::add(link, limiter, key, tell_time, *waiters.back());
+        queue.add(of, fresh, *waiters.back());
     }
 
     const store::Schema schema{"petstore"};
     const Limiter limiter{schema};
     Link link;
+    store::KeyCache cache;
+    store::LimitQueue queue{link, limiter};
     std::shared_ptr<store::CachedKey> key;
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 
+std::string asked(std::int64_t requests, bool fresh = false)
+{
+    return encode_numbers({kEpoch, 60, 1000, requests, fresh ? 1 : 0});
+}
+
+struct Verdict {
+    long long admitted;
+    long long used;
+    std::int64_t epoch = kEpoch;
+};
+
+std::string decided(const std::vector<Verdict>& verdicts)
+{
+    std::vector<std::string> items{integer(5), integer(0), integer(0)};
+    for (const auto& [admitted, used, epoch] : verdicts) {
+        items.push_back(integer(admitted));
+        items.push_back(bulk(
+            encode_numbers({epoch, 0, used, 60'000, used, 86'400'000})));
+    }
+    return array(items);
+}
+
 std::string decided(long long admitted, long long used)
 {
-    return array({integer(admitted), integer(used), integer(used),
-                  integer(60'000), integer(86'400'000), integer(5), integer(0),
-                  integer(0), integer(0)});
+    return decided({{admitted, used}});
 }
 
 }  // namespace
@@ -130,8 +161,8 @@ TEST_CASE("the requests of a turn are one question", "[store]")
     REQUIRE(turn.link.sent.size() == 1);
     const auto& question = turn.link.sent.front();
     CHECK(question[0] == "EVALSHA");
-    CHECK(question[question.size() - 2] == "5");
-    CHECK(question.back() == "1");  // one of them wants to know the time
+    CHECK(question[2] == "3");
+    CHECK(question.back() == asked(5, true));  // one has just read the record
 
     // Three are admitted, the first ones, each with a number of its own.
     turn.link.answer(decided(3, 60));
@@ -142,6 +173,93 @@ TEST_CASE("the requests of a turn are one question", "[store]")
         CHECK(waiter.admitted == (i < 3));
         CHECK(waiter.remaining == (i < 3 ? 2 - i : 0));
     }
+}
+
+TEST_CASE("the accounts of a turn are one question", "[store]")
+{
+    Turn turn;
+    const auto other = turn.make_key("other");
+    turn.add();
+    turn.add(other);
+    turn.add();
+    turn.link.end_turn();
+    REQUIRE(turn.link.sent.size() == 1);
+    const auto& question = turn.link.sent.front();
+    REQUIRE(question.size() == 9);
+    CHECK(question[2] == "4");
+    CHECK(question[3] == "petstore:{acc}:state");
+    CHECK(question[4] == "petstore:{other}:state");
+    CHECK(question[7] == asked(2));
+    CHECK(question[8] == asked(1));
+
+    turn.link.answer(decided({{1, 60}, {-1, 0, 9}}));
+    CHECK(turn.waiters[0]->admitted);
+    CHECK(turn.waiters[1]->result == Result::stale);
+    CHECK(turn.waiters[2]->result == Result::decided);
+    CHECK_FALSE(turn.waiters[2]->admitted);
+}
+
+// The script reads all of its accounts before it charges any.
+TEST_CASE("no account is twice in a question", "[store]")
+{
+    Turn turn;
+    const auto second = turn.make_key("acc");  // another key of the account
+    turn.add();
+    turn.add(second);
+    turn.add(second);
+    turn.add();
+    turn.link.end_turn();
+    REQUIRE(turn.link.sent.size() == 3);
+    for (const auto& question : turn.link.sent) {
+        CHECK(question[2] == "3");
+        CHECK(question[3] == "petstore:{acc}:state");
+    }
+    CHECK(turn.link.sent[0].back() == asked(1));
+    CHECK(turn.link.sent[1].back() == asked(2));
+    CHECK(turn.link.sent[2].back() == asked(1));
+    turn.link.answer(decided(1, 1));
+    turn.link.answer(decided(2, 3));
+    turn.link.answer(decided(1, 4));
+    for (const std::size_t waiter : {0, 1, 2, 3}) {
+        CHECK(turn.waiters[waiter]->calls == 1);
+        CHECK(turn.waiters[waiter]->remaining
+              == 59 - static_cast<std::int64_t>(waiter));
+    }
+}
+
+TEST_CASE("many accounts are several questions", "[store]")
+{
+    Turn turn;
+    std::vector<std::shared_ptr<store::CachedKey>> keys;
+    for (int i = 0; i < 300; ++i) {
+        keys.push_back(turn.make_key("a" + std::to_string(i)));
+        turn.add(keys.back());
+    }
+    turn.link.end_turn();
+    REQUIRE(turn.link.sent.size() == 3);
+    std::size_t accounts = 0;
+    for (const auto& question : turn.link.sent) {
+        const auto here = (question.size() - 5) / 2;
+        CHECK(here <= 128);
+        accounts += here;
+        turn.link.answer(decided(std::vector<Verdict>(here, {1, 1})));
+    }
+    CHECK(accounts == 300);
+    for (const auto& waiter : turn.waiters) {
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->admitted);
+    }
+}
+
+TEST_CASE("a new account's epoch is the one that is told", "[store]")
+{
+    Turn turn;
+    turn.key->epoch = 0;
+    turn.add(true);
+    turn.link.end_turn();
+    turn.link.answer(decided({{1, 1, 99}}));
+    CHECK(turn.waiters[0]->admitted);
+    CHECK(turn.key->epoch == 99);
 }
 
 TEST_CASE("the next turn asks anew", "[store]")

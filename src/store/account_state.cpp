@@ -1,0 +1,67 @@
+#include "account_state.h"
+
+#include <array>
+#include <cstring>
+
+namespace petstore::store {
+
+namespace {
+
+static_assert(sizeof(double) == 8, "IEEE 754 binary64 is what Lua has");
+
+constexpr double kLargest = 9007199254740992.0;  // 2^53
+
+std::optional<std::int64_t> decode_number(const char* bytes) noexcept
+{
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+        bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]))
+                << 8 * i;
+    }
+    double number;
+    std::memcpy(&number, &bits, sizeof(number));
+    // Not a number fails this too.
+    if (!(number >= 0 && number <= kLargest)) {
+        return std::nullopt;
+    }
+    const auto integer = static_cast<std::int64_t>(number);
+    return static_cast<double>(integer) == number ? std::optional(integer)
+                                                  : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<AccountState>
+AccountState::decode(std::string_view bytes) noexcept
+{
+    if (bytes.size() != kSize) {
+        return std::nullopt;
+    }
+    std::array<std::int64_t, 6> numbers;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto number = decode_number(bytes.data() + 8 * i);
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers[i] = *number;
+    }
+    return AccountState{numbers[0], numbers[1], numbers[2],
+                        numbers[3], numbers[4], numbers[5]};
+}
+
+std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
+{
+    std::string bytes;
+    bytes.reserve(numbers.size() * 8);
+    for (const std::int64_t integer : numbers) {
+        const auto number = static_cast<double>(integer);
+        std::uint64_t bits;
+        std::memcpy(&bits, &number, sizeof(bits));
+        for (unsigned i = 0; i < 8; ++i) {
+            bytes += static_cast<char>(bits >> 8 * i & 0xff);
+        }
+    }
+    return bytes;
+}
+
+}  // namespace petstore::store
