@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../api/text.h"
-#include "../store/record.h"
 #include "exit.h"
 #include "output.h"
 
@@ -49,9 +48,6 @@ public:
         check_persistence();
         check_eviction();
         check_cluster();
-        check_packing("hash-max-listpack-entries", store::kBucketSize);
-        check_packing("hash-max-listpack-value",
-                      static_cast<std::int64_t>(store::kPackedRecordSize));
         return std::move(findings_);
     }
 
@@ -157,21 +153,6 @@ private:
         add(Verdict::wrong, "cluster", "on",
             "this version does not work with Redis Cluster: use a standalone "
             "Redis");
-    }
-
-    void check_packing(const std::string& name, std::int64_t least)
-    {
-        const std::string value = config(name);
-        const auto number = api::parse_int64(value);
-        if (!number) {
-            add(Verdict::warning, name, "unknown",
-                "CONFIG GET is not allowed here: make sure that it is "
-                    + std::to_string(least) + " or more");
-        } else {
-            add(*number >= least ? Verdict::ok : Verdict::wrong, name, value,
-                "pets take several times the memory: CONFIG SET " + name + " "
-                    + std::to_string(least));
-        }
     }
 
     RedisSession& redis_;

@@ -69,16 +69,6 @@ private:
             }
         }
         for (Pending& page : pages) {
-            for (const api::PetId id : page.reader.long_ids()) {
-                redis_.send(catalogue_.get_long(id));
-            }
-        }
-        for (Pending& page : pages) {
-            for (const api::PetId id : page.reader.long_ids()) {
-                expect(page.reader.add_long(id, redis_.receive()));
-            }
-        }
-        for (Pending& page : pages) {
             const auto done =
                 page.reader.finish(store::PageReader::Form::lines);
             write(done.body);

@@ -16,11 +16,11 @@ constexpr std::int64_t kIdempotencySeconds = 24 * 60 * 60;
 // Neither sums nor Lua's numbers must overflow there; no pet is that far.
 constexpr api::PetId kLastStart = std::int64_t{1} << 52;
 
-// What a page without a filter reads of one bucket.
+// What a page without a filter reads of one bucket: [first, end).
 struct Slice {
     std::int64_t bucket;
     api::PetId first;
-    std::int64_t count;
+    api::PetId end;
 };
 
 // The rows of the page and one more, which tells whether there is a next page.
@@ -30,24 +30,17 @@ Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
     const api::PetId end = first + query.limit + 1;
     const std::int64_t bucket =
         bucket_of(first) + static_cast<std::int64_t>(index);
-    const api::PetId from = std::max(first, bucket * kBucketSize);
-    const api::PetId to = std::min(end, (bucket + 1) * kBucketSize);
-    return {bucket, from, std::max<std::int64_t>(to - from, 0)};
+    const api::PetId opening = bucket * kBucketSize + 1;
+    return {bucket, std::max(first, opening),
+            std::min(end, opening + kBucketSize)};
 }
 
 }  // namespace
 
 resp::Command Catalogue::get(api::PetId id) const
 {
-    resp::Command command("HGET");
-    command.own(schema_.bucket(bucket_of(id))).arg(field_of(id));
-    return command;
-}
-
-resp::Command Catalogue::get_long(api::PetId id) const
-{
-    resp::Command command("HGET");
-    command.own(schema_.long_bucket(bucket_of(id))).arg(field_of(id));
+    resp::Command command("LINDEX");
+    command.own(schema_.bucket(bucket_of(id))).arg(position_of(id));
     return command;
 }
 
@@ -57,25 +50,27 @@ Catalogue::list_all(const api::ListQuery& query) const
     std::vector<resp::Command> commands;
     for (std::size_t i = 0;; ++i) {
         const Slice slice = slice_of(query, i);
-        if (!slice.count) {
+        if (slice.first >= slice.end) {
             return commands;
         }
-        resp::Command& command = commands.emplace_back("HMGET");
-        command.own(schema_.bucket(slice.bucket));
-        for (std::int64_t n = 0; n < slice.count; ++n) {
-            command.arg(field_of(slice.first + n));
-        }
+        commands.emplace_back("LRANGE")
+            .own(schema_.bucket(slice.bucket))
+            .arg(position_of(slice.first))
+            .arg(position_of(slice.end - 1));
     }
 }
 
 resp::Command Catalogue::list_by_status(const api::ListQuery& query,
                                         bool eval) const
 {
+    const api::Status status = query.status.value();
+    const char letter = static_cast<char>(status);
     resp::Command command = call(scripts::list_by_status(), 1, eval);
-    command.own(schema_.status_bitmap(query.status.value()));
+    command.own(schema_.status_bitmap(status));
     command.arg(std::min(query.after, kLastStart))
         .arg(query.limit + 1)
-        .arg(schema_.catalogue());
+        .arg(schema_.catalogue())
+        .own({&letter, 1});
     return command;
 }
 
@@ -92,9 +87,7 @@ resp::Command Catalogue::create(const api::NewPet& pet,
     if (idempotency) {
         command.own(schema_.idempotency(account, idempotency->key));
     }
-    command.own(encode_record(pet))
-        .arg(std::int64_t{kPackedRecordSize})
-        .arg(schema_.catalogue());
+    command.own(encode_record(pet)).arg(schema_.catalogue());
     if (idempotency) {
         command.own(api::to_hex(api::bytes_of(idempotency->body)))
             .arg(kIdempotencySeconds);
@@ -155,17 +148,12 @@ bool PageReader::add(std::size_t index, const resp::Reply& reply)
 bool PageReader::add_slice(std::size_t index, const resp::Reply& reply)
 {
     const Slice slice = slice_of(query_, index);
-    if (reply.size() != static_cast<std::size_t>(slice.count)) {
+    const auto wanted = static_cast<std::size_t>(slice.end - slice.first);
+    if (reply.size() > wanted) {
         return false;
     }
     for (std::size_t i = 0; i < reply.size(); ++i) {
         const resp::Reply& record = reply[i];
-        if (record.is(resp::Type::nil)) {
-            // The buckets of a page are not read at one moment: what the next
-            // one holds may be younger than this end.
-            ended_ = true;
-            continue;
-        }
         if (!record.is(resp::Type::string)) {
             return false;
         }
@@ -175,6 +163,9 @@ bool PageReader::add_slice(std::size_t index, const resp::Reply& reply)
             return false;
         }
     }
+    // The buckets of a page are not read at one moment: what the next one holds
+    // may be younger than this end.
+    ended_ = ended_ || reply.size() < wanted;
     return true;
 }
 
@@ -202,30 +193,11 @@ bool PageReader::add_row(api::PetId id, std::string_view record)
     // The script answers with an empty text for a pet of the index that has no
     // record: damage, but no reason to refuse the rest of the page.
     const bool lost = query_.status && record.empty();
-    if (!query_.status && is_long_marker(record)) {
-        long_ids_.push_back(id);
-    } else if (!lost && !decode_record(id, record)) {
+    if (!lost && !decode_record(id, record)) {
         return false;
     }
     rows_.push_back({id, records_.size(), record.size()});
     records_.append(record);
-    return true;
-}
-
-bool PageReader::add_long(api::PetId id, const resp::Reply& reply)
-{
-    if (!reply.is(resp::Type::string) || !decode_record(id, reply.text())) {
-        return false;
-    }
-    const auto row = std::lower_bound(
-        rows_.begin(), rows_.end(), id,
-        [](const Row& row, api::PetId wanted) { return row.id < wanted; });
-    if (row == rows_.end() || row->id != id) {
-        return false;
-    }
-    row->offset = records_.size();
-    row->size = reply.text().size();
-    records_.append(reply.text());
     return true;
 }
 

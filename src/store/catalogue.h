@@ -21,13 +21,11 @@ public:
     explicit Catalogue(const Schema& schema) : schema_(schema) {}
 
     // --- one pet -----------------------------------------------------------
-    // HGET of the packed record; if is_long_marker(), HGET of the long one.
     resp::Command get(api::PetId id) const;
-    resp::Command get_long(api::PetId id) const;
 
     // --- pages -------------------------------------------------------------
     // A page without a filter needs no script: ids are dense, so its rows are
-    // known fields of one bucket or two. The commands ask for one row more than
+    // a stretch of one bucket or two. The commands ask for one row more than
     // the page, which tells whether there is a next one; all go out in one
     // write.
     std::vector<resp::Command> list_all(const api::ListQuery& query) const;
@@ -70,14 +68,6 @@ public:
     // none of the expected shapes.
     bool add(std::size_t index, const resp::Reply& reply);
 
-    // Ids whose record is a long marker and has to be fetched with get_long();
-    // empty for filtered pages, whose script does it in Redis.
-    const std::vector<api::PetId>& long_ids() const noexcept
-    {
-        return long_ids_;
-    }
-    bool add_long(api::PetId id, const resp::Reply& reply);
-
     // Once all replies are in.
     enum class Form { array, lines };
     struct Page {
@@ -102,10 +92,9 @@ private:
     api::ListQuery query_;
     std::vector<Row> rows_;
     std::string records_;
-    std::vector<api::PetId> long_ids_;
     bool more_ = false;
-    bool ended_ =
-        false;  // a hole was met: nothing behind it belongs to this page
+    // A bucket ended early: nothing of the next one belongs to this page.
+    bool ended_ = false;
 };
 
 }  // namespace petstore::store

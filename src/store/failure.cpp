@@ -4,6 +4,10 @@ namespace petstore::store {
 
 namespace {
 
+// What a script answers that found the data other than we write them, before
+// it undid what it had done.
+constexpr std::string_view kDamaged = "DAMAGED";
+
 // `executed` is said of the whole command. A script can meet an error after
 // its first write: whatever a single redis.call can answer with counts as
 // executed, unless Redis checks it before the first write of a script.
@@ -35,6 +39,7 @@ constexpr RedisError kErrors[] = {
     {"NOQUORUM", false, false, false},
     {"IDONTKNOW", false, false, false},
     {"ERR", true, false, true},
+    {kDamaged, false, false, true},
 };
 
 constexpr RedisError kUnknown = {"", true, false, true};
@@ -66,7 +71,12 @@ const RedisError& redis_error(std::string_view code) noexcept
 
 api::Error failure_of(const resp::Reply& error, bool write)
 {
-    return lost(write && redis_error(error.error_code()).executed);
+    const std::string_view code = error.error_code();
+    if (code == kDamaged) {
+        return {api::ErrorCode::internal_error,
+                "The store's data are damaged: nothing was changed."};
+    }
+    return lost(write && redis_error(code).executed);
 }
 
 api::Error failure_of(Loss loss, bool write)

@@ -72,18 +72,14 @@ private:
     void send_commands()
     {
         if (key_.is_pet()) {
-            wanted_ = 1;
             return send(owner_.catalogue_.get(key_.id));
         }
         const auto query = key_.query();
         page_.emplace(query);
         if (query.status) {
-            wanted_ = 1;
             return send(owner_.catalogue_.list_by_status(query, false));
         }
-        const auto commands = owner_.catalogue_.list_all(query);
-        wanted_ = commands.size();
-        for (const auto& command : commands) {
+        for (const auto& command : owner_.catalogue_.list_all(query)) {
             send(command);
         }
     }
@@ -106,49 +102,20 @@ private:
             }
             error_ = failure_of(reply, false);
         } else if (page_) {
-            take_page(index, reply);
-        } else {
-            take_pet(reply);
-        }
-    }
-
-    void take_pet(const resp::Reply& reply)
-    {
-        if (reply.is(resp::Type::nil)) {
-            error_ = no_such_pet();
-            return;
-        }
-        record_ = reply.text();
-        if (seen_ == 1 && is_long_marker(record_)) {
-            wanted_ = 2;
-            send(owner_.catalogue_.get_long(key_.id));
-        }
-    }
-
-    void take_page(std::size_t index, const resp::Reply& reply)
-    {
-        const std::size_t packed = wanted_ - long_wanted_;
-        const bool good =
-            index < packed
-                ? page_->add(index, reply)
-                : page_->add_long(page_->long_ids()[index - packed], reply);
-        if (!good) {
-            error_ = damaged();
-            return;
-        }
-        if (index + 1 == packed) {
-            long_wanted_ = page_->long_ids().size();
-            wanted_ += long_wanted_;
-            for (const api::PetId id : page_->long_ids()) {
-                send(owner_.catalogue_.get_long(id));
+            if (!page_->add(index, reply)) {
+                error_ = damaged();
             }
+        } else if (reply.is(resp::Type::nil)) {
+            error_ = no_such_pet();
+        } else {
+            record_ = reply.text();
         }
     }
 
     // Every command that was sent comes back, so only then may the load go.
     bool end_if_complete() noexcept
     {
-        if (beginning_ || seen_ < sent_ || (!error_ && seen_ < wanted_)) {
+        if (beginning_ || seen_ < sent_) {
             return false;
         }
         end();
@@ -209,8 +176,6 @@ private:
     std::optional<PageReader> page_;
     std::size_t sent_ = 0;
     std::size_t seen_ = 0;
-    std::size_t wanted_ = 0;
-    std::size_t long_wanted_ = 0;
     bool eval_ = false;
     bool beginning_ = false;
 };

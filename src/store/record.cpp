@@ -4,12 +4,6 @@
 
 namespace petstore::store {
 
-namespace {
-
-constexpr char kLongMark = '>';
-
-}  // namespace
-
 std::string encode_record(const api::NewPet& pet)
 {
     std::string record;
@@ -19,12 +13,6 @@ std::string encode_record(const api::NewPet& pet)
     record += ':';
     record += pet.name;
     return record;
-}
-
-bool is_long_marker(std::string_view record) noexcept
-{
-    return record.size() == 2 && record[1] == kLongMark
-           && api::status_of_letter(record[0]);
 }
 
 std::optional<api::PetView> decode_record(api::PetId id,

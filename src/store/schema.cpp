@@ -79,11 +79,6 @@ std::string Schema::bucket(std::int64_t number) const
     return catalogue_ + "bucket:" + std::to_string(number);
 }
 
-std::string Schema::long_bucket(std::int64_t number) const
-{
-    return catalogue_ + "long:" + std::to_string(number);
-}
-
 std::string Schema::status_bitmap(api::Status status) const
 {
     return catalogue_ + "status:" + std::string(api::to_string(status));

@@ -37,8 +37,7 @@ public:
 
     std::string last_pet_id() const;  // string: counter
     std::string changes() const;      // string: counter of changes of pets
-    std::string bucket(std::int64_t number) const;       // hash, see record.h
-    std::string long_bucket(std::int64_t number) const;  // hash, see record.h
+    std::string bucket(std::int64_t number) const;  // list, see record.h
     std::string
     status_bitmap(api::Status status) const;  // string: bit = pet id
     // string with TTL: the first answer to an idempotent create

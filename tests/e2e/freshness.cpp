@@ -173,6 +173,6 @@ TEST_CASE("freshness: requests for one page share one read when it has changed")
         CHECK(client.read().status == 200);
     }
     const auto names = monitor.names();
-    CHECK(std::count(names.begin(), names.end(), "HMGET") <= 4);
+    CHECK(std::count(names.begin(), names.end(), "LRANGE") <= 4);
     CHECK(std::count(names.begin(), names.end(), "EVALSHA") <= 8);
 }

@@ -153,7 +153,7 @@ TEST_CASE("limits walk: answers of the service with a valid key")
 
     // A record that is none.
     walk.store.redis.command(
-        {"HSET", "petstore:{petstore:pets}:bucket:0", "2", "\x01"});
+        {"LSET", "petstore:{petstore:pets}:bucket:0", "1", "\x01"});
     walk.charged(http.get("/v1/pets/2"), 500, "internal_error");
 
     // A key may be for reading only.

@@ -12,7 +12,8 @@ TEST_CASE("only NOSCRIPT is answered with the script's text", "[store]")
 {
     CHECK(store::redis_error("NOSCRIPT").retry_with_eval);
     CHECK_FALSE(store::redis_error("NOSCRIPT").executed);
-    for (const char* code : {"ERR", "LOADING", "READONLY", "BUSY", "X", ""}) {
+    for (const char* code :
+         {"ERR", "LOADING", "READONLY", "BUSY", "DAMAGED", "X", ""}) {
         CHECK_FALSE(store::redis_error(code).retry_with_eval);
     }
 }
@@ -54,14 +55,26 @@ TEST_CASE("a client is told whether a create may have happened", "[store]")
           == ErrorCode::service_unavailable);
 }
 
+TEST_CASE("damage of the data is an error of the service", "[store]")
+{
+    Replies replies;
+    const auto error =
+        store::failure_of(replies("-DAMAGED p:{p:pets}:bucket:0\r\n"), true);
+    CHECK(error.code == ErrorCode::internal_error);
+    CHECK(store::redis_error("DAMAGED").operator_fault);
+    CHECK_FALSE(store::redis_error("DAMAGED").executed);
+}
+
 TEST_CASE("a client is not told what Redis said", "[store]")
 {
     Replies replies;
-    for (const bool write : {false, true}) {
-        const auto error =
-            store::failure_of(replies("-ERR secret 10.0.0.1\r\n"), write);
-        CHECK_FALSE(error.message.empty());
-        CHECK(error.message.find("secret") == std::string::npos);
-        CHECK(error.message.find("Redis") == std::string::npos);
+    for (const char* said :
+         {"-ERR secret 10.0.0.1\r\n", "-DAMAGED secret\r\n"}) {
+        for (const bool write : {false, true}) {
+            const auto error = store::failure_of(replies(said), write);
+            CHECK_FALSE(error.message.empty());
+            CHECK(error.message.find("secret") == std::string::npos);
+            CHECK(error.message.find("Redis") == std::string::npos);
+        }
     }
 }

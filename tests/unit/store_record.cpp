@@ -8,7 +8,6 @@
 using namespace petstore;
 using store::decode_record;
 using store::encode_record;
-using store::is_long_marker;
 
 TEST_CASE("a pet comes back from its record as it was", "[store]")
 {
@@ -21,7 +20,6 @@ TEST_CASE("a pet comes back from its record as it was", "[store]")
         GENERATE(as<std::string>{}, "Rex", ":", "a:b", ">", " x ",
                  "Žofie \xF0\x9F\x90\x95", "1:2>3", std::string(255 * 4, 'x'));
     const std::string record = encode_record({name, category, status});
-    CHECK_FALSE(is_long_marker(record));
     const auto pet = decode_record(77, record);
     REQUIRE(pet);
     CHECK(pet->id == 77);
@@ -35,31 +33,12 @@ TEST_CASE("the form of a record is the documented one", "[store]")
     CHECK(encode_record({"Rex", 7, api::Status::sold}) == "s7:Rex");
 }
 
-TEST_CASE("64 bytes are packed", "[store]")
-{
-    // What Redis's default hash-max-listpack-value keeps in a listpack.
-    CHECK(store::kPackedRecordSize == 64);
-    CHECK(encode_record({std::string(61, 'x'), 7, api::Status::sold}).size()
-          == store::kPackedRecordSize);
-}
-
-TEST_CASE("a marker of a long record is no record", "[store]")
-{
-    for (const char* marker : {"a>", "p>", "s>"}) {
-        CHECK(is_long_marker(marker));
-        CHECK_FALSE(decode_record(1, marker));
-    }
-    for (const char* other : {"", "a", ">", "x>", "a>>", "a1", "a1:>", ">a"}) {
-        CHECK_FALSE(is_long_marker(other));
-    }
-}
-
 TEST_CASE("what is no record is told", "[store]")
 {
     const auto record =
         GENERATE(as<std::string>{}, "", "a", "a:", "a1", "a1:", "a:x", ":",
                  "x1:n", "A1:n", "1:n", "a01:n", "a+1:n", "a-0:n", "a1.0:n",
-                 "a 1:n", "a9223372036854775808:n", "ab:n");
+                 "a 1:n", "a9223372036854775808:n", "ab:n", "a>");
     CAPTURE(record);
     CHECK_FALSE(decode_record(1, record));
 }
@@ -67,9 +46,10 @@ TEST_CASE("what is no record is told", "[store]")
 TEST_CASE("128 ids share a bucket", "[store]")
 {
     CHECK(store::bucket_of(1) == 0);
-    CHECK(store::bucket_of(127) == 0);
-    CHECK(store::bucket_of(128) == 1);
-    CHECK(store::field_of(127) == 127);
-    CHECK(store::field_of(128) == 0);
-    CHECK(store::field_of(129) == 1);
+    CHECK(store::bucket_of(128) == 0);
+    CHECK(store::bucket_of(129) == 1);
+    CHECK(store::position_of(1) == 0);
+    CHECK(store::position_of(128) == 127);
+    CHECK(store::position_of(129) == 0);
+    CHECK(store::position_of(130) == 1);
 }

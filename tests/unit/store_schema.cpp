@@ -46,7 +46,6 @@ TEST_CASE("the names of keys are the documented ones", "[store]")
     CHECK(schema.last_pet_id() == "shop:{shop:pets}:last-id");
     CHECK(schema.changes() == "shop:{shop:pets}:changes");
     CHECK(schema.bucket(12) == "shop:{shop:pets}:bucket:12");
-    CHECK(schema.long_bucket(12) == "shop:{shop:pets}:long:12");
     CHECK(schema.status_bitmap(api::Status::available)
           == "shop:{shop:pets}:status:available");
     CHECK(schema.status_bitmap(api::Status::pending)
@@ -67,7 +66,7 @@ TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
     }
     for (const auto& name :
          {schema.last_pet_id(), schema.changes(), schema.bucket(1),
-          schema.long_bucket(1), schema.status_bitmap(api::Status::sold),
+          schema.status_bitmap(api::Status::sold),
           schema.idempotency("a1", digest_of(2))}) {
         CHECK(slot_of(name) == "petstore:pets");
     }

@@ -1,0 +1,327 @@
+// The catalogue's commands and scripts, the real ones in a real Redis, against
+// a plain list of the pets in memory.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include "api/text.h"
+#include "catch.h"
+#include "e2e/support/redis_server.h"
+#include "resp/blocking_connection.h"
+#include "store/catalogue.h"
+#include "store/record.h"
+
+using namespace petstore;
+using api::Status;
+using e2e::RedisServer;
+using Page = store::PageReader::Page;
+using Result = store::Catalogue::Created::Result;
+
+namespace {
+
+constexpr Status kStatuses[] = {Status::available, Status::pending,
+                                Status::sold};
+
+std::mt19937 seeded()
+{
+    return std::mt19937(static_cast<unsigned>(
+        std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str())));
+}
+
+// How the statuses are spread over the ids.
+struct Spread {
+    const char* name;
+    double rare;  // share of sold
+    double half;  // share of pending
+    int run;      // ids that get their status together
+};
+
+constexpr Spread kSpreads[] = {
+    {"all the same", 0, 0, 1},   {"thirds", 0.33, 0.33, 1},
+    {"a tenth", 0.1, 0.03, 1},   {"rare", 0.002, 0.0005, 1},
+    {"in runs", 0.33, 0.33, 50}, {"in long runs", 0.2, 0.2, 400},
+};
+
+class Shop {
+public:
+    Shop()
+        : connection(resp::BlockingConnection::unix_socket(
+            redis.socket(), std::chrono::seconds(20)))
+    {}
+
+    const resp::Reply& call(const resp::Command& command)
+    {
+        connection.append(command);
+        return connection.get();
+    }
+
+    // A name in one of a hundred is so long that its bucket takes several of
+    // the blocks that Redis keeps a list in.
+    api::NewPet some_pet(Status status)
+    {
+        const auto length = pick(1, 100) == 1 ? pick(200, 1020) : pick(1, 40);
+        return {std::string(static_cast<std::size_t>(length), 'n'),
+                pick(-5, 2'000'000'000), status};
+    }
+
+    void fill(int count, const Spread& spread)
+    {
+        auto status = Status::available;
+        for (int i = 0; i < count; ++i) {
+            if (i % spread.run == 0) {
+                const double chance =
+                    std::uniform_real_distribution<>()(random);
+                status = chance < spread.rare ? Status::sold
+                         : chance < spread.rare + spread.half
+                             ? Status::pending
+                             : Status::available;
+            }
+            pets.push_back(some_pet(status));
+            connection.append(
+                catalogue.create(pets.back(), {}, std::nullopt, true));
+        }
+        for (int i = 1; i <= count; ++i) {
+            const auto created =
+                store::Catalogue::parse_created(connection.get());
+            REQUIRE(created.result == Result::created);
+            REQUIRE(created.id == i);
+        }
+    }
+
+    void set_status(api::PetId id, Status status)
+    {
+        auto& pet = pets.at(static_cast<std::size_t>(id - 1));
+        const bool changes = pet.status != status;
+        pet.status = status;
+        REQUIRE(call(catalogue.set_status(id, status, true)).integer()
+                == changes);
+    }
+
+    Page read(const api::ListQuery& query)
+    {
+        store::PageReader reader(query);
+        const auto commands =
+            query.status ? std::vector{catalogue.list_by_status(query, true)}
+                         : catalogue.list_all(query);
+        for (std::size_t i = 0; i < commands.size(); ++i) {
+            REQUIRE(reader.add(i, call(commands[i])));
+        }
+        return reader.finish();
+    }
+
+    std::string json_of(api::PetId id) const
+    {
+        const auto& pet = pets.at(static_cast<std::size_t>(id - 1));
+        std::string category;
+        api::append_int(category, pet.category_id);
+        std::string json;
+        api::append_pet_json(json, {id, pet.name, category, pet.status});
+        return json;
+    }
+
+    // What read() should find.
+    Page expected(const api::ListQuery& query) const
+    {
+        const auto end = static_cast<api::PetId>(pets.size());
+        Page page;
+        int rows = 0;
+        for (auto id = std::min(query.after, end) + 1; id <= end; ++id) {
+            const auto& pet = pets[static_cast<std::size_t>(id - 1)];
+            if (query.status && pet.status != *query.status) {
+                continue;
+            }
+            if (rows == query.limit) {
+                page.more = true;
+                break;
+            }
+            page.body += (rows++ ? "," : "") + json_of(id);
+            page.last = id;
+        }
+        page.body = "[" + page.body + "]";
+        return page;
+    }
+
+    std::int64_t pick(std::int64_t from, std::int64_t to)
+    {
+        return std::uniform_int_distribution<std::int64_t>(from, to)(random);
+    }
+
+    // Where pages begin: anywhere, at the borders of buckets and bytes, at the
+    // end and far behind it.
+    api::PetId some_start()
+    {
+        const auto end = static_cast<api::PetId>(pets.size());
+        switch (pick(0, 5)) {
+        case 0:
+            return 0;
+        case 1:
+            return std::max<api::PetId>(pick(0, end / 8) * 8 + pick(-1, 1), 0);
+        case 2:
+            return std::max<api::PetId>(pick(0, end / 128) * 128 + pick(-2, 2),
+                                        0);
+        case 3:
+            return end + pick(-1, 1) * (end > 0);
+        case 4:
+            return pick(0, 9) == 0
+                       ? std::numeric_limits<api::PetId>::max() - pick(0, 1)
+                       : (std::int64_t{1} << pick(20, 60)) + pick(-1, 1);
+        default:
+            return pick(0, end);
+        }
+    }
+
+    api::ListQuery some_query()
+    {
+        api::ListQuery query;
+        query.after = some_start();
+        query.limit = static_cast<int>(pick(0, 2) ? pick(1, 100) : 20);
+        if (pick(0, 3)) {
+            query.status = kStatuses[pick(0, 2)];
+        }
+        return query;
+    }
+
+    // Everything that the catalogue is, to see that it is as it was. A counter
+    // of 0 is as good as none.
+    std::vector<std::string> contents()
+    {
+        std::vector<std::string> all;
+        for (const auto& name : redis.command({"KEYS", "*"}).items) {
+            const auto value = redis.command({"DUMP", name.text}).text;
+            if (name.text != schema.last_pet_id()
+                || redis.command({"GET", name.text}).text != "0") {
+                all.push_back(name.text + " " + value);
+            }
+        }
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+
+    std::mt19937 random = seeded();
+    RedisServer redis{{"appendonly no"}};
+    resp::BlockingConnection connection;
+    const store::Schema schema{"petstore"};
+    const store::Catalogue catalogue{schema};
+    std::vector<api::NewPet> pets;
+};
+
+}  // namespace
+
+TEST_CASE("model: pages and pets are those of a plain list")
+{
+    const auto spread =
+        GENERATE(from_range(std::begin(kSpreads), std::end(kSpreads)));
+    const auto count = GENERATE(0, 1, 127, 128, 129, 1000, 4001);
+    INFO(spread.name << ", " << count << " pets");
+    Shop shop;
+    shop.fill(count, spread);
+    for (int i = 0; i < 400; ++i) {
+        if (count && shop.pick(0, 9) == 0) {
+            shop.set_status(shop.pick(1, count), kStatuses[shop.pick(0, 2)]);
+        }
+        const auto query = shop.some_query();
+        INFO("after " << query.after << ", limit " << query.limit << ", "
+                      << (query.status ? api::to_string(*query.status)
+                                       : "every status"));
+        const auto page = shop.read(query);
+        const auto expected = shop.expected(query);
+        REQUIRE(page.body == expected.body);
+        REQUIRE(page.more == expected.more);
+        REQUIRE(page.last == expected.last);
+    }
+    for (const auto id : {1, 2, 127, 128, 129, 130, 1000, 4001, 4002}) {
+        const auto& reply = shop.call(shop.catalogue.get(id));
+        if (id > count) {
+            REQUIRE(reply.is(resp::Type::nil));
+        } else {
+            const auto& pet = shop.pets[static_cast<std::size_t>(id - 1)];
+            REQUIRE(reply.text() == store::encode_record(pet));
+        }
+    }
+    REQUIRE(shop.call(shop.catalogue.set_status(count + 1, Status::sold, true))
+                .integer()
+            == -1);
+}
+
+TEST_CASE("model: a walk goes on behind pets that have lost their records")
+{
+    Shop shop;
+    shop.fill(1000, kSpreads[1]);
+    // Nothing of the second bucket is left, nor the end of the fourth.
+    const auto lost = [](api::PetId id) {
+        return (id > 128 && id <= 256) || (id > 400 && id <= 512);
+    };
+    shop.redis.command({"DEL", shop.schema.bucket(1)});
+    shop.redis.command({"LTRIM", shop.schema.bucket(3), "0", "15"});
+    for (const auto status : kStatuses) {
+        std::string expected;
+        for (api::PetId id = 1; id <= 1000; ++id) {
+            if (!lost(id) && shop.pets[std::size_t(id - 1)].status == status) {
+                expected += shop.json_of(id) + "\n";
+            }
+        }
+        std::string found;
+        api::ListQuery query;
+        query.status = status;
+        for (bool more = true; more;) {
+            store::PageReader reader(query);
+            REQUIRE(reader.add(
+                0, shop.call(shop.catalogue.list_by_status(query, true))));
+            const auto page = reader.finish(store::PageReader::Form::lines);
+            found += page.body;
+            REQUIRE((!page.more || page.last > query.after));
+            query.after = page.last;
+            more = page.more;
+        }
+        CHECK(found == expected);
+    }
+}
+
+TEST_CASE("model: no pet is written where another one belongs")
+{
+    const auto count = GENERATE(0, 1, 127, 128, 200);
+    INFO(count << " pets");
+    Shop shop;
+    shop.fill(count, kSpreads[1]);
+    const auto bucket = shop.schema.bucket(store::bucket_of(count + 1));
+    const store::Catalogue::Idempotency idempotency{{}, {}};
+    const auto create = [&]() -> const resp::Reply& {
+        return shop.call(shop.catalogue.create({"Rex", 7, Status::sold}, "acc",
+                                               idempotency, true));
+    };
+    // `break_it` damages, `error` is answered, and the catalogue stays as it
+    // is; `mend` repairs.
+    const auto check = [&](const e2e::Words& break_it, const char* error,
+                           const e2e::Words& mend) {
+        INFO(break_it[0] << ' ' << break_it[1]);
+        REQUIRE(shop.redis.command(break_it).type != e2e::Value::Type::error);
+        const auto before = shop.contents();
+        for (int i = 0; i < 2; ++i) {
+            CHECK(create().error_code() == error);
+            CHECK(shop.contents() == before);
+        }
+        REQUIRE(shop.redis.command(mend).type != e2e::Value::Type::error);
+    };
+
+    check({"RPUSH", bucket, "a1:stray"}, "DAMAGED", {"RPOP", bucket});
+    if (count % 128 == 0) {
+        check({"SET", bucket, "x"}, "WRONGTYPE", {"DEL", bucket});
+    } else {
+        const auto last = store::encode_record(shop.pets.back());
+        check({"RPOP", bucket}, "DAMAGED", {"RPUSH", bucket, last});
+        check({"RENAME", bucket, "elsewhere"}, "DAMAGED",
+              {"RENAME", "elsewhere", bucket});
+    }
+    if (count > 0) {
+        const auto counter = shop.schema.last_pet_id();
+        check({"RENAME", counter, "elsewhere"}, "DAMAGED",
+              {"RENAME", "elsewhere", counter});
+    }
+    check({"ACL", "SETUSER", "default", "-rpush"}, "NOPERM",
+          {"ACL", "SETUSER", "default", "+rpush"});
+
+    const auto created = store::Catalogue::parse_created(create());
+    CHECK(created.result == Result::created);
+    CHECK(created.id == count + 1);
+}
