@@ -189,7 +189,7 @@ TEST_CASE("http: a body that nobody read does not become a request")
                                           "Content-Length: 27\r\n")
                                + "{\"name\":\"x\",\"categoryId\":1}";
     const auto length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
-    char size[16];
+    char size[17];
     std::snprintf(size, sizeof(size), "%zx", hidden.size());
     const auto chunked = std::string(size) + "\r\n" + hidden + "\r\n0\r\n\r\n";
     const std::string nobody = "Host: a\r\nAuthorization: Bearer wrong\r\n";
