@@ -32,13 +32,13 @@ public:
     // Sends the commands; false if the load failed and is gone.
     bool begin() noexcept
     {
-        beginning_ = true;
+        sending_ = true;
         try {
             send_commands();
         } catch (...) {
             error_ = damaged();
         }
-        beginning_ = false;
+        sending_ = false;
         return !end_if_complete();
     }
 
@@ -49,6 +49,7 @@ public:
     void on_reply(const resp::Reply& reply) noexcept override
     {
         const std::size_t index = seen_++;
+        sending_ = true;
         try {
             if (!error_) {
                 take(index, reply);
@@ -56,6 +57,7 @@ public:
         } catch (...) {
             error_ = damaged();
         }
+        sending_ = false;
         end_if_complete();
     }
 
@@ -115,7 +117,7 @@ private:
     // Every command that was sent comes back, so only then may the load go.
     bool end_if_complete() noexcept
     {
-        if (beginning_ || seen_ < sent_) {
+        if (sending_ || seen_ < sent_) {
             return false;
         }
         end();
@@ -177,7 +179,8 @@ private:
     std::size_t sent_ = 0;
     std::size_t seen_ = 0;
     bool eval_ = false;
-    bool beginning_ = false;
+    // A command can be lost before send() returns: not the time to go.
+    bool sending_ = false;
 };
 
 Reader::Reader(TurnLink& link, const Catalogue& catalogue,

@@ -548,6 +548,22 @@ TEST_CASE("faults: a full Redis refuses to create and still lists")
     CHECK(store.http.get("/v1/pets").json().size() == 4);
 }
 
+TEST_CASE("faults: a pet is not created where another one belongs")
+{
+    Store store;
+    import_pets(store.redis, 3);
+    const std::string bucket = "petstore:{petstore:pets}:bucket:0";
+    const auto third = store.redis.command({"LINDEX", bucket, "-1"}).text;
+    store.redis.command({"RPOP", bucket});
+    expect_error(store.http.post("/v1/pets", kPet), 500, "internal_error");
+    CHECK(contains(store.nginx.error_log(), "answered with DAMAGED"));
+    CHECK(store.redis.command({"LLEN", bucket}).integer == 2);
+
+    store.redis.command({"RPUSH", bucket, third});
+    CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/4");
+    CHECK(store.http.get("/v1/pets").json().size() == 4);
+}
+
 TEST_CASE("faults: a Redis that closes every connection after one answer")
 {
     RedisServer redis;
