@@ -12,8 +12,8 @@ WORKDIR /petstore
 # The packages first: they are the same for every change of the sources.
 COPY scripts/lib.sh scripts/apt-install scripts/
 RUN bash -c 'source scripts/lib.sh && need_packages "${BUILD_PACKAGES[@]}"'
-COPY config CMakeLists.txt ngx_http_petstore_module.cpp ./
-COPY scripts scripts
+COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
+COPY scripts/build scripts/embed-lua scripts/
 COPY src src
 RUN scripts/build
 
@@ -21,9 +21,7 @@ FROM debian:trixie
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates libhiredis1.1.0 libstdc++6 nginx \
-    && rm -rf /var/lib/apt/lists/* /var/log/nginx/* \
-    && useradd --system --uid 10001 --user-group --no-create-home \
-        --home-dir /nonexistent --shell /usr/sbin/nologin petstore
+    && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
 COPY --from=build /petstore/build/ngx_http_petstore_module.so /usr/lib/nginx/modules/
 COPY --from=build /petstore/build/petstorectl /usr/bin/
 COPY nginx-conf/container.conf /etc/petstore/nginx.conf
@@ -33,9 +31,10 @@ RUN ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
     && mkdir -m 1777 -p /tmp/petstore \
     && nginx -t -c /etc/petstore/nginx.conf \
     && rm -rf /tmp/petstore
+# Any other will do, too: none has a name or owns a file.
 USER 10001:10001
 ENV PETSTORE_REDIS=redis://redis:6379/0
 EXPOSE 8080
-# Requests that run are finished.
+# The entrypoint takes SIGTERM for the same: requests that run are finished.
 STOPSIGNAL SIGQUIT
 ENTRYPOINT ["container-entrypoint"]
