@@ -37,7 +37,7 @@ void Exchange::authenticate()
         digest_ = api::sha256(*token);
         key_ = store_.cache.find(digest_);
         if (key_ != nullptr) {
-            return limit();
+            return limit(Record::remembered);
         }
     }
     if (api::key_form(*token, store_.schema.prefix())
@@ -86,9 +86,7 @@ void Exchange::on_key(const resp::Reply& reply)
     key->account = store_.cache.account(key->record.account);
     store_.cache.put(digest_, key);
     key_ = std::move(key);
-    key_is_fresh_ = true;
-    limit();
-    key_is_fresh_ = false;
+    limit(Record::fresh);
 }
 
 // The key opens nothing, or nothing any more.
@@ -100,7 +98,7 @@ void Exchange::forget_key()
     refuse_key(api::ErrorCode::invalid_api_key);
 }
 
-void Exchange::limit()
+void Exchange::limit(Record record)
 {
     if (!store_.is_usable(key_->record)) {
         return forget_key();
@@ -120,7 +118,7 @@ void Exchange::limit()
     prepare_read();
     wait_for_redis();
     info_.asking = this;
-    store_.limits.add(key_, key_is_fresh_, *this);
+    store_.limits.add(key_, record == Record::fresh, *this);
 }
 
 // The limiter's command is in its place. What is read ahead is read after it,
@@ -166,7 +164,7 @@ void Exchange::proceed(Body&& body) noexcept
     }
     deliver(body);  // may delete this
     for (Exchange* follower : followers) {
-        follower->deliver([follower] { follower->limit(); });
+        follower->deliver([follower] { follower->limit(Record::remembered); });
     }
 }
 

@@ -38,7 +38,8 @@ private:
     void look_up_key();
     void on_key(const resp::Reply& reply);
     void forget_key();
-    void limit();
+    enum class Record { remembered, fresh };  // fresh: read in this very turn
+    void limit(Record record);
     bool deny_from_memory();
     void on_limit_sent() noexcept override;
     void on_limit(const store::Limiter::Answer& answer,
@@ -112,8 +113,7 @@ private:
 
     api::Digest digest_;  // of the API key
     std::shared_ptr<store::CachedKey> key_;
-    bool key_is_fresh_ = false;  // its record was read in this turn
-    std::int64_t epoch_ = 0;     // what the record read next is valid for
+    std::int64_t epoch_ = 0;  // what the record read next is valid for
     int refreshes_ = 0;
     store::Monotonic sent_ = 0;         // when the limiter was asked
     std::vector<Exchange*> followers_;  // of the same request, wait for that
