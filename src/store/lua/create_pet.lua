@@ -29,7 +29,7 @@ if length ~= position + 1 then
   redis.call('RPOP', bucket)
   return redis.error_reply('DAMAGED ' .. bucket)
 end
-redis.call('SETBIT', KEYS[3], id, 1)
+redis.call('SETBIT', KEYS[3], id, '1') -- text: a number costs a printf
 -- Tells a catalogue that was started anew from the one before it.
 if id == 1 then
   local t = redis.call('TIME')

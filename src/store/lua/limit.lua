@@ -13,9 +13,9 @@
 --   -2  the state is damaged
 -- where nothing was charged.
 local MINUTE, DAY = 60000, 86400000
-local KEEP = 2 * DAY
+local KEEP = '172800000' -- text, for a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
-local n = #ARGV
+local KEYS, ARGV, n = KEYS, ARGV, #ARGV
 local seen = call('MGET', unpack(KEYS))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -51,10 +51,9 @@ for i = 1, n do
     state = encode('<dddddd', epoch, ban, minute + admitted, minute_end, day + admitted, day_end)
     if admitted > 0 then
       if opens then call('SET', KEYS[i], state, 'PX', KEEP)
-      else call('SETRANGE', KEYS[i], 0, state) end
+      else call('SETRANGE', KEYS[i], '0', state) end
     end
   end
-  reply[#reply + 1] = admitted
-  reply[#reply + 1] = state
+  reply[2 * i + 2], reply[2 * i + 3] = admitted, state
 end
 return reply

@@ -11,7 +11,7 @@ local found, n, byte = {}, 0, string.byte
 
 while left > 0 do
   local before = id
-  id = redis.call('BITPOS', KEYS[1], 1, id + 1, -1, 'BIT')
+  id = redis.call('BITPOS', KEYS[1], '1', id + 1, '-1', 'BIT')
   if id < 0 then break end
   local position = (id - 1) % 128
   local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
