@@ -13,16 +13,18 @@ enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
 
 // What is known of an API key; never the key itself.
 struct KeyRecord {
+    // What every request looks at.
+    bool disabled = false;
+    unsigned scopes = kScopeAll;
+    std::optional<UnixTime> expires;
+
     std::string id;
     std::string account;  // counters and bans belong to it
     std::string plan = "free";
     std::optional<std::int64_t> per_minute;  // own numbers override the plan's
     std::optional<std::int64_t> per_day;
     std::string label;
-    unsigned scopes = kScopeAll;
     UnixTime created = 0;
-    std::optional<UnixTime> expires;
-    bool disabled = false;
     std::string last4;
     std::string replaced_by;  // id of the key it was rotated to
     // The account's epoch when the record was written, see docs/redis-keys.md.

@@ -4,11 +4,25 @@
 
 namespace petstore::store {
 
+namespace {
+
+// So many used entries are passed over to make room for one, so that a cache
+// full of them does not keep a worker.
+constexpr int kMaxChances = 16;
+
+}  // namespace
+
 std::size_t KeyCache::Hash::operator()(const api::Digest& digest) const noexcept
 {
     std::size_t hash;
     std::memcpy(&hash, digest.data(), sizeof(hash));
     return hash;
+}
+
+// Each step along a chain of entries is a wait for memory.
+KeyCache::KeyCache()
+{
+    keys_.max_load_factor(0.5F);
 }
 
 std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
@@ -17,7 +31,7 @@ std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
     if (found == keys_.end()) {
         return nullptr;
     }
-    order_.splice(order_.begin(), order_, found->second.used);
+    found->second.used = true;
     return found->second.key;
 }
 
@@ -27,19 +41,32 @@ void KeyCache::put(const api::Digest& digest, std::shared_ptr<CachedKey> key)
     const auto found = keys_.find(digest);
     if (found != keys_.end()) {
         found->second.key = std::move(key);
-        order_.splice(order_.begin(), order_, found->second.used);
+        found->second.used = true;
         return;
     }
     if (keys_.size() >= kMaxKeys) {
-        keys_.erase(order_.back());
-        order_.pop_back();
+        make_room();
     }
     order_.push_front(digest);
     try {
-        keys_.emplace(digest, Entry{std::move(key), order_.begin()});
+        keys_.emplace(digest, Entry{std::move(key), order_.begin(), false});
     } catch (...) {
         order_.pop_front();
         throw;
+    }
+}
+
+void KeyCache::make_room() noexcept
+{
+    for (int chances = 0;; ++chances) {
+        const auto oldest = keys_.find(order_.back());
+        if (!oldest->second.used || chances == kMaxChances) {
+            order_.pop_back();
+            keys_.erase(oldest);
+            return;
+        }
+        oldest->second.used = false;
+        order_.splice(order_.begin(), order_, oldest->second.place);
     }
 }
 
@@ -47,7 +74,7 @@ void KeyCache::erase(const api::Digest& digest) noexcept
 {
     const auto found = keys_.find(digest);
     if (found != keys_.end()) {
-        order_.erase(found->second.used);
+        order_.erase(found->second.place);
         keys_.erase(found);
     }
 }

@@ -15,15 +15,21 @@ namespace petstore::store {
 // A monotonic clock in milliseconds, the worker's own.
 using Monotonic = std::uint64_t;
 
-// What one worker knows of an account that Redis has spoken of.
+// What one worker knows of an account that Redis has spoken of. What every
+// request looks at comes first: with many accounts none of it is in the
+// processor's caches, and each line of them has to be fetched.
 struct Account {
     explicit Account(std::string name) : id(std::move(name)) {}
 
     const std::string id;
 
+    // The limiter's batch that it was last part of, and where: LimitQueue's.
+    std::uint64_t batch = 0;
+    std::size_t place = 0;
+
     // The last numbers told, for an answer that has to do without Redis.
-    bool has_rate = false;
     api::RateView rate;
+    bool has_rate = false;
 
     // Redis denied: further requests are denied from memory, as long as this
     // was confirmed a moment ago and the denial lasts.
@@ -40,10 +46,6 @@ struct Account {
     bool reporting = false;  // a report is on its way
     bool listed = false;     // in the worker's list of accounts with strikes
 
-    // The limiter's batch that it was last part of, and where: LimitQueue's.
-    std::uint64_t batch = 0;
-    std::size_t place = 0;
-
     // Redis's clock, as far as it can be told without asking.
     api::Millis redis_now(Monotonic now) const noexcept
     {
@@ -54,14 +56,16 @@ struct Account {
 // A key record with the epoch it is valid for. Shared by the cache and the
 // requests at work with it.
 struct CachedKey {
-    api::KeyRecord record;
+    std::shared_ptr<Account> account;
     api::Limits limits;
     std::int64_t epoch = 0;
-    std::shared_ptr<Account> account;
+    api::KeyRecord record;
 };
 
-// One worker's memory of API keys, by digest: bounded, least recently used out
-// first. A record stays until it is pushed out; that it is still true is what
+// One worker's memory of API keys, by digest: bounded; the oldest goes first,
+// unless it was used since it last came up (CLOCK, or second chance, which
+// approximates least recently used without moving an entry at each use).
+// A record stays until it is pushed out; that it is still true is what
 // the limiter checks by its epoch with every request. That a key is unknown is
 // remembered for less than a second, since nothing would tell of its creation.
 class KeyCache {
@@ -70,6 +74,8 @@ public:
     static constexpr std::size_t kMaxUnknown = 65536;
     static constexpr Monotonic kUnknownFor = 800;
     static constexpr Monotonic kUnknownAgain = 100;
+
+    KeyCache();
 
     std::shared_ptr<CachedKey> find(const api::Digest& digest);
     void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);
@@ -89,11 +95,14 @@ private:
     using Order = std::list<api::Digest>;
     struct Entry {
         std::shared_ptr<CachedKey> key;
-        Order::iterator used;
+        Order::iterator place;
+        bool used = false;  // since it came up for leaving
     };
 
+    void make_room() noexcept;
+
     std::unordered_map<api::Digest, Entry, Hash> keys_;
-    Order order_;  // most recently used first
+    Order order_;  // what comes up for leaving is at the back
     std::unordered_map<api::Digest, Monotonic, Hash> unknown_;
     std::unordered_map<std::string, std::weak_ptr<Account>> accounts_;
 };
