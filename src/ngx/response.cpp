@@ -1,5 +1,7 @@
 #include "response.h"
 
+#include <charconv>
+
 #include "../api/text.h"
 #include "anonymous.h"
 #include "module.h"
@@ -116,14 +118,12 @@ bool add_header_copy(ngx_http_request_t* r, std::string_view name,
 bool add_header_number(ngx_http_request_t* r, std::string_view name,
                        std::int64_t value) noexcept
 {
-    auto* text = static_cast<u_char*>(ngx_pnalloc(r->pool, NGX_INT64_LEN));
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, NGX_INT64_LEN));
     if (text == nullptr) {
         return false;
     }
-    u_char* end = ngx_sprintf(text, "%L", static_cast<int64_t>(value));
-    return add_header(
-        r, name,
-        {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+    char* end = std::to_chars(text, text + NGX_INT64_LEN, value).ptr;
+    return add_header(r, name, {text, static_cast<std::size_t>(end - text)});
 }
 
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
