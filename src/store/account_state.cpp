@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <endian.h>
 
 namespace petstore::store {
 
@@ -13,11 +14,9 @@ constexpr double kLargest = 9007199254740992.0;  // 2^53
 
 std::optional<std::int64_t> decode_number(const char* bytes) noexcept
 {
-    std::uint64_t bits = 0;
-    for (unsigned i = 0; i < 8; ++i) {
-        bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]))
-                << 8 * i;
-    }
+    std::uint64_t bits;
+    std::memcpy(&bits, bytes, sizeof(bits));
+    bits = le64toh(bits);
     double number;
     std::memcpy(&number, &bits, sizeof(number));
     // Not a number fails this too.
@@ -49,19 +48,16 @@ AccountState::decode(std::string_view bytes) noexcept
                         numbers[3], numbers[4], numbers[5]};
 }
 
-std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
+void append_numbers(std::string& out,
+                    std::initializer_list<std::int64_t> numbers)
 {
-    std::string bytes;
-    bytes.reserve(numbers.size() * 8);
     for (const std::int64_t integer : numbers) {
         const auto number = static_cast<double>(integer);
         std::uint64_t bits;
         std::memcpy(&bits, &number, sizeof(bits));
-        for (unsigned i = 0; i < 8; ++i) {
-            bytes += static_cast<char>(bits >> 8 * i & 0xff);
-        }
+        bits = htole64(bits);
+        out.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
     }
-    return bytes;
 }
 
 }  // namespace petstore::store

@@ -27,7 +27,8 @@ struct AccountState {
     static std::optional<AccountState> decode(std::string_view bytes) noexcept;
 };
 
-// Numbers in the form that scripts read with '<d'.
-std::string encode_numbers(std::initializer_list<std::int64_t> numbers);
+// Appends numbers in the form that scripts read with '<d'.
+void append_numbers(std::string& out,
+                    std::initializer_list<std::int64_t> numbers);
 
 }  // namespace petstore::store

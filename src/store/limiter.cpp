@@ -11,6 +11,9 @@ namespace {
 // What limit.lua answers with: this, and two elements for each account.
 enum AnswerField : std::size_t { kNow, kLastId, kChanges, kAccounts };
 
+// What it is asked of an account: five doubles.
+constexpr std::size_t kQuestionSize = 40;
+
 // … in place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
 
@@ -44,13 +47,14 @@ resp::Command Limiter::decide(const std::vector<Question>& questions,
     for (const Question& question : questions) {
         command.own(schema_.account_state(question.account));
     }
-    command.arg(last_id_).arg(changes_);
+    std::string asked;
+    asked.reserve(questions.size() * kQuestionSize);
     for (const Question& question : questions) {
-        command.own(encode_numbers({question.epoch, question.limits.minute,
-                                    question.limits.day, question.requests,
-                                    question.fresh ? 1 : 0}));
+        append_numbers(asked, {question.epoch, question.limits.minute,
+                               question.limits.day, question.requests,
+                               question.fresh ? 1 : 0});
     }
-    return command;
+    return command.arg(last_id_).arg(changes_).own(asked);
 }
 
 std::vector<Limiter::Answer>

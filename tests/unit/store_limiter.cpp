@@ -10,7 +10,6 @@
 using namespace petstore;
 using api::Verdict;
 using store::AccountState;
-using store::encode_numbers;
 using store::Limiter;
 using Result = store::Limiter::Answer::Result;
 using Words = std::vector<std::string>;
@@ -129,8 +128,8 @@ TEST_CASE("the limiter asks one script of all accounts", "[store]")
           == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
                    "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
                    "petstore:{petstore:pets}:changes",
-                   encode_numbers({kEpoch, 60, 1000, 1, 0}),
-                   encode_numbers({kEpoch, 60, 1000, 12, 1})});
+                   encode_numbers({kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 12,
+                                   1})});
     const auto command = words(limiter.decide(questions, true));
     CHECK(command[0] == "EVAL");
     CHECK(command[1] == script.text);

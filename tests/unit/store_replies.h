@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -7,6 +9,7 @@
 
 #include "resp/command.h"
 #include "resp/decoder.h"
+#include "store/account_state.h"
 
 // Replies as Redis would send them, for code that reads them.
 class Replies {
@@ -43,6 +46,14 @@ inline std::string array(const std::vector<std::string>& items)
     for (const std::string& item : items)
         text += item;
     return text;
+}
+
+// As scripts have them, see account_state.h.
+inline std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
+{
+    std::string bytes;
+    petstore::store::append_numbers(bytes, numbers);
+    return bytes;
 }
 
 inline std::vector<std::string> words(const petstore::resp::Command& command)

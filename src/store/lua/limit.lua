@@ -5,7 +5,10 @@
 -- KEYS  1 … n  states of n accounts, no two the same
 --       n+1 last pet id   n+2 changes of pets  (they ride along for the worker's
 --       caches)
--- ARGV  1 … n  what is asked of each: five doubles, see account_state.h
+-- ARGV  1  what is asked of each account, five doubles in one text for all of
+--          them: the epoch that the caller knows, the limits of a minute and a
+--          day, the number of requests, and 1 if the caller has just read the
+--          record of the key, else 0
 --
 -- Reply: {now, last id, changes, and for each account: admitted, its state},
 -- times in milliseconds. Not a number of requests but
@@ -15,14 +18,14 @@
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- text, for a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
-local KEYS, ARGV, n = KEYS, ARGV, #ARGV
+local KEYS, asked, n = KEYS, ARGV[1], #KEYS - 2
 local seen = call('MGET', unpack(KEYS))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local reply = {now, (seen[n + 1] or 0) + 0, (seen[n + 2] or 0) + 0}
 
 for i = 1, n do
-  local known, per_minute, per_day, requests, fresh = decode('<ddddd', ARGV[i])
+  local known, per_minute, per_day, requests, fresh = decode('<ddddd', asked, 40 * i - 39)
   local state, admitted = seen[i], -1
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
   if not state then
