@@ -15,6 +15,15 @@ NginxOptions any()
     return options;
 }
 
+// `nginx -t` of the nginx.conf in that folder.
+Output try_configuration(const TempDir& dir)
+{
+    return run({nginx_binary(), "-t", "-p", dir.path(), "-c", "nginx.conf",
+                "-e", "stderr"},
+               "",
+               {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0"}});
+}
+
 }  // namespace
 
 TEST_CASE("configuration: what is right is taken")
@@ -139,11 +148,7 @@ TEST_CASE("configuration: without a petstore the module does nothing")
     write_file(dir / "nginx.conf",
                "load_module " + module_file()
                    + ";\npid nginx.pid;\nevents {}\n");
-    const auto result = run({nginx_binary(), "-t", "-p", dir.path(), "-c",
-                             "nginx.conf", "-e", "stderr"},
-                            "",
-                            {{"ASAN_OPTIONS",
-                              "detect_odr_violation=0:detect_leaks=0"}});
+    const auto result = try_configuration(dir);
     INFO(result.err);
     CHECK(result.code == 0);
     CHECK_FALSE(contains(result.err, "Sanitizer"));
@@ -178,11 +183,7 @@ TEST_CASE("configuration: the files of nginx-conf run as they are")
         replace_all(text, "listen [::]:80 ", "# ");
         write_file(dir / "nginx.conf", text);
         mkdir((dir / "reports").c_str(), 0777);
-        const auto result = run({nginx_binary(), "-t", "-p", dir.path(), "-c",
-                                 "nginx.conf", "-e", "stderr"},
-                                "",
-                                {{"ASAN_OPTIONS",
-                                  "detect_odr_violation=0:detect_leaks=0"}});
+        const auto result = try_configuration(dir);
         INFO(result.err);
         CHECK(result.code == 0);
         CHECK_FALSE(contains(result.err, "[warn]"));
