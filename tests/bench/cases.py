@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from load import CONNECTIONS
+
 SPREAD_PAGES = 10_000
 
 
@@ -147,7 +149,9 @@ SIZES = (
     Case("create", "create", create, 201, writes=True),
 )
 
-# With the middle catalogue and every number of keys above one.
+# With the middle catalogue and every number of keys above one. As many keys as
+# connections: what it costs that requests have nothing to share, while all that is
+# known of the keys fits into the processor's caches.
 KEYS = (Case("get", "get", get_keys),)
 
 NAMES = [case.name for case in (FLOOR, *MAIN, *SIZES)]
@@ -189,5 +193,5 @@ class Plan:
         return [cell for cell in cells if not only or cell.case.name in only]
 
 
-FULL = Plan((1_000, 100_000, 1_000_000), (1, 1_000, 100_000), 1, 5)
+FULL = Plan((1_000, 100_000, 1_000_000), (1, CONNECTIONS, 1_000, 100_000), 1, 5)
 QUICK = Plan((1_000, 10_000), (1, 100, 1_000), 0.3, 2)
