@@ -118,9 +118,8 @@ Catalogue::Created Catalogue::parse_created(const resp::Reply& reply) noexcept
 resp::Command Catalogue::set_status(api::PetId id, api::Status status,
                                     bool eval) const
 {
-    resp::Command command = call(scripts::set_status(), 5, eval);
-    command.own(schema_.last_pet_id())
-        .own(schema_.changes())
+    resp::Command command = call(scripts::set_status(), 4, eval);
+    command.own(schema_.changes())
         .own(schema_.status_bitmap(api::Status::available))
         .own(schema_.status_bitmap(api::Status::pending))
         .own(schema_.status_bitmap(api::Status::sold));
