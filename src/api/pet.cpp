@@ -1,5 +1,8 @@
 #include "pet.h"
 
+#include <charconv>
+#include <cstring>
+
 #include "text.h"
 #include "utf8.h"
 
@@ -31,6 +34,21 @@ constexpr std::string_view status_and_end(Status status)
         break;
     }
     return ",\"status\":\"available\"}";
+}
+
+constexpr std::string_view kId = "{\"id\":";
+constexpr std::string_view kName = ",\"name\":\"";
+constexpr std::string_view kCategory = "\",\"categoryId\":";
+constexpr std::size_t kMaxIdDigits = 20;
+
+static_assert(kMaxPetFrame
+              == kId.size() + kMaxIdDigits + kName.size() + kCategory.size()
+                     + status_and_end(Status::available).size());
+
+inline char* write(char* to, std::string_view text) noexcept
+{
+    std::memcpy(to, text.data(), text.size());
+    return to + text.size();
 }
 
 }  // namespace
@@ -80,6 +98,17 @@ void append_pet_json(std::string& out, const PetView& pet)
     out.append(",\"categoryId\":");
     out.append(pet.category);
     out.append(status_and_end(pet.status));
+}
+
+char* write_escaped_pet_json(char* to, const PetView& pet) noexcept
+{
+    to = write(to, kId);
+    to = std::to_chars(to, to + kMaxIdDigits, pet.id).ptr;
+    to = write(to, kName);
+    to = write(to, pet.name);
+    to = write(to, kCategory);
+    to = write(to, pet.category);
+    return write(to, status_and_end(pet.status));
 }
 
 const char* name_problem(std::string_view name) noexcept

@@ -109,6 +109,12 @@ std::optional<std::size_t> utf8_length(std::string_view text) noexcept
 void append_json_string(std::string& out, std::string_view text)
 {
     out.push_back('"');
+    append_json_text(out, text);
+    out.push_back('"');
+}
+
+void append_json_text(std::string& out, std::string_view text)
+{
     const char* plain = text.data();
     const char* const end = plain + text.size();
     for (const char* p = plain; p != end; ++p) {
@@ -133,7 +139,6 @@ void append_json_string(std::string& out, std::string_view text)
         }
     }
     out.append(plain, end);
-    out.push_back('"');
 }
 
 std::optional<std::string> form_decode(std::string_view text)

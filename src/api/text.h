@@ -22,6 +22,9 @@ std::optional<std::size_t> utf8_length(std::string_view text) noexcept;
 // Bytes above 0x7F are copied as they are.
 void append_json_string(std::string& out, std::string_view text);
 
+// The same without the quotes.
+void append_json_text(std::string& out, std::string_view text);
+
 // application/x-www-form-urlencoded decoding of one name or value. nullopt
 // where a percent sign is not followed by two hexadecimal digits.
 std::optional<std::string> form_decode(std::string_view text);

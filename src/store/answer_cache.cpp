@@ -1,11 +1,21 @@
 #include "answer_cache.h"
 
+#include <new>
+#include <utility>
+
 namespace petstore::store {
 
 namespace {
 
 // An entry's nodes in the map and the list, and its control block.
 constexpr std::size_t kOverhead = 256;
+
+// What is not there is found out at the array, most often, before an entry is
+// looked at that no processor's cache has.
+constexpr float kLoadFactor = 0.25F;
+
+// A page of 20.
+constexpr std::size_t kUsualSize = 2048;
 
 }  // namespace
 
@@ -61,6 +71,16 @@ std::size_t ReadKey::Hash::operator()(const ReadKey& key) const noexcept
     return x ^ x >> 31;
 }
 
+AnswerCache::AnswerCache(std::size_t max_bytes) : max_bytes_(max_bytes)
+{
+    entries_.max_load_factor(kLoadFactor);
+}
+
+std::size_t AnswerCache::usual_number(std::size_t bytes) noexcept
+{
+    return bytes / kUsualSize;
+}
+
 std::size_t AnswerCache::size_of(const Answer& answer) noexcept
 {
     return sizeof(Answer) + answer.body.capacity() + kOverhead;
@@ -76,7 +96,8 @@ std::shared_ptr<const Answer> AnswerCache::find(const ReadKey& key)
     return found->second.answer;
 }
 
-void AnswerCache::put(const ReadKey& key, std::shared_ptr<const Answer> answer)
+void AnswerCache::put(const ReadKey& key,
+                      std::shared_ptr<const Answer> answer) noexcept
 {
     const std::size_t size = size_of(*answer);
     if (size > max_bytes_ / 4) {
@@ -88,13 +109,14 @@ void AnswerCache::put(const ReadKey& key, std::shared_ptr<const Answer> answer)
         found->second.answer = std::move(answer);
         order_.splice(order_.begin(), order_, found->second.used);
     } else {
-        order_.push_front(key);
+        Order added;
         try {
-            entries_.emplace(key, Entry{std::move(answer), order_.begin()});
-        } catch (...) {
-            order_.pop_front();
-            throw;
+            added.push_front(key);
+            entries_.emplace(key, Entry{std::move(answer), added.begin()});
+        } catch (const std::bad_alloc&) {
+            return;
         }
+        order_.splice(order_.begin(), added);
     }
     bytes_ += size;
     while (bytes_ > max_bytes_) {

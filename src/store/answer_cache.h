@@ -25,6 +25,10 @@ struct ReadKey {
     static ReadKey of_page(const api::ListQuery& query) noexcept;
 
     bool is_pet() const noexcept { return kind == Kind::pet; }
+    bool is_filtered() const noexcept
+    {
+        return kind != Kind::pet && kind != Kind::page;
+    }
     api::ListQuery query() const noexcept;  // of a page
 
     bool operator==(const ReadKey& other) const noexcept
@@ -60,14 +64,18 @@ struct Answer {
 // came with the limiter's reply.
 class AnswerCache {
 public:
-    explicit AnswerCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+    explicit AnswerCache(std::size_t max_bytes);
 
     // nullptr for none; the answer found may be out of date.
     std::shared_ptr<const Answer> find(const ReadKey& key);
-    void put(const ReadKey& key, std::shared_ptr<const Answer> answer);
+    // Not kept when there is no memory for it.
+    void put(const ReadKey& key, std::shared_ptr<const Answer> answer) noexcept;
     void clear() noexcept;
 
     std::size_t bytes() const noexcept { return bytes_; }
+
+    // How many answers of a usual page fit into `bytes`.
+    static std::size_t usual_number(std::size_t bytes) noexcept;
 
 private:
     using Order = std::list<ReadKey>;

@@ -44,6 +44,13 @@ resp::Command Catalogue::get(api::PetId id) const
     return command;
 }
 
+resp::Command Catalogue::bucket(std::int64_t number) const
+{
+    resp::Command command("LRANGE");
+    command.own(schema_.bucket(number)).arg(0).arg(-1);
+    return command;
+}
+
 std::vector<resp::Command>
 Catalogue::list_all(const api::ListQuery& query) const
 {
@@ -118,9 +125,8 @@ Catalogue::Created Catalogue::parse_created(const resp::Reply& reply) noexcept
 resp::Command Catalogue::set_status(api::PetId id, api::Status status,
                                     bool eval) const
 {
-    resp::Command command = call(scripts::set_status(), 5, eval);
-    command.own(schema_.last_pet_id())
-        .own(schema_.changes())
+    resp::Command command = call(scripts::set_status(), 4, eval);
+    command.own(schema_.changes())
         .own(schema_.status_bitmap(api::Status::available))
         .own(schema_.status_bitmap(api::Status::pending))
         .own(schema_.status_bitmap(api::Status::sold));
@@ -187,7 +193,7 @@ bool PageReader::add_filtered(const resp::Reply& reply)
 bool PageReader::add_row(api::PetId id, std::string_view record)
 {
     if (rows_.size() == static_cast<std::size_t>(query_.limit)) {
-        more_ = true;
+        reach_ = id;
         return true;
     }
     // The script answers with an empty text for a pet of the index that has no
@@ -207,7 +213,8 @@ PageReader::Page PageReader::finish(Form form)
     constexpr std::size_t kFrame = 80;
     const bool array = form == Form::array;
     Page page;
-    page.more = more_;
+    page.more = reach_ != 0;
+    page.reach = reach_;
     page.body.reserve(records_.size() + rows_.size() * kFrame + 2);
     if (array) {
         page.body += '[';

@@ -23,6 +23,9 @@ public:
     // --- one pet -----------------------------------------------------------
     resp::Command get(api::PetId id) const;
 
+    // A whole bucket, for Bucket::parse().
+    resp::Command bucket(std::int64_t number) const;
+
     // --- pages -------------------------------------------------------------
     // A page without a filter needs no script: ids are dense, so its rows are
     // a stretch of one bucket or two. The commands ask for one row more than
@@ -73,7 +76,8 @@ public:
     struct Page {
         std::string body;  // JSON array, or one object a line
         bool more = false;
-        api::PetId last = 0;  // id of the last row, 0 for none
+        api::PetId last = 0;   // id of the last row, 0 for none
+        api::PetId reach = 0;  // of the row more, which tells of a next page
     };
     Page finish(Form form = Form::array);
 
@@ -92,7 +96,7 @@ private:
     api::ListQuery query_;
     std::vector<Row> rows_;
     std::string records_;
-    bool more_ = false;
+    api::PetId reach_ = 0;
     // A bucket ended early: nothing of the next one belongs to this page.
     bool ended_ = false;
 };

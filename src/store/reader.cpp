@@ -1,191 +1,29 @@
 #include "reader.h"
 
-#include <optional>
+#include <algorithm>
 
+#include "bucket_load.h"
 #include "failure.h"
-#include "record.h"
+#include "read_load.h"
+#include "selection.h"
 
 namespace petstore::store {
 
 namespace {
 
-api::Error damaged()
-{
-    return {api::ErrorCode::internal_error,
-            "The store gave an answer that could not be read."};
-}
-
-api::Error no_such_pet()
-{
-    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
-}
+// A million pets take some 30 MB in buckets and more than ten times that as
+// answers. So buckets get the room for a whole catalogue, and answers what it
+// takes for those that are asked for most.
+constexpr std::size_t kBucketShare = 4;
 
 }  // namespace
 
-// One read on its way. Lives until its last reply came, then tells its waiters.
-class Reader::Load final : public ReplyHandler {
-public:
-    Load(Reader& owner, const ReadKey& key)
-        : owner_(owner), key_(key), session_(owner.link_.session())
-    {}
-
-    // Sends the commands; false if the load failed and is gone.
-    bool begin() noexcept
-    {
-        sending_ = true;
-        try {
-            send_commands();
-        } catch (...) {
-            error_ = damaged();
-        }
-        sending_ = false;
-        return !end_if_complete();
-    }
-
-    void confirm(const Version& version) { version_ = version; }
-    const std::optional<Version>& version() const noexcept { return version_; }
-    void add(ReadWaiter& waiter) { waiters_.push_back(&waiter); }
-
-    void on_reply(const resp::Reply& reply) noexcept override
-    {
-        const std::size_t index = seen_++;
-        sending_ = true;
-        try {
-            if (!error_) {
-                take(index, reply);
-            }
-        } catch (...) {
-            error_ = damaged();
-        }
-        sending_ = false;
-        end_if_complete();
-    }
-
-    void on_loss(Loss loss) noexcept override
-    {
-        ++seen_;
-        if (!error_) {
-            error_ = failure_of(loss, false);
-        }
-        end_if_complete();
-    }
-
-private:
-    void send_commands()
-    {
-        if (key_.is_pet()) {
-            return send(owner_.catalogue_.get(key_.id));
-        }
-        const auto query = key_.query();
-        page_.emplace(query);
-        if (query.status) {
-            return send(owner_.catalogue_.list_by_status(query, false));
-        }
-        for (const auto& command : owner_.catalogue_.list_all(query)) {
-            send(command);
-        }
-    }
-
-    void send(const resp::Command& command)
-    {
-        ++sent_;
-        owner_.link_.send(command, *this);
-    }
-
-    void take(std::size_t index, const resp::Reply& reply)
-    {
-        if (reply.is_error()) {
-            if (reply.error_code() == "NOSCRIPT" && !eval_) {
-                eval_ = true;
-                seen_ = 0;
-                sent_ = 0;
-                send(owner_.catalogue_.list_by_status(key_.query(), true));
-                return;
-            }
-            error_ = failure_of(reply, false);
-        } else if (page_) {
-            if (!page_->add(index, reply)) {
-                error_ = damaged();
-            }
-        } else if (reply.is(resp::Type::nil)) {
-            error_ = no_such_pet();
-        } else {
-            record_ = reply.text();
-        }
-    }
-
-    // Every command that was sent comes back, so only then may the load go.
-    bool end_if_complete() noexcept
-    {
-        if (sending_ || seen_ < sent_) {
-            return false;
-        }
-        end();
-        return true;
-    }
-
-    void end() noexcept
-    {
-        ReadResult result = api::Error{};
-        try {
-            if (!error_) {
-                result = finish();
-            } else {
-                result = *error_;
-            }
-        } catch (...) {
-            result = damaged();
-        }
-        const auto found = owner_.loads_.find(key_);
-        if (found != owner_.loads_.end() && found->second == this) {
-            owner_.loads_.erase(found);
-        }
-        for (ReadWaiter* waiter : waiters_) {
-            waiter->on_read(result);
-        }
-        delete this;
-    }
-
-    ReadResult finish()
-    {
-        auto answer = std::make_shared<Answer>();
-        if (page_) {
-            auto page = page_->finish();
-            answer->body = std::move(page.body);
-            answer->last = page.more ? page.last : 0;
-            answer->grows = !page.more;
-        } else {
-            const auto pet = decode_record(key_.id, record_);
-            if (!pet) {
-                return damaged();
-            }
-            api::append_pet_json(answer->body, *pet);
-        }
-        if (version_ && session_ == owner_.link_.session()) {
-            answer->version = *version_;
-            owner_.cache_.put(key_, answer);
-        }
-        return std::shared_ptr<const Answer>(std::move(answer));
-    }
-
-    Reader& owner_;
-    const ReadKey key_;
-    const std::uint64_t session_;
-    std::optional<Version> version_;
-    std::vector<ReadWaiter*> waiters_;
-    std::optional<api::Error> error_;
-    std::string record_;
-    std::optional<PageReader> page_;
-    std::size_t sent_ = 0;
-    std::size_t seen_ = 0;
-    bool eval_ = false;
-    // A command can be lost before send() returns: not the time to go.
-    bool sending_ = false;
-};
-
 Reader::Reader(TurnLink& link, const Catalogue& catalogue,
                std::size_t cache_bytes)
-    : link_(link), catalogue_(catalogue), cache_(cache_bytes)
+    : link_(link), catalogue_(catalogue), cache_(cache_bytes),
+      buckets_(kBucketShare * cache_bytes),
+      asked_(AnswerCache::usual_number(cache_bytes)),
+      missed_(BucketCache::usual_number(kBucketShare * cache_bytes))
 {}
 
 // After a lost connection, or when the catalogue is smaller than it was, what
@@ -194,29 +32,74 @@ void Reader::forget_if_lost()
 {
     if (session_ != link_.session()) {
         session_ = link_.session();
-        newest_ = 0;
-        cache_.clear();
+        newest_ = {};
+        forget();
     }
+}
+
+void Reader::forget() noexcept
+{
+    ++memory_;
+    cache_.clear();
+    buckets_.clear();
 }
 
 std::shared_ptr<const Answer> Reader::find(const ReadKey& key,
                                            const Version& now)
 {
     forget_if_lost();
-    if (now.last_id < newest_) {
-        cache_.clear();
+    if (now.last_id < newest_.last_id) {
+        forget();
     }
-    newest_ = now.last_id;
+    newest_ = now;
     auto answer = cache_.find(key);
-    return answer != nullptr && answer->is_current(now) ? answer : nullptr;
+    if (answer != nullptr && answer->is_current(now)) {
+        return answer;
+    }
+    return build(key, now, answer != nullptr);
+}
+
+// An answer from buckets alone; nullptr if they lack something. Kept if it
+// takes another's place (`keep`) or is built again soon: what is asked for once
+// only pushes out what is asked for often.
+std::shared_ptr<const Answer> Reader::build(const ReadKey& key,
+                                            const Version& now, bool keep)
+{
+    const Selection selection(key, now, buckets_);
+    if (!selection.complete()) {
+        return nullptr;
+    }
+    auto answer = selection.answer();
+    if (keep || asked_.came_before(ReadKey::Hash()(key))) {
+        cache_.put(key, answer);
+    }
+    return answer;
 }
 
 bool Reader::read_ahead(const ReadKey& key)
 {
     forget_if_lost();
-    const bool unlikely = key.is_pet() && newest_ != 0 && key.id > newest_;
+    const bool told = newest_.last_id != 0;
+    const bool unlikely = told && is_beyond(key, newest_);
     if (unlikely || cache_.find(key) != nullptr || loads_.count(key) != 0) {
         return false;
+    }
+    if (told) {
+        if (Selection(key, newest_, buckets_).complete()) {
+            return false;
+        }
+        const Missing lacking = missing(key, newest_);
+        for (std::size_t i = 0; i < lacking.count; ++i) {
+            if (bucket_loads_.count(lacking.numbers[i]) != 0) {
+                return false;
+            }
+        }
+        if (were_missed_before(lacking)) {
+            for (std::size_t i = 0; i < lacking.count; ++i) {
+                start(lacking.numbers[i], newest_);
+            }
+            return false;
+        }
     }
     return start(key) != nullptr;
 }
@@ -232,11 +115,18 @@ void Reader::confirm(const ReadKey& key, const Version& now)
 void Reader::read(const ReadKey& key, const std::optional<Version>& now,
                   ReadWaiter& waiter)
 {
-    const auto found = loads_.find(key);
-    Load* load = now && found != loads_.end() && found->second->version()
-                         && found->second->version()->covers(*now)
-                     ? found->second
-                     : nullptr;
+    BucketLoad* load = now ? buckets_for(key, *now) : nullptr;
+    if (load != nullptr) {
+        return load->add(key, *now, waiter);
+    }
+    read_alone(key, now, waiter);
+}
+
+// Without whole buckets.
+void Reader::read_alone(const ReadKey& key, const std::optional<Version>& now,
+                        ReadWaiter& waiter)
+{
+    Load* load = load_for(key, now);
     if (load == nullptr) {
         load = start(key);
         if (load == nullptr) {
@@ -250,12 +140,116 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
     load->add(waiter);
 }
 
+// The one on its way that is new enough, if any.
+Reader::Load* Reader::load_for(const ReadKey& key,
+                               const std::optional<Version>& now) const
+{
+    const auto found = loads_.find(key);
+    return now && found != loads_.end() && found->second->version()
+                   && found->second->version()->covers(*now)
+               ? found->second
+               : nullptr;
+}
+
+// Of the buckets that the key needs.
+Reader::Missing Reader::missing(const ReadKey& key, const Version& now)
+{
+    Missing missing;
+    const BucketSpan span = span_of(key, now);
+    for (std::int64_t number = span.first; number <= span.last; ++number) {
+        if (!buckets_.has(number, now)) {
+            missing.numbers[missing.count++] = number;
+        }
+    }
+    return missing;
+}
+
+// One bucket that is missed again is reason enough to load them all: an answer
+// needs all of them.
+bool Reader::were_missed_before(const Missing& missing) noexcept
+{
+    bool before = false;
+    for (std::size_t i = 0; i < missing.count; ++i) {
+        before |=
+            missed_.came_before(static_cast<std::uint64_t>(missing.numbers[i]));
+    }
+    return before;
+}
+
+// What brings the missing buckets: loads on their way, and new ones if it is
+// time for them. The one that comes last; nullptr to read without.
+Reader::BucketLoad* Reader::buckets_for(const ReadKey& key, const Version& now)
+{
+    if (load_for(key, now) != nullptr) {
+        return nullptr;
+    }
+    BucketLoad* last = nullptr;
+    Missing absent;
+    const Missing lacking = missing(key, now);
+    for (std::size_t i = 0; i < lacking.count; ++i) {
+        const auto found = bucket_loads_.find(lacking.numbers[i]);
+        if (found == bucket_loads_.end()) {
+            absent.numbers[absent.count++] = lacking.numbers[i];
+        } else if (!found->second->serves(now)) {
+            return nullptr;
+        } else if (last == nullptr
+                   || found->second->serial() > last->serial()) {
+            last = found->second;
+        }
+    }
+    if (absent.count != 0 && !were_missed_before(absent)) {
+        return nullptr;
+    }
+    for (std::size_t i = 0; i < absent.count; ++i) {
+        last = start(absent.numbers[i], now);
+        if (last == nullptr) {
+            return nullptr;
+        }
+    }
+    return last;
+}
+
+// A filtered page was read: only now it is known which buckets it lies in, as
+// far as `reach`, or to the end (0). Those that were missed before are loaded,
+// while nobody waits for them.
+void Reader::note_walk(const ReadKey& key, api::PetId reach,
+                       const Version& now) noexcept
+{
+    const std::int64_t first = bucket_of(std::min(key.id, now.last_id) + 1);
+    const std::int64_t last = bucket_of(reach != 0 ? reach : now.last_id);
+    if (last - first >= kMaxWalk) {
+        return;
+    }
+    for (std::int64_t number = first; number <= last; ++number) {
+        if (!buckets_.has(number, now) && bucket_loads_.count(number) == 0
+            && missed_.came_before(static_cast<std::uint64_t>(number))) {
+            start(number, now);
+        }
+    }
+}
+
 // nullptr when the commands could not be sent.
 Reader::Load* Reader::start(const ReadKey& key)
 {
-    auto* load = new Load(*this, key);
-    loads_[key] = load;
-    return load->begin() ? load : nullptr;
+    auto load = std::make_unique<Load>(*this, key);
+    loads_[key] = load.get();
+    Load* const begun = load.release();  // owns itself from here
+    return begun->begin() ? begun : nullptr;
+}
+
+// The same, also when there is no memory for it. No load of this bucket is on
+// its way.
+Reader::BucketLoad* Reader::start(std::int64_t number,
+                                  const Version& now) noexcept
+{
+    try {
+        auto load = std::make_unique<BucketLoad>(*this, number, now);
+        bucket_loads_[number] = load.get();
+        BucketLoad* const begun = load.release();
+        return begun->begin() ? begun : nullptr;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 }  // namespace petstore::store

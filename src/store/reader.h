@@ -4,11 +4,12 @@
 #include <optional>
 #include <unordered_map>
 #include <variant>
-#include <vector>
 
 #include "../api/error.h"
 #include "answer_cache.h"
+#include "bucket_cache.h"
 #include "catalogue.h"
+#include "doorkeeper.h"
 #include "link.h"
 
 namespace petstore::store {
@@ -24,15 +25,17 @@ protected:
     ~ReadWaiter() = default;
 };
 
-// One worker's reads of the catalogue. Answers come from memory as long as the
-// catalogue's version, brought by the limiter's reply, says that they are
-// current; requests that want what is being read already wait for that read.
+// One worker's reads of the catalogue. Answers come from memory, or are put
+// together from buckets in memory, as long as the catalogue's version, brought
+// by the limiter's reply, says that they are current; requests that want what
+// is being read already wait for that read.
 class Reader {
 public:
+    // `cache_bytes` bound the answers in memory, four times as many the
+    // buckets.
     Reader(TurnLink& link, const Catalogue& catalogue, std::size_t cache_bytes);
 
-    // The answer from memory if it is current at `now`, or if `now` alone tells
-    // it; nullptr otherwise.
+    // The answer from memory if it is current at `now`; nullptr otherwise.
     std::shared_ptr<const Answer> find(const ReadKey& key, const Version& now);
 
     // Whether a pet cannot exist as yet.
@@ -42,9 +45,10 @@ public:
     }
 
     // Reads ahead, in the same write as the limiter's command and behind it:
-    // nothing when there is an answer in memory, current or not, or a read on
-    // its way, or when the pet did not exist a moment ago. Returns whether a
-    // read was begun; then confirm() has to follow.
+    // nothing when there is an answer in memory, current or not, or all that it
+    // takes, or a read on its way, or when the pet did not exist a moment ago.
+    // Returns whether a read for this key was begun; then confirm() has to
+    // follow.
     bool read_ahead(const ReadKey& key);
 
     // The limiter's reply came: what was read ahead is at least as new.
@@ -58,18 +62,42 @@ public:
 
 private:
     class Load;
-    friend class Load;
+    class BucketLoad;
 
-    Load* start(const ReadKey& key);
+    // Buckets that a read lacks.
+    struct Missing {
+        std::int64_t numbers[2];
+        std::size_t count = 0;
+    };
+
     void forget_if_lost();
+    void forget() noexcept;
+    std::shared_ptr<const Answer> build(const ReadKey& key, const Version& now,
+                                        bool keep);
+    Missing missing(const ReadKey& key, const Version& now);
+    bool were_missed_before(const Missing& missing) noexcept;
+    void read_alone(const ReadKey& key, const std::optional<Version>& now,
+                    ReadWaiter& waiter);
+    BucketLoad* buckets_for(const ReadKey& key, const Version& now);
+    void note_walk(const ReadKey& key, api::PetId reach,
+                   const Version& now) noexcept;
+    Load* load_for(const ReadKey& key, const std::optional<Version>& now) const;
+    Load* start(const ReadKey& key);
+    BucketLoad* start(std::int64_t number, const Version& now) noexcept;
 
     TurnLink& link_;
     const Catalogue& catalogue_;
     AnswerCache cache_;
+    BucketCache buckets_;
+    Doorkeeper asked_;   // for answers that were built, by the key's hash
+    Doorkeeper missed_;  // buckets
     std::uint64_t session_ = 0;
-    api::PetId newest_ = 0;  // the last id seen
-    // The newest read on its way for each key; loads own themselves.
+    std::uint64_t memory_ = 0;  // another number each time it was forgotten
+    Version newest_;            // the last one told
+    std::uint64_t begun_ = 0;   // loads of buckets
+    // The newest read on its way for each key and bucket; loads own themselves.
     std::unordered_map<ReadKey, Load*, ReadKey::Hash> loads_;
+    std::unordered_map<std::int64_t, BucketLoad*> bucket_loads_;
 };
 
 }  // namespace petstore::store

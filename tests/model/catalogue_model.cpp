@@ -2,6 +2,7 @@
 // a plain list of the pets in memory.
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <random>
 
@@ -10,6 +11,7 @@
 #include "e2e/support/redis_server.h"
 #include "resp/blocking_connection.h"
 #include "store/catalogue.h"
+#include "store/reader.h"
 #include "store/record.h"
 
 using namespace petstore;
@@ -41,6 +43,43 @@ constexpr Spread kSpreads[] = {
     {"all the same", 0, 0, 1},   {"thirds", 0.33, 0.33, 1},
     {"a tenth", 0.1, 0.03, 1},   {"rare", 0.002, 0.0005, 1},
     {"in runs", 0.33, 0.33, 50}, {"in long runs", 0.2, 0.2, 400},
+};
+
+// A turn link over a connection that blocks: replies come when wait() is
+// called.
+class BlockingLink final : public store::TurnLink {
+public:
+    explicit BlockingLink(resp::BlockingConnection& connection)
+        : connection_(connection)
+    {}
+
+    void send(const resp::Command& command,
+              store::ReplyHandler& handler) noexcept override
+    {
+        connection_.append(command);
+        handlers_.push_back(&handler);
+        ++sent;
+    }
+    void defer(store::Deferred& deferred) noexcept override { deferred.emit(); }
+    std::uint64_t session() const noexcept override { return 1; }
+
+    // The oldest reply; false if none is on its way.
+    bool wait()
+    {
+        if (handlers_.empty()) {
+            return false;
+        }
+        auto* handler = handlers_.front();
+        handlers_.pop_front();
+        handler->on_reply(connection_.get());
+        return true;
+    }
+
+    int sent = 0;
+
+private:
+    resp::BlockingConnection& connection_;
+    std::deque<store::ReplyHandler*> handlers_;
 };
 
 class Shop {
@@ -108,6 +147,24 @@ public:
             REQUIRE(reader.add(i, call(commands[i])));
         }
         return reader.finish();
+    }
+
+    void add(const api::NewPet& pet)
+    {
+        pets.push_back(pet);
+        const auto created = store::Catalogue::parse_created(
+            call(catalogue.create(pet, {}, std::nullopt, true)));
+        REQUIRE(created.result == Result::created);
+    }
+
+    // As the limiter tells it.
+    store::Version version()
+    {
+        const auto number = [this](const std::string& key) {
+            const auto value = redis.command({"GET", key});
+            return std::atoll(value.text.c_str());
+        };
+        return {number(schema.last_pet_id()), number(schema.changes())};
     }
 
     std::string json_of(api::PetId id) const
@@ -326,4 +383,95 @@ TEST_CASE("model: no pet is written where another one belongs")
     const auto created = store::Catalogue::parse_created(create());
     CHECK(created.result == Result::created);
     CHECK(created.id == count + 1);
+}
+
+namespace {
+
+struct Waiter final : store::ReadWaiter {
+    void on_read(const store::ReadResult& result) noexcept override
+    {
+        results.push_back(result);
+    }
+    std::vector<store::ReadResult> results;
+};
+
+// One request: what is read ahead, the limiter's reply, the answer.
+void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
+                const api::ListQuery& query, api::PetId pet)
+{
+    const auto key =
+        pet ? store::ReadKey::of_pet(pet) : store::ReadKey::of_page(query);
+    const auto now = shop.version();
+    if (reader.read_ahead(key)) {
+        reader.confirm(key, now);
+    }
+    auto answer = reader.find(key, now);
+    if (answer == nullptr) {
+        Waiter waiter;
+        reader.read(key, now, waiter);
+        while (waiter.results.empty()) {
+            REQUIRE(link.wait());
+        }
+        answer = std::get<std::shared_ptr<const store::Answer>>(
+            waiter.results.at(0));
+    }
+    if (pet) {
+        REQUIRE(answer->body == shop.json_of(pet));
+        return;
+    }
+    const auto expected = shop.expected(query);
+    REQUIRE(answer->body == expected.body);
+    REQUIRE(answer->last == (expected.more ? expected.last : 0));
+}
+
+}  // namespace
+
+TEST_CASE("model: a worker's memory answers as the catalogue is")
+{
+    const auto spread =
+        GENERATE(from_range(std::begin(kSpreads), std::end(kSpreads)));
+    // So little that buckets push each other out, and enough for all.
+    const auto bytes = GENERATE(std::size_t{8} * 1024, std::size_t{1} << 20);
+    INFO(spread.name << ", " << bytes << " bytes");
+    Shop shop;
+    shop.fill(900, spread);
+    BlockingLink link(shop.connection);
+    store::Reader reader(link, shop.catalogue, bytes);
+    constexpr int kReads = 3000;
+    for (int i = 0; i < kReads; ++i) {
+        const auto end = static_cast<api::PetId>(shop.pets.size());
+        switch (shop.pick(0, 40)) {
+        case 0:
+        case 1:
+            while (link.wait()) {
+            }
+            shop.add(shop.some_pet(kStatuses[shop.pick(0, 2)]));
+            break;
+        case 2:
+            // Seldom enough for buckets to be of use in between.
+            if (shop.pick(0, 5) == 0) {
+                while (link.wait()) {
+                }
+                shop.set_status(shop.pick(1, end), kStatuses[shop.pick(0, 2)]);
+            }
+            break;
+        case 3:
+            link.wait();
+            break;
+        default: {
+            const auto pet = shop.pick(0, 2) ? 0 : shop.pick(1, end);
+            const auto query = shop.some_query();
+            INFO("read " << i << ": pet " << pet << ", after " << query.after
+                         << ", limit " << query.limit << ", "
+                         << (query.status ? api::to_string(*query.status)
+                                          : "every status"));
+            check_read(shop, link, reader, query, pet);
+        }
+        }
+    }
+    while (link.wait()) {
+    }
+    if (bytes >= std::size_t{1} << 20) {
+        CHECK(link.sent < kReads / 2);  // the rest came from memory
+    }
 }

@@ -1,8 +1,10 @@
 #include "catch.h"
 
+#include <deque>
 #include <vector>
 
 #include "store/reader.h"
+#include "store/record.h"
 #include "store_replies.h"
 
 using namespace petstore;
@@ -23,21 +25,25 @@ public:
             return handler.on_loss(Loss::not_sent);
         }
         sent.push_back(words(command).front());
+        commands.push_back(words(command));
         handlers.push_back(&handler);
     }
     void defer(store::Deferred& deferred) noexcept override { deferred.emit(); }
-    std::uint64_t session() const noexcept override { return 1; }
+    std::uint64_t session() const noexcept override { return session_number; }
 
     void reply(std::string_view text)
     {
         auto* handler = handlers.front();
         handlers.erase(handlers.begin());
+        commands.pop_front();
         Replies replies;
         handler->on_reply(replies(text));
     }
 
     bool full = false;
+    std::uint64_t session_number = 1;
     std::vector<std::string> sent;
+    std::deque<std::vector<std::string>> commands;  // without a reply
     std::vector<store::ReplyHandler*> handlers;
 };
 
@@ -92,4 +98,460 @@ TEST_CASE("a read whose script cannot be sent again fails once", "[store]")
     const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
     REQUIRE(error);
     CHECK(error->code == api::ErrorCode::service_unavailable);
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kNone;
+const Names kOne{"LINDEX"};
+const Names kSlice{"LRANGE"};
+const Names kWhole{"LRANGE whole"};
+const Names kScript{"EVALSHA"};
+
+// A reader with a catalogue behind it, of which every third pet is pending and
+// every third sold.
+struct Shop {
+    explicit Shop(int pets)
+    {
+        now = {0, 1000};
+        for (int i = 0; i < pets; ++i) {
+            add();
+        }
+        reader.find(pet(1), now);  // which tells it the version
+    }
+
+    void add()
+    {
+        const auto id = ++now.last_id;
+        records.push_back(std::string(1, "aps"[id % 3]) + "7:pet "
+                          + std::to_string(id));
+    }
+
+    void change(api::PetId id, char status)
+    {
+        record(id)[0] = status;
+        ++now.changes;
+    }
+
+    std::string& record(api::PetId id)
+    {
+        return records.at(static_cast<std::size_t>(id - 1));
+    }
+
+    static ReadKey pet(api::PetId id) { return ReadKey::of_pet(id); }
+
+    static ReadKey page(api::PetId after, int limit = 20,
+                        std::optional<api::Status> status = std::nullopt)
+    {
+        api::ListQuery query;
+        query.after = after;
+        query.limit = limit;
+        query.status = status;
+        return ReadKey::of_page(query);
+    }
+
+    std::string json(api::PetId id)
+    {
+        std::string text;
+        api::append_pet_json(text, *store::decode_record(id, record(id)));
+        return text;
+    }
+
+    std::string expected(const ReadKey& key)
+    {
+        if (key.is_pet()) {
+            return json(key.id);
+        }
+        const auto status = key.query().status;
+        std::string body;
+        int rows = 0;
+        for (auto id = key.id + 1; id <= now.last_id && rows < key.limit;
+             ++id) {
+            if (!status || record(id)[0] == static_cast<char>(*status)) {
+                body += (rows++ ? "," : "") + json(id);
+            }
+        }
+        return "[" + body + "]";
+    }
+
+    // Redis's answer to the oldest command, as the catalogue is now.
+    void answer()
+    {
+        const auto command = link.commands.front();
+        std::vector<std::string> items;
+        if (command[0] == "EVALSHA") {
+            int left = std::stoi(command[5]);
+            for (auto id = std::stoll(command[4]) + 1;
+                 id <= now.last_id && left > 0; ++id) {
+                if (record(id)[0] == command[7][0]) {
+                    items.push_back(integer(id));
+                    items.push_back(bulk(record(id)));
+                    --left;
+                }
+            }
+            return link.reply(array(items));
+        }
+        const auto name = command[1];
+        const auto first = std::stoll(name.substr(name.rfind(':') + 1)) * 128;
+        const auto size = std::min<long long>(now.last_id - first, 128);
+        if (command[0] == "LINDEX") {
+            const auto at = std::stoll(command[2]);
+            return link.reply(at < size ? bulk(record(first + at + 1)) : kNil);
+        }
+        const auto last = std::stoll(command[3]);
+        const auto end = last < 0 ? size : std::min(last + 1, size);
+        for (auto at = std::stoll(command[2]); at < end; ++at) {
+            items.push_back(bulk(record(first + at + 1)));
+        }
+        link.reply(array(items));
+    }
+
+    // What was sent since the last call.
+    Names sent()
+    {
+        Names names;
+        for (const auto& command : link.commands) {
+            names.push_back(command[0] == "LRANGE" && command[3] == "-1"
+                                ? "LRANGE whole"
+                                : command[0]);
+        }
+        return names;
+    }
+
+    // One request, as an exchange makes it: what is read ahead, then the
+    // limiter's reply with `now`, then the answer. Returns what it cost.
+    Names ask(const ReadKey& key)
+    {
+        const bool ahead = reader.read_ahead(key);
+        if (ahead) {
+            reader.confirm(key, now);
+        }
+        auto answer = reader.find(key, now);
+        Waiter waiter;
+        if (answer == nullptr) {
+            reader.read(key, now, waiter);
+        }
+        const Names cost = sent();
+        while (!link.commands.empty()) {
+            answer_and_count();
+        }
+        if (answer == nullptr) {
+            REQUIRE(waiter.results.size() == 1);
+            answer = std::get<std::shared_ptr<const store::Answer>>(
+                waiter.results[0]);
+        }
+        CHECK(answer->body == expected(key));
+        return cost;
+    }
+
+    void answer_and_count()
+    {
+        whole += sent().front() == kWhole.front();
+        answer();
+    }
+
+    store::Version now;
+    std::vector<std::string> records;
+    int whole = 0;  // buckets read
+    const store::Schema schema{"petstore"};
+    const store::Catalogue catalogue{schema};
+    FakeLink link;
+    Reader reader{link, catalogue, 1 << 20};
+};
+
+const api::Error* error_of(const Waiter& waiter)
+{
+    REQUIRE(waiter.results.size() == 1);
+    return std::get_if<api::Error>(&waiter.results[0]);
+}
+
+}  // namespace
+
+TEST_CASE("a bucket that is missed again is read whole, and then never",
+          "[store]")
+{
+    Shop shop(1000);
+    CHECK(shop.ask(Shop::pet(130)) == kOne);
+    CHECK(shop.ask(Shop::pet(131)) == kWhole);
+    for (api::PetId id = 129; id <= 256; ++id) {
+        CHECK(shop.ask(Shop::pet(id)) == kNone);
+    }
+    for (int limit = 1; limit <= 100; ++limit) {
+        CHECK(shop.ask(Shop::page(128 + limit / 4, limit)) == kNone);
+    }
+    for (const auto status :
+         {api::Status::available, api::Status::pending, api::Status::sold}) {
+        for (api::PetId after = 128; after < 170; ++after) {
+            CHECK(shop.ask(Shop::page(after, 20, status)) == kNone);
+        }
+    }
+    CHECK(shop.ask(Shop::pet(128)) == kOne);
+    CHECK(shop.ask(Shop::pet(257)) == kOne);
+}
+
+TEST_CASE("a page over two buckets takes both", "[store]")
+{
+    Shop shop(1000);
+    const Names two_slices{"LRANGE", "LRANGE"};
+    const Names two_whole{"LRANGE whole", "LRANGE whole"};
+    CHECK(shop.ask(Shop::page(120)) == two_slices);
+    CHECK(shop.ask(Shop::page(121)) == two_whole);
+    CHECK(shop.ask(Shop::page(122)) == kNone);
+    CHECK(shop.ask(Shop::page(0, 100)) == kNone);
+    CHECK(shop.ask(Shop::page(156, 99)) == kNone);
+    CHECK(shop.ask(Shop::page(156, 100)) == two_slices);
+    // With one of the two in memory the other one is enough.
+    CHECK(shop.ask(Shop::page(250)) == kWhole);
+    CHECK(shop.ask(Shop::page(250, 19)) == kNone);
+}
+
+TEST_CASE("the end of the list is known without a read", "[store]")
+{
+    const int pets = GENERATE(256, 300);
+    Shop shop(pets);
+    for (int i = 0; i < 2; ++i) {
+        for (api::PetId id = 129 + i; id <= pets; id += 128) {
+            shop.ask(Shop::pet(id));
+        }
+    }
+    for (int limit = 1; limit <= 100; ++limit) {
+        CHECK(shop.ask(Shop::page(pets - limit / 2, limit)) == kNone);
+        CHECK(shop.ask(Shop::page(pets - limit / 2, limit, api::Status::sold))
+              == kNone);
+    }
+    CHECK(shop.ask(Shop::page(pets)) == kNone);
+    CHECK(shop.ask(Shop::page(1LL << 60)) == kNone);
+}
+
+TEST_CASE("a pet that was added elsewhere shows at once", "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(130));
+    shop.ask(Shop::pet(131));
+    CHECK(shop.ask(Shop::page(190)) == kNone);
+    for (int i = 0; i < 60; ++i) {
+        shop.add();
+        const auto last = shop.now.last_id;
+        shop.ask(Shop::page(last - 10));
+        shop.ask(Shop::page(last - 30, 50, api::Status::pending));
+        shop.ask(Shop::pet(last));
+        // What is older is as true as before.
+        CHECK(shop.ask(Shop::page(130 + i % 30)) == kNone);
+        CHECK(shop.ask(Shop::pet(190)) == kNone);
+    }
+}
+
+TEST_CASE("after a change of a pet nothing is taken for true", "[store]")
+{
+    Shop shop(300);
+    for (const api::PetId id : {1, 2, 129, 130, 257, 258}) {
+        shop.ask(Shop::pet(id));
+    }
+    CHECK(shop.ask(Shop::page(100, 100)) == kNone);
+    shop.change(150, 'a');
+    CHECK(shop.ask(Shop::page(140, 5)) == kSlice);
+    CHECK(shop.ask(Shop::page(141, 5)) == kWhole);
+    CHECK(shop.ask(Shop::page(142, 5)) == kNone);
+    // A change that comes while the bucket is on its way.
+    shop.change(151, 's');
+    shop.ask(Shop::pet(140));
+    CHECK(shop.ask(Shop::pet(141)) == kWhole);
+    shop.change(141, 'p');
+    shop.ask(Shop::pet(141));
+    shop.ask(Shop::page(130, 40));
+}
+
+TEST_CASE("what comes together shares one read of its bucket", "[store]")
+{
+    Shop shop(1000);
+    shop.ask(Shop::pet(900));
+    const bool moved = GENERATE(false, true);
+    if (moved) {
+        shop.ask(Shop::pet(200));
+        shop.ask(Shop::pet(201));
+        shop.whole = 0;
+        shop.change(200, 'a');
+    }
+    std::vector<Waiter> waiters(64);
+    std::vector<ReadKey> keys;
+    for (int i = 0; i < 64; ++i) {
+        keys.push_back(i % 2 ? Shop::page(128 + i, 5) : Shop::pet(129 + i));
+    }
+    std::vector<bool> ahead;
+    for (const auto& key : keys) {
+        ahead.push_back(shop.reader.read_ahead(key));
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (ahead[i]) {
+            shop.reader.confirm(keys[i], shop.now);
+        }
+        REQUIRE(shop.reader.find(keys[i], shop.now) == nullptr);
+        shop.reader.read(keys[i], shop.now, waiters[i]);
+    }
+    CHECK(shop.sent().size() == 2);
+    while (!shop.link.commands.empty()) {
+        shop.answer_and_count();
+    }
+    CHECK(shop.whole == 1);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        REQUIRE(waiters[i].results.size() == 1);
+        CHECK(std::get<std::shared_ptr<const store::Answer>>(
+                  waiters[i].results[0])
+                  ->body
+              == shop.expected(keys[i]));
+    }
+}
+
+TEST_CASE("filtered pages bring in the buckets they lie in", "[store]")
+{
+    Shop shop(1000);
+    const auto sold = [](api::PetId after) {
+        return Shop::page(after, 50, api::Status::sold);
+    };
+    // The first read notes them, the second loads them behind its back.
+    CHECK(shop.ask(sold(100)) == kScript);
+    CHECK(shop.whole == 0);
+    CHECK(shop.ask(sold(101)) == kScript);
+    CHECK(shop.whole == 2);
+    CHECK(shop.ask(sold(103)) == kNone);
+    CHECK(shop.ask(Shop::page(120, 40, api::Status::pending)) == kNone);
+    CHECK(shop.ask(Shop::pet(222)) == kNone);
+}
+
+TEST_CASE("a rare status is left to the script", "[store]")
+{
+    Shop shop(128 * 40);
+    for (api::PetId id = 1; id <= shop.now.last_id; ++id) {
+        shop.record(id)[0] = 'a';
+    }
+    shop.record(5000)[0] = 's';
+    for (int i = 0; i < 3; ++i) {
+        for (api::PetId id = 1 + i; id < shop.now.last_id; id += 128) {
+            shop.ask(Shop::pet(id));
+        }
+    }
+    CHECK(shop.ask(Shop::page(200)) == kNone);
+    CHECK(shop.ask(Shop::page(0, 20, api::Status::sold)) == kScript);
+    CHECK(shop.ask(Shop::page(1, 20, api::Status::sold)) == kScript);
+    CHECK(shop.ask(Shop::page(4000, 20, api::Status::sold)) == kNone);
+}
+
+TEST_CASE("a damaged record fails where it is, and nowhere else", "[store]")
+{
+    Shop shop(200);
+    shop.record(50) = "nonsense";
+    for (int i = 0; i < 4; ++i) {
+        shop.ask(Shop::pet(1 + i));
+        Waiter waiter;
+        shop.reader.read(Shop::pet(50), shop.now, waiter);
+        while (!shop.link.commands.empty()) {
+            shop.answer();
+        }
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        CHECK(error->code == api::ErrorCode::internal_error);
+        shop.ask(Shop::page(60 + i));
+    }
+}
+
+TEST_CASE("pets that a bucket has lost are looked for in Redis", "[store]")
+{
+    Shop shop(200);
+    shop.now.last_id = 190;  // what Redis has of them
+    const store::Version told{200, shop.now.changes};
+    for (int i = 0; i < 4; ++i) {
+        Waiter waiter;
+        shop.reader.read(Shop::pet(195), told, waiter);
+        while (!shop.link.commands.empty()) {
+            shop.answer();
+        }
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        CHECK(error->code == api::ErrorCode::pet_not_found);
+    }
+}
+
+TEST_CASE("buckets are forgotten with the connection, or a smaller catalogue",
+          "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    shop.ask(Shop::pet(2));
+    CHECK(shop.ask(Shop::pet(3)) == kNone);
+    if (GENERATE(false, true)) {
+        shop.link.session_number = 2;
+    } else {
+        shop.now.last_id = 150;
+    }
+    shop.record(4) = "s8:another";
+    CHECK(shop.reader.find(Shop::pet(4), shop.now) == nullptr);
+    CHECK(shop.ask(Shop::pet(4)) == kOne);
+    CHECK(shop.ask(Shop::pet(5)) == kWhole);
+    CHECK(shop.ask(Shop::pet(6)) == kNone);
+}
+
+TEST_CASE("a bucket that was on its way when all was forgotten is not kept",
+          "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    Waiter waiter;
+    shop.reader.read(Shop::pet(2), shop.now, waiter);
+    CHECK(shop.sent() == kWhole);
+    // The version of a catalogue that was set back meanwhile.
+    CHECK(shop.reader.find(Shop::pet(2), {150, shop.now.changes}) == nullptr);
+    shop.answer();
+    CHECK(shop.sent() == kOne);
+    shop.answer();
+    CHECK_FALSE(error_of(waiter));
+    CHECK(shop.reader.find(Shop::pet(3), {150, shop.now.changes}) == nullptr);
+}
+
+TEST_CASE("a bucket that is lost on its way fails those that wait", "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    Waiter waiters[2];
+    shop.reader.read(Shop::pet(2), shop.now, waiters[0]);
+    shop.reader.read(Shop::page(20), shop.now, waiters[1]);
+    REQUIRE(shop.sent() == kWhole);
+    if (GENERATE(false, true)) {
+        shop.link.handlers.at(0)->on_loss(Loss::unknown);
+    } else {
+        shop.link.reply("-LOADING x\r\n");
+    }
+    for (const auto& waiter : waiters) {
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        CHECK(error->code == api::ErrorCode::service_unavailable);
+    }
+}
+
+TEST_CASE("a bucket that cannot be sent for fails once", "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    shop.link.full = true;
+    Waiter waiter;
+    shop.reader.read(Shop::pet(2), shop.now, waiter);
+    const auto* error = error_of(waiter);
+    REQUIRE(error);
+    CHECK(error->code == api::ErrorCode::service_unavailable);
+}
+
+TEST_CASE("an answer from buckets is kept when it is asked for again",
+          "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    shop.ask(Shop::pet(2));
+    const auto key = Shop::page(40);
+    const auto first = shop.reader.find(key, shop.now);
+    const auto second = shop.reader.find(key, shop.now);
+    const auto third = shop.reader.find(key, shop.now);
+    REQUIRE(first);
+    CHECK(first != second);
+    CHECK(second == third);
 }

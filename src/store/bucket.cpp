@@ -1,0 +1,70 @@
+#include "bucket.h"
+
+#include <cstring>
+#include <utility>
+
+#include "../api/text.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::size_t index_of(api::Status status)
+{
+    switch (status) {
+    case api::Status::pending:
+        return 1;
+    case api::Status::sold:
+        return 2;
+    case api::Status::available:
+        break;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::optional<Bucket> Bucket::parse(const resp::Reply& reply)
+{
+    if (!reply.is(resp::Type::array)
+        || reply.size() > static_cast<std::size_t>(kBucketSize)) {
+        return std::nullopt;
+    }
+    Bucket bucket;
+    std::string text;
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+        const auto pet = decode_record(0, reply[i].text());
+        if (!pet) {
+            return std::nullopt;
+        }
+        text += static_cast<char>(pet->status);
+        text += static_cast<char>(pet->category.size());
+        text += pet->category;
+        api::append_json_text(text, pet->name);
+        bucket.ends_[i + 1] = static_cast<std::uint32_t>(text.size());
+        bucket.statuses_[index_of(pet->status)].add(bucket.size_++);
+    }
+    bucket.text_.reset(new char[text.size()]);
+    std::memcpy(bucket.text_.get(), text.data(), text.size());
+    return bucket;
+}
+
+RowSet Bucket::rows(std::optional<api::Status> status) const noexcept
+{
+    return status ? statuses_[index_of(*status)] : RowSet::stretch(0, size_);
+}
+
+char* Bucket::write_pet(char* to, int row, api::PetId id) const noexcept
+{
+    const char* const begin = text_.get() + ends_[row];
+    const char* const category = begin + 2;
+    const char* const name = category + begin[1];
+    const char* const end = text_.get() + ends_[row + 1];
+    return api::write_escaped_pet_json(
+        to, {id,
+             {name, static_cast<std::size_t>(end - name)},
+             {category, static_cast<std::size_t>(name - category)},
+             static_cast<api::Status>(*begin)});
+}
+
+}  // namespace petstore::store

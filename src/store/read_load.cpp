@@ -1,0 +1,167 @@
+#include "read_load.h"
+
+#include <utility>
+
+#include "failure.h"
+#include "record.h"
+
+namespace petstore::store {
+
+namespace {
+
+api::Error damaged()
+{
+    return {api::ErrorCode::internal_error,
+            "The store gave an answer that could not be read."};
+}
+
+api::Error no_such_pet()
+{
+    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
+}
+
+}  // namespace
+
+Reader::Load::Load(Reader& owner, const ReadKey& key)
+    : owner_(owner), key_(key), session_(owner.link_.session())
+{}
+
+bool Reader::Load::begin() noexcept
+{
+    sending_ = true;
+    try {
+        send_commands();
+    } catch (...) {
+        error_ = damaged();
+    }
+    sending_ = false;
+    return !end_if_complete();
+}
+
+void Reader::Load::on_reply(const resp::Reply& reply) noexcept
+{
+    const std::size_t index = seen_++;
+    sending_ = true;
+    try {
+        if (!error_) {
+            take(index, reply);
+        }
+    } catch (...) {
+        error_ = damaged();
+    }
+    sending_ = false;
+    end_if_complete();
+}
+
+void Reader::Load::on_loss(Loss loss) noexcept
+{
+    ++seen_;
+    if (!error_) {
+        error_ = failure_of(loss, false);
+    }
+    end_if_complete();
+}
+
+void Reader::Load::send_commands()
+{
+    if (key_.is_pet()) {
+        return send(owner_.catalogue_.get(key_.id));
+    }
+    const auto query = key_.query();
+    page_.emplace(query);
+    if (query.status) {
+        return send(owner_.catalogue_.list_by_status(query, false));
+    }
+    for (const auto& command : owner_.catalogue_.list_all(query)) {
+        send(command);
+    }
+}
+
+void Reader::Load::send(const resp::Command& command)
+{
+    ++sent_;
+    owner_.link_.send(command, *this);
+}
+
+void Reader::Load::take(std::size_t index, const resp::Reply& reply)
+{
+    if (reply.is_error()) {
+        if (reply.error_code() == "NOSCRIPT" && !eval_) {
+            eval_ = true;
+            seen_ = 0;
+            sent_ = 0;
+            send(owner_.catalogue_.list_by_status(key_.query(), true));
+            return;
+        }
+        error_ = failure_of(reply, false);
+    } else if (page_) {
+        if (!page_->add(index, reply)) {
+            error_ = damaged();
+        }
+    } else if (reply.is(resp::Type::nil)) {
+        error_ = no_such_pet();
+    } else {
+        record_ = reply.text();
+    }
+}
+
+// Every command that was sent comes back, so only then may the load go.
+bool Reader::Load::end_if_complete() noexcept
+{
+    if (sending_ || seen_ < sent_) {
+        return false;
+    }
+    end();
+    return true;
+}
+
+void Reader::Load::end() noexcept
+{
+    ReadResult result = api::Error{};
+    try {
+        if (!error_) {
+            result = finish();
+        } else {
+            result = *error_;
+        }
+    } catch (...) {
+        result = damaged();
+    }
+    const auto found = owner_.loads_.find(key_);
+    if (found != owner_.loads_.end() && found->second == this) {
+        owner_.loads_.erase(found);
+    }
+    for (ReadWaiter* waiter : waiters_) {
+        waiter->on_read(result);
+    }
+    delete this;
+}
+
+ReadResult Reader::Load::finish()
+{
+    auto answer = std::make_shared<Answer>();
+    api::PetId reach = 0;
+    if (page_) {
+        auto page = page_->finish();
+        answer->body = std::move(page.body);
+        answer->last = page.more ? page.last : 0;
+        answer->grows = !page.more;
+        reach = page.reach;
+    } else {
+        const auto pet = decode_record(key_.id, record_);
+        if (!pet) {
+            return damaged();
+        }
+        api::append_pet_json(answer->body, *pet);
+    }
+    if (version_ && session_ == owner_.link_.session()) {
+        answer->version = *version_;
+        owner_.cache_.put(key_, answer);
+        if (key_.is_filtered()) {
+            owner_.note_walk(key_, reach, *version_);
+        }
+    }
+    return std::shared_ptr<const Answer>(std::move(answer));
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,98 @@
+#include "catch.h"
+
+#include <string>
+#include <vector>
+
+#include "store/bucket_cache.h"
+#include "store/doorkeeper.h"
+#include "store_replies.h"
+
+using namespace petstore;
+using store::Bucket;
+using store::BucketCache;
+using store::Version;
+
+namespace {
+
+Bucket bucket_with(int size, std::size_t name = 20)
+{
+    Replies replies;
+    return *Bucket::parse(replies(
+        array(std::vector<std::string>(static_cast<std::size_t>(size),
+                                       bulk("a1:" + std::string(name, 'n'))))));
+}
+
+}  // namespace
+
+TEST_CASE("a bucket is true as long as no pet was changed", "[store]")
+{
+    BucketCache cache(1 << 20);
+    CHECK(cache.find(2, {384, 7}) == nullptr);
+    cache.put(2, bucket_with(128), 7);
+    CHECK(cache.find(2, {384, 7}) != nullptr);
+    CHECK(cache.find(2, {999, 7}) != nullptr);
+    CHECK(cache.find(2, {999, 8}) == nullptr);
+    CHECK(cache.find(1, {999, 7}) == nullptr);
+    cache.clear();
+    CHECK(cache.find(2, {384, 7}) == nullptr);
+    CHECK(cache.bytes() == 0);
+}
+
+TEST_CASE("the last bucket has the pets that it had", "[store]")
+{
+    BucketCache cache(1 << 20);
+    cache.put(1, bucket_with(10), 7);
+    CHECK(cache.has(1, {138, 7}));
+    CHECK(cache.has(1, {137, 7}));
+    CHECK_FALSE(cache.has(1, {139, 7}));
+    CHECK(cache.find(1, {139, 7})->size() == 10);
+    cache.put(1, bucket_with(11), 7);
+    CHECK(cache.has(1, {139, 7}));
+
+    CHECK(store::rows_at(1, {128, 7}) == 0);
+    CHECK(store::rows_at(1, {129, 7}) == 1);
+    CHECK(store::rows_at(1, {256, 7}) == 128);
+    CHECK(store::rows_at(1, {9999, 7}) == 128);
+    CHECK(store::rows_at(99, {1, 7}) == 0);
+}
+
+TEST_CASE("buckets never take more memory than they may", "[store]")
+{
+    constexpr std::size_t kMax = 64 * 1024;
+    BucketCache cache(kMax);
+    for (int i = 0; i < 1000; ++i) {
+        cache.put(i % 300, bucket_with(i % 129, std::size_t(1 + i % 40)), 1);
+        REQUIRE(cache.bytes() <= kMax);
+    }
+    // One that would push out most of the others is not kept.
+    cache.put(7, bucket_with(128, 1000), 1);
+    CHECK(cache.find(7, {1 << 20, 1}) == nullptr);
+    CHECK(cache.bytes() > kMax / 2);
+}
+
+TEST_CASE("a bucket that is used stays", "[store]")
+{
+    BucketCache cache(64 * 1024);
+    cache.put(0, bucket_with(128), 1);
+    cache.put(1, bucket_with(128), 1);
+    for (int i = 2; i < 100; ++i) {
+        CHECK(cache.find(0, {1 << 20, 1}) != nullptr);
+        cache.put(i, bucket_with(128), 1);
+    }
+    CHECK(cache.find(0, {1 << 20, 1}) != nullptr);
+    CHECK(cache.find(1, {1 << 20, 1}) == nullptr);
+}
+
+TEST_CASE("a visitor is known the second time, and then forgotten", "[store]")
+{
+    store::Doorkeeper door(10);
+    CHECK_FALSE(door.came_before(3));
+    CHECK(door.came_before(3));
+    CHECK_FALSE(door.came_before(3));
+    // Another one takes its place.
+    CHECK_FALSE(door.came_before(13));
+    CHECK_FALSE(door.came_before(3));
+    CHECK_FALSE(door.came_before(0));
+    CHECK(door.came_before(3));
+    CHECK_FALSE(store::Doorkeeper(0).came_before(5));
+}
