@@ -6,9 +6,12 @@ namespace petstore::store {
 
 namespace {
 
-// Accounts of one command. They take Redis some 4 µs each, during which it does
+// Accounts of one command. They take Redis some 3 µs each, during which it does
 // nothing else.
 constexpr std::size_t kMaxAccounts = 128;
+
+// A busy worker's turn seldom brings more.
+constexpr std::size_t kUsualRequests = 16;
 
 }  // namespace
 
@@ -16,7 +19,11 @@ constexpr std::size_t kMaxAccounts = 128;
 class LimitQueue::Batch final : public Deferred, public ReplyHandler {
 public:
     explicit Batch(LimitQueue& queue) : queue_(queue), number_(queue.batches_)
-    {}
+    {
+        keys_.reserve(kUsualRequests);
+        questions_.reserve(kUsualRequests);
+        waiters_.reserve(kUsualRequests);
+    }
 
     bool has(const Account& account) const noexcept
     {
