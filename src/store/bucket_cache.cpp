@@ -8,15 +8,19 @@ namespace petstore::store {
 
 namespace {
 
-// An entry's node in the map, and the allocator's share.
-constexpr std::size_t kOverhead = 96;
-
-// A look-up ends at the array more often, before it comes to an entry that no
-// processor's cache has.
-constexpr float kLoadFactor = 0.25F;
+// The allocator's share of a bucket's two blocks.
+constexpr std::size_t kOverhead = 32;
 
 // Of 128 pets with names of some 20 characters, and what belongs to them.
 constexpr std::size_t kUsualSize = 4096;
+
+// The array may take one part in so many of the memory.
+constexpr std::size_t kMaxIndexShare = 4;
+
+std::size_t size_of(const Bucket& bucket) noexcept
+{
+    return bucket.bytes() + kOverhead;
+}
 
 }  // namespace
 
@@ -26,30 +30,24 @@ int rows_at(std::int64_t number, const Version& now) noexcept
         now.last_id - number * kBucketSize, 0, kBucketSize));
 }
 
-BucketCache::BucketCache(std::size_t max_bytes) : max_bytes_(max_bytes)
-{
-    entries_.max_load_factor(kLoadFactor);
-}
-
 std::size_t BucketCache::usual_number(std::size_t bytes) noexcept
 {
     return bytes / kUsualSize;
 }
 
-std::size_t BucketCache::size_of(const Bucket& bucket) noexcept
-{
-    return bucket.bytes() + kOverhead;
-}
-
 const Bucket* BucketCache::find(std::int64_t number,
                                 const Version& now) noexcept
 {
-    const auto found = entries_.find(number);
-    if (found == entries_.end() || found->second.changes != now.changes) {
+    const auto index = static_cast<std::size_t>(number);
+    if (index >= slots_.size()) {
         return nullptr;
     }
-    found->second.used = true;
-    return &found->second.bucket;
+    Slot& slot = slots_[index];
+    if (slot.bucket == nullptr || slot.changes != now.changes) {
+        return nullptr;
+    }
+    slot.used = true;
+    return slot.bucket.get();
 }
 
 bool BucketCache::has(std::int64_t number, const Version& now) noexcept
@@ -62,64 +60,53 @@ void BucketCache::put(std::int64_t number, Bucket bucket,
                       std::int64_t changes) noexcept
 {
     const std::size_t size = size_of(bucket);
-    if (size > max_bytes_ / 4) {
+    const auto index = static_cast<std::size_t>(number);
+    if (size > max_bytes_ / 4
+        || index >= max_bytes_ / kMaxIndexShare / sizeof(Slot)) {
         return;
     }
-    const auto found = entries_.find(number);
-    if (found != entries_.end()) {
-        bytes_ -= size_of(found->second.bucket);
-        found->second.bucket = std::move(bucket);
-        found->second.changes = changes;
-    } else {
-        try {
-            append(entries_
-                       .emplace(number, Entry{number, changes, false, nullptr,
-                                              std::move(bucket)})
-                       .first->second);
-        } catch (const std::bad_alloc&) {
-            return;
+    try {
+        if (index >= slots_.size()) {
+            slots_.resize(index + 1);
         }
+        auto kept = std::make_unique<const Bucket>(std::move(bucket));
+        Slot& slot = slots_[index];
+        drop(slot);
+        slot.bucket = std::move(kept);
+        slot.changes = changes;
+    } catch (const std::bad_alloc&) {
+        return;
     }
-    bytes_ += size;
+    bucket_bytes_ += size;
     make_room();
 }
 
-// The second-chance form of "least recently used": a read marks an entry, which
+void BucketCache::drop(Slot& slot) noexcept
+{
+    if (slot.bucket != nullptr) {
+        bucket_bytes_ -= size_of(*slot.bucket);
+        slot.bucket = nullptr;
+    }
+}
+
+// CLOCK, which approximates least recently used: a read marks its slot, which
 // costs less than to move it, and what is marked is spared once.
 void BucketCache::make_room() noexcept
 {
-    while (bytes_ > max_bytes_) {
-        Entry& oldest = take_oldest();
-        if (std::exchange(oldest.used, false)) {
-            append(oldest);
-        } else {
-            bytes_ -= size_of(oldest.bucket);
-            entries_.erase(oldest.number);
+    while (bytes() > max_bytes_ && bucket_bytes_ > 0) {
+        hand_ = hand_ < slots_.size() ? hand_ : 0;
+        Slot& slot = slots_[hand_++];
+        if (!std::exchange(slot.used, false)) {
+            drop(slot);
         }
     }
-}
-
-void BucketCache::append(Entry& entry) noexcept
-{
-    (youngest_ != nullptr ? youngest_->younger : oldest_) = &entry;
-    youngest_ = &entry;
-}
-
-BucketCache::Entry& BucketCache::take_oldest() noexcept
-{
-    Entry& entry = *oldest_;
-    oldest_ = std::exchange(entry.younger, nullptr);
-    if (oldest_ == nullptr) {
-        youngest_ = nullptr;
-    }
-    return entry;
 }
 
 void BucketCache::clear() noexcept
 {
-    entries_.clear();
-    oldest_ = youngest_ = nullptr;
-    bytes_ = 0;
+    slots_ = std::vector<Slot>();
+    bucket_bytes_ = 0;
+    hand_ = 0;
 }
 
 }  // namespace petstore::store

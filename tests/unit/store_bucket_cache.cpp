@@ -70,6 +70,22 @@ TEST_CASE("buckets never take more memory than they may", "[store]")
     CHECK(cache.bytes() > kMax / 2);
 }
 
+TEST_CASE("of a catalogue far too large the first buckets are kept", "[store]")
+{
+    constexpr std::size_t kMax = 64 * 1024;
+    BucketCache cache(kMax);
+    const Version now{std::int64_t{1} << 52, 1};
+    for (const std::int64_t number :
+         {std::int64_t{1} << 45, std::int64_t{kMax}, std::int64_t{-1}}) {
+        cache.put(number, bucket_with(128), 1);
+        CHECK(cache.find(number, now) == nullptr);
+        CHECK(cache.bytes() == 0);
+    }
+    cache.put(500, bucket_with(128), 1);
+    CHECK(cache.find(500, now) != nullptr);
+    CHECK(cache.bytes() <= kMax);
+}
+
 TEST_CASE("a bucket that is used stays", "[store]")
 {
     BucketCache cache(64 * 1024);
