@@ -91,11 +91,11 @@ std::string_view to_string(Status status) noexcept
 
 void append_pet_json(std::string& out, const PetView& pet)
 {
-    out.append("{\"id\":");
+    out.append(kId);
     append_int(out, pet.id);
-    out.append(",\"name\":");
-    append_json_string(out, pet.name);
-    out.append(",\"categoryId\":");
+    out.append(kName);
+    append_json_text(out, pet.name);
+    out.append(kCategory);
     out.append(pet.category);
     out.append(status_and_end(pet.status));
 }
