@@ -84,22 +84,10 @@ bool Reader::read_ahead(const ReadKey& key)
     if (unlikely || cache_.find(key) != nullptr || loads_.count(key) != 0) {
         return false;
     }
-    if (told) {
-        if (Selection(key, newest_, buckets_).complete()) {
-            return false;
-        }
-        const Missing lacking = missing(key, newest_);
-        for (std::size_t i = 0; i < lacking.count; ++i) {
-            if (bucket_loads_.count(lacking.numbers[i]) != 0) {
-                return false;
-            }
-        }
-        if (were_missed_before(lacking)) {
-            for (std::size_t i = 0; i < lacking.count; ++i) {
-                start(lacking.numbers[i], newest_);
-            }
-            return false;
-        }
+    if (told
+        && (Selection(key, newest_, buckets_).complete()
+            || buckets_for(key, newest_) != nullptr)) {
+        return false;
     }
     return start(key) != nullptr;
 }
