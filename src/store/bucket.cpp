@@ -1,8 +1,5 @@
 #include "bucket.h"
 
-#include <cstring>
-#include <utility>
-
 #include "../api/text.h"
 
 namespace petstore::store {
@@ -31,7 +28,7 @@ std::optional<Bucket> Bucket::parse(const resp::Reply& reply)
         return std::nullopt;
     }
     Bucket bucket;
-    std::string text;
+    std::string& text = bucket.text_;
     for (std::size_t i = 0; i < reply.size(); ++i) {
         const auto pet = decode_record(0, reply[i].text());
         if (!pet) {
@@ -44,8 +41,7 @@ std::optional<Bucket> Bucket::parse(const resp::Reply& reply)
         bucket.ends_[i + 1] = static_cast<std::uint32_t>(text.size());
         bucket.statuses_[index_of(pet->status)].add(bucket.size_++);
     }
-    bucket.text_.reset(new char[text.size()]);
-    std::memcpy(bucket.text_.get(), text.data(), text.size());
+    text.shrink_to_fit();
     return bucket;
 }
 
@@ -56,10 +52,10 @@ RowSet Bucket::rows(std::optional<api::Status> status) const noexcept
 
 char* Bucket::write_pet(char* to, int row, api::PetId id) const noexcept
 {
-    const char* const begin = text_.get() + ends_[row];
+    const char* const begin = text_.data() + ends_[row];
     const char* const category = begin + 2;
     const char* const name = category + begin[1];
-    const char* const end = text_.get() + ends_[row + 1];
+    const char* const end = text_.data() + ends_[row + 1];
     return api::write_escaped_pet_json(
         to, {id,
              {name, static_cast<std::size_t>(end - name)},

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -29,7 +28,7 @@ public:
     // Has the processor fetch what write_pet() will read, without waiting.
     void prefetch(int row) const noexcept
     {
-        __builtin_prefetch(text_.get() + ends_[row]);
+        __builtin_prefetch(text_.data() + ends_[row]);
     }
 
     // The most bytes that write_pet() writes.
@@ -51,7 +50,7 @@ private:
     // Rows one behind the other: the status's letter, the number of the
     // category's digits, these, and the name as JSON text. Row i ends where
     // ends_[i + 1] says.
-    std::unique_ptr<char[]> text_;
+    std::string text_;
     int size_ = 0;
     std::array<RowSet, 3> statuses_;
     std::array<std::uint32_t, kBucketSize + 1> ends_{};
