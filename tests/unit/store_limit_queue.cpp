@@ -3,56 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "fake_link.h"
 #include "store/account_state.h"
 #include "store/limit_queue.h"
-#include "store_replies.h"
 
 using namespace petstore;
 using store::Limiter;
 using Result = store::Limiter::Answer::Result;
 
 namespace {
-
-class Link final : public store::TurnLink {
-public:
-    void send(const resp::Command& command,
-              store::ReplyHandler& handler) noexcept override
-    {
-        if (away) {
-            handler.on_loss(store::Loss::not_sent);
-            return;
-        }
-        sent.push_back(words(command));
-        handlers.push_back(&handler);
-    }
-
-    void defer(store::Deferred& deferred) noexcept override
-    {
-        waiting.push_back(&deferred);
-    }
-
-    std::uint64_t session() const noexcept override { return 1; }
-
-    void end_turn()
-    {
-        for (auto* deferred : std::exchange(waiting, {})) {
-            deferred->emit();
-        }
-    }
-
-    void answer(const std::string& resp)
-    {
-        auto* handler = handlers.front();
-        handlers.erase(handlers.begin());
-        Replies replies;
-        handler->on_reply(replies(resp));
-    }
-
-    bool away = false;
-    std::vector<std::vector<std::string>> sent;
-    std::vector<store::ReplyHandler*> handlers;
-    std::vector<store::Deferred*> waiting;
-};
 
 struct Waiter final : store::LimitWaiter {
     void on_limit_sent() noexcept override { ++told; }
@@ -113,7 +72,7 @@ struct Turn {
 
     const store::Schema schema{"petstore"};
     const Limiter limiter{schema};
-    Link link;
+    FakeLink link;
     store::KeyCache cache;
     store::LimitQueue queue{link, limiter};
     std::shared_ptr<store::CachedKey> key;
@@ -164,7 +123,7 @@ TEST_CASE("the requests of a turn are one question", "[store]")
     CHECK(question.back() == asked(5, true));  // one has just read the record
 
     // Three are admitted, the first ones, each with a number of its own.
-    turn.link.answer(decided(3, 60));
+    turn.link.reply(decided(3, 60));
     for (int i = 0; i < 5; ++i) {
         const auto& waiter = *turn.waiters[static_cast<std::size_t>(i)];
         CHECK(waiter.told == 1);
@@ -190,7 +149,7 @@ TEST_CASE("the accounts of a turn are one question", "[store]")
     CHECK(question[4] == "petstore:{other}:state");
     CHECK(question[7] == asked(2) + asked(1));
 
-    turn.link.answer(decided({{1, 60}, {-1, 0, 9}}));
+    turn.link.reply(decided({{1, 60}, {-1, 0, 9}}));
     CHECK(turn.waiters[0]->admitted);
     CHECK(turn.waiters[1]->result == Result::stale);
     CHECK(turn.waiters[2]->result == Result::decided);
@@ -215,9 +174,9 @@ TEST_CASE("no account is twice in a question", "[store]")
     CHECK(turn.link.sent[0].back() == asked(1));
     CHECK(turn.link.sent[1].back() == asked(2));
     CHECK(turn.link.sent[2].back() == asked(1));
-    turn.link.answer(decided(1, 1));
-    turn.link.answer(decided(2, 3));
-    turn.link.answer(decided(1, 4));
+    turn.link.reply(decided(1, 1));
+    turn.link.reply(decided(2, 3));
+    turn.link.reply(decided(1, 4));
     for (const std::size_t waiter : {0, 1, 2, 3}) {
         CHECK(turn.waiters[waiter]->calls == 1);
         CHECK(turn.waiters[waiter]->remaining
@@ -240,7 +199,7 @@ TEST_CASE("many accounts are several questions", "[store]")
         const auto here = question.size() - 6;
         CHECK(here <= 128);
         accounts += here;
-        turn.link.answer(decided(std::vector<Verdict>(here, {1, 1})));
+        turn.link.reply(decided(std::vector<Verdict>(here, {1, 1})));
     }
     CHECK(accounts == 300);
     for (const auto& waiter : turn.waiters) {
@@ -255,7 +214,7 @@ TEST_CASE("a new account's epoch is the one that is told", "[store]")
     turn.key->epoch = 0;
     turn.add(true);
     turn.link.end_turn();
-    turn.link.answer(decided({{1, 1, 99}}));
+    turn.link.reply(decided({{1, 1, 99}}));
     CHECK(turn.waiters[0]->admitted);
     CHECK(turn.key->epoch == 99);
 }
@@ -268,10 +227,10 @@ TEST_CASE("the next turn asks anew", "[store]")
     turn.add();
     turn.link.end_turn();
     REQUIRE(turn.link.sent.size() == 2);
-    turn.link.answer(decided(1, 1));
+    turn.link.reply(decided(1, 1));
     CHECK(turn.waiters[0]->calls == 1);
     CHECK(turn.waiters[1]->calls == 0);
-    turn.link.answer(decided(1, 2));
+    turn.link.reply(decided(1, 2));
     CHECK(turn.waiters[1]->remaining == 58);
 }
 
@@ -281,11 +240,11 @@ TEST_CASE("a question is put again with the script, once", "[store]")
     turn.add();
     turn.add();
     turn.link.end_turn();
-    turn.link.answer("-NOSCRIPT No matching script\r\n");
+    turn.link.reply("-NOSCRIPT No matching script\r\n");
     REQUIRE(turn.link.sent.size() == 2);
     CHECK(turn.link.sent[1][0] == "EVAL");
     CHECK(turn.waiters[0]->calls == 0);
-    turn.link.answer("-NOSCRIPT still not\r\n");
+    turn.link.reply("-NOSCRIPT still not\r\n");
     CHECK(turn.link.sent.size() == 2);
     for (const auto& waiter : turn.waiters) {
         CHECK(waiter->calls == 1);
@@ -312,7 +271,7 @@ TEST_CASE("a lost question is lost for all and never put again", "[store]")
 TEST_CASE("a question that cannot be sent", "[store]")
 {
     Turn turn;
-    turn.link.away = true;
+    turn.link.full = true;
     turn.add();
     turn.add();
     turn.link.end_turn();
@@ -322,11 +281,11 @@ TEST_CASE("a question that cannot be sent", "[store]")
         CHECK(waiter->loss == store::Loss::not_sent);
     }
     // The key is not left with a question that is gone.
-    turn.link.away = false;
+    turn.link.full = false;
     turn.add();
     turn.link.end_turn();
     CHECK(turn.link.sent.size() == 1);
-    turn.link.answer(decided(1, 1));
+    turn.link.reply(decided(1, 1));
     CHECK(turn.waiters[2]->admitted);
 }
 
@@ -336,7 +295,7 @@ TEST_CASE("an answer that is none reaches everybody", "[store]")
     turn.add();
     turn.add();
     turn.link.end_turn();
-    turn.link.answer("*2\r\n:1\r\n:2\r\n");
+    turn.link.reply("*2\r\n:1\r\n:2\r\n");
     for (const auto& waiter : turn.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->result == Result::invalid);
