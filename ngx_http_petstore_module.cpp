@@ -22,8 +22,9 @@ ngx_conf_enum_t limit_headers[] = {
 };
 
 ngx_command_t commands[] = {
-    {ngx_string("petstore"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1,
-     set_petstore, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore"),
+     NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1, set_petstore,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
     {ngx_string("petstore_redis"), kLevels | NGX_CONF_1MORE, set_redis,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
@@ -93,14 +94,14 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
 }
 
 ngx_http_module_t context = {
-    preconfiguration,  // preconfiguration
-    postconfiguration, // postconfiguration
-    create_main_conf,  // create main configuration
-    init_main_conf,    // init main configuration
-    nullptr,           // create server configuration
-    nullptr,           // merge server configuration
-    create_loc_conf,   // create location configuration
-    merge_loc_conf,    // merge location configuration
+    preconfiguration,   // preconfiguration
+    postconfiguration,  // postconfiguration
+    create_main_conf,   // create main configuration
+    init_main_conf,     // init main configuration
+    nullptr,            // create server configuration
+    nullptr,            // merge server configuration
+    create_loc_conf,    // create location configuration
+    merge_loc_conf,     // merge location configuration
 };
 
 }  // namespace

@@ -30,8 +30,8 @@ public:
 
     // string, TTL: an AccountState
     std::string account_state(std::string_view account) const;
-    std::string strikes(std::string_view account) const;        // string, TTL
-    std::string bans(std::string_view account) const;           // string, TTL
+    std::string strikes(std::string_view account) const;  // string, TTL
+    std::string bans(std::string_view account) const;     // string, TTL
     // set: key ids of the account
     std::string account_keys(std::string_view account) const;
 

@@ -29,9 +29,8 @@ TEST_CASE("authentication: a request without a key is told that it needs one")
     Http anyone(store.nginx.url());
 
     expect_missing(anyone.get("/v1/pets"));
-    for (const char* value :
-         {"Basic YTpi", "Bearer", "Bearer ", "Bearer    ", "Bearer\t", "Token x",
-          "bearer", "Bearer=abc"}) {
+    for (const char* value : {"Basic YTpi", "Bearer", "Bearer ", "Bearer    ",
+                              "Bearer\t", "Token x", "bearer", "Bearer=abc"}) {
         INFO(value);
         RawClient raw(store.nginx.port());
         raw.send("GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: "
@@ -49,8 +48,8 @@ TEST_CASE("authentication: the scheme in any case and any number of spaces")
     Http http(store.nginx.url());
     for (const char* scheme : {"Bearer ", "bearer ", "BEARER ", "bEaReR    "}) {
         INFO(scheme);
-        expect_json(http.get("/v1/pets", {{"Authorization",
-                                           scheme + store.key.secret}}),
+        expect_json(http.get("/v1/pets",
+                             {{"Authorization", scheme + store.key.secret}}),
                     200, "[]");
     }
 }
@@ -74,8 +73,8 @@ TEST_CASE("authentication: one answer for every key that opens nothing")
           std::string(513, 'k'), std::string("two words"),
           std::string("caf\xC3\xA9"), std::string("a\tb")}) {
         INFO(secret);
-        const auto response = http.get(
-            "/v1/pets", {{"Authorization", "Bearer " + secret}});
+        const auto response =
+            http.get("/v1/pets", {{"Authorization", "Bearer " + secret}});
         expect_invalid(response);
         bodies.push_back(response.body);
     }
@@ -91,12 +90,13 @@ TEST_CASE("authentication: a key in the query is ignored")
     Store store(options);
     Http anyone(store.nginx.url());
     for (const char* name : {"key", "api_key", "access_token", "apikey"}) {
-        expect_missing(
-            anyone.get("/v1/pets?" + std::string(name) + "=" + store.key.secret));
+        expect_missing(anyone.get("/v1/pets?" + std::string(name) + "="
+                                  + store.key.secret));
     }
 }
 
-TEST_CASE("authentication: comes before route method size media type and content")
+TEST_CASE(
+    "authentication: comes before route method size media type and content")
 {
     Store store;
     Http anyone(store.nginx.url());
@@ -110,7 +110,8 @@ TEST_CASE("authentication: comes before route method size media type and content
     expect_missing(anyone.request("DELETE", "/v1/pets"));
     expect_missing(anyone.request("PATCH", "/v1/nowhere"));
     expect_missing(anyone.post("/v1/pets", big));
-    expect_missing(anyone.post("/v1/pets", "{}", {{"Content-Type", "text/plain"}}));
+    expect_missing(
+        anyone.post("/v1/pets", "{}", {{"Content-Type", "text/plain"}}));
     expect_missing(anyone.post("/v1/pets", "no json"));
 
     // With a key, the same requests get what they deserve, in this order:
@@ -122,9 +123,9 @@ TEST_CASE("authentication: comes before route method size media type and content
                  "method_not_allowed");
     expect_error(http.post("/v1/pets", big, {{"Content-Type", "text/plain"}}),
                  413, "payload_too_large");
-    expect_error(http.post("/v1/pets", "no json",
-                           {{"Content-Type", "text/plain"}}),
-                 415, "unsupported_media_type");
+    expect_error(
+        http.post("/v1/pets", "no json", {{"Content-Type", "text/plain"}}), 415,
+        "unsupported_media_type");
     expect_error(http.post("/v1/pets", "no json"), 400, "invalid_json");
     CHECK(http.get("/v1/pets").body == "[]");
 }

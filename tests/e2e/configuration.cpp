@@ -20,8 +20,7 @@ Output try_configuration(const TempDir& dir)
 {
     return run({nginx_binary(), "-t", "-p", dir.path(), "-c", "nginx.conf",
                 "-e", "stderr"},
-               "",
-               {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0"}});
+               "", {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0"}});
 }
 
 }  // namespace
@@ -58,9 +57,8 @@ TEST_CASE("configuration: what is right is taken")
             CHECK(result.code == 0);
         }
     }
-    for (const char* line :
-         {"petstore_plan gold minute=10 day=100;", "petstore_zone 1m;",
-          "petstore_json_errors on;"}) {
+    for (const char* line : {"petstore_plan gold minute=10 day=100;",
+                             "petstore_zone 1m;", "petstore_json_errors on;"}) {
         auto options = any();
         options.http = line;
         CHECK(NginxServer::check(options).code == 0);
@@ -145,9 +143,8 @@ TEST_CASE("configuration: a password does not show in a message")
 TEST_CASE("configuration: without a petstore the module does nothing")
 {
     TempDir dir;
-    write_file(dir / "nginx.conf",
-               "load_module " + module_file()
-                   + ";\npid nginx.pid;\nevents {}\n");
+    write_file(dir / "nginx.conf", "load_module " + module_file()
+                                       + ";\npid nginx.pid;\nevents {}\n");
     const auto result = try_configuration(dir);
     INFO(result.err);
     CHECK(result.code == 0);
@@ -157,15 +154,15 @@ TEST_CASE("configuration: without a petstore the module does nothing")
 TEST_CASE("configuration: the files of nginx-conf run as they are")
 {
     int files = 0;
-    for (const auto& file : files_below(std::string(E2E_SUPPORT)
-                                        + "/../../../nginx-conf")) {
+    for (const auto& file :
+         files_below(std::string(E2E_SUPPORT) + "/../../../nginx-conf")) {
         if (file.size() < 5 || file.substr(file.size() - 5) != ".conf") {
             continue;
         }
         INFO(file);
         ++files;
-        // As they are but for the folders that belong to root and the ports that
-        // may be taken.
+        // As they are but for the folders that belong to root and the ports
+        // that may be taken.
         TempDir dir;
         auto text = read_file(file);
         replace_all(text, "/run/", dir / "");

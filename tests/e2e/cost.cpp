@@ -47,7 +47,8 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
         CHECK(store.http.get("/v1/pets").status == 200);
         CHECK(store.http.get("/v1/pets?status=sold").status == 200);
         CHECK(store.http.get("/v1/pets/1").status == 200);
-        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}")
+                  .status
               == 201);
     }
     auto& http = store.http;
@@ -61,7 +62,8 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
     const std::vector<std::pair<std::string, std::string>> reads = {
         {"/v1/pets/700", "LINDEX"},
         {pages_behind(store, "/v1/pets?limit=40", 4).back(), "LRANGE"},
-        {pages_behind(store, "/v1/pets?limit=33&status=sold", 4).back(), "EVALSHA"},
+        {pages_behind(store, "/v1/pets?limit=33&status=sold", 4).back(),
+         "EVALSHA"},
     };
     Monitor monitor(store.redis);
     CHECK(commands_of(monitor, create) == Names{"EVALSHA", "EVALSHA"});
@@ -70,10 +72,13 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
         const auto& target = path;
         CHECK(commands_of(monitor, [&] { http.get(target); })
               == Names{"EVALSHA", read});
-        CHECK(commands_of(monitor, [&] { http.get(target); }) == Names{"EVALSHA"});
-        CHECK(commands_of(monitor, [&] { http.head(target); }) == Names{"EVALSHA"});
+        CHECK(commands_of(monitor, [&] { http.get(target); })
+              == Names{"EVALSHA"});
+        CHECK(commands_of(monitor, [&] { http.head(target); })
+              == Names{"EVALSHA"});
     }
-    CHECK(commands_of(monitor, [&] { http.get("/v1/pets/99999"); }).size() <= 2);
+    CHECK(commands_of(monitor, [&] { http.get("/v1/pets/99999"); }).size()
+          <= 2);
     CHECK(commands_of(monitor, [&] { http.get("/v1/pets/abc"); })
           == Names{"EVALSHA"});
     // Refused, but charged: the limiter only.
@@ -86,9 +91,12 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
     CHECK(commands_of(monitor, [&] { http.request("DELETE", "/v1/pets"); })
           == Names{"EVALSHA"});
     // Nobody's.
-    CHECK(commands_of(monitor, [&] { http.request("OPTIONS", "/v1/pets"); }).empty());
-    CHECK(commands_of(monitor, [&] { Http(store.nginx.url()).get("/v1/pets"); })
-              .empty());
+    CHECK(commands_of(monitor, [&] {
+              http.request("OPTIONS", "/v1/pets");
+          }).empty());
+    CHECK(commands_of(monitor, [&] {
+              Http(store.nginx.url()).get("/v1/pets");
+          }).empty());
 }
 
 TEST_CASE("cost: a page costs no more than two reads wherever it lies")
@@ -100,8 +108,8 @@ TEST_CASE("cost: a page costs no more than two reads wherever it lies")
     std::string path = "/v1/pets?limit=100";
     while (!path.empty()) {
         std::string next;
-        const auto names = commands_of(
-            monitor, [&] { next = next_of(store.http.get(path)); });
+        const auto names =
+            commands_of(monitor, [&] { next = next_of(store.http.get(path)); });
         CHECK(names.size() <= 3);
         path = next;
     }
@@ -118,7 +126,8 @@ TEST_CASE("cost: a catalogue that was walked twice is not read again")
     // Nothing of this was asked for in the walks.
     std::vector<std::string> paths;
     for (const std::string filter : {"", "&status=sold", "&status=available"}) {
-        for (auto& path : pages_behind(store, "/v1/pets?limit=7" + filter, 30)) {
+        for (auto& path :
+             pages_behind(store, "/v1/pets?limit=7" + filter, 30)) {
             paths.push_back(std::move(path));
         }
     }
@@ -139,7 +148,8 @@ TEST_CASE("cost: a catalogue that was walked twice is not read again")
     CHECK(http.get("/v1/pets/701").status == 200);
     CHECK(http.get(paths.at(0)).json().size() == 7);
     // A change of one: everything is read anew.
-    REQUIRE(ctl(store.redis.url(), {"pet", "set-status", "2", "sold"}).code == 0);
+    REQUIRE(ctl(store.redis.url(), {"pet", "set-status", "2", "sold"}).code
+            == 0);
     monitor.names();
     CHECK(commands_of(monitor, [&] { http.get("/v1/pets?limit=98"); })
           == Names{"EVALSHA", "LRANGE"});
@@ -172,7 +182,8 @@ TEST_CASE("cost: the first request of a key looks it up once")
     const auto other = create_key(store.redis);
     store.redis.command({"DEL", "petstore:{" + other.account + "}:state"});
     monitor.names();
-    CHECK(Http(store.nginx.url(), other.secret).get("/v1/pets/1").status == 200);
+    CHECK(Http(store.nginx.url(), other.secret).get("/v1/pets/1").status
+          == 200);
     CHECK(monitor.names() == Names{"HGETALL", "EVALSHA"});
 }
 
@@ -184,9 +195,10 @@ TEST_CASE("cost: requests of many keys that come together are one command")
     std::vector<std::string> requests;
     for (std::size_t i = 0; i < kKeys; ++i) {
         const auto key = create_key(store.redis);
-        requests.push_back("GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: "
-                           "Bearer "
-                           + key.secret + "\r\n\r\n");
+        requests.push_back(
+            "GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: "
+            "Bearer "
+            + key.secret + "\r\n\r\n");
     }
     std::vector<RawClient> clients;
     for (const auto& request : requests) {
@@ -226,9 +238,9 @@ TEST_CASE("cost: an unknown key is not looked up again and again")
     for (int i = 0; i < 200; ++i) {
         CHECK(stranger.get("/v1/pets").status == 401);
     }
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
-                             Clock::now() - start)
-                             .count();
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start)
+            .count();
     CHECK(static_cast<long long>(monitor.names().size()) <= 2 + 2 * seconds);
 }
 

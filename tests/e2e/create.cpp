@@ -32,7 +32,8 @@ TEST_CASE("create: the answer is the pet and where it is")
 {
     Store store;
     const auto response = store.http.post(
-        "/v1/pets", R"( { "name" : "Rex", "categoryId" : 7, "status" : "sold" } )");
+        "/v1/pets",
+        R"( { "name" : "Rex", "categoryId" : 7, "status" : "sold" } )");
     expect_json(response, 201, pet_json(1, "Rex", "7", "sold"));
     CHECK(response.header("location") == "/v1/pets/1");
     CHECK_FALSE(response.has("idempotent-replayed"));
@@ -94,7 +95,8 @@ TEST_CASE("create: a name comes back as it was sent")
             "/v1/pets", "{\"name\":\"" + sent + "\",\"categoryId\":1}");
         REQUIRE(response.status == 201);
         CHECK(response.json().at("name") == stored);
-        CHECK(store.http.get(response.header("location")).body == response.body);
+        CHECK(store.http.get(response.header("location")).body
+              == response.body);
         ++created;
     }
     const auto rows = walk(store.http, "/v1/pets?limit=7");
@@ -110,13 +112,14 @@ TEST_CASE("create: categoryId is echoed digit for digit")
     for (const char* number :
          {"0", "1", "-1", "9223372036854775807", "-9223372036854775808",
           "9007199254740993", "4294967296"}) {
-        const auto response = store.http.post(
-            "/v1/pets",
-            "{\"name\":\"n\",\"categoryId\":" + std::string(number) + "}");
+        const auto response =
+            store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":"
+                                            + std::string(number) + "}");
         REQUIRE(response.status == 201);
         CHECK(contains(response.body,
                        "\"categoryId\":" + std::string(number) + ","));
-        CHECK(store.http.get(response.header("location")).body == response.body);
+        CHECK(store.http.get(response.header("location")).body
+              == response.body);
     }
 }
 
@@ -124,11 +127,15 @@ TEST_CASE("create: unknown members are ignored and limits are inclusive")
 {
     Store store;
     for (const std::string& body : {
-             std::string(R"({"name":"n","categoryId":1,"tags":[{"a":null}],"Id":3})"),
-             std::string(R"({"x":1e999,"y":-0.5e-3,"z":123456789012345678901234567890,)"
-                         R"("name":"n","categoryId":1})"),
-             std::string(R"({"NAME":1,"name":"n","categoryid":"x","categoryId":1})"),
-             std::string(R"({"nested":{"id":1,"name":2},"name":"n","categoryId":1})"),
+             std::string(
+                 R"({"name":"n","categoryId":1,"tags":[{"a":null}],"Id":3})"),
+             std::string(
+                 R"({"x":1e999,"y":-0.5e-3,"z":123456789012345678901234567890,)"
+                 R"("name":"n","categoryId":1})"),
+             std::string(
+                 R"({"NAME":1,"name":"n","categoryid":"x","categoryId":1})"),
+             std::string(
+                 R"({"nested":{"id":1,"name":2},"name":"n","categoryId":1})"),
              nested(16),
              std::string("\t\r\n {\"name\":\"n\",\n\"categoryId\":1}\r\n"),
          }) {
@@ -139,7 +146,8 @@ TEST_CASE("create: unknown members are ignored and limits are inclusive")
     }
 }
 
-TEST_CASE("create: a body that is not as it should be is refused and leaves nothing")
+TEST_CASE(
+    "create: a body that is not as it should be is refused and leaves nothing")
 {
     Store store;
     const std::vector<std::pair<std::string, std::string>> bad = {
@@ -156,8 +164,10 @@ TEST_CASE("create: a body that is not as it should be is refused and leaves noth
         {"{\"name\":\"n\" /* */,\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"a\tb\",\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"n\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"n\",\"n\\u0061me\":\"n\",\"categoryId\":1}", "invalid_json"},
-        {"{\"x\":{\"a\":1,\"a\":2},\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"n\",\"n\\u0061me\":\"n\",\"categoryId\":1}",
+         "invalid_json"},
+        {"{\"x\":{\"a\":1,\"a\":2},\"name\":\"n\",\"categoryId\":1}",
+         "invalid_json"},
         {"\xEF\xBB\xBF{\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"\xFF\",\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"\xC0\xAF\",\"categoryId\":1}", "invalid_json"},
@@ -166,9 +176,12 @@ TEST_CASE("create: a body that is not as it should be is refused and leaves noth
         {"{\"name\":\"\\udc00\\ud800\",\"categoryId\":1}", "invalid_json"},
         {"{\"x\":\"\\ud800\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"n\",\"categoryId\":1}{}", "invalid_json"},
-        {std::string("{\"name\":\"n\",\"categoryId\":1}\0", 28), "invalid_json"},
-        {std::string("{\"name\":\"n\",\"categoryId\":1}\0x", 29), "invalid_json"},
-        {std::string("\0{\"name\":\"n\",\"categoryId\":1}", 28), "invalid_json"},
+        {std::string("{\"name\":\"n\",\"categoryId\":1}\0", 28),
+         "invalid_json"},
+        {std::string("{\"name\":\"n\",\"categoryId\":1}\0x", 29),
+         "invalid_json"},
+        {std::string("\0{\"name\":\"n\",\"categoryId\":1}", 28),
+         "invalid_json"},
         {std::string("\0", 1), "invalid_json"},
         {nested(17), "invalid_json"},
         {repeat("[", 5000), "invalid_json"},
@@ -195,12 +208,15 @@ TEST_CASE("create: a body that is not as it should be is refused and leaves noth
         {"{\"name\":\"n\",\"categoryId\":1e3}", "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":true}", "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":{}}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":9223372036854775808}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":-9223372036854775809}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":9223372036854775808}",
+         "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":-9223372036854775809}",
+         "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":1e999}", "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":1,\"status\":null}", "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"\"}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"Sold\"}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"Sold\"}",
+         "invalid_field"},
         {"{\"name\":\"n\",\"categoryId\":1,\"status\":1}", "invalid_field"},
         {"{\"id\":1,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
         {"{\"id\":null,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
@@ -210,7 +226,8 @@ TEST_CASE("create: a body that is not as it should be is refused and leaves noth
         expect_error(store.http.post("/v1/pets", body), 400, code);
     }
     // Whatever is valid JSON but no object. Both codes tell the client enough.
-    for (const char* body : {"[]", "null", "1", "\"text\"", "[{\"name\":\"n\"}]"}) {
+    for (const char* body :
+         {"[]", "null", "1", "\"text\"", "[{\"name\":\"n\"}]"}) {
         INFO(body);
         const auto response = store.http.post("/v1/pets", body);
         CHECK(response.status == 400);
@@ -233,7 +250,8 @@ TEST_CASE("create: the field that is wrong is named")
     for (const auto& [body, name] : bad) {
         INFO(body);
         CHECK(contains(
-            store.http.post("/v1/pets", body).json().value("message", ""), name));
+            store.http.post("/v1/pets", body).json().value("message", ""),
+            name));
     }
 }
 
@@ -242,16 +260,17 @@ TEST_CASE("create: only JSON is taken")
     Store store;
     for (const char* type :
          {"application/json", "application/json; charset=utf-8",
-          "application/json;charset=UTF-8", "Application/JSON ; charset=\"utf-8\""}) {
+          "application/json;charset=UTF-8",
+          "Application/JSON ; charset=\"utf-8\""}) {
         INFO(type);
         CHECK(store.http.post("/v1/pets", kPet, {{"Content-Type", type}}).status
               == 201);
     }
     // Absent is taken as JSON.
-    CHECK(store.http.send({"POST", "/v1/pets", {{"Content-Type", ""}}, kPet}).status
+    CHECK(store.http.send({"POST", "/v1/pets", {{"Content-Type", ""}}, kPet})
+              .status
           == 201);
-    CHECK(store.http
-              .post("/v1/pets", kPet, {{"Content-Encoding", "identity"}})
+    CHECK(store.http.post("/v1/pets", kPet, {{"Content-Encoding", "identity"}})
               .status
           == 201);
 
@@ -260,8 +279,9 @@ TEST_CASE("create: only JSON is taken")
           "application/json; charset=iso-8859-1", "application/jsonx", "json",
           "application/merge-patch+json", "multipart/form-data; boundary=x"}) {
         INFO(type);
-        expect_error(store.http.post("/v1/pets", kPet, {{"Content-Type", type}}),
-                     415, "unsupported_media_type");
+        expect_error(
+            store.http.post("/v1/pets", kPet, {{"Content-Type", type}}), 415,
+            "unsupported_media_type");
     }
     for (const char* coding : {"gzip", "br", "deflate, identity", "x"}) {
         INFO(coding);
@@ -278,12 +298,14 @@ TEST_CASE("create: a body may have 16 KiB and not one byte more")
     const auto fits = body_of_size(16384);
     const auto exceeds = body_of_size(16385);
     CHECK(store.http.post("/v1/pets", fits).status == 201);
-    expect_error(store.http.post("/v1/pets", exceeds), 413, "payload_too_large");
+    expect_error(store.http.post("/v1/pets", exceeds), 413,
+                 "payload_too_large");
 
     const Headers json = {{"Content-Type", "application/json"}};
-    CHECK(store.http.send({"POST", "/v1/pets", json, fits, true}).status == 201);
-    expect_error(store.http.send({"POST", "/v1/pets", json, exceeds, true}), 413,
-                 "payload_too_large");
+    CHECK(store.http.send({"POST", "/v1/pets", json, fits, true}).status
+          == 201);
+    expect_error(store.http.send({"POST", "/v1/pets", json, exceeds, true}),
+                 413, "payload_too_large");
     CHECK(walk(store.http, "/v1/pets").size() == 2);
 }
 
@@ -325,11 +347,18 @@ TEST_CASE("create: a huge Content-Length is refused before the body comes")
 TEST_CASE("create: bodies that nginx keeps in files or in pieces are the same")
 {
     std::string location;
-    SECTION("in a file") { location = "client_body_in_file_only clean;"; }
-    SECTION("in small buffers") { location = "client_body_buffer_size 1k;"; }
+    SECTION("in a file")
+    {
+        location = "client_body_in_file_only clean;";
+    }
+    SECTION("in small buffers")
+    {
+        location = "client_body_buffer_size 1k;";
+    }
     SECTION("in one buffer")
     {
-        location = "client_body_in_single_buffer on; client_body_buffer_size 1k;";
+        location =
+            "client_body_in_single_buffer on; client_body_buffer_size 1k;";
     }
     NginxOptions options;
     options.location = location;
@@ -353,10 +382,10 @@ TEST_CASE("create: a body that arrives byte by byte")
     const std::string body = kPet;
 
     RawClient plain(store.nginx.port());
-    plain.send_bytewise(store.head("POST /v1/pets HTTP/1.1",
-                                   "Content-Length: "
-                                       + std::to_string(body.size()) + "\r\n")
-                        + body);
+    plain.send_bytewise(
+        store.head("POST /v1/pets HTTP/1.1",
+                   "Content-Length: " + std::to_string(body.size()) + "\r\n")
+        + body);
     expect_json(plain.read(), 201, pet_json(1, "Rex", "7", "available"));
 
     RawClient chunked(store.nginx.port());
@@ -374,8 +403,9 @@ TEST_CASE("create: broken chunks are a bad request")
 {
     Store store;
     RawClient raw(store.nginx.port());
-    raw.send(store.head("POST /v1/pets HTTP/1.1", "Transfer-Encoding: chunked\r\n")
-             + "zz\r\n");
+    raw.send(
+        store.head("POST /v1/pets HTTP/1.1", "Transfer-Encoding: chunked\r\n")
+        + "zz\r\n");
     expect_error(raw.read(), 400, "bad_request");
     CHECK(raw.closes());
 }
@@ -408,8 +438,9 @@ TEST_CASE("create: a client that goes away in its body leaves nothing")
     const auto before = store.nginx.sockets();
     for (const bool hard : {false, true}) {
         RawClient raw(store.nginx.port());
-        raw.send(store.head("POST /v1/pets HTTP/1.1", "Content-Length: 1000\r\n")
-                 + "{\"name\":");
+        raw.send(
+            store.head("POST /v1/pets HTTP/1.1", "Content-Length: 1000\r\n")
+            + "{\"name\":");
         if (hard) {
             raw.reset();
         } else {
@@ -430,15 +461,16 @@ TEST_CASE("create: ids are unique and ascending for any number of writers")
     std::vector<std::vector<long long>> ids(kThreads);
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
-        threads.emplace_back([&store, &mine = ids[static_cast<std::size_t>(t)]] {
-            auto http = store.client();
-            for (int i = 0; i < kEach; ++i) {
-                const auto response = http.post("/v1/pets", kPet);
-                if (response.status == 201) {
-                    mine.push_back(response.json().at("id"));
+        threads.emplace_back(
+            [&store, &mine = ids[static_cast<std::size_t>(t)]] {
+                auto http = store.client();
+                for (int i = 0; i < kEach; ++i) {
+                    const auto response = http.post("/v1/pets", kPet);
+                    if (response.status == 201) {
+                        mine.push_back(response.json().at("id"));
+                    }
                 }
-            }
-        });
+            });
     }
     for (auto& thread : threads) {
         thread.join();
@@ -465,9 +497,11 @@ TEST_CASE("create: what was answered with 201 survives the death of Redis")
     }
     store.redis.kill_hard();
     store.redis.start();
-    REQUIRE(wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
+    REQUIRE(
+        wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-        CHECK(store.http.get("/v1/pets/" + std::to_string(i + 1)).body == bodies[i]);
+        CHECK(store.http.get("/v1/pets/" + std::to_string(i + 1)).body
+              == bodies[i]);
     }
     CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/6");
 }

@@ -1,5 +1,5 @@
-// Answers from memory are as fresh as Redis: whoever has a 201 in hand finds the
-// pet on every worker of every host.
+// Answers from memory are as fresh as Redis: whoever has a 201 in hand finds
+// the pet on every worker of every host.
 #include <signal.h>
 
 #include <algorithm>
@@ -50,13 +50,14 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
             }
             case 2: {
                 const auto rows = walk(http, "/v1/pets?limit=100");
-                there = static_cast<long long>(rows.size()) >= known
-                        && rows[static_cast<std::size_t>(known) - 1]["id"]
-                               == known;
+                there =
+                    static_cast<long long>(rows.size()) >= known
+                    && rows[static_cast<std::size_t>(known) - 1]["id"] == known;
                 break;
             }
             default: {
-                const auto rows = walk(http, "/v1/pets?status=pending&limit=100");
+                const auto rows =
+                    walk(http, "/v1/pets?status=pending&limit=100");
                 for (const auto& row : rows) {
                     there = there || row["id"] == known;
                 }
@@ -149,8 +150,9 @@ TEST_CASE("freshness: requests for one page share one read when it has changed")
     Store store;
     import_pets(store.redis, 5);
     CHECK(store.http.get("/v1/pets").status == 200);
-    CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
-          == 201);
+    CHECK(
+        store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+        == 201);
 
     const auto sockets = store.nginx.sockets();
     std::vector<RawClient> clients;

@@ -7,9 +7,10 @@ using namespace petstore::e2e;
 
 namespace {
 
-void expect_deprecated(const Response& response,
-                       const std::string& sunset = "Thu, 05 Dec 2030 00:00:00 GMT",
-                       const std::string& base = "")
+void expect_deprecated(
+    const Response& response,
+    const std::string& sunset = "Thu, 05 Dec 2030 00:00:00 GMT",
+    const std::string& base = "")
 {
     CHECK(std::regex_match(response.header("deprecation"),
                            std::regex("@[1-9][0-9]*")));
@@ -48,11 +49,28 @@ TEST_CASE("get: what is not the canonical decimal of a pet is not found")
 {
     Store store;
     import_pets(store.redis, 3);
-    for (const char* id :
-         {"4", "0", "01", "+1", "-1", "1.0", "1e0", "abc", "1a", "a1", "0x1",
-          "%201", "1%20", "9223372036854775807", "9223372036854775808",
-          "18446744073709551617", "-9223372036854775808", "%D9%A1",
-          "999999999999999999999999999999999999999999", "1;a=b", "*", "~"}) {
+    for (const char* id : {"4",
+                           "0",
+                           "01",
+                           "+1",
+                           "-1",
+                           "1.0",
+                           "1e0",
+                           "abc",
+                           "1a",
+                           "a1",
+                           "0x1",
+                           "%201",
+                           "1%20",
+                           "9223372036854775807",
+                           "9223372036854775808",
+                           "18446744073709551617",
+                           "-9223372036854775808",
+                           "%D9%A1",
+                           "999999999999999999999999999999999999999999",
+                           "1;a=b",
+                           "*",
+                           "~"}) {
         INFO(id);
         const auto response = store.http.get("/v1/pets/" + std::string(id));
         expect_error(response, 404, "pet_not_found");
@@ -66,12 +84,12 @@ TEST_CASE("get: a pet with the longest name and the largest numbers")
     const std::string longest = repeat("\xF0\x9F\x90\x88", 255);
     for (const char* category :
          {"9223372036854775807", "-9223372036854775808", "0"}) {
-        const auto created =
-            store.http.post("/v1/pets", "{\"name\":\"" + longest
-                                            + "\",\"categoryId\":" + category
-                                            + ",\"status\":\"sold\"}");
+        const auto created = store.http.post(
+            "/v1/pets", "{\"name\":\"" + longest + "\",\"categoryId\":"
+                            + category + ",\"status\":\"sold\"}");
         REQUIRE(created.status == 201);
-        expect_json(store.http.get(created.header("location")), 200, created.body);
+        expect_json(store.http.get(created.header("location")), 200,
+                    created.body);
         CHECK(created.body
               == pet_json(created.json().at("id"), longest, category, "sold"));
     }
@@ -100,7 +118,8 @@ TEST_CASE("get: the end of the operation can be moved and switched off")
     CHECK(http.head("/v1/pets/1").status == 410);
     // The rest of the service goes on.
     CHECK(http.get("/v1/pets").status == 200);
-    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status == 201);
+    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+          == 201);
 
     const auto later = http.get("/later/v1/pets/1");
     CHECK(later.status == 200);

@@ -25,22 +25,23 @@ TEST_CASE("http2: the three operations over TLS")
             http.use_http2();
         }
         const auto created = http.post(
-            "/v1/pets", "{\"name\":\"Rex\",\"categoryId\":7,\"status\":\"sold\"}");
+            "/v1/pets",
+            "{\"name\":\"Rex\",\"categoryId\":7,\"status\":\"sold\"}");
         CHECK(created.version == (two ? "2" : "1.1"));
         const auto location = created.header("location");
-        expect_json(created, 201,
-                    pet_json(two ? 1 : 2, "Rex", "7", "sold"));
+        expect_json(created, 201, pet_json(two ? 1 : 2, "Rex", "7", "sold"));
         expect_json(http.get(location), 200, created.body);
         CHECK(http.get("/v1/pets?status=sold").json().size() == (two ? 1 : 2));
         expect_error(http.get("/v1/nowhere"), 404, "not_found");
-        expect_error(http.request("DELETE", "/v1/pets"), 405, "method_not_allowed");
+        expect_error(http.request("DELETE", "/v1/pets"), 405,
+                     "method_not_allowed");
         CHECK(http.head("/v1/pets/1").header("content-length")
               == std::to_string(http.get("/v1/pets/1").body.size()));
         CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
         expect_error(http.post("/v1/pets", std::string(20000, 'x')), 413,
                      "payload_too_large");
-        expect_error(
-            Http(store.nginx.tls_url()).get("/v1/pets"), 401, "missing_api_key");
+        expect_error(Http(store.nginx.tls_url()).get("/v1/pets"), 401,
+                     "missing_api_key");
     }
 }
 
@@ -52,15 +53,20 @@ TEST_CASE("http2: bodies of every size and without a length")
     Http http(store.nginx.tls_url(), store.key.secret);
     http.use_http2();
     const std::string head = "{\"name\":\"n\",\"categoryId\":1,\"x\":\"";
-    for (const std::size_t size : {100, 1024, 1025, 9000, 16384, 16385, 70000}) {
+    for (const std::size_t size :
+         {100, 1024, 1025, 9000, 16384, 16385, 70000}) {
         INFO(size);
-        const auto body = head + std::string(size - head.size() - 2, 'x') + "\"}";
+        const auto body =
+            head + std::string(size - head.size() - 2, 'x') + "\"}";
         const int expected = size <= 16384 ? 201 : 413;
         CHECK(http.post("/v1/pets", body).status == expected);
         // HTTP/2 has no chunks: libcurl leaves the length out.
         http.tolerate_failures();
-        const auto streamed = http.send(
-            {"POST", "/v1/pets", {{"Content-Type", "application/json"}}, body, true});
+        const auto streamed = http.send({"POST",
+                                         "/v1/pets",
+                                         {{"Content-Type", "application/json"}},
+                                         body,
+                                         true});
         CHECK(streamed.status == expected);
     }
     CHECK(walk(store.http, "/v1/pets").size() == 10);

@@ -13,7 +13,8 @@ Headers stable(const Response& response)
 {
     Headers headers;
     for (const auto& header : response.headers) {
-        if (header.first != "date" && header.first.rfind("x-ratelimit", 0) != 0) {
+        if (header.first != "date"
+            && header.first.rfind("x-ratelimit", 0) != 0) {
             headers.push_back(header);
         }
     }
@@ -27,8 +28,8 @@ TEST_CASE("http: HEAD is GET without the body")
     Store store;
     import_pets(store.redis, 30);
     for (const char* path :
-         {"/v1/pets", "/v1/pets?limit=5&status=sold", "/v1/pets/1", "/v1/pets/99",
-          "/v1/pets/abc", "/v1/nowhere", "/v1/pets?limit=0"}) {
+         {"/v1/pets", "/v1/pets?limit=5&status=sold", "/v1/pets/1",
+          "/v1/pets/99", "/v1/pets/abc", "/v1/nowhere", "/v1/pets?limit=0"}) {
         INFO(path);
         const auto get = store.http.get(path);
         const auto head = store.http.head(path);
@@ -72,7 +73,8 @@ TEST_CASE("http: OPTIONS tells what is allowed and asks for no key")
 TEST_CASE("http: other methods are not allowed and told so")
 {
     Store store;
-    for (const char* method : {"PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "FOO"}) {
+    for (const char* method :
+         {"PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "FOO"}) {
         INFO(method);
         const auto pets = store.http.request(method, "/v1/pets");
         if (std::string(method) == "TRACE") {  // nginx refuses it by itself
@@ -156,7 +158,8 @@ TEST_CASE("http: pipelined requests are answered in their order")
     std::string requests;
     const std::string body = kPet;
     for (int id = 1; id <= 50; ++id) {
-        requests += store.head("GET /v1/pets/" + std::to_string(id) + " HTTP/1.1");
+        requests +=
+            store.head("GET /v1/pets/" + std::to_string(id) + " HTTP/1.1");
         if (id % 10 == 0) {
             requests += store.head("POST /v1/pets HTTP/1.1",
                                    "Content-Length: "
@@ -185,10 +188,11 @@ TEST_CASE("http: a body that nobody read does not become a request")
     import_pets(store.redis, 2);
     // Each of these is refused without reading its body, and each body is a
     // request that would show.
-    const std::string hidden = store.head("POST /v1/pets HTTP/1.1",
-                                          "Content-Length: 27\r\n")
-                               + "{\"name\":\"x\",\"categoryId\":1}";
-    const auto length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
+    const std::string hidden =
+        store.head("POST /v1/pets HTTP/1.1", "Content-Length: 27\r\n")
+        + "{\"name\":\"x\",\"categoryId\":1}";
+    const auto length =
+        "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
     char size[17];
     std::snprintf(size, sizeof(size), "%zx", hidden.size());
     const auto chunked = std::string(size) + "\r\n" + hidden + "\r\n0\r\n\r\n";
@@ -220,7 +224,8 @@ TEST_CASE("http: a body that nobody read does not become a request")
         for (const bool in_chunks : {false, true}) {
             INFO(head);
             RawClient raw(store.nginx.port());
-            raw.send(head + (in_chunks ? "Transfer-Encoding: chunked\r\n" : length)
+            raw.send(head
+                     + (in_chunks ? "Transfer-Encoding: chunked\r\n" : length)
                      + "\r\n" + (in_chunks ? chunked : hidden)
                      + store.head("GET /v1/pets/2 HTTP/1.1",
                                   "Connection: close\r\n"));

@@ -67,8 +67,8 @@ TEST_CASE("idempotency: a key belongs to its account")
 TEST_CASE("idempotency: a key is 1 to 255 visible characters")
 {
     Store store;
-    for (const std::string& key : {std::string("!"), std::string(255, '~'),
-                                   std::string("\"quoted\"")}) {
+    for (const std::string& key :
+         {std::string("!"), std::string(255, '~'), std::string("\"quoted\"")}) {
         CHECK(post(store.http, kRex, key).status == 201);
     }
     for (const std::string& key :
@@ -77,7 +77,8 @@ TEST_CASE("idempotency: a key is 1 to 255 visible characters")
         INFO(key);
         const auto response = post(store.http, kRex, key);
         CHECK(response.status == 400);
-        CHECK(contains(response.json().value("message", ""), "Idempotency-Key"));
+        CHECK(
+            contains(response.json().value("message", ""), "Idempotency-Key"));
     }
     RawClient raw(store.nginx.port());
     raw.send(store.head("POST /v1/pets HTTP/1.1",
@@ -120,7 +121,8 @@ TEST_CASE("idempotency: is remembered for 24 hours by Redis alone")
     store.redis.restart();
     store.nginx.reload_and_settle();
     store.http.close();
-    REQUIRE(wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
+    REQUIRE(
+        wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
     const auto again = post(store.http, kRex, "my-own-key-text");
     expect_json(again, 201, first.body);
     CHECK(again.header("idempotent-replayed") == "true");

@@ -10,13 +10,17 @@ namespace {
 
 // How soon an operator's change has to show on every worker. The sanitized
 // build is a good deal slower.
-std::chrono::milliseconds promised() { return sanitized() ? 3s : 1s; }
+std::chrono::milliseconds promised()
+{
+    return sanitized() ? 3s : 1s;
+}
 
 // Every connection may meet another worker: so many in a row mean all of them.
 bool all_workers_say(const NginxServer& nginx, const Key& key, int status)
 {
     for (int i = 0; i < 16; ++i) {
-        if (Http(nginx.url(), key.secret).get("/v1/pets?limit=1").status != status) {
+        if (Http(nginx.url(), key.secret).get("/v1/pets?limit=1").status
+            != status) {
             return false;
         }
     }
@@ -87,7 +91,8 @@ TEST_CASE("keys: list and show tell everything but the key")
     CHECK_FALSE(json.contains("key"));
 }
 
-TEST_CASE("keys: disabling enabling and deleting shows on every worker in a second")
+TEST_CASE(
+    "keys: disabling enabling and deleting shows on every worker in a second")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -118,10 +123,11 @@ TEST_CASE("keys: expire on time")
     NginxOptions options;
     options.workers = 2;
     Store store(options);
-    const auto key =
-        create_key(store.redis, {"--plan", "business", "--expires", in_seconds(3)});
+    const auto key = create_key(
+        store.redis, {"--plan", "business", "--expires", in_seconds(3)});
     CHECK(all_workers_say(store.nginx, key, 200));
-    CHECK(wait_until([&] { return all_workers_say(store.nginx, key, 401); }, 6s));
+    CHECK(
+        wait_until([&] { return all_workers_say(store.nginx, key, 401); }, 6s));
     CHECK(all_workers_say(store.nginx, key, 401));
 }
 
@@ -168,7 +174,8 @@ TEST_CASE("keys: a malformed key costs no Redis command")
     for (const std::string& secret :
          {std::string(513, 'x'), std::string("two words"),
           std::string("caf\xC3\xA9")}) {
-        CHECK(anyone.get("/v1/pets", {{"Authorization", "Bearer " + secret}}).status
+        CHECK(anyone.get("/v1/pets", {{"Authorization", "Bearer " + secret}})
+                  .status
               == 401);
     }
     CHECK(anyone.get("/v1/pets").status == 401);
@@ -179,8 +186,10 @@ TEST_CASE("keys: scopes allow reading and writing apart")
 {
     Store store;
     import_pets(store.redis, 1);
-    const auto reader = create_key(store.redis, {"--plan", "pro", "--scopes", "read"});
-    const auto writer = create_key(store.redis, {"--plan", "pro", "--scopes", "write"});
+    const auto reader =
+        create_key(store.redis, {"--plan", "pro", "--scopes", "read"});
+    const auto writer =
+        create_key(store.redis, {"--plan", "pro", "--scopes", "write"});
     const std::string body = "{\"name\":\"n\",\"categoryId\":1}";
     Http reads(store.nginx.url(), reader.secret);
     Http writes(store.nginx.url(), writer.secret);
@@ -203,8 +212,9 @@ TEST_CASE("keys: of another prefix open nothing")
     Store store(options);
     Http production(store.nginx.url());
     Http staging("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()));
-    const auto made = ctl(store.redis.url(), {"--prefix", "staging", "key", "create",
-                                              "--plan", "pro", "--json"});
+    const auto made =
+        ctl(store.redis.url(), {"--prefix", "staging", "key", "create",
+                                "--plan", "pro", "--json"});
     REQUIRE(made.code == 0);
     const std::string secret = nlohmann::json::parse(made.out).at("key");
     remember_secret(secret);
@@ -217,7 +227,8 @@ TEST_CASE("keys: of another prefix open nothing")
     CHECK(production.get("/v1/pets", ours).status == 200);
     CHECK(production.get("/v1/pets", theirs).status == 401);
     // And the pets are their own.
-    CHECK(staging.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}", theirs).status
+    CHECK(staging.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}", theirs)
+              .status
           == 201);
     CHECK(production.get("/v1/pets", ours).body == "[]");
 }

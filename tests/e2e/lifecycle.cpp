@@ -21,8 +21,8 @@ public:
                 http.tolerate_failures();
                 for (int i = 0; !stop_; ++i) {
                     const auto response =
-                        i % 3 == 0 ? http.post("/v1/pets",
-                                               "{\"name\":\"n\",\"categoryId\":1}")
+                        i % 3 == 0 ? http.post(
+                            "/v1/pets", "{\"name\":\"n\",\"categoryId\":1}")
                         : i % 3 == 1 ? http.get("/v1/pets?limit=5")
                                      : http.get("/v1/pets/1");
                     if (response.status == 200 || response.status == 201) {
@@ -76,8 +76,14 @@ NginxOptions with_workers(int workers)
 TEST_CASE("lifecycle: reload under load breaks no answer")
 {
     int workers = 1;
-    SECTION("one worker") { workers = 1; }
-    SECTION("two workers") { workers = 2; }
+    SECTION("one worker")
+    {
+        workers = 1;
+    }
+    SECTION("two workers")
+    {
+        workers = 2;
+    }
     Store store(with_workers(workers));
     import_pets(store.redis, 10);
     Load load(store, 8);
@@ -91,7 +97,8 @@ TEST_CASE("lifecycle: reload under load breaks no answer")
     CHECK(load.none() == 0);
 }
 
-TEST_CASE("lifecycle: old workers end and take their connections to Redis along")
+TEST_CASE(
+    "lifecycle: old workers end and take their connections to Redis along")
 {
     Store store(with_workers(2));
     Http http(store.nginx.url(), store.key.secret);
@@ -102,9 +109,8 @@ TEST_CASE("lifecycle: old workers end and take their connections to Redis along"
         }
         store.nginx.reload_and_settle();
     }
-    CHECK(wait_until([&] {
-        return store.redis.info("connected_clients") <= mine + 2 * 2;
-    }));
+    CHECK(wait_until(
+        [&] { return store.redis.info("connected_clients") <= mine + 2 * 2; }));
 }
 
 TEST_CASE("lifecycle: quit under load ends in time and finishes what it began")
@@ -192,8 +198,9 @@ TEST_CASE("lifecycle: a reload can change the store")
     Store store;
     RedisServer other;
     const auto key = create_key(other);
-    CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
-          == 201);
+    CHECK(
+        store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+        == 201);
     NginxOptions options;
     options.redis = other.url();
     options.location = "petstore_max_body_size 20;";
@@ -201,7 +208,8 @@ TEST_CASE("lifecycle: a reload can change the store")
     store.nginx.reload_and_settle();
     Http http(store.nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").body == "[]");
-    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status == 413);
+    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+          == 413);
     CHECK(store.client().get("/v1/pets").status == 401);
 }
 

@@ -1,5 +1,5 @@
-// SPEC 3 in its plain cases, one client at a time. What must hold in a storm, over
-// hosts, in faults and for operators is in the other files limits_*.cpp.
+// SPEC 3 in its plain cases, one client at a time. What must hold in a storm,
+// over hosts, in faults and for operators is in the other files limits_*.cpp.
 #include <cstdlib>
 #include <ctime>
 
@@ -9,11 +9,15 @@ using namespace petstore::e2e;
 
 namespace {
 
-long long now() { return static_cast<long long>(std::time(nullptr)); }
+long long now()
+{
+    return static_cast<long long>(std::time(nullptr));
+}
 
 Http client(const Store& store, std::vector<std::string> plan)
 {
-    return Http(store.nginx.url(), create_key(store.redis, std::move(plan)).secret);
+    return Http(store.nginx.url(),
+                create_key(store.redis, std::move(plan)).secret);
 }
 
 bool all_workers_tell(const NginxServer& nginx, const std::string& secret,
@@ -28,7 +32,10 @@ bool all_workers_tell(const NginxServer& nginx, const std::string& secret,
     return true;
 }
 
-std::chrono::milliseconds promised() { return sanitized() ? 3s : 1s; }
+std::chrono::milliseconds promised()
+{
+    return sanitized() ? 3s : 1s;
+}
 
 }  // namespace
 
@@ -67,8 +74,8 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     CHECK(of_day.reset >= now() + 86395);
 
     // On a tie, the one that resets later.
-    auto tie = client(store, {"--plan", "enterprise", "--per-minute", "7",
-                              "--per-day", "7"});
+    auto tie = client(
+        store, {"--plan", "enterprise", "--per-minute", "7", "--per-day", "7"});
     const auto of_tie = rate_headers_of(tie.get("/v1/pets"));
     CHECK(of_tie.limit == 7);
     CHECK(of_tie.remaining == 6);
@@ -95,7 +102,8 @@ TEST_CASE("limits: a 429 says which limit and when to come back")
     CHECK(last.remaining == 0);
     for (const auto& response :
          {http.get("/v1/pets"), http.get("/v1/pets/1"), http.get("/v1/nowhere"),
-          http.post("/v1/pets", "nonsense"), http.request("DELETE", "/v1/pets")}) {
+          http.post("/v1/pets", "nonsense"),
+          http.request("DELETE", "/v1/pets")}) {
         const auto message = expect_error(response, 429, "rate_limit_exceeded");
         CHECK(contains(message, "60"));
         CHECK(contains(message, "minute"));
@@ -119,8 +127,9 @@ TEST_CASE("limits: a 429 says which limit and when to come back")
 TEST_CASE("limits: both windows over tell of the later reset")
 {
     Store store;
-    const auto key = create_key(store.redis, {"--plan", "enterprise", "--per-minute",
-                                              "3", "--per-day", "3"});
+    const auto key =
+        create_key(store.redis, {"--plan", "enterprise", "--per-minute", "3",
+                                 "--per-day", "3"});
     Http http(store.nginx.url(), key.secret);
     for (int i = 0; i < 3; ++i) {
         CHECK(http.get("/v1/pets").status == 200);
@@ -139,7 +148,8 @@ TEST_CASE("limits: a new plan and numbers of its own")
     const auto key = create_key(store.redis, {"--plan", "pro"});
     CHECK(all_workers_tell(store.nginx, key.secret, 300));
 
-    const auto change = [&](std::vector<std::string> arguments, long long limit) {
+    const auto change = [&](std::vector<std::string> arguments,
+                            long long limit) {
         arguments.insert(arguments.begin(), {"key", "set", key.id});
         const auto result = ctl(store.redis.url(), arguments);
         INFO(result.err);
@@ -151,8 +161,9 @@ TEST_CASE("limits: a new plan and numbers of its own")
     };
     change({"--plan", "business"}, 1000);
     change({"--per-minute", "777"}, 777);
-    change({"--plan", "enterprise", "--per-minute", "5000", "--per-day", "6000"},
-           5000);
+    change(
+        {"--plan", "enterprise", "--per-minute", "5000", "--per-day", "6000"},
+        5000);
     // What was used stays used.
     const auto usage =
         ctl(store.redis.url(), {"key", "usage", key.id, "--json"});
@@ -166,8 +177,8 @@ TEST_CASE("limits: a mistake of the operator does not open the gate")
 {
     Store store;
     const auto unknown = create_key(store.redis, {"--plan", "platinum"});
-    const auto rate =
-        rate_headers_of(Http(store.nginx.url(), unknown.secret).get("/v1/pets"));
+    const auto rate = rate_headers_of(
+        Http(store.nginx.url(), unknown.secret).get("/v1/pets"));
     CHECK(rate.limit == 60);
     CHECK(rate.remaining == 59);
 }

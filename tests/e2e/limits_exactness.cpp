@@ -222,7 +222,8 @@ TEST_CASE("limits exact: with hosts whose clocks are an hour off")
     CHECK(hours.size() == 3);
 }
 
-TEST_CASE("limits exact: a damaged account is refused, others beside it are not")
+TEST_CASE(
+    "limits exact: a damaged account is refused, others beside it are not")
 {
     NginxOptions options;
     options.location = "petstore_ban off;";
@@ -258,9 +259,9 @@ TEST_CASE("limits exact: a damaged account is refused, others beside it are not"
             expect_error(response, 429, "rate_limit_exceeded");
         } else {
             expect_error(response, 503, "service_unavailable");
-            CHECK(contains(store.nginx.error_log(),
-                           "the counters of account " + key.account
-                               + " are damaged"));
+            CHECK(contains(store.nginx.error_log(), "the counters of account "
+                                                        + key.account
+                                                        + " are damaged"));
         }
     }
     // Any change by the operator mends it.

@@ -24,7 +24,8 @@ std::vector<long long> ids_of(const Response& response)
     return ids_of(page.get<std::vector<nlohmann::json>>());
 }
 
-std::vector<long long> sequence(long long first, long long last, long long step = 1)
+std::vector<long long> sequence(long long first, long long last,
+                                long long step = 1)
 {
     std::vector<long long> ids;
     for (long long id = first; id <= last; id += step) {
@@ -46,7 +47,8 @@ std::string cursor_of(const Response& response)
 TEST_CASE("list: an empty store is an empty array")
 {
     Store store;
-    for (const char* path : {"/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=1"}) {
+    for (const char* path :
+         {"/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=1"}) {
         const auto response = store.http.get(path);
         expect_json(response, 200, "[]");
         CHECK_FALSE(response.has("link"));
@@ -208,7 +210,8 @@ TEST_CASE("list: a new limit with an old cursor is honoured")
     const auto cursor = cursor_of(store.http.get("/v1/pets?limit=2"));
     CHECK(ids_of(store.http.get("/v1/pets?limit=5&cursor=" + cursor))
           == sequence(3, 7));
-    CHECK(ids_of(store.http.get("/v1/pets?cursor=" + cursor)) == sequence(3, 22));
+    CHECK(ids_of(store.http.get("/v1/pets?cursor=" + cursor))
+          == sequence(3, 22));
 }
 
 TEST_CASE("list: links never repeat what the client said of the host")
@@ -260,8 +263,8 @@ TEST_CASE("list: a page is full unless it is the last even for a rare status")
     // Pets 1, 4, 7 … are available; leave five of them.
     for (int id = 1; id <= 300; id += 3) {
         if (id % 75 != 1) {
-            REQUIRE(ctl(store.redis.url(), {"pet", "set-status",
-                                            std::to_string(id), "sold"})
+            REQUIRE(ctl(store.redis.url(),
+                        {"pet", "set-status", std::to_string(id), "sold"})
                         .code
                     == 0);
         }
@@ -302,10 +305,12 @@ TEST_CASE("list: a page of 100 of the longest names is complete")
     std::string lines;
     for (int i = 0; i < 101; ++i) {
         lines += "{\"name\":\"" + longest
-                 + "\",\"categoryId\":-9223372036854775808,\"status\":\"pending\"}\n";
+                 + "\",\"categoryId\":-9223372036854775808,\"status\":"
+                   "\"pending\"}\n";
     }
     REQUIRE(ctl(store.redis.url(), {"pet", "import", "-"}, lines).code == 0);
-    for (const char* path : {"/v1/pets?limit=100", "/v1/pets?limit=100&status=pending"}) {
+    for (const char* path :
+         {"/v1/pets?limit=100", "/v1/pets?limit=100&status=pending"}) {
         const auto response = store.http.get(path);
         CHECK(ids_of(response) == sequence(1, 100));
         CHECK(response.json().at(99).at("name") == longest);
@@ -326,7 +331,8 @@ TEST_CASE("list: a walk while a writer adds shows every pet of the start once")
         auto http = store.client();
         while (!stop) {
             const auto response = http.post(
-                "/v1/pets", "{\"name\":\"new\",\"categoryId\":1,\"status\":\"sold\"}");
+                "/v1/pets",
+                "{\"name\":\"new\",\"categoryId\":1,\"status\":\"sold\"}");
             added += response.status == 201;
         }
     });
@@ -357,7 +363,8 @@ TEST_CASE("list: a walk while a writer adds shows every pet of the start once")
     }
 }
 
-TEST_CASE("list: after a 201 the next list from any worker of any host shows the pet")
+TEST_CASE(
+    "list: after a 201 the next list from any worker of any host shows the pet")
 {
     RedisServer redis;
     const auto key = create_key(redis);

@@ -74,7 +74,8 @@ TEST_CASE("nginx errors: in the connection after one stays in step")
 TEST_CASE("nginx errors: with petstore_json_errors those before a location too")
 {
     NginxOptions options;
-    options.http = "large_client_header_buffers 2 1k; client_header_buffer_size 1k;";
+    options.http =
+        "large_client_header_buffers 2 1k; client_header_buffer_size 1k;";
     options.server = R"(
         petstore_json_errors on;
         location /plain { return 200 "plain"; }
@@ -83,11 +84,12 @@ TEST_CASE("nginx errors: with petstore_json_errors those before a location too")
     Store store(options);
 
     expect_error(raw(store, "NONSENSE\r\n\r\n"), 400, "bad_request");
-    expect_error(raw(store, "GET /v1/pets HTTP/1.1\r\n\r\n"), 400, "bad_request");
+    expect_error(raw(store, "GET /v1/pets HTTP/1.1\r\n\r\n"), 400,
+                 "bad_request");
     expect_error(raw(store, "GET /v1/pets HTTP/1.1\r\nHost: a b\r\n\r\n"), 400,
                  "bad_request");
-    expect_error(raw(store, "GET /v1/pets/1%00 HTTP/1.1\r\nHost: a\r\n\r\n"), 400,
-                 "bad_request");
+    expect_error(raw(store, "GET /v1/pets/1%00 HTTP/1.1\r\nHost: a\r\n\r\n"),
+                 400, "bad_request");
     expect_error(raw(store, "GET /v1/../../x HTTP/1.1\r\nHost: a\r\n\r\n"), 400,
                  "bad_request");
     expect_error(raw(store, "GET /v1/pets HTTP/1.1\r\nHost: a\r\n"
@@ -140,7 +142,8 @@ TEST_CASE("nginx errors: error_page of the operator wins")
     NginxOptions options;
     options.server = R"(
         location = /sorry { return 200 "sorry"; })";
-    options.location = "error_page 500 =200 /sorry; if ($arg_fail) { return 500; }";
+    options.location =
+        "error_page 500 =200 /sorry; if ($arg_fail) { return 500; }";
     Store store(options);
     const auto response = store.http.get("/v1/pets?fail=1");
     CHECK(response.status == 200);

@@ -19,7 +19,8 @@ void expect_unavailable(const Response& response)
 
 bool recovers(Http& http, std::chrono::milliseconds within = 10s)
 {
-    return wait_until([&] { return http.get("/v1/pets").status == 200; }, within);
+    return wait_until([&] { return http.get("/v1/pets").status == 200; },
+                      within);
 }
 
 // Each worker finds out by itself that Redis is back.
@@ -50,8 +51,14 @@ TEST_CASE("faults: a start without Redis works and heals")
     redis.stop();
 
     NginxOptions options;
-    SECTION("unix socket") { options.redis = redis.url(); }
-    SECTION("TCP") { options.redis = redis.tcp_url(); }
+    SECTION("unix socket")
+    {
+        options.redis = redis.url();
+    }
+    SECTION("TCP")
+    {
+        options.redis = redis.tcp_url();
+    }
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     for (int i = 0; i < 10; ++i) {
@@ -94,7 +101,8 @@ TEST_CASE("faults: an outage is answered at once and logged once")
     CHECK(lines <= 5);
 }
 
-TEST_CASE("faults: Redis killed under load loses no pet that was answered with 201")
+TEST_CASE(
+    "faults: Redis killed under load loses no pet that was answered with 201")
 {
     NginxOptions options;
     options.workers = 2;
@@ -185,12 +193,14 @@ TEST_CASE("faults: a connection cut in mid-request")
         const auto response =
             write ? http.post("/v1/pets", kPet) : http.get("/v1/pets/1");
         cutter.join();
-        expect_unavailable(response);  // the limiter's call was cut, not the create
+        expect_unavailable(
+            response);  // the limiter's call was cut, not the create
         CHECK(recovers(http));
     }
 }
 
-TEST_CASE("faults: a create whose answer was lost says so and is never sent twice")
+TEST_CASE(
+    "faults: a create whose answer was lost says so and is never sent twice")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -238,11 +248,18 @@ TEST_CASE("faults: a create whose answer was lost says so and is never sent twic
     CHECK(http.get("/v1/pets").json().size() == 3);
 }
 
-TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when it goes on")
+TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
+          "it goes on")
 {
     NginxOptions options;
-    SECTION("one worker") { options.workers = 1; }
-    SECTION("two workers") { options.workers = 2; }
+    SECTION("one worker")
+    {
+        options.workers = 1;
+    }
+    SECTION("two workers")
+    {
+        options.workers = 2;
+    }
     options.location = "petstore_redis_timeout 300ms;";
     Store store(options);
     import_pets(store.redis, 50);
@@ -332,7 +349,8 @@ TEST_CASE("faults: a late reply never answers another request")
     }
     fake.release();
     for (int id = 101; id <= 140; ++id) {
-        const auto response = staying[static_cast<std::size_t>(id - 101)].read();
+        const auto response =
+            staying[static_cast<std::size_t>(id - 101)].read();
         expect_json(response, 200,
                     pet_json(id, "pet " + std::to_string(id),
                              std::to_string(id) + "0",
@@ -432,7 +450,8 @@ TEST_CASE("faults: a Redis that talks nonsense")
         ":1\r\n",
         "+OK\r\n",
         "-ERR unknown command\r\n",
-        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+        "-WRONGTYPE Operation against a key holding the wrong kind of "
+        "value\r\n",
         "-LOADING Redis is loading the dataset in memory\r\n",
         "-READONLY You can't write against a read only replica.\r\n",
         "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
@@ -477,10 +496,10 @@ TEST_CASE("faults: a Redis that talks nonsense")
         Http stranger(nginx.url(), "some-imported-key-" + std::to_string(i));
         for (auto* http : {&known, &stranger}) {
             for (int request = 0; request < 3; ++request) {
-                const auto response =
-                    request == 0   ? http->get("/v1/pets/1")
-                    : request == 1 ? http->get("/v1/pets?status=sold")
-                                   : http->post("/v1/pets", kPet);
+                const auto response = request == 0 ? http->get("/v1/pets/1")
+                                      : request == 1
+                                          ? http->get("/v1/pets?status=sold")
+                                          : http->post("/v1/pets", kPet);
                 // Unavailable; an empty answer to a look-up is "no such key".
                 CHECK((response.status == 503 || response.status == 401));
                 CHECK(response.json().is_object());
@@ -529,7 +548,8 @@ TEST_CASE("faults: scripts that Redis has forgotten are sent again")
         store.redis.command({"SCRIPT", "FLUSH"});
         CHECK(store.http.get("/v1/pets/1").status == 200);
         store.redis.command({"SCRIPT", "FLUSH"});
-        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+        CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}")
+                  .status
               == 201);
     }
 }

@@ -10,7 +10,8 @@ void expect_works(const std::string& url, NginxOptions options,
                   const RedisServer& redis)
 {
     INFO(url);
-    const auto made = ctl(url, {"key", "create", "--plan", "business", "--json"});
+    const auto made =
+        ctl(url, {"key", "create", "--plan", "business", "--json"});
     INFO(made.err);
     REQUIRE(made.code == 0);
     const std::string secret = nlohmann::json::parse(made.out).at("key");
@@ -21,7 +22,8 @@ void expect_works(const std::string& url, NginxOptions options,
     NginxServer nginx(options);
     Http http(nginx.url(), secret);
     CHECK(http.get("/v1/pets?status=sold").body == "[]");
-    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status == 201);
+    CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
+          == 201);
     CHECK(http.get("/v1/pets").json().size() == 1);
     redis.command({"FLUSHALL"});
 }
@@ -68,7 +70,8 @@ TEST_CASE("redis: as a user of an access list")
     // From here on the harness itself has to log in.
     const auto port = std::to_string(redis.port());
     const auto url = "redis://petstore:pw@127.0.0.1:" + port;
-    const auto made = ctl(url, {"key", "create", "--plan", "business", "--json"});
+    const auto made =
+        ctl(url, {"key", "create", "--plan", "business", "--json"});
     INFO(made.err);
     REQUIRE(made.code == 0);
     const std::string secret = nlohmann::json::parse(made.out).at("key");
@@ -93,12 +96,13 @@ TEST_CASE("redis: as a user of an access list")
     }
 }
 
-TEST_CASE("redis: a wrong password is 503 and is told in the log without the password")
+TEST_CASE("redis: a wrong password is 503 and is told in the log without the "
+          "password")
 {
     RedisServer redis({"requirepass right"});
     const auto port = std::to_string(redis.port());
-    const auto made = ctl("redis://:right@127.0.0.1:" + port,
-                          {"key", "create", "--json"});
+    const auto made =
+        ctl("redis://:right@127.0.0.1:" + port, {"key", "create", "--json"});
     REQUIRE(made.code == 0);
     const std::string secret = nlohmann::json::parse(made.out).at("key");
     remember_secret(secret);
@@ -149,12 +153,16 @@ TEST_CASE("redis: two stores in one nginx")
     const auto other = create_key(second);
     NginxOptions options;
     options.redis = first.url();
-    options.servers = "server { listen 127.0.0.1:%TLS_PORT%; location /v1/ { petstore; "
-                      "petstore_redis " + second.url() + "; } }";
+    options.servers =
+        "server { listen 127.0.0.1:%TLS_PORT%; location /v1/ { petstore; "
+        "petstore_redis "
+        + second.url() + "; } }";
     NginxServer nginx(options);
     Http one(nginx.url(), key.secret);
-    Http two("http://127.0.0.1:" + std::to_string(nginx.tls_port()), other.secret);
-    CHECK(one.post("/v1/pets", "{\"name\":\"first\",\"categoryId\":1}").status == 201);
+    Http two("http://127.0.0.1:" + std::to_string(nginx.tls_port()),
+             other.secret);
+    CHECK(one.post("/v1/pets", "{\"name\":\"first\",\"categoryId\":1}").status
+          == 201);
     CHECK(two.get("/v1/pets").body == "[]");
     CHECK(two.post("/v1/pets", "{\"name\":\"second\",\"categoryId\":2}").body
           == pet_json(1, "second", "2", "available"));

@@ -83,8 +83,8 @@ struct Call {
 
 // What was answered on one account.
 struct Reply {
-    Numbers numbers;              // those that are no state
-    std::optional<Numbers> state; // where one is told
+    Numbers numbers;               // those that are no state
+    std::optional<Numbers> state;  // where one is told
 
     std::string show() const
     {
@@ -194,9 +194,8 @@ private:
         }
         const bool day_opens = (*state)[kDayEnd] <= now_;
         State next = current();
-        const Number left =
-            std::min(account_.limits.minute - next[kMinuteUsed],
-                     account_.limits.day - next[kDayUsed]);
+        const Number left = std::min(account_.limits.minute - next[kMinuteUsed],
+                                     account_.limits.day - next[kDayUsed]);
         const Number expected =
             next[kBanEnd] ? 0 : std::clamp<Number>(left, 0, call.count);
         next[kMinuteUsed] += expected;
@@ -222,8 +221,9 @@ private:
         }
         if (!state || call.epoch != (*state)[kEpoch]) {
             return told[0] == -1 && told[1] == 0
-                   && reply_.state == (state ? std::optional(state->fields)
-                                             : std::nullopt);
+                   && reply_.state
+                          == (state ? std::optional(state->fields)
+                                    : std::nullopt);
         }
         State next = current();
         Number strikes = 0;
@@ -517,9 +517,8 @@ private:
         if (!state) {
             return std::nullopt;
         }
-        return Numbers{state->epoch,      state->ban_until,
-                       state->minute_used, state->minute_end,
-                       state->day_used,    state->day_end};
+        return Numbers{state->epoch,      state->ban_until, state->minute_used,
+                       state->minute_end, state->day_used,  state->day_end};
     }
 
     // A limiter's reply is about several accounts.
@@ -708,19 +707,19 @@ private:
         const auto& told = reply.numbers;
         if (call.kind == Kind::limit) {
             const auto admitted = told.at(3);
-            ++seen[admitted < 0             ? "stale"
-                   : admitted == call.count ? "admitted"
-                   : admitted > 0           ? "partly admitted"
+            ++seen[admitted < 0               ? "stale"
+                   : admitted == call.count   ? "admitted"
+                   : admitted > 0             ? "partly admitted"
                    : reply.state->at(kBanEnd) ? "banned"
                                               : "limited"];
             if (!account.state && admitted > 0) {
                 ++seen["new account"];
             }
         } else if (call.kind == Kind::strike) {
-            ++seen[told.at(0) < 0               ? "stale strike"
-                   : told.at(1)                 ? "new ban"
-                   : reply.state->at(kBanEnd)   ? "strike in a ban"
-                                                : "strike"];
+            ++seen[told.at(0) < 0             ? "stale strike"
+                   : told.at(1)               ? "new ban"
+                   : reply.state->at(kBanEnd) ? "strike in a ban"
+                                              : "strike"];
             if (told.at(1) && account.bans) {
                 ++seen["longer ban"];
             }

@@ -9,8 +9,7 @@
 using namespace petstore::api;
 using namespace std::string_literals;
 
-namespace
-{
+namespace {
 
 // Made by another implementation, of 32 zero bytes, 32 bytes 0xFF and the
 // bytes 0 to 31.
@@ -48,7 +47,7 @@ Digest random_digest(std::mt19937& random)
     return digest;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("the token of a Bearer header", "[bearer]")
 {

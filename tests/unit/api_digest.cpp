@@ -10,8 +10,7 @@
 
 using namespace petstore::api;
 
-namespace
-{
+namespace {
 
 std::string hex_of(std::string_view bytes)
 {
@@ -21,7 +20,7 @@ std::string hex_of(std::string_view bytes)
 constexpr char kOfAbc[] =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-} // namespace
+}  // namespace
 
 TEST_CASE("SHA-256 of known texts", "[digest]")
 {

@@ -8,8 +8,7 @@
 using namespace petstore::api;
 using namespace std::string_literals;
 
-namespace
-{
+namespace {
 
 NewPet pet_of(std::string_view body)
 {
@@ -64,7 +63,7 @@ std::string repeated(std::string_view part, int times)
     return text;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a complete body gives a pet", "[json]")
 {

@@ -6,8 +6,7 @@
 
 using namespace petstore::api;
 
-namespace
-{
+namespace {
 
 constexpr Millis kNow = 1'700'000'000'000;
 
@@ -29,7 +28,7 @@ void check_view(const RateView& view, std::int64_t limit,
     CHECK(view.reset == reset);
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a window has what is left of its limit", "[limit]")
 {

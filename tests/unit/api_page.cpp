@@ -8,8 +8,7 @@
 using namespace petstore::api;
 using namespace std::string_literals;
 
-namespace
-{
+namespace {
 
 // Made by another implementation.
 constexpr char kCursor20[] = "ASoAAAAAAAAAFAFN3wg";
@@ -36,7 +35,7 @@ std::string problem_of(std::string_view text)
     return error->message;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("without parameters the first 20 of all", "[page]")
 {
@@ -161,14 +160,14 @@ TEST_CASE("broken cursors are refused", "[page]")
              ""s,
              "x"s,
              "20"s,
-             "ASoAAAAAAAAAFAFN3w"s,   // cut
-             "ASoAAAAAAAAAFAFN3wgA"s, // longer
-             "ASoAAAAAAAAAFAFN3wg="s, // padded
-             "ASoAAAAAAAAAFAFN3wh"s,  // not canonical
-             "ASoAAAAAAAAAFQFN3wg"s,  // another id, the old checksum
-             "ASoAAAAAAAAAABuXC3U"s,  // id 0
-             "ASr__________1_xCwA"s,  // id -1
-             "AioAAAAAAAAAFOp6ZAs"s,  // version 2
+             "ASoAAAAAAAAAFAFN3w"s,    // cut
+             "ASoAAAAAAAAAFAFN3wgA"s,  // longer
+             "ASoAAAAAAAAAFAFN3wg="s,  // padded
+             "ASoAAAAAAAAAFAFN3wh"s,   // not canonical
+             "ASoAAAAAAAAAFQFN3wg"s,   // another id, the old checksum
+             "ASoAAAAAAAAAABuXC3U"s,   // id 0
+             "ASr__________1_xCwA"s,   // id -1
+             "AioAAAAAAAAAFOp6ZAs"s,   // version 2
              "ASoAAAAAAAAAFAFN3w+"s,
              "AAAAAAAAAAAAAAAAAAA"s,
          }) {

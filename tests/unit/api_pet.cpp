@@ -8,8 +8,7 @@
 using namespace petstore::api;
 using namespace std::string_literals;
 
-namespace
-{
+namespace {
 
 std::string repeated(std::string_view part, int times)
 {
@@ -26,7 +25,7 @@ std::string problem_of(std::string_view name)
     return problem == nullptr ? "" : problem;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a status has a word and a letter", "[pet]")
 {
@@ -75,10 +74,10 @@ TEST_CASE("names that may be stored", "[pet]")
              "a"s,
              "Rex"s,
              " Rex "s,
-             "\xE2\x80\x83x"s, // em space, x
-             "\xE2\x80\x8B"s,  // zero width space, no white space
-             "\xEF\xBB\xBF"s,  // no white space either
-             "\xC2\xAD"s,      // soft hyphen, just above the controls
+             "\xE2\x80\x83x"s,  // em space, x
+             "\xE2\x80\x8B"s,   // zero width space, no white space
+             "\xEF\xBB\xBF"s,   // no white space either
+             "\xC2\xAD"s,       // soft hyphen, just above the controls
              "~"s,
              "\xF0\x9F\x90\xB6"s,
              "<script>\"'\\"s,

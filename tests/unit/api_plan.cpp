@@ -4,8 +4,7 @@
 
 using namespace petstore::api;
 
-namespace
-{
+namespace {
 
 KeyRecord key_of(const char* plan)
 {
@@ -14,7 +13,7 @@ KeyRecord key_of(const char* plan)
     return key;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("the plans of the contract", "[plan]")
 {

@@ -6,13 +6,12 @@
 
 using namespace petstore::api;
 
-namespace
-{
+namespace {
 
 constexpr char kPetsAllow[] = "GET, HEAD, POST, OPTIONS";
 constexpr char kPetAllow[] = "GET, HEAD, OPTIONS";
 
-} // namespace
+}  // namespace
 
 TEST_CASE("the collection lists and creates", "[router]")
 {

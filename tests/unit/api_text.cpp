@@ -8,8 +8,7 @@
 using namespace petstore::api;
 using namespace std::string_literals;
 
-namespace
-{
+namespace {
 
 std::string appended_int(std::int64_t value)
 {
@@ -34,7 +33,7 @@ std::string random_bytes(std::mt19937& random, std::size_t most)
     return bytes;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("an int64 is read in its one plain decimal form", "[text]")
 {
@@ -102,25 +101,25 @@ TEST_CASE("UTF-8 length counts code points", "[text]")
 TEST_CASE("what is not UTF-8 has no length", "[text]")
 {
     for (const char* text : {
-             "\x80",             // continuation alone
-             "\xBF",             //
-             "a\x80",            //
-             "\xC3",             // cut
-             "\xC3(",            // no continuation
-             "\xE2\x82",         //
-             "\xE2(\xAC",        //
-             "\xE2\x82(",        //
-             "\xF0\x9F\x90",     //
-             "\xF0\x9F\x90x",    //
-             "\xC0\x80",         // overlong
-             "\xC1\xBF",         //
-             "\xE0\x80\xAF",     //
-             "\xE0\x9F\xBF",     //
-             "\xF0\x8F\xBF\xBF", //
-             "\xED\xA0\x80",     // surrogates
-             "\xED\xBF\xBF",     //
-             "\xF4\x90\x80\x80", // above U+10FFFF
-             "\xF5\x80\x80\x80", //
+             "\x80",              // continuation alone
+             "\xBF",              //
+             "a\x80",             //
+             "\xC3",              // cut
+             "\xC3(",             // no continuation
+             "\xE2\x82",          //
+             "\xE2(\xAC",         //
+             "\xE2\x82(",         //
+             "\xF0\x9F\x90",      //
+             "\xF0\x9F\x90x",     //
+             "\xC0\x80",          // overlong
+             "\xC1\xBF",          //
+             "\xE0\x80\xAF",      //
+             "\xE0\x9F\xBF",      //
+             "\xF0\x8F\xBF\xBF",  //
+             "\xED\xA0\x80",      // surrogates
+             "\xED\xBF\xBF",      //
+             "\xF4\x90\x80\x80",  // above U+10FFFF
+             "\xF5\x80\x80\x80",  //
              "\xF8\x88\x80\x80\x80",
              "\xFE",
              "\xFF",

@@ -95,8 +95,8 @@ std::string decided(const std::vector<Verdict>& verdicts)
     std::vector<std::string> items{integer(5), integer(0), integer(0)};
     for (const auto& [admitted, used, epoch] : verdicts) {
         items.push_back(integer(admitted));
-        items.push_back(bulk(
-            encode_numbers({epoch, 0, used, 60'000, used, 86'400'000})));
+        items.push_back(
+            bulk(encode_numbers({epoch, 0, used, 60'000, used, 86'400'000})));
     }
     return array(items);
 }

@@ -43,8 +43,8 @@ std::string reply(const std::vector<std::string>& accounts)
     return array(items);
 }
 
-std::vector<Limiter::Answer> answers_to(const std::string& resp,
-                                        const std::vector<std::int64_t>& requests)
+std::vector<Limiter::Answer>
+answers_to(const std::string& resp, const std::vector<std::int64_t>& requests)
 {
     Replies replies;
     std::vector<Limiter::Question> questions;
@@ -105,7 +105,8 @@ TEST_CASE("what is no account's state", "[store]")
     CHECK_FALSE(AccountState::decode(good + "x"));
     CHECK_FALSE(AccountState::decode(encode_numbers({1, 2, -3, 4, 5, 6})));
     CHECK(AccountState::decode(encode_numbers({1, 2, 1LL << 53, 4, 5, 6})));
-    CHECK_FALSE(AccountState::decode(encode_numbers({1, 2, 1LL << 54, 4, 5, 6})));
+    CHECK_FALSE(
+        AccountState::decode(encode_numbers({1, 2, 1LL << 54, 4, 5, 6})));
     // 0.5, infinity, not a number, the largest, as doubles
     for (const auto& wrong :
          {std::string("\0\0\0\0\0\0\xe0\x3f", 8),
@@ -128,8 +129,8 @@ TEST_CASE("the limiter asks one script of all accounts", "[store]")
           == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
                    "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
                    "petstore:{petstore:pets}:changes",
-                   encode_numbers({kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 12,
-                                   1})});
+                   encode_numbers(
+                       {kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 12, 1})});
     const auto command = words(limiter.decide(questions, true));
     CHECK(command[0] == "EVAL");
     CHECK(command[1] == script.text);
@@ -218,8 +219,8 @@ TEST_CASE("an account's standing after strikes", "[store]")
 {
     const auto standing = [](long long strikes, long long new_ban,
                              const std::string& state) {
-        return standing_of(array(
-            {integer(strikes), integer(new_ban), integer(5000), state}));
+        return standing_of(
+            array({integer(strikes), integer(new_ban), integer(5000), state}));
     };
     auto told = standing(33, 0, state(60, 70));
     REQUIRE(told.result == Result::decided);
@@ -254,9 +255,11 @@ TEST_CASE("what neither script answers is invalid", "[store]")
 TEST_CASE("an answer that cannot be is invalid", "[store]")
 {
     // More admitted than asked for, and a window that is used in halves.
-    CHECK(answer_to(reply({integer(2), state(2, 2)})).result == Result::invalid);
+    CHECK(answer_to(reply({integer(2), state(2, 2)})).result
+          == Result::invalid);
     CHECK(answer_to(reply({bulk("1"), state(2, 2)})).result == Result::invalid);
-    CHECK(answer_to(reply({integer(1), state(-1, 2)})).result == Result::invalid);
+    CHECK(answer_to(reply({integer(1), state(-1, 2)})).result
+          == Result::invalid);
     CHECK(answer_to(array({integer(-1), integer(17), integer(5), integer(1),
                            state(1, 1)}))
               .result

@@ -59,9 +59,8 @@ TEST_CASE("the names of keys are the documented ones", "[store]")
 TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
 {
     const store::Schema schema("petstore");
-    for (const auto& name :
-         {schema.account_state("a1"), schema.strikes("a1"), schema.bans("a1"),
-          schema.account_keys("a1")}) {
+    for (const auto& name : {schema.account_state("a1"), schema.strikes("a1"),
+                             schema.bans("a1"), schema.account_keys("a1")}) {
         CHECK(slot_of(name) == "a1");
     }
     for (const auto& name :

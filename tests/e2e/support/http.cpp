@@ -54,7 +54,10 @@ std::size_t read_upload(char* out, std::size_t size, std::size_t count,
 
 }  // namespace
 
-bool Response::has(const std::string& name) const { return !all(name).empty(); }
+bool Response::has(const std::string& name) const
+{
+    return !all(name).empty();
+}
 
 std::string Response::header(const std::string& name) const
 {
@@ -170,7 +173,10 @@ Response Http::get(const std::string& path, const Headers& headers)
     return send({"GET", path, headers});
 }
 
-Response Http::head(const std::string& path) { return send({"HEAD", path}); }
+Response Http::head(const std::string& path)
+{
+    return send({"HEAD", path});
+}
 
 Response Http::post(const std::string& path, const std::string& body,
                     Headers headers)
@@ -190,7 +196,10 @@ Response Http::request(const std::string& method, const std::string& path)
     return send({method, path});
 }
 
-void Http::close() { handle_.reset(curl_easy_init()); }
+void Http::close()
+{
+    handle_.reset(curl_easy_init());
+}
 
 std::string next_of(const Response& response)
 {

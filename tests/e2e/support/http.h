@@ -16,7 +16,8 @@ namespace petstore::e2e {
 struct Response {
     int status = 0;
     std::string version;  // "1.1", "2"
-    std::vector<std::pair<std::string, std::string>> headers;  // lower-case names
+    std::vector<std::pair<std::string, std::string>>
+        headers;  // lower-case names
     std::string body;
 
     bool has(const std::string& name) const;

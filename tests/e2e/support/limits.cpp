@@ -175,9 +175,10 @@ long long used(const RedisServer& redis, const Key& key,
                const std::string& what)
 {
     if (what == "minute" || what == "day") {
-        return left(redis, key, what) < 0 ? 0
-               : number_of(redis, key,
-                           what == "day" ? Number::day : Number::minute);
+        return left(redis, key, what) < 0
+                   ? 0
+                   : number_of(redis, key,
+                               what == "day" ? Number::day : Number::minute);
     }
     const auto value = redis.command({"GET", account_key(key, what)});
     return value.type == Value::Type::text ? std::stoll(value.text) : 0;

@@ -23,8 +23,8 @@ std::string sanitized_file(const char* name)
 
 std::string default_nginx()
 {
-    for (const char* path : {"/usr/sbin/nginx", "/usr/local/sbin/nginx",
-                             "/usr/bin/nginx"}) {
+    for (const char* path :
+         {"/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"}) {
         if (access(path, X_OK) == 0) {
             return path;
         }
@@ -70,25 +70,29 @@ bool has_clients(int port)
     return false;
 }
 
-std::vector<std::pair<std::string, std::string>> sanitizer_options(
-    const std::string& folder)
+std::vector<std::pair<std::string, std::string>>
+sanitizer_options(const std::string& folder)
 {
     if (!sanitized()) {
         return {};
     }
     // nginx's own design: a module's table of names is a second definition
-    // (odr), and what belongs to the master's cycle is left to the exit (leaks).
+    // (odr), and what belongs to the master's cycle is left to the exit
+    // (leaks).
     return {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0:"
                              "detect_stack_use_after_return=1:log_path="
                                  + folder + "/report"},
             {"UBSAN_OPTIONS", "print_stacktrace=1:suppressions=" E2E_SUPPORT
-                               "/ubsan.supp:log_path=" + folder
-                                  + "/report"}};
+                              "/ubsan.supp:log_path="
+                                  + folder + "/report"}};
 }
 
 }  // namespace
 
-bool sanitized() { return !env_or("PETSTORE_E2E_SANITIZED", "").empty(); }
+bool sanitized()
+{
+    return !env_or("PETSTORE_E2E_SANITIZED", "").empty();
+}
 
 std::string nginx_binary()
 {
@@ -265,7 +269,8 @@ std::size_t NginxServer::sockets() const
 
 std::size_t NginxServer::sockets_at_rest() const
 {
-    if (!wait_until([&] { return !has_clients(port_) && !has_clients(tls_port_); })) {
+    if (!wait_until(
+            [&] { return !has_clients(port_) && !has_clients(tls_port_); })) {
         throw HarnessError("a client stays connected to nginx");
     }
     return sockets();
@@ -372,7 +377,10 @@ std::string NginxServer::tls_url() const
     return "https://127.0.0.1:" + std::to_string(tls_port_);
 }
 
-std::string NginxServer::error_log() const { return read_file(dir_ / "error.log"); }
+std::string NginxServer::error_log() const
+{
+    return read_file(dir_ / "error.log");
+}
 
 std::string NginxServer::access_log() const
 {

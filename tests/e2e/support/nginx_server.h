@@ -9,23 +9,23 @@
 
 namespace petstore::e2e {
 
-// What a test wants of nginx beyond the usual. In every text %PORT%, %TLS_PORT%,
-// %DIR% and %REDIS% are replaced.
+// What a test wants of nginx beyond the usual. In every text %PORT%,
+// %TLS_PORT%, %DIR% and %REDIS% are replaced.
 struct NginxOptions {
-    std::string redis;     // petstore_redis
+    std::string redis;  // petstore_redis
     int workers = 1;
-    std::string main;      // further lines of each block
+    std::string main;  // further lines of each block
     std::string http;
     std::string server;
     std::string location;
-    std::string servers;   // further server blocks
-    bool tls = false;      // HTTP/2 over TLS on a second port
+    std::string servers;  // further server blocks
+    bool tls = false;     // HTTP/2 over TLS on a second port
     bool start = true;
     std::vector<std::pair<std::string, std::string>> env = {};
 };
 
-// A real nginx with the module, below a folder of its own. Whenever one ends, it
-// is looked at for what must never be: an alert, a crash, a finding of a
+// A real nginx with the module, below a folder of its own. Whenever one ends,
+// it is looked at for what must never be: an alert, a crash, a finding of a
 // sanitizer, an API key in a log, a process that stays.
 class NginxServer {
 public:

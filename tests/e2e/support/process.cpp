@@ -22,7 +22,8 @@ namespace {
 
 void redirect(int fd, const std::string& path, int flags)
 {
-    const int file = open(path.empty() ? "/dev/null" : path.c_str(), flags, 0644);
+    const int file =
+        open(path.empty() ? "/dev/null" : path.c_str(), flags, 0644);
     if (file < 0 || dup2(file, fd) < 0) {
         _exit(126);
     }
@@ -143,11 +144,15 @@ bool Process::reap()
     if (waitpid(pid_, &status, WNOHANG) != pid_) {
         return false;
     }
-    result_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    result_ =
+        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
 
-bool Process::running() { return !reap(); }
+bool Process::running()
+{
+    return !reap();
+}
 
 void Process::signal(int number) const
 {

@@ -15,7 +15,10 @@ RawClient::RawClient(int port) : fd_(connect_tcp(port))
     }
 }
 
-RawClient::~RawClient() { close(); }
+RawClient::~RawClient()
+{
+    close();
+}
 
 void RawClient::close()
 {
@@ -55,7 +58,10 @@ void RawClient::send_bytewise(std::string_view bytes)
     }
 }
 
-void RawClient::finish_sending() { shutdown(fd_, SHUT_WR); }
+void RawClient::finish_sending()
+{
+    shutdown(fd_, SHUT_WR);
+}
 
 bool RawClient::readable(std::chrono::milliseconds timeout)
 {

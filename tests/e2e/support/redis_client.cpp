@@ -163,7 +163,8 @@ std::string RedisClient::raw_command(const Words& words)
     }
 }
 
-bool RedisClient::read_line(std::string& line, std::chrono::milliseconds timeout)
+bool RedisClient::read_line(std::string& line,
+                            std::chrono::milliseconds timeout)
 {
     for (;;) {
         const auto end = buffer_.find("\r\n");

@@ -56,8 +56,11 @@ void RedisServer::start()
         unlink(socket_.c_str());
         write_file(dir_ / "redis.conf",
                    text + "port " + std::to_string(port_) + "\n");
-        process_ = Process({{"redis-server", dir_ / "redis.conf"}, {}, "",
-                            dir_ / "out", dir_ / "out"});
+        process_ = Process({{"redis-server", dir_ / "redis.conf"},
+                            {},
+                            "",
+                            dir_ / "out",
+                            dir_ / "out"});
         const bool settled = wait_until(
             [this] {
                 if (!process_.running()) {
@@ -105,11 +108,15 @@ void RedisServer::restart()
 void RedisServer::pause() const
 {
     process_.signal(SIGSTOP);
-    const std::string stat = "/proc/" + std::to_string(process_.pid()) + "/stat";
+    const std::string stat =
+        "/proc/" + std::to_string(process_.pid()) + "/stat";
     wait_until([&] { return contains(read_file(stat), ") T"); });
 }
 
-void RedisServer::resume() const { process_.signal(SIGCONT); }
+void RedisServer::resume() const
+{
+    process_.signal(SIGCONT);
+}
 
 std::string RedisServer::tcp_url() const
 {
@@ -145,7 +152,8 @@ std::int64_t RedisServer::info(const std::string& field) const
     return std::atoll(text.c_str() + at + field.size() + 2);
 }
 
-Monitor::Monitor(const RedisServer& redis) : redis_(redis), client_(redis.client())
+Monitor::Monitor(const RedisServer& redis)
+    : redis_(redis), client_(redis.client())
 {
     client_.command({"MONITOR"});
 }
@@ -172,13 +180,14 @@ std::vector<Monitor::Command> Monitor::commands()
         }
         Command command;
         command.line = line;
-        command.from_script = line.compare(open, name - open + 1, "[0 lua]") == 0
-                              || contains(line.substr(open, name - open), " lua");
-        command.name = line.substr(name + 3, line.find('"', name + 3) - name - 3);
-        std::transform(command.name.begin(), command.name.end(),
-                       command.name.begin(), [](unsigned char c) {
-                           return static_cast<char>(std::toupper(c));
-                       });
+        command.from_script =
+            line.compare(open, name - open + 1, "[0 lua]") == 0
+            || contains(line.substr(open, name - open), " lua");
+        command.name =
+            line.substr(name + 3, line.find('"', name + 3) - name - 3);
+        std::transform(
+            command.name.begin(), command.name.end(), command.name.begin(),
+            [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
         found.push_back(std::move(command));
     }
 }

@@ -22,8 +22,8 @@ public:
     ~RedisServer();
 
     void start();
-    void stop();        // SIGTERM, waits
-    void kill_hard();   // SIGKILL, waits
+    void stop();       // SIGTERM, waits
+    void kill_hard();  // SIGKILL, waits
     void restart();
     void pause() const;   // SIGSTOP: connections stay, nothing is answered
     void resume() const;  // SIGCONT
@@ -55,8 +55,8 @@ public:
     explicit Monitor(const RedisServer& redis);
 
     struct Command {
-        std::string name;      // upper case
-        std::string line;      // as Redis printed it
+        std::string name;  // upper case
+        std::string line;  // as Redis printed it
         bool from_script = false;
     };
 

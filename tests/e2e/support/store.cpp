@@ -51,7 +51,10 @@ NginxOptions with_redis(NginxOptions options, const RedisServer& redis)
 
 }  // namespace
 
-std::string ctl_binary() { return env_or("PETSTORE_E2E_CTL", E2E_CTL); }
+std::string ctl_binary()
+{
+    return env_or("PETSTORE_E2E_CTL", E2E_CTL);
+}
 
 Output ctl(const std::string& redis, std::vector<std::string> arguments,
            const std::string& input)
@@ -78,9 +81,9 @@ void import_pets(const RedisServer& redis, int count)
     static const char* const statuses[] = {"available", "pending", "sold"};
     std::string lines;
     for (int i = 1; i <= count; ++i) {
-        lines += "{\"name\":\"pet " + std::to_string(i) + "\",\"categoryId\":"
-                 + std::to_string(i * 10) + ",\"status\":\""
-                 + statuses[(i - 1) % 3] + "\"}\n";
+        lines += "{\"name\":\"pet " + std::to_string(i)
+                 + "\",\"categoryId\":" + std::to_string(i * 10)
+                 + ",\"status\":\"" + statuses[(i - 1) % 3] + "\"}\n";
     }
     const auto result = ctl(redis.url(), {"pet", "import", "-"}, lines);
     if (result.code != 0) {
@@ -91,8 +94,7 @@ void import_pets(const RedisServer& redis, int count)
 Store::Store(NginxOptions options)
     : key(create_key(redis)), nginx(with_redis(std::move(options), redis)),
       http(nginx.url(), key.secret)
-{
-}
+{}
 
 std::string Store::head(const std::string& request_line,
                         const std::string& more) const
@@ -110,8 +112,9 @@ RateHeaders rate_headers_of(const Response& response)
         CHECK(text.find_first_not_of("0123456789") == std::string::npos);
         return std::atoll(text.c_str());
     };
-    const RateHeaders rate{number("x-ratelimit-limit"), number("x-ratelimit-remaining"),
-                    number("x-ratelimit-reset")};
+    const RateHeaders rate{number("x-ratelimit-limit"),
+                           number("x-ratelimit-remaining"),
+                           number("x-ratelimit-reset")};
     CHECK(rate.remaining <= rate.limit);
     const auto now = static_cast<long long>(std::time(nullptr));
     // Of the day window at most, or just over.

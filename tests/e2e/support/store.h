@@ -26,7 +26,8 @@ struct Key {
 
 // By petstorectl key create. Without arguments the key may ask as often as it
 // likes.
-Key create_key(const RedisServer& redis, std::vector<std::string> arguments = {});
+Key create_key(const RedisServer& redis,
+               std::vector<std::string> arguments = {});
 
 // By petstorectl key import.
 Key import_key(const RedisServer& redis, const std::string& secret,
@@ -57,10 +58,12 @@ struct RateHeaders {
     long long remaining = -1;
     long long reset = -1;  // Unix seconds
 };
-RateHeaders rate_headers_of(const Response& response);  // checks that they are there and sane
+RateHeaders rate_headers_of(
+    const Response& response);  // checks that they are there and sane
 
 // An Error in every respect: status, JSON type, exactly three members that
-// agree with the status, rate headers, no-store. Checks, and returns the message.
+// agree with the status, rate headers, no-store. Checks, and returns the
+// message.
 std::string expect_error(const Response& response, int status,
                          const std::string& code);
 

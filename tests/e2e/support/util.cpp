@@ -34,7 +34,8 @@ const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout)
 {
-    // What is nearly there is seen at once, what takes longer costs no processor.
+    // What is nearly there is seen at once, what takes longer costs no
+    // processor.
     const auto start = Clock::now();
     while (!condition()) {
         const auto waited = Clock::now() - start;
@@ -120,8 +121,8 @@ int port_of_the_kernel()
 
 }  // namespace
 
-// The kernel may give a port again before its server listens: two servers of one
-// nginx on one port would be told apart by nothing.
+// The kernel may give a port again before its server listens: two servers of
+// one nginx on one port would be told apart by nothing.
 int free_port()
 {
     static std::set<int> given;
@@ -217,6 +218,9 @@ void remember_secret(const std::string& secret)
     g_secrets.push_back(secret);
 }
 
-const std::vector<std::string>& secrets() { return g_secrets; }
+const std::vector<std::string>& secrets()
+{
+    return g_secrets;
+}
 
 }  // namespace petstore::e2e
