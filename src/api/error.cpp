@@ -144,7 +144,7 @@ std::string error_body(std::string_view code, std::string_view message,
 std::string error_body(const Error& error)
 {
     const Row& row = row_of(error.code);
-    return error_body(row.name, error.message, row.status);
+    return error_body(row.name, error.message.text(), row.status);
 }
 
 std::string error_body_for_status(int status)

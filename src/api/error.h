@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace petstore::api {
 
@@ -34,11 +35,29 @@ enum class ErrorCode {
     outcome_unknown,
 };
 
+// The text of an error: most often a literal, which is shared. Such an error
+// can be made and copied where nothing may throw.
+class Message {
+public:
+    Message() = default;
+    Message(const char* literal) noexcept : literal_(literal) {}
+    Message(std::string text) noexcept : own_(std::move(text)) {}
+
+    std::string_view text() const noexcept
+    {
+        return literal_ != nullptr ? std::string_view(literal_) : own_;
+    }
+
+private:
+    const char* literal_ = nullptr;
+    std::string own_;
+};
+
 // An error as a value. `message` is English prose for people; it may quote a
 // field or parameter name of ours but never bytes that the client sent.
 struct Error {
     ErrorCode code;
-    std::string message;
+    Message message;
 };
 
 int http_status(ErrorCode code) noexcept;

@@ -151,7 +151,7 @@ void import_lines(LineReader& lines, Importer& importer, Progress& progress)
         auto pet = parse_pet_line(line);
         if (const auto* error = std::get_if<api::Error>(&pet)) {
             throw Failure("line " + std::to_string(lines.number()) + ": "
-                          + error->message);
+                          + std::string(error->message.text()));
         }
         importer.add(std::get<api::NewPet>(std::move(pet)));
         progress.update(importer.imported(), lines.bytes());

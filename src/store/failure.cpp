@@ -44,7 +44,7 @@ constexpr RedisError kErrors[] = {
 
 constexpr RedisError kUnknown = {"", true, false, true};
 
-api::Error lost(bool outcome_open)
+api::Error lost(bool outcome_open) noexcept
 {
     if (outcome_open) {
         return {api::ErrorCode::outcome_unknown,
@@ -69,7 +69,7 @@ const RedisError& redis_error(std::string_view code) noexcept
     return kUnknown;
 }
 
-api::Error failure_of(const resp::Reply& error, bool write)
+api::Error failure_of(const resp::Reply& error, bool write) noexcept
 {
     const std::string_view code = error.error_code();
     if (code == kDamaged) {
@@ -79,7 +79,7 @@ api::Error failure_of(const resp::Reply& error, bool write)
     return lost(write && redis_error(code).executed);
 }
 
-api::Error failure_of(Loss loss, bool write)
+api::Error failure_of(Loss loss, bool write) noexcept
 {
     return lost(write && loss == Loss::unknown);
 }

@@ -21,7 +21,7 @@ const RedisError& redis_error(std::string_view code) noexcept;
 
 // What the client is told. A write whose outcome is open is outcome_unknown,
 // damage of the data internal_error, everything else service_unavailable.
-api::Error failure_of(const resp::Reply& error, bool write);
-api::Error failure_of(Loss loss, bool write);
+api::Error failure_of(const resp::Reply& error, bool write) noexcept;
+api::Error failure_of(Loss loss, bool write) noexcept;
 
 }  // namespace petstore::store

@@ -15,7 +15,7 @@ NewPet pet_of(std::string_view body)
     auto result = parse_new_pet(body);
     if (const auto* error = std::get_if<Error>(&result)) {
         FAIL(body << " gave " << code_name(error->code) << ": "
-                  << error->message);
+                  << error->message.text());
     }
     return std::get<NewPet>(result);
 }
@@ -31,7 +31,7 @@ std::string message_of(std::string_view body)
 {
     const auto result = parse_new_pet(body);
     const auto* error = std::get_if<Error>(&result);
-    return error == nullptr ? "accepted" : error->message;
+    return std::string(error == nullptr ? "accepted" : error->message.text());
 }
 
 std::string with_name(const std::string& json)

@@ -129,7 +129,7 @@ TEST_CASE("denials in words", "[limit]")
                                  ErrorCode code, const std::string& message) {
         const Error error = denial(decision, now);
         CHECK(error.code == code);
-        CHECK(error.message == message);
+        CHECK(error.message.text() == message);
     };
     check_denial(decision_of(Verdict::limited, 60, 100), kNow,
                  ErrorCode::rate_limit_exceeded,

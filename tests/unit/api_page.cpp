@@ -19,7 +19,7 @@ ListQuery query_of(std::string_view text)
 {
     auto result = parse_list_query(text);
     if (const auto* error = std::get_if<Error>(&result)) {
-        FAIL(text << " gave " << error->message);
+        FAIL(text << " gave " << error->message.text());
     }
     return std::get<ListQuery>(result);
 }
@@ -32,7 +32,7 @@ std::string problem_of(std::string_view text)
         return "accepted";
     }
     CHECK(error->code == ErrorCode::invalid_parameter);
-    return error->message;
+    return std::string(error->message.text());
 }
 
 }  // namespace

@@ -72,9 +72,9 @@ TEST_CASE("a client is not told what Redis said", "[store]")
          {"-ERR secret 10.0.0.1\r\n", "-DAMAGED secret\r\n"}) {
         for (const bool write : {false, true}) {
             const auto error = store::failure_of(replies(said), write);
-            CHECK_FALSE(error.message.empty());
-            CHECK(error.message.find("secret") == std::string::npos);
-            CHECK(error.message.find("Redis") == std::string::npos);
+            CHECK_FALSE(error.message.text().empty());
+            CHECK(error.message.text().find("secret") == std::string::npos);
+            CHECK(error.message.text().find("Redis") == std::string::npos);
         }
     }
 }
