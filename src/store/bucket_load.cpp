@@ -67,8 +67,8 @@ void Reader::BucketLoad::keep(const resp::Reply& reply) noexcept
         if (bucket && bucket->size() >= rows_at(number_, version_)) {
             owner_.buckets_.put(number_, std::move(*bucket), version_.changes);
         }
-    } catch (const std::bad_alloc&) {
-        // As good as not kept.
+    } catch (...) {
+        // Out of memory: as good as not kept.
     }
 }
 

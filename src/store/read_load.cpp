@@ -9,15 +9,21 @@ namespace petstore::store {
 
 namespace {
 
-api::Error damaged()
+api::Error damaged() noexcept
 {
     return {api::ErrorCode::internal_error,
             "The store gave an answer that could not be read."};
 }
 
-api::Error no_such_pet()
+api::Error no_such_pet() noexcept
 {
     return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
+}
+
+// Of no memory: as if Redis had not been asked.
+api::Error not_read() noexcept
+{
+    return failure_of(Loss::not_sent, false);
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ bool Reader::Load::begin() noexcept
     try {
         send_commands();
     } catch (...) {
-        error_ = damaged();
+        error_ = not_read();
     }
     sending_ = false;
     return !end_if_complete();
@@ -47,7 +53,7 @@ void Reader::Load::on_reply(const resp::Reply& reply) noexcept
             take(index, reply);
         }
     } catch (...) {
-        error_ = damaged();
+        error_ = not_read();
     }
     sending_ = false;
     end_if_complete();
@@ -86,16 +92,10 @@ void Reader::Load::send(const resp::Command& command)
 void Reader::Load::take(std::size_t index, const resp::Reply& reply)
 {
     if (reply.is_error()) {
-        if (reply.error_code() == "NOSCRIPT" && !eval_) {
-            eval_ = true;
-            seen_ = 0;
-            sent_ = 0;
-            send(owner_.catalogue_.list_by_status(key_.query(), true));
-            return;
-        }
-        error_ = failure_of(reply, false);
+        take_error(reply);
     } else if (page_) {
-        if (!page_->add(index, reply)) {
+        // A script is one command, even when its text had to be sent too.
+        if (!page_->add(key_.is_filtered() ? 0 : index, reply)) {
             error_ = damaged();
         }
     } else if (reply.is(resp::Type::nil)) {
@@ -103,6 +103,17 @@ void Reader::Load::take(std::size_t index, const resp::Reply& reply)
     } else {
         record_ = reply.text();
     }
+}
+
+// Only a script can be unknown to Redis. Anything else that is answered with
+// NOSCRIPT has failed.
+void Reader::Load::take_error(const resp::Reply& error)
+{
+    if (key_.is_filtered() && !eval_ && error.error_code() == "NOSCRIPT") {
+        eval_ = true;
+        return send(owner_.catalogue_.list_by_status(key_.query(), true));
+    }
+    error_ = failure_of(error, false);
 }
 
 // Every command that was sent comes back, so only then may the load go.
@@ -125,7 +136,7 @@ void Reader::Load::end() noexcept
             result = *error_;
         }
     } catch (...) {
-        result = damaged();
+        result = not_read();
     }
     const auto found = owner_.loads_.find(key_);
     if (found != owner_.loads_.end() && found->second == this) {

@@ -18,6 +18,7 @@ public:
 
     void confirm(const Version& version) { version_ = version; }
     const std::optional<Version>& version() const noexcept { return version_; }
+    // Called once the load has ended.
     void add(ReadWaiter& waiter) { waiters_.push_back(&waiter); }
 
     void on_reply(const resp::Reply& reply) noexcept override;
@@ -27,6 +28,7 @@ private:
     void send_commands();
     void send(const resp::Command& command);
     void take(std::size_t index, const resp::Reply& reply);
+    void take_error(const resp::Reply& error);
     bool end_if_complete() noexcept;
     void end() noexcept;
     ReadResult finish();

@@ -101,13 +101,18 @@ void Reader::confirm(const ReadKey& key, const Version& now)
 }
 
 void Reader::read(const ReadKey& key, const std::optional<Version>& now,
-                  ReadWaiter& waiter)
+                  ReadWaiter& waiter) noexcept
 {
-    BucketLoad* load = now ? buckets_for(key, *now) : nullptr;
-    if (load != nullptr) {
-        return load->add(key, *now, waiter);
+    try {
+        BucketLoad* load = now ? buckets_for(key, *now) : nullptr;
+        if (load != nullptr) {
+            return load->add(key, *now, waiter);
+        }
+        read_alone(key, now, waiter);
+    } catch (...) {
+        // Out of memory, before the waiter was added to anything.
+        waiter.on_read(failure_of(Loss::not_sent, false));
     }
-    read_alone(key, now, waiter);
 }
 
 // Without whole buckets.
@@ -235,7 +240,7 @@ Reader::BucketLoad* Reader::start(std::int64_t number,
         bucket_loads_[number] = load.get();
         BucketLoad* const begun = load.release();
         return begun->begin() ? begun : nullptr;
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
         return nullptr;
     }
 }

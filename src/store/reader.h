@@ -55,10 +55,10 @@ public:
     void confirm(const ReadKey& key, const Version& now);
 
     // Joins a read on its way that is new enough, or begins one. The waiter is
-    // called once, perhaps before this returns. Without a version it is read
-    // anew, and not kept.
+    // called exactly once, perhaps before this returns. Without a version it is
+    // read anew, and not kept.
     void read(const ReadKey& key, const std::optional<Version>& now,
-              ReadWaiter& waiter);
+              ReadWaiter& waiter) noexcept;
 
 private:
     class Load;

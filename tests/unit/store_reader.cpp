@@ -69,6 +69,24 @@ TEST_CASE("a read whose script cannot be sent again fails once", "[store]")
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
 
+TEST_CASE("NOSCRIPT in answer to a plain command fails the read", "[store]")
+{
+    // A page over two buckets is two commands.
+    Fixture f;
+    api::ListQuery query;
+    query.after = 120;
+    f.reader.read(ReadKey::of_page(query), std::nullopt, f.waiter);
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply("-NOSCRIPT x\r\n");
+    CHECK(f.waiter.results.empty());
+    f.link.reply(array({bulk("s1:x")}));
+    CHECK(f.link.sent.size() == 2);
+    REQUIRE(f.waiter.results.size() == 1);
+    const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
+    REQUIRE(error);
+    CHECK(error->code == api::ErrorCode::service_unavailable);
+}
+
 namespace {
 
 using Names = std::vector<std::string>;
