@@ -1,5 +1,6 @@
 #include "body_reader.h"
 
+#include "guard.h"
 #include "response.h"
 
 namespace petstore::ngx {
@@ -116,12 +117,10 @@ void BodyReader::on_readable(ngx_http_request_t* r) noexcept
 
 void BodyReader::resume(ngx_http_request_t* r) noexcept
 {
-    Result result = Result::failed;
-    try {
-        result = r->reading_body ? read_more(r) : take(r);
-    } catch (...) {
-        status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    const Result result =
+        guarded(r->connection->log, Result::failed,
+                [this, r] { return r->reading_body ? read_more(r) : take(r); });
     if (result != Result::pending) {
         r->read_event_handler = ngx_http_block_reading;
         finished_(owner_, result);

@@ -47,53 +47,47 @@ void Exchange::authenticate()
     if (store_.cache.is_unknown(digest_, monotonic_now())) {
         return refuse_key(api::ErrorCode::invalid_api_key);
     }
-    look_up_key();
+    load_key();
 }
 
-void Exchange::look_up_key()
+void Exchange::load_key()
 {
-    send(store_.keys.get(digest_), key_slot_);
+    wait_for_redis();
+    store_.loader.load(digest_, epoch_, *this);
 }
 
-void Exchange::on_key(const resp::Reply& reply)
+void Exchange::on_key(const store::KeyResult& result) noexcept
 {
-    if (reply.is_error()) {
-        return respond(store::failure_of(reply, false));
-    }
-    auto found = store::Keys::parse(reply);
-    using Result = store::Keys::Found::Result;
-    if (found.result == Result::invalid) {
-        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
-                      "petstore: a key record in Redis is damaged");
-    }
-    if (found.result != Result::found || !store_.is_usable(found.record)) {
-        return forget_key();
-    }
-
-    auto key = std::make_shared<store::CachedKey>();
-    key->record = std::move(found.record);
-    const auto& plans = conf_.main->plans;
-    key->limits = plans.limits_of(key->record);
-    if (!plans.knows(key->record.plan)) {
-        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
-                      "petstore: key %s has the unknown plan \"%s\", which "
-                      "counts as \"free\"",
-                      key->record.id.c_str(), key->record.plan.c_str());
-    }
-    // A record read after the account told its epoch is at least that new; one
-    // read first goes by the epoch written into it.
-    key->epoch = epoch_ == 0 ? key->record.epoch : epoch_;
-    key->account = store_.cache.account(key->record.account);
-    store_.cache.put(digest_, key);
-    key_ = std::move(key);
-    limit(Record::fresh);
+    deliver([&] {
+        if (result.error) {
+            return respond(*result.error);
+        }
+        key_ = result.key;
+        key_ == nullptr ? forget_key() : limit(Record::fresh);
+    });
 }
 
-// The key opens nothing, or nothing any more.
+// The record is older than its account's `epoch`. Another request may have read
+// a newer one meanwhile.
+void Exchange::refresh_key(std::int64_t epoch)
+{
+    epoch_ = epoch;
+    auto current = store_.cache.find(digest_);
+    if (current != nullptr && current != key_ && current->epoch >= epoch) {
+        key_ = std::move(current);
+        return limit(Record::remembered);
+    }
+    store_.cache.erase(digest_, *key_);
+    load_key();
+}
+
+// There is no such key, or it opens nothing any more.
 void Exchange::forget_key()
 {
     info_.key = nullptr;
-    store_.cache.erase(digest_);
+    if (key_ != nullptr) {
+        store_.cache.erase(digest_, *key_);
+    }
     store_.cache.put_unknown(digest_, monotonic_now());
     refuse_key(api::ErrorCode::invalid_api_key);
 }
@@ -173,9 +167,7 @@ void Exchange::take_answer(const store::Limiter::Answer& answer,
 {
     using Result = store::Limiter::Answer::Result;
     if (answer.result == Result::stale && refreshes_++ < kMaxRefreshes) {
-        epoch_ = answer.epoch;
-        store_.cache.erase(digest_);
-        return look_up_key();
+        return refresh_key(answer.epoch);
     }
     if (answer.result != Result::decided) {
         ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,

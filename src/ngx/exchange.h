@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "../store/limit_queue.h"
 #include "../store/reader.h"
 #include "body_reader.h"
+#include "guard.h"
 #include "response.h"
 #include "worker.h"
 
@@ -24,7 +24,9 @@ namespace petstore::ngx {
 // free a request at any time (the client is gone, the worker terminates), and
 // then calls detach(). The exchange itself goes when it has neither a request
 // nor anything to wait for. It owns itself.
-class Exchange final : public store::LimitWaiter, public store::ReadWaiter {
+class Exchange final : public store::KeyWaiter,
+                       public store::LimitWaiter,
+                       public store::ReadWaiter {
 public:
     // The content handler: runs the steps until one has to wait.
     static ngx_int_t handle(ngx_http_request_t* r);
@@ -35,8 +37,9 @@ private:
 
     // --- the steps: exchange.cpp -------------------------------------------
     void authenticate();
-    void look_up_key();
-    void on_key(const resp::Reply& reply);
+    void load_key();
+    void on_key(const store::KeyResult& result) noexcept override;
+    void refresh_key(std::int64_t epoch);
     void forget_key();
     enum class Record { remembered, fresh };  // fresh: read in this very turn
     void limit(Record record);
@@ -92,8 +95,24 @@ private:
         bool write_;  // losing its reply leaves the outcome open
     };
 
-    void send(const resp::Command& command, Slot& slot);
+    // Keeps the exchange until the end of a scope, whatever happens in it.
+    class Hold {
+    public:
+        explicit Hold(Exchange& exchange) noexcept : exchange_(exchange)
+        {
+            ++exchange_.depth_;
+        }
+        ~Hold();
+        Hold(const Hold&) = delete;
+
+    private:
+        Exchange& exchange_;
+    };
+
+    // Everything that is waited for calls back exactly once, even if it fails
+    // at once; so a wait is counted before, and nothing between may throw.
     void wait_for_redis() noexcept;
+    void send(const resp::Command& command, Slot& slot) noexcept;
     template <typename Body>
     void deliver(Body&& body) noexcept;
     template <typename Body>
@@ -135,7 +154,6 @@ private:
     };
     std::unique_ptr<Creation> creation_;
 
-    Slot key_slot_{*this, &Exchange::on_key, false};
     Slot strike_slot_{*this, &Exchange::on_strike, false};
     Slot create_slot_{*this, &Exchange::on_created, true};
 
@@ -150,19 +168,14 @@ private:
 template <typename Body>
 void Exchange::enter(Body&& body) noexcept
 {
-    ++depth_;
-    try {
+    const Hold hold(*this);
+    // Not the request's log: `body` may free the request.
+    const bool whole = guarded(ngx_cycle->log, false, [&] {
         body();
-    } catch (const std::exception& e) {
-        if (request_ != nullptr) {
-            ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
-                          "petstore: %s", e.what());
-        }
+        return true;
+    });
+    if (!whole) {
         finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
-    }
-    --depth_;
-    if (request_ == nullptr && waiting_ == 0 && depth_ == 0) {
-        delete this;
     }
 }
 

@@ -49,6 +49,7 @@ ngx_int_t Exchange::handle(ngx_http_request_t* r)
         static_cast<Exchange*>(data)->detach();
     };
 
+    const Hold hold(*exchange);  // a client that left frees the request
     exchange->enter([exchange] {
         exchange->method_ == api::Method::options ? exchange->answer_options()
                                                   : exchange->authenticate();
@@ -56,8 +57,15 @@ ngx_int_t Exchange::handle(ngx_http_request_t* r)
             exchange->finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
         }
     });
-    // Still there: without a suspension nothing has freed the request yet.
     return exchange->suspended_ ? NGX_DONE : exchange->rc_;
+}
+
+Exchange::Hold::~Hold()
+{
+    if (--exchange_.depth_ == 0 && exchange_.request_ == nullptr
+        && exchange_.waiting_ == 0) {
+        delete &exchange_;
+    }
 }
 
 // From here on nginx waits for finish(); the client's going is noticed, as in
@@ -80,7 +88,6 @@ bool Exchange::suspend()
     return true;
 }
 
-// Another call to deliver() will come.
 void Exchange::wait_for_redis() noexcept
 {
     if (!info_.asked_redis) {
@@ -90,7 +97,7 @@ void Exchange::wait_for_redis() noexcept
     ++waiting_;
 }
 
-void Exchange::send(const resp::Command& command, Slot& slot)
+void Exchange::send(const resp::Command& command, Slot& slot) noexcept
 {
     wait_for_redis();
     store_.link.send(command, slot);
@@ -198,13 +205,9 @@ void Exchange::use_last_rate() noexcept
 
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept
 {
-    try {
-        return Exchange::handle(r);
-    } catch (const std::exception& e) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "petstore: %s",
-                      e.what());
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
+    return guarded(r->connection->log,
+                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+                   [r] { return Exchange::handle(r); });
 }
 
 }  // namespace petstore::ngx

@@ -7,7 +7,9 @@
 namespace petstore::ngx {
 
 // Runs `body` and turns whatever it throws into `failed`, with a log line:
-// nothing may be thrown through nginx's C frames.
+// nothing may be thrown through nginx's C frames. The only exception border of
+// this layer. `log` has to outlive what `body` does: not a request's where that
+// may free the request.
 template <typename Result, typename Body>
 Result guarded(ngx_log_t* log, Result failed, Body&& body) noexcept
 {

@@ -69,6 +69,14 @@ RedisLink::~RedisLink()
     disconnect();
 }
 
+void RedisLink::close() noexcept
+{
+    disconnect();
+    breaker_open_ = true;
+    end_turn();
+    fail_pending();
+}
+
 void RedisLink::send(const resp::Command& command,
                      store::ReplyHandler& handler) noexcept
 {

@@ -45,6 +45,10 @@ public:
     void defer(store::Deferred& deferred) noexcept override;
     std::uint64_t session() const noexcept override { return session_; }
 
+    // Closes the connection for good: whoever waits for a reply is told that
+    // none will come, and so is whoever sends from now on.
+    void close() noexcept;
+
     // More than this and a command fails at once with Loss::not_sent.
     static constexpr std::size_t kMaxPending = 4096;
     static constexpr std::size_t kMaxUnsentBytes = 1024 * 1024;

@@ -18,7 +18,16 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
     for (const auto& settings : conf.stores) {
         stores_.push_back(std::make_unique<Store>(
-            settings, *links_[settings.link], conf.zone_size, log));
+            settings, *links_[settings.link], conf, log));
+    }
+}
+
+// What waits for Redis still works with its Store when it is told that no reply
+// will come, and ends.
+Worker::~Worker()
+{
+    for (const auto& link : links_) {
+        link->close();
     }
 }
 

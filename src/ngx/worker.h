@@ -7,12 +7,14 @@
 
 #include "../store/catalogue.h"
 #include "../store/key_cache.h"
+#include "../store/key_loader.h"
 #include "../store/keys.h"
 #include "../store/limit_queue.h"
 #include "../store/limiter.h"
 #include "../store/reader.h"
 #include "config.h"
 #include "redis_link.h"
+#include "store_log.h"
 #include "strikes.h"
 
 namespace petstore::ngx {
@@ -26,11 +28,13 @@ inline api::Millis host_now() noexcept
 
 // One Redis and namespace as a worker works with it.
 struct Store {
-    Store(const StoreSettings& settings, RedisLink& redis,
-          std::size_t cache_bytes, ngx_log_t& log)
+    Store(const StoreSettings& settings, RedisLink& redis, const MainConf& conf,
+          ngx_log_t& log)
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
-          catalogue(schema), reader(redis, catalogue, cache_bytes),
-          limits(redis, limiter), strikes(redis, limiter, log)
+          catalogue(schema), store_log(log),
+          loader(redis, keys, conf.plans, cache, store_log),
+          reader(redis, catalogue, conf.zone_size), limits(redis, limiter),
+          strikes(redis, limiter, log)
     {}
 
     Store(const Store&) = delete;
@@ -40,7 +44,9 @@ struct Store {
     const store::Keys keys;
     const store::Limiter limiter;
     const store::Catalogue catalogue;
+    StoreLog store_log;
     store::KeyCache cache;
+    store::KeyLoader loader;
     store::Reader reader;
     store::LimitQueue limits;
     StrikeReporter strikes;
@@ -68,6 +74,7 @@ struct Store {
 class Worker {
 public:
     Worker(const MainConf& conf, ngx_log_t& log);
+    ~Worker();
 
     Store& store(std::size_t index) noexcept { return *stores_[index]; }
 

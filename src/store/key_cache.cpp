@@ -12,7 +12,7 @@ constexpr int kMaxChances = 16;
 
 }  // namespace
 
-std::size_t KeyCache::Hash::operator()(const api::Digest& digest) const noexcept
+std::size_t DigestHash::operator()(const api::Digest& digest) const noexcept
 {
     std::size_t hash;
     std::memcpy(&hash, digest.data(), sizeof(hash));
@@ -70,10 +70,10 @@ void KeyCache::make_room() noexcept
     }
 }
 
-void KeyCache::erase(const api::Digest& digest) noexcept
+void KeyCache::erase(const api::Digest& digest, const CachedKey& stale) noexcept
 {
     const auto found = keys_.find(digest);
-    if (found != keys_.end()) {
+    if (found != keys_.end() && found->second.key.get() == &stale) {
         order_.erase(found->second.place);
         keys_.erase(found);
     }

@@ -23,9 +23,9 @@ struct Account {
 
     const std::string id;
 
-    // The limiter's batch that it was last part of, and where: LimitQueue's.
+    // The number of the last of the limiter's batches that it is part of:
+    // LimitQueue's.
     std::uint64_t batch = 0;
-    std::size_t place = 0;
 
     // The last numbers told, for an answer that has to do without Redis.
     api::RateView rate;
@@ -59,7 +59,18 @@ struct CachedKey {
     std::shared_ptr<Account> account;
     api::Limits limits;
     std::int64_t epoch = 0;
+
+    // The last of the limiter's batches that this record is part of, and
+    // where: LimitQueue's.
+    std::uint64_t batch = 0;
+    std::size_t place = 0;
+
     api::KeyRecord record;
+};
+
+// A digest is uniform already.
+struct DigestHash {
+    std::size_t operator()(const api::Digest& digest) const noexcept;
 };
 
 // One worker's memory of API keys, by digest: bounded; the oldest goes first,
@@ -79,7 +90,9 @@ public:
 
     std::shared_ptr<CachedKey> find(const api::Digest& digest);
     void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);
-    void erase(const api::Digest& digest) noexcept;
+    // Forgets a record that is out of date, unless a newer one has taken its
+    // place.
+    void erase(const api::Digest& digest, const CachedKey& stale) noexcept;
 
     bool is_unknown(const api::Digest& digest, Monotonic now) noexcept;
     void put_unknown(const api::Digest& digest, Monotonic now);
@@ -88,10 +101,6 @@ public:
     std::shared_ptr<Account> account(const std::string& id);
 
 private:
-    // The digest is uniform already.
-    struct Hash {
-        std::size_t operator()(const api::Digest& digest) const noexcept;
-    };
     using Order = std::list<api::Digest>;
     struct Entry {
         std::shared_ptr<CachedKey> key;
@@ -101,9 +110,9 @@ private:
 
     void make_room() noexcept;
 
-    std::unordered_map<api::Digest, Entry, Hash> keys_;
+    std::unordered_map<api::Digest, Entry, DigestHash> keys_;
     Order order_;  // what comes up for leaving is at the back
-    std::unordered_map<api::Digest, Monotonic, Hash> unknown_;
+    std::unordered_map<api::Digest, Monotonic, DigestHash> unknown_;
     std::unordered_map<std::string, std::weak_ptr<Account>> accounts_;
 };
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <list>
 #include <memory>
 
 #include "key_cache.h"
@@ -25,31 +28,34 @@ protected:
     ~LimitWaiter() = default;
 };
 
-// The way of requests to the limiter: those of one turn of the event loop are
-// decided on by one command, which names each account once, with the number of
-// its requests. It is as exact as one command each, since the script goes
-// through the accounts one by one and admits the first so many requests of
-// each. One per Store.
+// Batches all limit checks of one event-loop iteration: each command names an
+// account once, with the number of its requests. This is as exact as one
+// command per request, since the script goes through the accounts one by one
+// and admits the first requests of each up to its limit. One per Store.
 class LimitQueue {
 public:
-    LimitQueue(TurnLink& link, const Limiter& limiter) noexcept
-        : link_(link), limiter_(limiter)
-    {}
+    LimitQueue(TurnLink& link, const Limiter& limiter) noexcept;
+    ~LimitQueue();
     LimitQueue(const LimitQueue&) = delete;
 
-    // `fresh`: the key's record was read in this very turn.
+    // Calls the waiter exactly once, before it returns if the request cannot
+    // be queued. `fresh`: the key's record was read in this iteration.
     void add(const std::shared_ptr<CachedKey>& key, bool fresh,
-             LimitWaiter& waiter);
+             LimitWaiter& waiter) noexcept;
 
 private:
     class Batch;
 
-    Batch& batch_for(const Account& account, const CachedKey& key);
+    Batch* open_batch(const CachedKey& key) noexcept;
+    void add_to_new_batch(const std::shared_ptr<CachedKey>& key, bool fresh,
+                          LimitWaiter& waiter);
+    void close(Batch& batch) noexcept;
 
     TurnLink& link_;
     const Limiter& limiter_;
-    Batch* open_ = nullptr;      // of this turn; batches own themselves
-    std::uint64_t batches_ = 0;  // so many were begun
+    std::list<Batch> batches_;   // open ones, and those without a reply
+    std::deque<Batch*> open_;    // not sent yet, numbered consecutively
+    std::uint64_t numbers_ = 0;  // of the newest batch
 };
 
 }  // namespace petstore::store

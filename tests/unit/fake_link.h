@@ -27,7 +27,11 @@ public:
 
     void defer(petstore::store::Deferred& deferred) noexcept override
     {
-        waiting.push_back(&deferred);
+        if (defers) {
+            waiting.push_back(&deferred);
+        } else {
+            deferred.emit();
+        }
     }
 
     std::uint64_t session() const noexcept override { return session_number; }
@@ -50,6 +54,7 @@ public:
     }
 
     bool full = false;
+    bool defers = true;
     std::uint64_t session_number = 1;
     std::vector<Words> sent;
     std::deque<Words> commands;  // without a reply, and who waits for it

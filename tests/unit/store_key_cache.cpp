@@ -34,10 +34,22 @@ TEST_CASE("keys are found until they are erased", "[store]")
     CHECK(cache.find(digest_of(1))->record.id == "1");
     cache.put(digest_of(1), key_of(3));
     CHECK(cache.find(digest_of(1))->record.id == "3");
-    cache.erase(digest_of(1));
-    cache.erase(digest_of(1));
+    const auto key = cache.find(digest_of(1));
+    cache.erase(digest_of(1), *key);
+    cache.erase(digest_of(1), *key);
     CHECK(cache.find(digest_of(1)) == nullptr);
     CHECK(cache.find(digest_of(2)) != nullptr);
+}
+
+TEST_CASE("a stale record does not erase the newer one in its place", "[store]")
+{
+    KeyCache cache;
+    const auto stale = key_of(1);
+    cache.put(digest_of(1), stale);
+    const auto newer = key_of(1);
+    cache.put(digest_of(1), newer);
+    cache.erase(digest_of(1), *stale);
+    CHECK(cache.find(digest_of(1)) == newer);
 }
 
 TEST_CASE("the key that was not used longest makes room", "[store]")

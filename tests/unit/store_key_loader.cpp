@@ -1,0 +1,203 @@
+#include "catch.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fake_link.h"
+#include "store/key_loader.h"
+
+using namespace petstore;
+using store::KeyLoader;
+using store::KeyResult;
+using store::Loss;
+
+namespace {
+
+struct Log final : store::KeyLog {
+    void damaged_key_record(const api::Digest&) noexcept override { ++damaged; }
+    void unknown_plan(const api::KeyRecord& record) noexcept override
+    {
+        plan = record.plan;
+    }
+    void look_up_refused() noexcept override { ++refused; }
+
+    int damaged = 0;
+    int refused = 0;
+    std::string plan;
+};
+
+struct Waiter final : store::KeyWaiter {
+    void on_key(const KeyResult& found) noexcept override
+    {
+        ++calls;
+        result = found;
+        if (loader != nullptr) {
+            std::exchange(loader, nullptr)->load(digest, 0, *next);
+        }
+    }
+
+    int calls = 0;
+    KeyResult result;
+
+    // Loads again from the callback.
+    KeyLoader* loader = nullptr;
+    api::Digest digest{};
+    Waiter* next = nullptr;
+};
+
+api::Digest digest_of(int i)
+{
+    return api::sha256(std::to_string(i));
+}
+
+std::string record(const std::string& account, std::int64_t epoch,
+                   const std::string& plan = "pro")
+{
+    return array({bulk("id"), bulk("k"), bulk("account"), bulk(account),
+                  bulk("plan"), bulk(plan), bulk("epoch"),
+                  bulk(std::to_string(epoch))});
+}
+
+struct Fixture {
+    const store::Schema schema{"petstore"};
+    const store::Keys keys{schema};
+    const api::PlanTable plans;
+    FakeLink link;
+    store::KeyCache cache;
+    Log log;
+    KeyLoader loader{link, keys, plans, cache, log};
+};
+
+}  // namespace
+
+TEST_CASE("requests for one key share a look-up and its record", "[store]")
+{
+    Fixture f;
+    std::vector<Waiter> waiters(100);
+    for (auto& waiter : waiters) {
+        f.loader.load(digest_of(1), 0, waiter);
+    }
+    REQUIRE(f.link.sent.size() == 1);
+    CHECK(f.link.sent[0].front() == "HGETALL");
+    f.link.reply(record("a", 5));
+    const auto cached = f.cache.find(digest_of(1));
+    REQUIRE(cached);
+    CHECK(cached->epoch == 5);
+    CHECK(cached->limits.minute == 300);
+    for (const auto& waiter : waiters) {
+        CHECK(waiter.calls == 1);
+        CHECK(waiter.result.key == cached);
+    }
+}
+
+TEST_CASE("a look-up that left before the epoch was told is not joined",
+          "[store]")
+{
+    Fixture f;
+    Waiter early;
+    Waiter stale;
+    Waiter later;
+    f.loader.load(digest_of(1), 0, early);
+    f.loader.load(digest_of(1), 9, stale);
+    f.loader.load(digest_of(1), 7, later);  // joins the second
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(record("a", 5));
+    CHECK(early.result.key->epoch == 5);
+    CHECK(stale.calls == 0);
+    f.link.reply(record("a", 8));
+    // The account told 9 before the record was read.
+    CHECK(stale.result.key->epoch == 9);
+    CHECK(later.result.key == stale.result.key);
+    CHECK(f.cache.find(digest_of(1)) == stale.result.key);
+}
+
+TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
+{
+    Fixture f;
+    const int most = static_cast<int>(KeyLoader::kMaxLoads);
+    std::vector<Waiter> waiters(KeyLoader::kMaxLoads);
+    for (int i = 0; i < most; ++i) {
+        f.loader.load(digest_of(i), 0, waiters[static_cast<std::size_t>(i)]);
+    }
+    Waiter refused;
+    f.loader.load(digest_of(most), 0, refused);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads);
+    CHECK(refused.calls == 1);
+    REQUIRE(refused.result.error);
+    CHECK(refused.result.error->code == api::ErrorCode::service_unavailable);
+    CHECK(f.log.refused == 1);
+
+    // Joining one on its way costs nothing, and a reply makes room.
+    Waiter joined;
+    f.loader.load(digest_of(0), 0, joined);
+    f.link.reply("*0\r\n");
+    CHECK(joined.calls == 1);
+    f.loader.load(digest_of(most), 0, refused);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
+}
+
+TEST_CASE("a key that is not there, and a record that is none", "[store]")
+{
+    Fixture f;
+    Waiter absent;
+    Waiter damaged;
+    f.loader.load(digest_of(1), 0, absent);
+    f.loader.load(digest_of(2), 0, damaged);
+    f.link.reply("*0\r\n");
+    f.link.reply(array({bulk("id"), bulk("k")}));
+    for (const auto* waiter : {&absent, &damaged}) {
+        CHECK(waiter->calls == 1);
+        CHECK_FALSE(waiter->result.key);
+        CHECK_FALSE(waiter->result.error);
+    }
+    CHECK(f.log.damaged == 1);
+}
+
+TEST_CASE("a look-up that fails reaches everybody", "[store]")
+{
+    Fixture f;
+    std::vector<Waiter> waiters(3);
+    f.link.full = GENERATE(false, true);
+    for (auto& waiter : waiters) {
+        f.loader.load(digest_of(1), 0, waiter);
+    }
+    if (!f.link.full) {
+        if (GENERATE(false, true)) {
+            f.link.reply("-LOADING x\r\n");
+        } else {
+            f.link.handlers.front()->on_loss(Loss::unknown);
+        }
+    }
+    for (const auto& waiter : waiters) {
+        CHECK(waiter.calls == 1);
+        REQUIRE(waiter.result.error);
+        CHECK(waiter.result.error->code == api::ErrorCode::service_unavailable);
+    }
+}
+
+TEST_CASE("a waiter may look the same key up again", "[store]")
+{
+    Fixture f;
+    Waiter first;
+    Waiter second;
+    first.loader = &f.loader;
+    first.digest = digest_of(1);
+    first.next = &second;
+    f.loader.load(digest_of(1), 0, first);
+    f.link.reply(record("a", 5));
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(record("a", 6));
+    CHECK(second.calls == 1);
+    CHECK(second.result.key->epoch == 6);
+}
+
+TEST_CASE("an unknown plan is reported with the record", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), 0, waiter);
+    f.link.reply(record("a", 5, "gold"));
+    CHECK(f.log.plan == "gold");
+    CHECK(waiter.result.key->limits.minute == 60);
+}
