@@ -1,0 +1,86 @@
+// A worker that has just started knows no key: many requests at once must not
+// become many look-ups.
+#include <algorithm>
+
+#include "support/store.h"
+#include "support/storm.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr std::size_t kRequests = 600;
+
+// All connections ask at once, while Redis is not answering yet.
+std::vector<Answer> ask_at_once(const Store& store)
+{
+    Storm storm;
+    storm.ports = {store.nginx.port()};
+    storm.connections = 300;
+    storm.request = store.head("GET /v1/pets HTTP/1.1");
+    return storm.run(kRequests);
+}
+
+NginxOptions patient()
+{
+    NginxOptions options;
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
+    return options;
+}
+
+void check_all(const std::vector<Answer>& answers, int status)
+{
+    CHECK(answers.size() == kRequests);
+    CHECK(std::all_of(
+        answers.begin(), answers.end(),
+        [status](const Answer& answer) { return answer.status == status; }));
+}
+
+std::size_t look_ups(Monitor& monitor)
+{
+    const auto names = monitor.names();
+    return static_cast<std::size_t>(
+        std::count(names.begin(), names.end(), "HGETALL"));
+}
+
+}  // namespace
+
+TEST_CASE("cold: the first requests with a key share its look-up")
+{
+    Store store(patient());
+    import_pets(store.redis, 3);
+    for (int round = 0; round < 3; ++round) {
+        Monitor monitor(store.redis);
+        check_all(ask_at_once(store), 200);
+        CHECK(look_ups(monitor) == 1);
+        store.nginx.reload_and_settle();
+    }
+}
+
+TEST_CASE("cold: requests that met a changed key share its look-up")
+{
+    Store store(patient());
+    CHECK(store.http.get("/v1/pets").status == 200);
+    for (int round = 0; round < 3; ++round) {
+        CHECK(ctl(store.redis.url(),
+                  {"key", "set", store.key.id, "--label", "changed"})
+                  .code
+              == 0);
+        Monitor monitor(store.redis);
+        check_all(ask_at_once(store), 200);
+        CHECK(look_ups(monitor) == 1);
+    }
+}
+
+TEST_CASE("cold: a key that is deleted is refused to all that wait")
+{
+    Store store(patient());
+    CHECK(store.http.get("/v1/pets").status == 200);
+    CHECK(ctl(store.redis.url(), {"key", "delete", store.key.id}).code == 0);
+    Monitor monitor(store.redis);
+    check_all(ask_at_once(store), 401);
+    // That it is unknown is remembered for less than a second, and then looked
+    // for by one request.
+    CHECK(look_ups(monitor) <= 3);
+}
