@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -219,6 +220,7 @@ void NginxServer::start()
             30s);
         if (settled && process_.running()) {
             remember_workers();
+            check_build();
             return;
         }
         log = error_log() + read_file(dir_ / "output.log");
@@ -229,6 +231,24 @@ void NginxServer::start()
     }
     process_ = {};
     throw HarnessError("nginx does not start: " + log);
+}
+
+// The test's name says which build it tests ("asan: …" or "e2e: …"). Neither
+// may pass with the other: an nginx loads the other build's module as well.
+void NginxServer::check_build() const
+{
+    static const bool right_module =
+        contains(read_file(module_file()), "__asan_init") == sanitized();
+    const auto worker = std::to_string(*ever_.begin());
+    const auto mapped = read_file("/proc/" + worker + "/maps");
+    const bool right_nginx = contains(mapped, "/libasan.so") == sanitized();
+    if (!right_module || !right_nginx
+        || !contains(mapped, std::filesystem::canonical(module_file()))) {
+        throw HarnessError("nginx or the module is not the "
+                           + std::string(sanitized() ? "sanitized" : "stock")
+                           + " build: " + nginx_binary() + ", "
+                           + module_file());
+    }
 }
 
 Output NginxServer::check(NginxOptions options)

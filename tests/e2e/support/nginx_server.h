@@ -63,6 +63,7 @@ private:
     std::string config() const;
     void write_config() const;
     void remember_workers();
+    void check_build() const;
     void inspect();
 
     NginxOptions options_;
