@@ -173,7 +173,8 @@ TEST_CASE("configuration: the files of nginx-conf run as they are")
             replace_all(text, "user www-data;", "");
         }
         for (const char* port : {"80", "8080", "127.0.0.1:8080"}) {
-            const auto own = "listen 127.0.0.1:" + std::to_string(free_port());
+            const auto own =
+                "listen " + own_address() + ":" + std::to_string(free_port());
             replace_all(text, std::string("listen ") + port + ";", own + ";");
             replace_all(text, std::string("listen ") + port + " ", own + " ");
         }

@@ -99,7 +99,7 @@ TEST_CASE("get: the end of the operation can be moved and switched off")
 {
     NginxOptions options;
     options.servers = R"(
-    server { listen 127.0.0.1:%TLS_PORT%;
+    server { listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_get_sunset 2020-02-29; }
         location /later/v1/ { petstore /later/v1; petstore_get_sunset 2100-01-01; }
         location /never/v1/ { petstore /never/v1; petstore_get_sunset off; }
@@ -108,8 +108,7 @@ TEST_CASE("get: the end of the operation can be moved and switched off")
     })";
     Store store(options);
     import_pets(store.redis, 1);
-    Http http("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()),
-              store.key.secret);
+    Http http(http_url(store.nginx.tls_port()), store.key.secret);
 
     const auto gone = http.get("/v1/pets/1");
     expect_error(gone, 410, "gone");

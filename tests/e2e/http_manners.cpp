@@ -110,12 +110,11 @@ TEST_CASE("http: other paths are not found")
 TEST_CASE("http: another base path")
 {
     NginxOptions options;
-    options.servers = R"(server { listen 127.0.0.1:%TLS_PORT%;
+    options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;
         location /store/api/v1/ { petstore /store/api/v1; } })";
     Store store(options);
     import_pets(store.redis, 3);
-    Http http("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()),
-              store.key.secret);
+    Http http(http_url(store.nginx.tls_port()), store.key.secret);
     const auto page = http.get("/store/api/v1/pets?limit=1");
     CHECK(page.status == 200);
     CHECK(next_of(page).rfind("/store/api/v1/pets?limit=1&cursor=", 0) == 0);

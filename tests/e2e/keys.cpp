@@ -207,11 +207,11 @@ TEST_CASE("keys: scopes allow reading and writing apart")
 TEST_CASE("keys: of another prefix open nothing")
 {
     NginxOptions options;
-    options.servers = R"(server { listen 127.0.0.1:%TLS_PORT%;
+    options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_prefix staging; } })";
     Store store(options);
     Http production(store.nginx.url());
-    Http staging("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()));
+    Http staging(http_url(store.nginx.tls_port()));
     const auto made =
         ctl(store.redis.url(), {"--prefix", "staging", "key", "create",
                                 "--plan", "pro", "--json"});

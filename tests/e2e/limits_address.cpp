@@ -67,9 +67,8 @@ TEST_CASE("limits address: of an IPv6 connection itself")
     NginxOptions options;
     options.server = "listen [::1]:%PORT%;";
     Store store(options);
-    const auto port = std::to_string(store.nginx.port());
-    Http v6("http://[::1]:" + port);
-    Http v4("http://127.0.0.1:" + port);
+    Http v6("http://[::1]:" + std::to_string(store.nginx.port()));
+    Http v4(store.nginx.url());
     CHECK(remaining(v6.get("/v1/pets")) == 59);
     CHECK(remaining(v6.get("/v1/pets")) == 58);
     CHECK(remaining(v4.get("/v1/pets")) == 59);

@@ -218,7 +218,7 @@ TEST_CASE("list: links never repeat what the client said of the host")
 {
     NginxOptions options;
     options.servers = R"(server {
-        listen 127.0.0.1:%TLS_PORT%;
+        listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_base_url https://api.example.com; }
     })";
     Store store(options);
@@ -230,8 +230,7 @@ TEST_CASE("list: links never repeat what the client said of the host")
     CHECK(next_of(relative).rfind("/v1/pets?limit=1&cursor=", 0) == 0);
     CHECK_FALSE(contains(relative.header("link"), "evil"));
 
-    Http absolute("http://127.0.0.1:" + std::to_string(store.nginx.tls_port()),
-                  store.key.secret);
+    Http absolute(http_url(store.nginx.tls_port()), store.key.secret);
     const auto response =
         absolute.get("/v1/pets?limit=1", {{"Host", "evil.example"}});
     CHECK(next_of(response).rfind(

@@ -128,9 +128,9 @@ TEST_CASE("nginx errors: an answer from upstream is not replaced")
     NginxOptions options;
     options.server = R"(
         petstore_json_errors on;
-        location /proxied/ { proxy_pass http://127.0.0.1:%TLS_PORT%/; }
+        location /proxied/ { proxy_pass http://%ADDRESS%:%TLS_PORT%/; }
         location /dead/ { proxy_pass http://unix:%DIR%/nobody.sock:/; })";
-    options.servers = R"(server { listen 127.0.0.1:%TLS_PORT%;
+    options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;
         location / { return 404 "upstream says no"; } })";
     Store store(options);
     CHECK(store.http.get("/proxied/x").body == "upstream says no");

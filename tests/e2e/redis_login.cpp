@@ -32,7 +32,7 @@ void expect_works(const std::string& url, NginxOptions options,
 
 TEST_CASE("redis: by unix socket by address by name and by IPv6")
 {
-    RedisServer redis({"bind 127.0.0.1 -::1"});
+    RedisServer redis({"bind " + own_address() + " 127.0.0.1 -::1"});
     expect_works(redis.url(), {}, redis);
     expect_works(redis.tcp_url(), {}, redis);
     const auto port = std::to_string(redis.port());
@@ -46,19 +46,19 @@ TEST_CASE("redis: by unix socket by address by name and by IPv6")
 TEST_CASE("redis: with a password from the URL or a file")
 {
     RedisServer redis({"requirepass s3cret-p%word"});
-    const auto port = std::to_string(redis.port());
-    expect_works("redis://:s3cret-p%25word@127.0.0.1:" + port, {}, redis);
-    expect_works("redis://default:s3cret-p%25word@127.0.0.1:" + port + "/3", {},
-                 redis);
+    const auto url = "redis://:s3cret-p%25word@" + redis.address();
+    expect_works(url, {}, redis);
+    expect_works("redis://default:s3cret-p%25word@" + redis.address() + "/3",
+                 {}, redis);
 
     TempDir dir;
     write_file(dir / "password", "s3cret-p%word\n");
     NginxOptions options;
-    options.redis = "redis://127.0.0.1:" + port;
+    options.redis = redis.tcp_url();
     options.http = "petstore_redis_password_file " + (dir / "password") + ";";
-    expect_works("redis://:s3cret-p%25word@127.0.0.1:" + port, options, redis);
+    expect_works(url, options, redis);
     options.redis = redis.url();
-    expect_works("redis://:s3cret-p%25word@127.0.0.1:" + port, options, redis);
+    expect_works(url, options, redis);
 }
 
 TEST_CASE("redis: as a user of an access list")
@@ -68,8 +68,7 @@ TEST_CASE("redis: as a user of an access list")
                    "+@all", "-@dangerous", "+info", "+keys"});
     redis.command({"ACL", "SETUSER", "default", "off"});
     // From here on the harness itself has to log in.
-    const auto port = std::to_string(redis.port());
-    const auto url = "redis://petstore:pw@127.0.0.1:" + port;
+    const auto url = "redis://petstore:pw@" + redis.address();
     const auto made =
         ctl(url, {"key", "create", "--plan", "business", "--json"});
     INFO(made.err);
@@ -100,15 +99,14 @@ TEST_CASE("redis: a wrong password is 503 and is told in the log without the "
           "password")
 {
     RedisServer redis({"requirepass right"});
-    const auto port = std::to_string(redis.port());
     const auto made =
-        ctl("redis://:right@127.0.0.1:" + port, {"key", "create", "--json"});
+        ctl("redis://:right@" + redis.address(), {"key", "create", "--json"});
     REQUIRE(made.code == 0);
     const std::string secret = nlohmann::json::parse(made.out).at("key");
     remember_secret(secret);
     remember_secret("wrong-password");
     for (const std::string& url :
-         {"redis://:wrong-password@127.0.0.1:" + port, redis.url()}) {
+         {"redis://:wrong-password@" + redis.address(), redis.url()}) {
         NginxOptions options;
         options.redis = url;
         NginxServer nginx(options);
@@ -154,13 +152,12 @@ TEST_CASE("redis: two stores in one nginx")
     NginxOptions options;
     options.redis = first.url();
     options.servers =
-        "server { listen 127.0.0.1:%TLS_PORT%; location /v1/ { petstore; "
+        "server { listen %ADDRESS%:%TLS_PORT%; location /v1/ { petstore; "
         "petstore_redis "
         + second.url() + "; } }";
     NginxServer nginx(options);
     Http one(nginx.url(), key.secret);
-    Http two("http://127.0.0.1:" + std::to_string(nginx.tls_port()),
-             other.secret);
+    Http two(http_url(nginx.tls_port()), other.secret);
     CHECK(one.post("/v1/pets", "{\"name\":\"first\",\"categoryId\":1}").status
           == 201);
     CHECK(two.get("/v1/pets").body == "[]");

@@ -15,7 +15,7 @@ NginxOptions host_options(NginxOptions options)
         + options.location;
     options.workers = 2;
     options.location = location;
-    options.servers += "server { listen 127.0.0.1:%TLS_PORT% reuseport;"
+    options.servers += "server { listen %ADDRESS%:%TLS_PORT% reuseport;"
                        + options.server + " location /v1/ { petstore; "
                        + location + " } }";
     return options;
@@ -75,7 +75,7 @@ std::vector<Http> one_per_worker(const Hosts& hosts)
         std::set<std::string> workers;
         // OPTIONS costs nothing. Which worker gets a connection is chance.
         for (int i = 0; i < 1000 && workers.size() < 2; ++i) {
-            Http client("http://127.0.0.1:" + std::to_string(host->tls_port()));
+            Http client(http_url(host->tls_port()));
             const auto answer = client.request("OPTIONS", "/v1/pets");
             if (workers.insert(answer.header("x-worker")).second) {
                 clients.push_back(std::move(client));

@@ -1,5 +1,6 @@
 #include "nginx_server.h"
 
+#include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -40,8 +42,9 @@ const TempDir& certificate()
         const auto result =
             run({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                  "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                 "-subj", "/CN=127.0.0.1", "-keyout", dir / "key.pem", "-out",
-                 dir / "cert.pem"});
+                 "-subj", "/CN=" + own_address(), "-addext",
+                 "subjectAltName=IP:" + own_address(), "-keyout",
+                 dir / "key.pem", "-out", dir / "cert.pem"});
         if (result.code != 0) {
             throw HarnessError("openssl: " + result.err);
         }
@@ -51,18 +54,24 @@ const TempDir& certificate()
     return dir;
 }
 
-// Whether someone is connected to a local port, by the kernel's table
-// (proc_pid_net(5)): established, or closed by the other side and not by ours.
+// Whether someone is connected to this port of our address, by the kernel's
+// table (proc_pid_net(5)): established, or closed by the other side and not by
+// ours.
 bool has_clients(int port)
 {
+    in_addr own{};
+    inet_pton(AF_INET, own_address().c_str(), &own);
     std::ifstream table("/proc/net/tcp");
     std::string line;
     std::getline(table, line);
     while (std::getline(table, line)) {
+        unsigned address = 0;
         unsigned local = 0;
         unsigned state = 0;
-        if (std::sscanf(line.c_str(), "%*s %*8s:%x %*s %x", &local, &state) == 2
-            && local == static_cast<unsigned>(port)
+        if (std::sscanf(line.c_str(), "%*s %8x:%x %*s %x", &address, &local,
+                        &state)
+                == 3
+            && address == own.s_addr && local == static_cast<unsigned>(port)
             && (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT)) {
             return true;
         }
@@ -146,7 +155,7 @@ http {
     petstore_redis %REDIS%;
     %HTTP%
     server {
-        listen 127.0.0.1:%PORT%;
+        listen %ADDRESS%:%PORT%;
         %TLS%
         %SERVER%
         location /v1/ {
@@ -159,7 +168,7 @@ http {
 )";
     std::string tls;
     if (options_.tls) {
-        tls = "listen 127.0.0.1:%TLS_PORT% ssl http2; ssl_certificate "
+        tls = "listen %ADDRESS%:%TLS_PORT% ssl http2; ssl_certificate "
               + (certificate() / "cert.pem") + "; ssl_certificate_key "
               + (certificate() / "key.pem") + ";";
     }
@@ -172,6 +181,7 @@ http {
     replace_all(text, "%SERVER%", options_.server);
     replace_all(text, "%LOCATION%", options_.location);
     replace_all(text, "%REDIS%", options_.redis);
+    replace_all(text, "%ADDRESS%", own_address());
     replace_all(text, "%PORT%", std::to_string(port_));
     replace_all(text, "%TLS_PORT%", std::to_string(tls_port_));
     replace_all(text, "%DIR%", dir_.path());
@@ -187,48 +197,59 @@ void NginxServer::start()
 {
     mkdir((dir_ / "reports").c_str(), 0777);
     chmod((dir_ / "reports").c_str(), 0777);
-    std::string log;
-    for (int attempt = 0; attempt < 5; ++attempt) {
-        port_ = free_port();
-        tls_port_ = free_port();
-        write_config();
-        auto env = sanitizer_options(dir_ / "reports");
-        env.insert(env.end(), options_.env.begin(), options_.env.end());
-        process_ = Process({{nginx_binary(), "-p", dir_.path(), "-c",
-                             "nginx.conf", "-e", "error.log"},
-                            env,
-                            "",
-                            dir_ / "output.log",
-                            dir_ / "output.log"});
-        const bool settled = wait_until(
-            [this] {
-                if (!process_.running()) {
-                    return true;
-                }
-                if (workers().size()
-                    != static_cast<std::size_t>(options_.workers)) {
-                    return false;
-                }
-                const int fd = connect_tcp(port_);
-                if (fd < 0) {
-                    return false;
-                }
-                close(fd);
+    port_ = free_port();
+    tls_port_ = free_port();
+    write_config();
+    auto env = sanitizer_options(dir_ / "reports");
+    env.insert(env.end(), options_.env.begin(), options_.env.end());
+    process_ = Process({{nginx_binary(), "-p", dir_.path(), "-c", "nginx.conf",
+                         "-e", "error.log"},
+                        env,
+                        "",
+                        dir_ / "output.log",
+                        dir_ / "output.log"});
+    const bool settled = wait_until(
+        [this] {
+            if (!process_.running()) {
                 return true;
-            },
-            30s);
-        if (settled && process_.running()) {
-            remember_workers();
-            return;
-        }
-        log = error_log() + read_file(dir_ / "output.log");
-        if (!contains(log, "Address already in use")) {
-            break;
-        }
-        unlink((dir_ / "error.log").c_str());  // somebody took our port
+            }
+            if (workers().size()
+                != static_cast<std::size_t>(options_.workers)) {
+                return false;
+            }
+            const int fd = connect_tcp(port_);
+            if (fd < 0) {
+                return false;
+            }
+            close(fd);
+            return true;
+        },
+        30s);
+    if (!settled || !process_.running()) {
+        process_ = {};
+        throw HarnessError("nginx does not start: " + error_log()
+                           + read_file(dir_ / "output.log"));
     }
-    process_ = {};
-    throw HarnessError("nginx does not start: " + log);
+    remember_workers();
+    check_build();
+}
+
+// The test's name says which build it tests ("asan:…" or "e2e:…"). Neither
+// may pass with the other: an nginx loads the other build's module as well.
+void NginxServer::check_build() const
+{
+    static const bool right_module =
+        contains(read_file(module_file()), "__asan_init") == sanitized();
+    const std::string module = std::filesystem::canonical(module_file());
+    const auto worker = std::to_string(*ever_.begin());
+    const auto mapped = read_file("/proc/" + worker + "/maps");
+    const bool right_nginx = contains(mapped, "/libasan.so") == sanitized();
+    if (!right_module || !right_nginx || !contains(mapped, module)) {
+        throw HarnessError("nginx or the module is not the "
+                           + std::string(sanitized() ? "sanitized" : "stock")
+                           + " build: " + nginx_binary() + ", "
+                           + module_file());
+    }
 }
 
 Output NginxServer::check(NginxOptions options)
@@ -369,12 +390,12 @@ void NginxServer::inspect()
 
 std::string NginxServer::url() const
 {
-    return "http://127.0.0.1:" + std::to_string(port_);
+    return http_url(port_);
 }
 
 std::string NginxServer::tls_url() const
 {
-    return "https://127.0.0.1:" + std::to_string(tls_port_);
+    return "https://" + own_address() + ":" + std::to_string(tls_port_);
 }
 
 std::string NginxServer::error_log() const

@@ -9,7 +9,7 @@
 
 namespace petstore::e2e {
 
-// What a test wants of nginx beyond the usual. In every text %PORT%,
+// What a test wants of nginx beyond the usual. In every text %ADDRESS%, %PORT%,
 // %TLS_PORT%, %DIR% and %REDIS% are replaced.
 struct NginxOptions {
     std::string redis;  // petstore_redis
@@ -63,6 +63,7 @@ private:
     std::string config() const;
     void write_config() const;
     void remember_workers();
+    void check_build() const;
     void inspect();
 
     NginxOptions options_;

@@ -42,47 +42,44 @@ RedisServer::~RedisServer()
 
 void RedisServer::start()
 {
-    std::string text = "bind 127.0.0.1\n"
-                       "unixsocketperm 777\n"
-                       "appendonly yes\n"
-                       "save \"\"\n"
-                       "logfile redis.log\n";
+    std::string text = "bind " + own_address() + "\n";
+    text += "unixsocketperm 777\n"
+            "appendonly yes\n"
+            "save \"\"\n"
+            "logfile redis.log\n";
     text += "dir " + dir_.path() + "\n";
     text += "unixsocket " + socket_ + "\n";
     for (const auto& line : config_) {
         text += line + "\n";
     }
-    for (int attempt = 0; attempt < 5; ++attempt) {
-        unlink(socket_.c_str());
-        write_file(dir_ / "redis.conf",
-                   text + "port " + std::to_string(port_) + "\n");
-        process_ = Process({{"redis-server", dir_ / "redis.conf"},
-                            {},
-                            "",
-                            dir_ / "out",
-                            dir_ / "out"});
-        const bool settled = wait_until(
-            [this] {
-                if (!process_.running()) {
-                    return true;
-                }
-                try {
-                    RedisClient probe(socket_);
-                    const auto pong = probe.command({"PING"});
-                    return pong.text == "PONG" || contains(pong.text, "NOAUTH");
-                } catch (const HarnessError&) {
-                    return false;
-                }
-            },
-            30s);
-        if (settled && process_.running()) {
-            return;
-        }
+    unlink(socket_.c_str());
+    write_file(dir_ / "redis.conf",
+               text + "port " + std::to_string(port_) + "\n");
+    process_ = Process({{"redis-server", dir_ / "redis.conf"},
+                        {},
+                        "",
+                        dir_ / "out",
+                        dir_ / "out"});
+    const bool settled = wait_until(
+        [this] {
+            if (!process_.running()) {
+                return true;
+            }
+            try {
+                RedisClient probe(socket_);
+                const auto pong = probe.command({"PING"});
+                return pong.text == "PONG" || contains(pong.text, "NOAUTH");
+            } catch (const HarnessError&) {
+                return false;
+            }
+        },
+        30s);
+    if (!settled || !process_.running()) {
         process_ = {};
-        port_ = free_port();  // somebody took ours
+        throw HarnessError("redis-server does not start: "
+                           + read_file(dir_ / "out")
+                           + read_file(dir_ / "redis.log"));
     }
-    throw HarnessError("redis-server does not start: " + read_file(dir_ / "out")
-                       + read_file(dir_ / "redis.log"));
 }
 
 void RedisServer::stop()
@@ -118,9 +115,14 @@ void RedisServer::resume() const
     process_.signal(SIGCONT);
 }
 
+std::string RedisServer::address() const
+{
+    return own_address() + ":" + std::to_string(port_);
+}
+
 std::string RedisServer::tcp_url() const
 {
-    return "redis://127.0.0.1:" + std::to_string(port_);
+    return "redis://" + address();
 }
 
 void RedisServer::authenticate(RedisClient& client) const

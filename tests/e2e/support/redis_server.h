@@ -31,6 +31,7 @@ public:
     const std::string& socket() const noexcept { return socket_; }
     int port() const noexcept { return port_; }
     std::string url() const { return "unix:" + socket_; }
+    std::string address() const;  // host:port
     std::string tcp_url() const;
 
     // By a connection of its own that ends at once.

@@ -28,7 +28,7 @@ struct Answer {
 // Many requests over many connections at once, by one thread: all are written
 // before the first answer is read, and whoever has its answer asks again.
 struct Storm {
-    std::vector<int> ports;  // of 127.0.0.1
+    std::vector<int> ports;  // of own_address()
     int connections = 64;    // to each of them
     int pipeline = 1;        // requests on the way on a connection
     std::string request;     // the bytes of one request

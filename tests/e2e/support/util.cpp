@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <set>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -101,37 +101,69 @@ std::vector<std::string> files_below(const std::string& folder)
     return files;
 }
 
+const std::string& own_address()
+{
+    // A process id has 22 bits at most.
+    static const std::string address = [] {
+        const auto pid = static_cast<unsigned>(getpid());
+        return "127." + std::to_string(64 + (pid >> 16 & 63)) + "."
+               + std::to_string(pid >> 8 & 255) + "."
+               + std::to_string(pid & 255);
+    }();
+    return address;
+}
+
 namespace {
 
-int port_of_the_kernel()
+// A listening socket at any address keeps others off the wildcard address.
+bool nobody_listens(int port)
 {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0
-        || getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-        close(fd);
-        throw HarnessError("no free port");
+    const int on = 1;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result;
+    if (fd >= 0) {
+        sockaddr_in6 address{};
+        address.sin6_family = AF_INET6;
+        address.sin6_port = htons(static_cast<std::uint16_t>(port));
+        const int off = 0;  // all of IPv4 as well
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        result =
+            bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    } else {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        result =
+            bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address));
     }
     close(fd);
-    return ntohs(address.sin_port);
+    return result == 0;
 }
 
 }  // namespace
 
-// The kernel may give a port again before its server listens: two servers of
-// one nginx on one port would be told apart by nothing.
+// From a range below those that the kernel gives to clients. A few tests need
+// ::1 or 127.0.0.1, which all processes share, so each starts somewhere else.
 int free_port()
 {
-    static std::set<int> given;
-    for (;;) {
-        const int port = port_of_the_kernel();
-        if (given.insert(port).second) {
+    constexpr int kFirst = 10000;
+    constexpr int kCount = 20000;
+    static std::atomic<int> next{getpid() * 37 % kCount};
+    for (int i = 0; i < kCount; ++i) {
+        const int port = kFirst + next++ % kCount;
+        if (nobody_listens(port)) {
             return port;
         }
     }
+    throw HarnessError("no free port");
+}
+
+std::string http_url(int port)
+{
+    return "http://" + own_address() + ":" + std::to_string(port);
 }
 
 int connect_tcp(int port)
@@ -139,7 +171,7 @@ int connect_tcp(int port)
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address))
         != 0) {

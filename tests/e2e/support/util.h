@@ -41,11 +41,20 @@ std::string read_file(const std::string& path);  // empty if there is none
 void write_file(const std::string& path, std::string_view text);
 std::vector<std::string> files_below(const std::string& folder);
 
-// A port of 127.0.0.1 that was free a moment ago.
+// The address that this process's servers listen on: one in 127/8 that no
+// other running process has. Clients connect from 127.0.0.1, so the kernel
+// never gives a client a port that a server is about to bind.
+const std::string& own_address();
+
+// A port that nobody listens on, at any address of this machine, and that this
+// process has not had before.
 int free_port();
 
+// The URL of a server of this process.
+std::string http_url(int port);
+
 // A connected stream socket, or -1.
-int connect_tcp(int port);
+int connect_tcp(int port);  // at own_address()
 int connect_unix(const std::string& path);
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
