@@ -71,7 +71,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     if (!add_common_headers(r, info)) {
         return NGX_ERROR;
     }
-    if (status == NGX_HTTP_SERVICE_UNAVAILABLE && !has_header(r, "Retry-After")
+    if (api::is_retryable_status(status) && !has_header(r, "Retry-After")
         && !add_header(r, "Retry-After", "1")) {
         return NGX_ERROR;
     }

@@ -300,3 +300,58 @@ TEST_CASE("nginx modules: a response that a filter drops is an Error")
         return read_file(store.nginx.path("codes.log")) == "412 bad_request\n";
     }));
 }
+
+TEST_CASE("nginx modules: a 429 of limit_req is no 429 of the service")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;"
+                   "log_format codes '$status $petstore_error_code';";
+    options.server = R"(
+        access_log codes.log codes;
+        petstore_json_errors on;
+        limit_req_status 429;
+        location /plain/ { limit_req zone=slow; empty_gif; })";
+    options.location = "limit_req zone=slow;";
+    Store store(options);
+    store.http.use_key(limited_key(store.redis, 1).secret);
+
+    for (const char* path : {"/v1/pets", "/plain/x"}) {
+        INFO(path);
+        const Headers slow = {{"X-Slow", path}};
+        CHECK(store.http.get(path, slow).status == 200);
+        const auto limited = store.http.get(path, slow);
+        expect_error(limited, 429, "too_many_requests");
+        CHECK(limited.all("retry-after") == Values{"1"});
+    }
+    // The key's one request was the first.
+    const auto own = store.http.get("/v1/pets");
+    expect_error(own, 429, "rate_limit_exceeded");
+    CHECK(own.header("retry-after") != "1");
+
+    const std::string expected = "200 -\n429 too_many_requests\n"
+                                 "200 -\n429 too_many_requests\n"
+                                 "429 rate_limit_exceeded\n";
+    std::string log;
+    wait_until([&] {
+        log = read_file(store.nginx.path("codes.log"));
+        return log.size() >= expected.size();
+    });
+    CHECK(log == expected);
+}
+
+TEST_CASE("nginx modules: a 429 of limit_conn is no 429 of the service")
+{
+    NginxOptions options;
+    options.http = "limit_conn_zone $server_port zone=one:1m;";
+    options.location = "limit_conn one 1; limit_conn_status 429;";
+    Store store(options);
+    RawClient busy(store.nginx.port());
+    busy.send(store.head("POST /v1/pets HTTP/1.1", "Content-Length: 100\r\n"));
+    Response limited;
+    CHECK(wait_until([&] {
+        limited = store.http.get("/v1/pets");
+        return limited.status == 429;
+    }));
+    expect_error(limited, 429, "too_many_requests");
+    CHECK(limited.all("retry-after") == Values{"1"});
+}
