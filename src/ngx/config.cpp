@@ -159,17 +159,21 @@ ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
 
 // The module decides on the size of bodies, after authentication; nginx's own
 // limit would answer before it. A smaller one of the user's still counts.
-void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
+void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     auto* core = core_conf(cf);
-    conf.max_body = conf.max_body_size;
-    if (core->handler != content_handler) {
-        return;
-    }
-    if (core->client_max_body_size > 0) {
-        conf.max_body = std::min<std::size_t>(
-            conf.max_body,
-            static_cast<std::size_t>(core->client_max_body_size));
+    if (core->noname) {  // `if` and limit_except know no limits of their own
+        conf.max_body = prev.max_body;
+    } else {
+        conf.max_body = conf.max_body_size;
+        if (core->handler != content_handler) {
+            return;
+        }
+        if (core->client_max_body_size > 0) {
+            conf.max_body = std::min<std::size_t>(
+                conf.max_body,
+                static_cast<std::size_t>(core->client_max_body_size));
+        }
     }
     core->client_max_body_size = 0;
 }
@@ -306,7 +310,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             inherit_handler(cf);
             main.in_use = true;
             conf.main = &main;
-            take_over_body_limit(cf, conf);
+            take_over_body_limit(cf, prev, conf);
             if (!choose_store(cf, main, conf)) {
                 return kConfError;
             }
