@@ -32,22 +32,20 @@ ngx_command_t commands[] = {
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_user), nullptr},
     {ngx_string("petstore_redis_password_file"), kLevels | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, redis_password_file), nullptr},
+     set_password_file, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_redis_connect_timeout"), kLevels | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, redis_connect_timeout), &positive_msec},
-    {ngx_string("petstore_redis_timeout"), kLevels | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, redis_timeout), &positive_msec},
+     set_time, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocConfBase, redis_connect_timeout), nullptr},
+    {ngx_string("petstore_redis_timeout"), kLevels | NGX_CONF_TAKE1, set_time,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, redis_timeout), nullptr},
     {ngx_string("petstore_prefix"), kLevels | NGX_CONF_TAKE1, set_prefix,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
     {ngx_string("petstore_base_url"), kLevels | NGX_CONF_TAKE1, set_base_url,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("petstore_max_body_size"), kLevels | NGX_CONF_TAKE1,
-     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, max_body_size), &positive_size},
+    {ngx_string("petstore_max_body_size"), kLevels | NGX_CONF_TAKE1, set_size,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, max_body_size),
+     &body_sizes},
     {ngx_string("petstore_get_sunset"), kLevels | NGX_CONF_TAKE1,
      set_get_sunset, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_json_errors"),
@@ -61,15 +59,14 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_anonymous_limit"), kLevels | NGX_CONF_TAKE12,
      set_anonymous_limit, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
-    {ngx_string("petstore_limit_headers"), kLevels | NGX_CONF_TAKE1,
-     ngx_conf_set_enum_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocConfBase, limit_headers), limit_headers},
+    {ngx_string("petstore_limit_headers"), kLevels | NGX_CONF_TAKE1, set_choice,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, limit_headers),
+     limit_headers},
     {ngx_string("petstore_limit_dry_run"), kLevels | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, limit_dry_run), nullptr},
-    {ngx_string("petstore_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_size_slot, NGX_HTTP_MAIN_CONF_OFFSET,
-     offsetof(MainConfBase, zone_size), &zone_size},
+    {ngx_string("petstore_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_size,
+     NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfBase, zone_size), &zone_sizes},
 
     ngx_null_command,
 };
@@ -83,11 +80,13 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
 {
     auto* conf = static_cast<MainConf*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-    if (conf->in_use) {
-        conf->zone = add_anonymous_zone(cf, conf->zone_size);
-        if (conf->zone == nullptr) {
-            return NGX_ERROR;
-        }
+    if (!conf->in_use && !conf->replaces_errors) {
+        return NGX_OK;
+    }
+    check_locations(cf, *conf);
+    conf->zone = add_anonymous_zone(cf, conf->zone_size);
+    if (conf->zone == nullptr) {
+        return NGX_ERROR;
     }
     install_error_filter();
     return NGX_OK;

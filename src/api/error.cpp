@@ -88,7 +88,7 @@ Generic generic_error(int status) noexcept
         return {"unsupported_media_type",
                 "The media type of the request is not supported."};
     case 429:
-        return {"rate_limit_exceeded", "There were too many requests."};
+        return {"too_many_requests", "There were too many requests."};
     case 431:
     case 494:
         return {"bad_request", "The header of the request is too large."};
@@ -157,6 +157,11 @@ std::string error_body_for_status(int status)
 std::string_view code_name_for_status(int status) noexcept
 {
     return generic_error(status).code;
+}
+
+bool is_retryable_status(int status) noexcept
+{
+    return status == 429 || status == 503;
 }
 
 }  // namespace petstore::api

@@ -75,4 +75,7 @@ std::string error_body(const Error& error);
 std::string error_body_for_status(int status);
 std::string_view code_name_for_status(int status) noexcept;
 
+// Whether such a response carries Retry-After: 1.
+bool is_retryable_status(int status) noexcept;
+
 }  // namespace petstore::api

@@ -1,10 +1,10 @@
 #include "config.h"
 
 #include <algorithm>
-#include <fstream>
+#include <array>
 #include <variant>
 
-#include "guard.h"
+#include "arguments.h"
 #include "module.h"
 #include "pool.h"
 #include "str.h"
@@ -13,33 +13,53 @@ namespace petstore::ngx {
 
 namespace {
 
+constexpr std::size_t kMaxPassword = 4096;
 constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
 constexpr api::BanPolicy kBan;                 // the defaults
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
-char* const kOk = NGX_CONF_OK;
-char* const kError = static_cast<char*>(NGX_CONF_ERROR);
-template <typename Body>
-char* conf_guarded(ngx_conf_t* cf, Body&& body) noexcept
-{
-    return guarded(cf->log, kError, std::forward<Body>(body));
-}
-
+// The first line of the file, without its end.
 bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
 {
     if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) {
         return false;
     }
-    std::ifstream file(reinterpret_cast<const char*>(path.data));
-    if (!std::getline(file, password) || password.empty()) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "cannot read a password from \"%V\"", &path);
+    const ngx_fd_t fd =
+        ngx_open_file(path.data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    if (fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", &path);
         return false;
     }
-    if (password.back() == '\r') {
-        password.pop_back();
+    std::array<char, kMaxPassword + 3> buffer;  // and "\r\n" and one more
+    std::size_t size = 0;
+    ssize_t n = 0;
+    do {
+        n = ngx_read_fd(fd, buffer.data() + size, buffer.size() - size);
+        size += n > 0 ? static_cast<std::size_t>(n) : 0;
+    } while (n > 0 && size < buffer.size());
+    const ngx_err_t error = n < 0 ? ngx_errno : 0;
+    ngx_close_file(fd);
+
+    std::string_view line(buffer.data(), size);
+    line = line.substr(0, line.find('\n'));
+    if (!line.empty() && line.back() == '\r') {
+        line.remove_suffix(1);
     }
-    return true;
+    password = line;
+    ngx_explicit_memzero(buffer.data(), size);
+    if (error != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
+                           ngx_read_fd_n " \"%V\" failed", &path);
+    } else if (password.empty() || password.size() > kMaxPassword) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "the first line of \"%V\" must be a password of 1 "
+                           "to %uz bytes",
+                           &path, kMaxPassword);
+    } else {
+        return true;
+    }
+    return false;
 }
 
 // The addresses of a Redis. Host names are resolved here, once, as proxy_pass
@@ -102,26 +122,27 @@ std::size_t find_store(MainConf& main, std::size_t link,
     return main.stores.size() - 1;
 }
 
+// What goes wrong here is reported where it was written; what was not written
+// at all, at `petstore`.
 bool choose_store(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
     auto parsed = store::parse_endpoint(view(conf.redis));
-    if (auto* problem = std::get_if<std::string>(&parsed)) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "petstore_redis: %s",
-                           problem->c_str());
-        return false;
-    }
     LinkSettings link;
     link.endpoint = std::get<store::Endpoint>(std::move(parsed));
     link.timeout = conf.redis_timeout;
     link.connect_timeout = conf.redis_connect_timeout;
-    if (conf.redis_user.len != 0) {
+    if (link.endpoint.user.empty()) {
         link.endpoint.user = view(conf.redis_user);
     }
-    if (conf.redis_password_file.len != 0
-        && !read_password(cf, conf.redis_password_file,
-                          link.endpoint.password)) {
-        return false;
+    if (conf.redis_password_file.len != 0 && link.endpoint.password.empty()) {
+        const ReportAt at(cf, conf.password_place);
+        if (!read_password(cf, conf.redis_password_file,
+                           link.endpoint.password)) {
+            return false;
+        }
     }
+    const ReportAt at(cf,
+                      conf.redis_place.known() ? conf.redis_place : conf.place);
     const auto index = find_link(cf, main, std::move(link));
     if (!index) {
         return false;
@@ -130,20 +151,29 @@ bool choose_store(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     return true;
 }
 
+ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
+{
+    return static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
+
 // The module decides on the size of bodies, after authentication; nginx's own
 // limit would answer before it. A smaller one of the user's still counts.
-void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
+void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
-    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    conf.max_body = conf.max_body_size;
-    if (core->handler != content_handler) {
-        return;
-    }
-    if (core->client_max_body_size > 0) {
-        conf.max_body = std::min<std::size_t>(
-            conf.max_body,
-            static_cast<std::size_t>(core->client_max_body_size));
+    auto* core = core_conf(cf);
+    if (core->noname) {  // `if` and limit_except know no limits of their own
+        conf.max_body = prev.max_body;
+    } else {
+        conf.max_body = conf.max_body_size;
+        if (core->handler != content_handler) {
+            return;
+        }
+        if (core->client_max_body_size > 0) {
+            conf.max_body = std::min<std::size_t>(
+                conf.max_body,
+                static_cast<std::size_t>(core->client_max_body_size));
+        }
     }
     core->client_max_body_size = 0;
 }
@@ -152,11 +182,32 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
 // ngx_http_proxy_merge_loc_conf().
 void inherit_handler(ngx_conf_t* cf)
 {
-    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    auto* core = core_conf(cf);
     if (core->lmt_excpt && core->handler == nullptr) {
         core->handler = content_handler;
     }
+}
+
+// A location inside another is served by a directive of its own; `if` and
+// limit_except are parts of the location they stand in.
+void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    if (conf.serves == NGX_CONF_UNSET) {
+        conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
+        conf.place = prev.place;
+    }
+    if (conf.redis.data == nullptr) {
+        conf.redis_place = prev.redis_place;
+    }
+    if (conf.redis_password_file.data == nullptr) {
+        conf.password_place = prev.password_place;
+    }
+}
+
+MainConf& main_conf_of(ngx_conf_t* cf) noexcept
+{
+    return *static_cast<MainConf*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
 }
 
 }  // namespace
@@ -174,7 +225,7 @@ char* init_main_conf(ngx_conf_t*, void* conf) noexcept
 {
     auto& main = *static_cast<MainConf*>(conf);
     ngx_conf_init_size_value(main.zone_size, 10 * 1024 * 1024);
-    return kOk;
+    return kConfOk;
 }
 
 void* create_loc_conf(ngx_conf_t* cf) noexcept
@@ -213,7 +264,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         const auto& prev = *static_cast<LocConf*>(parent);
         auto& conf = *static_cast<LocConf*>(child);
 
-        ngx_conf_merge_value(conf.serves, prev.serves, 0);
+        inherit_service(cf, prev, conf);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         ngx_conf_merge_str_value(conf.redis, prev.redis, kDefaultRedis);
         ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
@@ -253,19 +304,18 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           ? std::string()
                           : api::http_date(conf.get_sunset);
 
+        auto& main = main_conf_of(cf);
+        main.replaces_errors |= conf.json_errors != 0;
         if (conf.serves) {
             inherit_handler(cf);
-            auto& main =
-                *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(
-                    cf, ngx_http_petstore_module));
             main.in_use = true;
             conf.main = &main;
-            take_over_body_limit(cf, conf);
+            take_over_body_limit(cf, prev, conf);
             if (!choose_store(cf, main, conf)) {
-                return kError;
+                return kConfError;
             }
         }
-        return kOk;
+        return kConfOk;
     });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "../api/limit.h"
 #include "../api/plan.h"
 #include "ngx.h"
+#include "place.h"
 #include "redis_link.h"
 
 namespace petstore::ngx {
@@ -18,6 +20,15 @@ namespace petstore::ngx {
 struct StoreSettings {
     std::size_t link;  // index in MainConf::links
     std::string prefix;
+};
+
+struct LocConf;
+
+// A location with `petstore`.
+struct Served {
+    Place place;
+    ngx_http_core_loc_conf_t* core;
+    const LocConf* conf;
 };
 
 // What nginx's generic directive setters write to by offset, apart from the
@@ -30,8 +41,11 @@ struct MainConf : MainConfBase {
     std::deque<LinkSettings> links;
     std::vector<StoreSettings> stores;
     api::PlanTable plans;
+    std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
+    std::vector<Served> served;
     ngx_shm_zone_t* zone = nullptr;
-    bool in_use = false;  // any location serves the API
+    bool in_use = false;           // any location serves the API
+    bool replaces_errors = false;  // petstore_json_errors, anywhere
 };
 
 enum LimitHeaders : ngx_uint_t {
@@ -68,6 +82,10 @@ struct LocConfBase {
 inline constexpr time_t kNeverGone = 0;
 
 struct LocConf : LocConfBase {
+    Place place;  // of `petstore`
+    Place redis_place;
+    Place password_place;
+
     // Made by merging, from the values above.
     std::size_t store = 0;  // index in MainConf::stores
     std::size_t max_body = 0;
@@ -83,16 +101,27 @@ char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
-// For nginx's generic setters: not zero.
-extern ngx_conf_post_t positive_msec;
-extern ngx_conf_post_t positive_size;
-// A size that the shared memory can do with.
-extern ngx_conf_post_t zone_size;
+// Warns of what is no error but cannot be meant. Called once all has been read
+// and merged.
+void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
 
-// Setters of the directives that nginx has no generic one for. Each reports
-// what is wrong with its arguments at the place where they stand.
+// What set_size() takes, in ngx_command_t::post.
+struct SizeRange {
+    off_t least;
+    off_t most;
+    off_t least_pages;  // of memory; for shared memory
+};
+extern SizeRange body_sizes;
+extern SizeRange zone_sizes;
+
+// Setters that quote a wrong value and name what is accepted.
+char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_password_file(ngx_conf_t* cf, ngx_command_t* cmd,
+                        void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

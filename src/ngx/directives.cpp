@@ -1,11 +1,11 @@
-// What the directives take, and what is wrong with it.
+// The setters of the directives: what they take, and what is wrong with it.
 #include <algorithm>
 #include <variant>
 
 #include "../api/text.h"
 #include "../store/schema.h"
+#include "arguments.h"
 #include "config.h"
-#include "guard.h"
 #include "module.h"
 #include "str.h"
 
@@ -15,116 +15,165 @@ namespace {
 
 constexpr api::BanPolicy kBan;  // the defaults
 
-char* const kOk = NGX_CONF_OK;
-char* const kError = static_cast<char*>(NGX_CONF_ERROR);
 char kDuplicate[] = "is duplicate";
 
-ngx_str_t* arguments(ngx_conf_t* cf) noexcept
+// "32k", as nginx reads it.
+struct SizeText {
+    explicit SizeText(off_t size) noexcept
+    {
+        static constexpr char kUnits[] = {0, 'k', 'm', 'g'};
+        std::size_t unit = 0;
+        while (unit < 3 && size != 0 && size % 1024 == 0) {
+            size /= 1024;
+            ++unit;
+        }
+        u_char* end = ngx_snprintf(text, sizeof(text) - 2, "%O", size);
+        *end++ = static_cast<u_char>(kUnits[unit]);
+        *end = '\0';
+    }
+    u_char text[NGX_OFF_T_LEN + 2];
+};
+
+// Visible ASCII that no link has to escape.
+bool is_plain_path(std::string_view text) noexcept
 {
-    return static_cast<ngx_str_t*>(cf->args->elts);
+    return api::is_visible_ascii(text)
+           && text.find_first_of("?#%\"<>\\^`{|}") == std::string_view::npos;
 }
 
-template <typename Body>
-char* conf_guarded(ngx_conf_t* cf, Body&& body) noexcept
+bool is_base_path(std::string_view text) noexcept
 {
-    return guarded(cf->log, kError, std::forward<Body>(body));
+    const auto version = text.rfind("/v");
+    return !text.empty() && text.front() == '/'
+           && version != std::string_view::npos
+           && api::parse_int64(text.substr(version + 2)).value_or(0) >= 1
+           && is_plain_path(text) && text.find("//") == std::string_view::npos
+           && text.find("/.") == std::string_view::npos;
 }
 
-// "name=123" → 123, in the bounds given. nullopt where `argument` is another
-// parameter; an unusable number is reported and sets `failed`.
-std::optional<std::int64_t> number_parameter(ngx_conf_t* cf,
-                                             const ngx_str_t& argument,
-                                             std::string_view name,
-                                             std::int64_t most, bool& failed)
+// http or https, a host, perhaps a path; no user, no query.
+bool is_base_url(std::string_view text) noexcept
 {
-    const auto text = view(argument);
-    if (text.size() <= name.size() || text.substr(0, name.size()) != name
-        || text[name.size()] != '=') {
-        return std::nullopt;
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (text.substr(0, scheme.size()) == scheme) {
+            const auto host = text.substr(
+                scheme.size(), text.find('/', scheme.size()) - scheme.size());
+            return !host.empty() && is_plain_path(text)
+                   && text.find('@') == std::string_view::npos;
+        }
     }
-    const auto value = api::parse_int64(text.substr(name.size() + 1));
-    if (!value || *value < 1 || *value > most) {
-        ngx_conf_log_error(
-            NGX_LOG_EMERG, cf, 0,
-            "invalid number in \"%V\": it must be between 1 and %L", &argument,
-            static_cast<int64_t>(most));
-        failed = true;
-    }
-    return value;
+    return false;
 }
 
-// As number_parameter(), for a time: "90", "90s", "5m", "1h".
-std::optional<std::int64_t> time_parameter(ngx_conf_t* cf,
-                                           const ngx_str_t& argument,
-                                           std::string_view name, bool& failed)
+bool is_plan_name(std::string_view name) noexcept
 {
-    const auto text = view(argument);
-    if (text.size() <= name.size() || text.substr(0, name.size()) != name
-        || text[name.size()] != '=') {
-        return std::nullopt;
-    }
-    const auto value = api::parse_duration(text.substr(name.size() + 1));
-    if (!value || *value < 1 || *value > api::kDaySeconds) {
-        ngx_conf_log_error(
-            NGX_LOG_EMERG, cf, 0,
-            "invalid time in \"%V\": it must be between 1s and 1d", &argument);
-        failed = true;
-    }
-    return value;
-}
-
-template <typename T>
-char* check_positive(ngx_conf_t*, void*, void* value) noexcept
-{
-    static char problem[] = "must be greater than zero";
-    return *static_cast<T*>(value) == 0 ? problem : kOk;
-}
-
-char* check_zone_size(ngx_conf_t* cf, void*, void* value) noexcept
-{
-    if (*static_cast<size_t*>(value) < 8 * ngx_pagesize) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "petstore_zone is too small: at least %uzk",
-                           8 * ngx_pagesize / 1024);
-        return kError;
-    }
-    return kOk;
+    return !name.empty() && name.size() <= 32
+           && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_")
+                  == std::string_view::npos;
 }
 
 }  // namespace
 
-ngx_conf_post_t positive_msec = {check_positive<ngx_msec_t>};
-ngx_conf_post_t positive_size = {check_positive<size_t>};
-ngx_conf_post_t zone_size = {check_zone_size};
+SizeRange body_sizes = {1, off_t{1} << 30, 0};
+SizeRange zone_sizes = {0, off_t{64} << 30, 8};
+
+char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    constexpr ngx_int_t kMost = api::kDaySeconds * 1000;
+    auto& field =
+        *reinterpret_cast<ngx_msec_t*>(static_cast<char*>(conf) + cmd->offset);
+    if (field != NGX_CONF_UNSET_MSEC) {
+        return kDuplicate;
+    }
+    ngx_str_t& argument = arguments(cf)[1];
+    const ngx_int_t time = ngx_parse_time(&argument, 0);
+    if (time == NGX_ERROR || time < 1 || time > kMost) {
+        return refuse_value(
+            cf, argument, "a time from 1ms to 1d, such as \"500ms\" or \"2s\"");
+    }
+    field = static_cast<ngx_msec_t>(time);
+    return kConfOk;
+}
+
+char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    const auto& range = *static_cast<const SizeRange*>(cmd->post);
+    auto& field =
+        *reinterpret_cast<size_t*>(static_cast<char*>(conf) + cmd->offset);
+    if (field != NGX_CONF_UNSET_SIZE) {
+        return kDuplicate;
+    }
+    ngx_str_t& argument = arguments(cf)[1];
+    const off_t least = std::max(
+        range.least, range.least_pages * static_cast<off_t>(ngx_pagesize));
+    const off_t size = ngx_parse_offset(&argument);
+    if (size == NGX_ERROR || size < least || size > range.most) {
+        return refuse(cf,
+                      "invalid value \"%V\" in \"%V\" directive, it must be a "
+                      "size from %s to %s",
+                      &argument, arguments(cf), SizeText(least).text,
+                      SizeText(range.most).text);
+    }
+    field = static_cast<size_t>(size);
+    return kConfOk;
+}
+
+char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& field = *reinterpret_cast<ngx_uint_t*>(static_cast<char*>(conf)
+                                                     + cmd->offset);
+        if (field != NGX_CONF_UNSET_UINT) {
+            return kDuplicate;
+        }
+        const ngx_str_t& argument = arguments(cf)[1];
+        std::string names;
+        for (auto* choice = static_cast<const ngx_conf_enum_t*>(cmd->post);
+             choice->name.len != 0; ++choice) {
+            if (view(argument) == view(choice->name)) {
+                field = choice->value;
+                return kConfOk;
+            }
+            names += names.empty() ? "\"" : ", \"";
+            names.append(view(choice->name)).append("\"");
+        }
+        return refuse_value(cf, argument, ("one of " + names).c_str());
+    });
+}
 
 char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.serves != NGX_CONF_UNSET) {
-        return kDuplicate;
-    }
-    loc.serves = 1;
-    if (cf->args->nelts == 2) {
-        const ngx_str_t path = arguments(cf)[1];
-        const auto text = view(path);
-        const auto version = text.rfind("/v");
-        if (text.empty() || text.front() != '/'
-            || version == std::string_view::npos
-            || api::parse_int64(text.substr(version + 2)).value_or(0) < 1
-            || text.find_first_of(" ?#%\"<>\\") != std::string_view::npos
-            || text.find("//") != std::string_view::npos) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid base path \"%V\": it must start with "
-                               "\"/\" and end with a version as in \"/v1\"",
-                               &path);
-            return kError;
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.serves != NGX_CONF_UNSET) {
+            return kDuplicate;
         }
-        loc.base_path = path;
-    }
-    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    core->handler = content_handler;
-    return kOk;
+        loc.serves = 1;
+        loc.place = current_place(cf);
+        if (cf->args->nelts == 2) {
+            const ngx_str_t& path = arguments(cf)[1];
+            if (!is_base_path(view(path))) {
+                return refuse_value(
+                    cf, path,
+                    "a path that starts with \"/\" and ends with a version, "
+                    "such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" "
+                    "and characters to be escaped");
+            }
+            loc.base_path = path;
+        }
+        auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+            ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+        if (core->handler != nullptr) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"petstore\" overrides an earlier directive, "
+                               "such as \"proxy_pass\"");
+        }
+        core->handler = content_handler;
+        auto& main = *static_cast<MainConf*>(
+            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+        main.served.push_back({loc.place, core, &loc});
+        return kConfOk;
+    });
 }
 
 char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -138,31 +187,46 @@ char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
             if (view(args[i]) == "cluster"
                 || view(args[i]).substr(0, 9) == "sentinel=") {
-                ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                                   "Sentinel and Cluster are not supported by "
-                                   "this version: \"%V\"",
-                                   &args[i]);
-                return kError;
+                return refuse(
+                    cf,
+                    "\"%V\" in \"petstore_redis\" directive: Sentinel "
+                    "and Cluster are not supported by this version",
+                    &args[i]);
             }
         }
+        // What follows may be the rest of a password with a space in it.
         if (cf->args->nelts > 2) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"",
-                               &args[2]);
-            return kError;
+            return refuse(cf, "\"petstore_redis\" directive takes one URL");
         }
+        const auto quoted = store::redact_url(view(args[1]));
         const auto parsed = store::parse_endpoint(view(args[1]));
         if (const auto* problem = std::get_if<std::string>(&parsed)) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s", problem->c_str());
-            return kError;
+            return refuse(cf,
+                          "invalid URL \"%s\" in \"petstore_redis\" directive: "
+                          "%s",
+                          quoted.c_str(), problem->c_str());
         }
         if (std::get<store::Endpoint>(parsed).tls) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "TLS to Redis is not supported by this version");
-            return kError;
+            return refuse(cf,
+                          "\"%s\" in \"petstore_redis\" directive: TLS is not "
+                          "supported by this version",
+                          quoted.c_str());
         }
         loc.redis = args[1];
-        return kOk;
+        loc.redis_place = current_place(cf);
+        return kConfOk;
     });
+}
+
+char* set_password_file(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.redis_password_file.data != nullptr) {
+        return kDuplicate;
+    }
+    loc.redis_password_file = arguments(cf)[1];
+    loc.password_place = current_place(cf);
+    return kConfOk;
 }
 
 char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -171,39 +235,40 @@ char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     if (loc.prefix.data != nullptr) {
         return kDuplicate;
     }
-    const ngx_str_t name = arguments(cf)[1];
-    if (const char* problem = store::Schema::prefix_problem(view(name))) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "prefix \"%V\" %s", &name,
-                           problem);
-        return kError;
+    const ngx_str_t& name = arguments(cf)[1];
+    if (store::Schema::prefix_problem(view(name)) != nullptr) {
+        return refuse_value(cf, name,
+                            "1 to 32 letters, digits, \"_\", \"-\" or \".\"");
     }
     loc.prefix = name;
-    return kOk;
+    return kConfOk;
 }
 
 char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.base_url.data != nullptr) {
-        return kDuplicate;
-    }
-    ngx_str_t url = arguments(cf)[1];
-    while (url.len != 0 && url.data[url.len - 1] == '/') {
-        --url.len;
-    }
-    const auto text = view(url);
-    const bool http = text.substr(0, 7) == "http://" && text.size() > 7;
-    const bool https = text.substr(0, 8) == "https://" && text.size() > 8;
-    if ((!http && !https) || !api::is_visible_ascii(text)
-        || text.find_first_of("?#<>\"") != std::string_view::npos) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid URL \"%V\": an absolute http or https URL "
-                           "without query is expected",
-                           &arguments(cf)[1]);
-        return kError;
-    }
-    loc.base_url = url;
-    return kOk;
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.base_url.data != nullptr) {
+            return kDuplicate;
+        }
+        ngx_str_t url = arguments(cf)[1];
+        while (url.len != 0 && url.data[url.len - 1] == '/') {
+            --url.len;
+        }
+        if (!is_base_url(view(url))) {
+            const auto text = view(arguments(cf)[1]);
+            const auto quoted = text.find('@') == std::string_view::npos
+                                    ? std::string(text)
+                                    : store::redact_url(text);
+            return refuse(cf,
+                          "invalid value \"%s\" in \"petstore_base_url\" "
+                          "directive, it must be an absolute http or https URL "
+                          "without user, query and characters to be escaped",
+                          quoted.c_str());
+        }
+        loc.base_url = url;
+        return kConfOk;
+    });
 }
 
 char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -212,66 +277,59 @@ char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     if (loc.get_sunset != NGX_CONF_UNSET) {
         return kDuplicate;
     }
-    const ngx_str_t argument = arguments(cf)[1];
+    const ngx_str_t& argument = arguments(cf)[1];
     if (view(argument) == "off") {
         loc.get_sunset = kNeverGone;
-        return kOk;
+        return kConfOk;
     }
     const auto date = api::parse_date(view(argument));
     if (!date || *date <= 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid date \"%V\": \"2030-12-05\", "
-                           "\"2030-12-05T10:00:00Z\" or \"off\" is expected",
-                           &argument);
-        return kError;
+        return refuse_value(cf, argument,
+                            "a date after 1970, such as \"2030-12-05\" or "
+                            "\"2030-12-05T10:00:00Z\", or \"off\"");
     }
     loc.get_sunset = static_cast<time_t>(*date);
-    return kOk;
+    return kConfOk;
 }
 
 char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
         auto& main = *static_cast<MainConf*>(conf);
-        const ngx_str_t* args = arguments(cf);
-        const auto name = view(args[1]);
-        if (name.empty() || name.size() > 32
-            || !std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                   return std::islower(c) || std::isdigit(c) || c == '-'
-                          || c == '_';
-               })) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "invalid plan name \"%V\": 1 to 32 lower-case "
-                               "letters, digits, \"-\" or \"_\"",
-                               &args[1]);
-            return kError;
+        const ngx_str_t& name = arguments(cf)[1];
+        if (!is_plan_name(view(name))) {
+            return refuse(cf,
+                          "invalid plan \"%V\" in \"petstore_plan\" directive, "
+                          "it must be 1 to 32 lower-case letters, digits, "
+                          "\"-\" or \"_\"",
+                          &name);
         }
-        api::Limits limits;
-        bool failed = false;
-        for (ngx_uint_t i = 2; i < cf->args->nelts && !failed; ++i) {
-            if (auto n = number_parameter(cf, args[i], "minute", api::kMaxLimit,
-                                          failed)) {
-                limits.minute = *n;
-            } else if (auto m = number_parameter(cf, args[i], "day",
-                                                 api::kMaxLimit, failed)) {
-                limits.day = *m;
-            } else if (!failed) {
-                ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                                   "invalid parameter \"%V\"", &args[i]);
-                failed = true;
-            }
+        Parameters::Value minute;
+        Parameters::Value day;
+        const bool taken = Parameters(cf).each(
+            2, "\"minute=N\" or \"day=N\"", [&](Parameters& parameters) {
+                parameters.number("minute", api::kMaxLimit, minute);
+                parameters.number("day", api::kMaxLimit, day);
+            });
+        if (!taken) {
+            return kConfError;
         }
-        if (!failed && (limits.minute == 0 || limits.day == 0)) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "plan \"%V\" needs both minute=N and day=N",
-                               &args[1]);
-            failed = true;
+        if (*minute > *day) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "the minute limit %L of plan \"%V\" exceeds its "
+                               "day limit %L",
+                               *minute, &name, *day);
         }
-        if (failed) {
-            return kError;
+        Place& place = main.plan_places[std::string(view(name))];
+        if (place.known()) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "plan \"%V\" replaces the one of that name in "
+                               "%V:%ui",
+                               &name, &place.file, place.line);
         }
-        main.plans.set(std::string(name), limits);
-        return kOk;
+        place = current_place(cf);
+        main.plans.set(std::string(view(name)), {*minute, *day});
+        return kConfOk;
     });
 }
 
@@ -282,51 +340,39 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (loc.ban != NGX_CONF_UNSET) {
             return kDuplicate;
         }
-        const ngx_str_t* args = arguments(cf);
-        if (cf->args->nelts == 2 && view(args[1]) == "off") {
-            loc.ban = 0;
-            return kOk;
+        loc.ban =
+            cf->args->nelts == 2 && view(arguments(cf)[1]) == "off" ? 0 : 1;
+        Parameters::Value threshold;
+        Parameters::Value window;
+        Parameters::Value duration;
+        Parameters::Value max;
+        if (loc.ban
+            && !Parameters(cf).each(
+                1,
+                "\"off\" alone, \"threshold=N\", \"window=TIME\", "
+                "\"duration=TIME\" or \"max=TIME\"",
+                [&](Parameters& parameters) {
+                    parameters.number("threshold", api::kMaxLimit, threshold);
+                    parameters.seconds("window", window);
+                    parameters.seconds("duration", duration);
+                    parameters.seconds("max", max);
+                })) {
+            return kConfError;
         }
         // One directive is one policy: what it leaves out is not inherited.
-        const api::BanPolicy standard;
-        loc.ban = 1;
-        loc.ban_threshold = standard.threshold;
-        loc.ban_window = standard.window;
-        loc.ban_duration = standard.duration;
-        bool failed = false;
-        for (ngx_uint_t i = 1; i < cf->args->nelts && !failed; ++i) {
-            if (auto n = number_parameter(cf, args[i], "threshold",
-                                          api::kMaxLimit, failed)) {
-                loc.ban_threshold = *n;
-            } else if (auto t = time_parameter(cf, args[i], "window", failed)) {
-                loc.ban_window = *t;
-            } else if (auto d =
-                           time_parameter(cf, args[i], "duration", failed)) {
-                loc.ban_duration = *d;
-            } else if (auto m = time_parameter(cf, args[i], "max", failed)) {
-                loc.ban_max = *m;
-            } else if (!failed) {
-                ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                                   "invalid parameter \"%V\"", &args[i]);
-                failed = true;
-            }
+        loc.ban_threshold = threshold.value_or(kBan.threshold);
+        loc.ban_window = window.value_or(kBan.window);
+        loc.ban_duration = duration.value_or(kBan.duration);
+        loc.ban_max =
+            max.value_or(std::max<std::int64_t>(kBan.max, loc.ban_duration));
+        if (loc.ban_max < loc.ban_duration) {
+            return refuse(
+                cf,
+                "\"max\" of %is in \"petstore_ban\" directive is less "
+                "than \"duration\", which is %is",
+                loc.ban_max, loc.ban_duration);
         }
-        if (loc.ban_max == NGX_CONF_UNSET) {
-            loc.ban_max = std::max<ngx_int_t>(standard.max, loc.ban_duration);
-        }
-        if (!failed && loc.ban_max < loc.ban_duration) {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                               "\"max\" must not be less than \"duration\"");
-            failed = true;
-        }
-        // As everywhere in nginx, a directive replaces that of the level above
-        // whole.
-        ngx_conf_init_value(loc.ban_threshold, kBan.threshold);
-        ngx_conf_init_value(loc.ban_window, kBan.window);
-        ngx_conf_init_value(loc.ban_duration, kBan.duration);
-        ngx_conf_init_value(loc.ban_max,
-                            std::max<ngx_int_t>(kBan.max, loc.ban_duration));
-        return failed ? kError : kOk;
+        return kConfOk;
     });
 }
 
@@ -339,23 +385,17 @@ char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     const ngx_str_t* args = arguments(cf);
     const auto limit = api::parse_int64(view(args[1]));
     if (!limit || *limit < 1 || *limit > 1'000'000'000) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid number \"%V\": it must be between 1 and "
-                           "1000000000",
-                           &args[1]);
-        return kError;
+        return refuse_value(cf, args[1], "a number from 1 to 1000000000");
     }
     loc.anonymous_limit = static_cast<ngx_int_t>(*limit);
     loc.anonymous_enforce = 0;
     if (cf->args->nelts == 3) {
         if (view(args[2]) != "enforce") {
-            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"",
-                               &args[2]);
-            return kError;
+            return refuse_parameter(cf, args[2], "\"enforce\"");
         }
         loc.anonymous_enforce = 1;
     }
-    return kOk;
+    return kConfOk;
 }
 
 }  // namespace petstore::ngx

@@ -71,7 +71,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     if (!add_common_headers(r, info)) {
         return NGX_ERROR;
     }
-    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+    if (api::is_retryable_status(status) && !has_header(r, "Retry-After")
         && !add_header(r, "Retry-After", "1")) {
         return NGX_ERROR;
     }
@@ -87,7 +87,9 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept
     if (info == nullptr) {
         return NGX_ERROR;
     }
-    if (!info->ours) {
+    // A filter may have dropped our response for an error of its own, such as
+    // 412 for If-Match.
+    if (!info->generated_by_module || r->filter_finalize) {
         const ngx_int_t rc =
             guarded(r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
                     [&] { return replace(r, *info); });

@@ -1,8 +1,5 @@
 #include "response.h"
 
-#include <charconv>
-
-#include "../api/text.h"
 #include "anonymous.h"
 #include "module.h"
 #include "pool.h"
@@ -90,60 +87,6 @@ RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
     return info;
 }
 
-bool add_header(ngx_http_request_t* r, std::string_view name,
-                std::string_view value) noexcept
-{
-    auto* header =
-        static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
-    if (header == nullptr) {
-        return false;
-    }
-    header->hash = 1;
-    header->key = borrow(name);
-    header->value = borrow(value);
-    header->lowcase_key = nullptr;
-#if (nginx_version >= 1023000)
-    header->next = nullptr;
-#endif
-    return true;
-}
-
-bool add_header_copy(ngx_http_request_t* r, std::string_view name,
-                     std::string_view value) noexcept
-{
-    const ngx_str_t copied = copy(r->pool, value);
-    return copied.data != nullptr && add_header(r, name, view(copied));
-}
-
-bool add_header_number(ngx_http_request_t* r, std::string_view name,
-                       std::int64_t value) noexcept
-{
-    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, NGX_INT64_LEN));
-    if (text == nullptr) {
-        return false;
-    }
-    char* end = std::to_chars(text, text + NGX_INT64_LEN, value).ptr;
-    return add_header(r, name, {text, static_cast<std::size_t>(end - text)});
-}
-
-ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
-                             bool& repeated) noexcept
-{
-    ngx_table_elt_t* found = nullptr;
-    repeated = false;
-    for (auto* part = &r->headers_in.headers.part; part; part = part->next) {
-        auto* headers = static_cast<ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (headers[i].hash != 0
-                && api::equals_ignoring_case(view(headers[i].key), name)) {
-                repeated = found != nullptr;
-                found = &headers[i];
-            }
-        }
-    }
-    return found;
-}
-
 bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const LocConf& conf = *loc_conf(r);
@@ -156,8 +99,11 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
             info.has_rate = true;
         }
     }
-    if (!add_rate_headers(r, info)
-        || !add_header(r, "Cache-Control", "no-store")) {
+    if (!has_header(r, "Cache-Control")
+        && !add_header(r, "Cache-Control", "no-store")) {
+        return false;
+    }
+    if (!add_rate_headers(r, info)) {
         return false;
     }
     if (info.has_windows) {
@@ -180,10 +126,10 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
                     std::size_t size, bool& done) noexcept
 {
     done = true;
-    info.ours = r == r->main;
     if (!add_common_headers(r, info)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+    info.generated_by_module = r == r->main;
     r->headers_out.status = static_cast<ngx_uint_t>(status);
     r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {

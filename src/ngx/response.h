@@ -10,6 +10,7 @@
 #include "../store/answer_cache.h"
 #include "../store/key_cache.h"
 #include "config.h"
+#include "headers.h"
 #include "ngx.h"
 
 namespace petstore::ngx {
@@ -23,8 +24,8 @@ class Exchange;
 struct RequestInfo {
     api::Operation operation = api::Operation::none;
     bool deprecated = false;  // the answer announces the end of the operation
-    bool ours = false;        // the response is written by this module
-    bool replaced = false;    // an error of nginx's was given our body
+    bool generated_by_module = false;  // the response is written by this module
+    bool replaced = false;             // an error of nginx's was given our body
     Exchange* asking = nullptr;  // the part of it that waits for the limiter
     bool charged = false;        // the limiter has decided on this request
     api::Decision decision;      // … like this
@@ -46,23 +47,10 @@ struct RequestInfo {
 // nullptr when there is none, or with `create` when memory is out.
 RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept;
 
-// Adds a response header. The texts are shared, not copied: they have to live
-// as long as the request. False when memory is out.
-bool add_header(ngx_http_request_t* r, std::string_view name,
-                std::string_view value) noexcept;
-bool add_header_copy(ngx_http_request_t* r, std::string_view name,
-                     std::string_view value) noexcept;
-bool add_header_number(ngx_http_request_t* r, std::string_view name,
-                       std::int64_t value) noexcept;
-
-// The request's header of that name, nullptr for none. `repeated` tells
-// whether there was more than one.
-ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
-                             bool& repeated) noexcept;
-
 // The headers that every answer of the service carries: the rate headers,
-// Cache-Control, and the deprecation headers where they belong. A request
-// whose key is not known is told of the window of its address.
+// Cache-Control unless an operator's module has set it, and the deprecation
+// headers where they belong. Without a known key the rate headers describe the
+// window of the client's address.
 bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept;
 
 // Sends a whole response; nothing may be added after it. `body` is copied.

@@ -1,5 +1,6 @@
 #include "endpoint.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -81,7 +82,7 @@ Parsed parse_unix(std::string_view rest)
         const auto database =
             number(query.substr(3), 0, std::numeric_limits<int>::max());
         if (!database) {
-            return "invalid database number";
+            return "the database must be a number from 0 to 2147483647";
         }
         endpoint.database = *database;
     }
@@ -122,7 +123,7 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
         }
         has_port = !port.empty();
         if (has_port && port[0] != ':') {
-            return "invalid port";
+            return "the port must be a number from 1 to 65535";
         }
         port = port.substr(has_port ? 1 : 0);
     } else {
@@ -145,7 +146,7 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
     if (has_port) {
         const auto value = number(port, 1, 65535);
         if (!value) {
-            return "invalid port";
+            return "the port must be a number from 1 to 65535";
         }
         endpoint.port = *value;
     }
@@ -163,7 +164,7 @@ Parsed parse_tcp(std::string_view rest, bool tls)
         const auto database =
             number(rest.substr(slash + 1), 0, std::numeric_limits<int>::max());
         if (!database) {
-            return "invalid database number";
+            return "the database must be a number from 0 to 2147483647";
         }
         endpoint.database = *database;
     }
@@ -220,6 +221,50 @@ Parsed parse_endpoint(std::string_view url)
                "\"unix:/\"";
     }
     return parse_tcp(rest.substr(2), tls);
+}
+
+// Quotes a unix socket's path, and else host, port and database; whatever else
+// there is may be a part of a password.
+std::string redact_url(std::string_view url)
+{
+    constexpr std::string_view kDigits = "0123456789";
+    const std::size_t slashes = url.find("://");
+    const bool is_unix =
+        slashes == std::string_view::npos
+        && api::equals_ignoring_case(url.substr(0, 5), "unix:");
+    const std::size_t begin =
+        is_unix ? 5 : (slashes == std::string_view::npos ? 0 : slashes + 3);
+
+    std::string text(url.substr(0, begin));
+    std::string_view rest = url.substr(begin);
+    const std::size_t at = rest.rfind('@');
+    if (at != std::string_view::npos) {
+        text += "***@";
+        rest = rest.substr(at + 1);
+    }
+
+    std::size_t shown = 0;
+    const auto show = [&](std::string_view mark, std::string_view allowed) {
+        if (rest.substr(shown, mark.size()) == mark) {
+            const auto end =
+                rest.find_first_not_of(allowed, shown + mark.size());
+            shown = std::min(end, rest.size());
+        }
+    };
+    if (is_unix) {
+        shown = std::min(rest.find('?'), rest.size());
+        show("?db=", kDigits);
+    } else {
+        while (shown < rest.size()
+               && has_only(rest.substr(shown, 1),
+                           rest[0] == '[' ? ".-_[]:%" : ".-_")) {
+            ++shown;
+        }
+        show(":", kDigits);
+        show("/", kDigits);
+    }
+    text += rest.substr(0, shown);
+    return shown == rest.size() ? text : text + "***";
 }
 
 }  // namespace petstore::store

@@ -32,4 +32,8 @@ struct Endpoint {
 // The string is what is wrong with the URL; it never repeats the password.
 std::variant<Endpoint, std::string> parse_endpoint(std::string_view url);
 
+// The text of a URL, which may be malformed, as a message may quote it: with
+// "***" where a user or a password is, or may have been meant.
+std::string redact_url(std::string_view url);
+
 }  // namespace petstore::store

@@ -1,6 +1,10 @@
 // SPEC 4: a wrong value is an error of `nginx -t` with file and line.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <sstream>
 
 #include "support/store.h"
 
@@ -14,6 +18,119 @@ NginxOptions any()
     options.redis = "redis://127.0.0.1:6379";
     return options;
 }
+
+// What the module has done in a running nginx, by /proc.
+struct Footprint {
+    bool filter = false;  // its header filter is in nginx's chain
+    bool zone = false;    // shared memory of kZone bytes
+
+    static constexpr std::size_t kZone = 3 * 1024 * 1024;
+};
+
+Footprint footprint_of(pid_t pid)
+{
+    Footprint footprint;
+    std::size_t base = 0;
+    const auto proc = "/proc/" + std::to_string(pid);
+    for (const auto& line : split(read_file(proc + "/maps"), '\n')) {
+        std::size_t from = 0;
+        std::size_t to = 0;
+        std::string rights;
+        char dash = 0;
+        std::istringstream(line) >> std::hex >> from >> dash >> to >> rights;
+        footprint.zone |= rights == "rw-s" && to - from == Footprint::kZone;
+        if (base == 0 && contains(line, module_file())) {
+            base = from;
+        }
+    }
+
+    // A filter that is installed has kept the one behind it.
+    std::size_t symbol = 0;
+    for (const auto& line : split(run({"nm", module_file()}).out, '\n')) {
+        if (contains(line, "next_header_filter")) {
+            symbol = std::stoul(line, nullptr, 16);
+        }
+    }
+    if (base == 0 || symbol == 0) {
+        throw HarnessError("the filter's variable is not found");
+    }
+    void* next = nullptr;
+    const int memory = open((proc + "/mem").c_str(), O_RDONLY);
+    const auto size =
+        pread(memory, &next, sizeof(next), static_cast<off_t>(base + symbol));
+    close(memory);
+    if (size != sizeof(next)) {
+        throw HarnessError("nginx's memory cannot be read");
+    }
+    footprint.filter = next != nullptr;
+    return footprint;
+}
+
+// An nginx without workers, on a unix socket, with these lines in its http
+// block.
+class BareNginx {
+public:
+    explicit BareNginx(std::string lines)
+    {
+        replace_all(lines, "%DIR%", dir_.path());
+        write_file(dir_ / "nginx.conf",
+                   "load_module " + module_file()
+                       + ";\nmaster_process off;\ndaemon off;\npid nginx.pid;"
+                         "\nevents {}\nhttp {\naccess_log off;\n"
+                         "client_body_temp_path t; proxy_temp_path t;\n"
+                         "fastcgi_temp_path t; uwsgi_temp_path t;\n"
+                         "scgi_temp_path t; petstore_zone 3m;\n"
+                       + lines + "\n}\n");
+        nginx_ = Process(
+            {{nginx_binary(), "-p", dir_.path(), "-c", "nginx.conf", "-e",
+              "error.log"},
+             {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0"}},
+             "",
+             dir_ / "output.log",
+             dir_ / "output.log"});
+        const bool serves = wait_until(
+            [&] {
+                const int fd = connect_unix(dir_ / "nginx.sock");
+                if (fd >= 0) {
+                    close(fd);
+                }
+                return fd >= 0;
+            },
+            30s);
+        if (!serves) {
+            throw HarnessError("nginx does not start: "
+                               + read_file(dir_ / "error.log")
+                               + read_file(dir_ / "output.log"));
+        }
+    }
+    ~BareNginx()
+    {
+        nginx_.signal(SIGQUIT);
+        CHECK(nginx_.wait(30s) == 0);
+    }
+
+    Footprint footprint() const { return footprint_of(nginx_.pid()); }
+
+    // The whole response to GET.
+    std::string get(const std::string& path) const
+    {
+        const int fd = connect_unix(dir_ / "nginx.sock");
+        const auto request = "GET " + path + " HTTP/1.0\r\n\r\n";
+        CHECK(write(fd, request.data(), request.size())
+              == static_cast<ssize_t>(request.size()));
+        std::string response;
+        char bytes[4096];
+        for (ssize_t n = 0; (n = read(fd, bytes, sizeof(bytes))) > 0;) {
+            response.append(bytes, static_cast<std::size_t>(n));
+        }
+        close(fd);
+        return response;
+    }
+
+private:
+    TempDir dir_;
+    Process nginx_;
+};
 
 // `nginx -t` of the nginx.conf in that folder.
 Output try_configuration(const TempDir& dir)
@@ -149,6 +266,42 @@ TEST_CASE("configuration: without a petstore the module does nothing")
     INFO(result.err);
     CHECK(result.code == 0);
     CHECK_FALSE(contains(result.err, "Sanitizer"));
+}
+
+TEST_CASE("configuration: the module does nothing until it is asked to")
+{
+    const std::string server = "server { listen unix:%DIR%/nginx.sock; ";
+    for (const std::string& lines :
+         {server + "}", "petstore_plan gold minute=1 day=2; " + server + "}",
+          "petstore_json_errors on; " + server
+              + "petstore_json_errors off; }"}) {
+        INFO(lines);
+        const auto footprint = BareNginx(lines).footprint();
+        CHECK_FALSE(footprint.filter);
+        CHECK_FALSE(footprint.zone);
+    }
+    for (const std::string& lines :
+         {server + "location /v1/ { petstore; } }",
+          server
+              + "} server { listen unix:%DIR%/other.sock; "
+                "petstore_json_errors on; }"}) {
+        INFO(lines);
+        const auto footprint = BareNginx(lines).footprint();
+        CHECK(footprint.filter);
+        CHECK(footprint.zone);
+    }
+}
+
+TEST_CASE("configuration: errors in JSON without an API have rate headers")
+{
+    const BareNginx nginx("server { listen unix:%DIR%/nginx.sock; "
+                          "petstore_json_errors on; "
+                          "petstore_anonymous_limit 7; }");
+    const auto response = nginx.get("/nowhere");
+    INFO(response);
+    CHECK(contains(response, "\"code\":\"not_found\""));
+    CHECK(contains(response, "X-RateLimit-Limit: 7\r\n"));
+    CHECK(contains(response, "X-RateLimit-Remaining: 7\r\n"));
 }
 
 TEST_CASE("configuration: the files of nginx-conf run as they are")

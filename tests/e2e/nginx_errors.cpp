@@ -56,6 +56,21 @@ TEST_CASE("nginx errors: inside the location they are Errors by themselves")
     CHECK(head.header("content-type") == "application/json");
 }
 
+TEST_CASE("nginx errors: client_max_body_size holds in if and limit_except too")
+{
+    for (const char* block : {"if ($request_method = POST) { set $post 1; }",
+                              "limit_except GET { allow all; }"}) {
+        INFO(block);
+        NginxOptions options;
+        options.location = std::string("client_max_body_size 100; ") + block;
+        Store store(options);
+        const std::string body = kPet + std::string(100, ' ');
+        expect_error(store.http.post("/v1/pets", body), 413,
+                     "payload_too_large");
+        CHECK(store.http.post("/v1/pets", kPet).status == 201);
+    }
+}
+
 TEST_CASE("nginx errors: in the connection after one stays in step")
 {
     NginxOptions options;

@@ -80,7 +80,7 @@ TEST_CASE("errors made by nginx have a code", "[error]")
         {416, "bad_request"},
         {418, "bad_request"},
         {421, "bad_request"},
-        {429, "rate_limit_exceeded"},
+        {429, "too_many_requests"},
         {431, "bad_request"},
         {494, "bad_request"},
         {495, "bad_request"},
@@ -99,6 +99,14 @@ TEST_CASE("errors made by nginx have a code", "[error]")
     for (const auto& row : rows) {
         CAPTURE(row.status);
         CHECK(code_name_for_status(row.status) == row.name);
+    }
+}
+
+TEST_CASE("of errors made by nginx, 429 and 503 ask to retry", "[error]")
+{
+    for (int status = 400; status < 600; ++status) {
+        CAPTURE(status);
+        CHECK(is_retryable_status(status) == (status == 429 || status == 503));
     }
 }
 

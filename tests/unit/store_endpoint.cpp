@@ -7,6 +7,7 @@
 
 using petstore::store::Endpoint;
 using petstore::store::parse_endpoint;
+using petstore::store::redact_url;
 
 namespace {
 
@@ -116,6 +117,37 @@ TEST_CASE("a wrong URL is refused without its password", "[store]")
     REQUIRE(std::holds_alternative<std::string>(parsed));
     CHECK_FALSE(std::get<std::string>(parsed).empty());
     CHECK(std::get<std::string>(parsed).find("s3cret") == std::string::npos);
+}
+
+TEST_CASE("a URL is quoted without what may be a password", "[store]")
+{
+    const struct {
+        const char* url;
+        const char* quoted;
+    } rows[] = {
+        {"redis://h:6379/1", "redis://h:6379/1"},
+        {"redis://user:s3cret@h:99999", "redis://***@h:99999"},
+        {"rediss://:s3cret@[::1]:1/2", "rediss://***@[::1]:1/2"},
+        {"redis://:s3/cr@et@h/0", "redis://***@h/0"},
+        {"redis://user:s3cret", "redis://user:***"},
+        {"redis://:s3cret", "redis://:***"},
+        {"redis://h/s3cret", "redis://h/***"},
+        {"redis://h:1/2?password=s3cret", "redis://h:1/2***"},
+        {"redis://h s3cret", "redis://h***"},
+        {"user:s3cret@h", "***@h"},
+        {"h:6379", "h:6379"},
+        {"http://h/x", "http://h/***"},
+        {"", ""},
+        {"unix:/run/redis.sock?db=3", "unix:/run/redis.sock?db=3"},
+        {"unix:/r?db=3&password=s3cret", "unix:/r?db=3***"},
+        {"unix:/r?s3cret", "unix:/r***"},
+        {"unix:r.sock", "unix:r.sock"},
+        {"unix://user:s3cret@/r", "unix://***@/***"},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.url);
+        CHECK(redact_url(row.url) == row.quoted);
+    }
 }
 
 TEST_CASE("a NUL byte in a URL is refused", "[store]")

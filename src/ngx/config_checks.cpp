@@ -1,0 +1,76 @@
+// What the configuration says that cannot be meant, as far as it is no error.
+#include <algorithm>
+#include <cstring>
+
+#include "config.h"
+#include "module.h"
+#include "str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// Whether the location may change the URI after it was chosen. The first member
+// of the rewrite module's configuration is its list of rules, nullptr for none;
+// the module exports no more than that.
+bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
+{
+    for (ngx_uint_t i = 0; cf->cycle->modules[i] != nullptr; ++i) {
+        const ngx_module_t* module = cf->cycle->modules[i];
+        if (std::strcmp(module->name, "ngx_http_rewrite_module") == 0) {
+            void* rules = nullptr;
+            std::memcpy(&rules, core->loc_conf[module->ctx_index],
+                        sizeof(rules));
+            return rules != nullptr;
+        }
+    }
+    return false;
+}
+
+// Whether the path of a request that starts with `prefix` can be one of the API
+// at `base`.
+bool can_match(std::string_view prefix, std::string_view base) noexcept
+{
+    constexpr std::string_view kPets = "/pets/";
+    const auto in_base = std::min(prefix.size(), base.size());
+    const auto rest = prefix.substr(in_base);
+    const auto in_pets = std::min(rest.size(), kPets.size());
+    return prefix.substr(0, in_base) == base.substr(0, in_base)
+           && rest.substr(0, in_pets) == kPets.substr(0, in_pets);
+}
+
+bool is_plain_prefix(const ngx_http_core_loc_conf_t* core) noexcept
+{
+#if (NGX_PCRE)
+    if (core->regex != nullptr) {
+        return false;
+    }
+#endif
+    return !core->exact_match && !core->named;
+}
+
+}  // namespace
+
+void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
+{
+    for (const auto& [place, core, conf] : main.served) {
+        const ReportAt at(cf, place);
+        if (core->handler != content_handler) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"petstore\" is overridden by a later "
+                               "directive, such as \"proxy_pass\"");
+            continue;
+        }
+        if (is_plain_prefix(core)
+            && !can_match(view(core->name), view(conf->base_path))
+            && !may_rewrite(cf, core)) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "no request for \"%V/pets\" reaches location "
+                               "\"%V\"; the argument of \"petstore\" sets "
+                               "another base path",
+                               &conf->base_path, &core->name);
+        }
+    }
+}
+
+}  // namespace petstore::ngx

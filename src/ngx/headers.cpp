@@ -1,0 +1,185 @@
+// The only file that knows how header lists differ: since nginx 1.23 lines of
+// one name are linked by `next`; before, slots of several lines are arrays.
+#include "headers.h"
+
+#include <charconv>
+
+#include "../api/text.h"
+#include "str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+#if (nginx_version >= 1023000)
+using Lines = ngx_table_elt_t*;
+#else
+using Lines = ngx_array_t;
+#endif
+
+bool is_dead(const ngx_table_elt_t* line) noexcept
+{
+    return line->hash == 0;
+}
+
+// A header that nginx sends once: the new line replaces the old one.
+bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
+{
+    if (slot != nullptr) {
+        slot->hash = 0;
+    }
+    slot = line;
+    return true;
+}
+
+// A header that may have several lines. nginx and other modules work on the
+// first one, so it must not be one that somebody has removed.
+#if (nginx_version >= 1023000)
+
+bool append(ngx_http_request_t*, Lines& lines, ngx_table_elt_t* line) noexcept
+{
+    ngx_table_elt_t** end = &lines;
+    while (*end != nullptr) {
+        if (is_dead(*end)) {
+            *end = (*end)->next;
+        } else {
+            end = &(*end)->next;
+        }
+    }
+    *end = line;
+    return true;
+}
+
+#else
+
+bool append(ngx_http_request_t* r, Lines& lines, ngx_table_elt_t* line) noexcept
+{
+    if (lines.elts == nullptr
+        && ngx_array_init(&lines, r->pool, 1, sizeof(ngx_table_elt_t*))
+               != NGX_OK) {
+        return false;
+    }
+    auto** begin = static_cast<ngx_table_elt_t**>(lines.elts);
+    ngx_uint_t live = 0;
+    for (ngx_uint_t i = 0; i < lines.nelts; ++i) {
+        if (!is_dead(begin[i])) {
+            begin[live++] = begin[i];
+        }
+    }
+    lines.nelts = live;
+    auto** place = static_cast<ngx_table_elt_t**>(ngx_array_push(&lines));
+    if (place == nullptr) {
+        return false;
+    }
+    *place = line;
+    return true;
+}
+
+// WWW-Authenticate: its slot has room for one line, the latest.
+bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
+            ngx_table_elt_t* line) noexcept
+{
+    slot = line;
+    return true;
+}
+
+#endif
+
+bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
+{
+    auto& out = r->headers_out;
+    const auto name = view(line->key);
+    if (name == "Cache-Control") {
+        return append(r, out.cache_control, line);
+    }
+    if (name == "Link") {
+        return append(r, out.link, line);
+    }
+    if (name == "WWW-Authenticate") {
+        return append(r, out.www_authenticate, line);
+    }
+    if (name == "ETag") {
+        return put(out.etag, line);
+    }
+    if (name == "Location" && line->value.len != 0
+        && line->value.data[0] != '/') {
+        return put(out.location, line);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool add_header(ngx_http_request_t* r, std::string_view name,
+                std::string_view value) noexcept
+{
+    auto* line =
+        static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
+    if (line == nullptr) {
+        return false;
+    }
+    line->hash = 1;
+    line->key = borrow(name);
+    line->value = borrow(value);
+    line->lowcase_key = nullptr;
+#if (nginx_version >= 1023000)
+    line->next = nullptr;
+#endif
+    if (!fill_slot(r, line)) {
+        line->hash = 0;
+        return false;
+    }
+    return true;
+}
+
+bool add_header_copy(ngx_http_request_t* r, std::string_view name,
+                     std::string_view value) noexcept
+{
+    const ngx_str_t copied = copy(r->pool, value);
+    return copied.data != nullptr && add_header(r, name, view(copied));
+}
+
+bool add_header_number(ngx_http_request_t* r, std::string_view name,
+                       std::int64_t value) noexcept
+{
+    auto* text = static_cast<char*>(ngx_pnalloc(r->pool, NGX_INT64_LEN));
+    if (text == nullptr) {
+        return false;
+    }
+    char* end = std::to_chars(text, text + NGX_INT64_LEN, value).ptr;
+    return add_header(r, name, {text, static_cast<std::size_t>(end - text)});
+}
+
+bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
+{
+    for (auto* part = &r->headers_out.headers.part; part; part = part->next) {
+        const auto* lines = static_cast<const ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (!is_dead(&lines[i])
+                && api::equals_ignoring_case(view(lines[i].key), name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
+                             bool& repeated) noexcept
+{
+    ngx_table_elt_t* found = nullptr;
+    repeated = false;
+    for (auto* part = &r->headers_in.headers.part; part; part = part->next) {
+        auto* headers = static_cast<ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (headers[i].hash != 0
+                && api::equals_ignoring_case(view(headers[i].key), name)) {
+                repeated = found != nullptr;
+                found = &headers[i];
+            }
+        }
+    }
+    return found;
+}
+
+}  // namespace petstore::ngx

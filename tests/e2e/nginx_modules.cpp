@@ -1,0 +1,357 @@
+// SPEC "Headers": nginx's own modules and third-party ones see and replace the
+// headers of the service as they do those of any handler.
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+using Values = std::vector<std::string>;
+
+const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
+const char* const kNoKey = "Bearer realm=\"petstore\"";
+const char* const kBadKey =
+    "Bearer realm=\"petstore\", error=\"invalid_token\"";
+
+const Headers kWithoutKey = {{"Authorization", ""}};
+const Headers kWrongKey = {{"Authorization", "Bearer no-such-key"}};
+
+// Debian's packages. Loaded behind the module, so that their filters run
+// before others that are loaded in the same way.
+const char* const kHeadersMore = "load_module /usr/lib/nginx/modules/"
+                                 "ngx_http_headers_more_filter_module.so;";
+const char* const kLua =
+    "load_module /usr/lib/nginx/modules/ndk_http_module.so;"
+    "load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;";
+
+// An error that nginx makes in the petstore location: ?fail=STATUS.
+const char* const kFail = R"(
+    if ($arg_fail = "500") { return 500; }
+    if ($arg_fail = "403") { return 403; })";
+
+Values cache_control(const Response& response)
+{
+    return response.all("cache-control");
+}
+
+}  // namespace
+
+TEST_CASE("nginx modules: expires replaces the Cache-Control of an answer")
+{
+    NginxOptions options;
+    options.location = std::string("expires 1h;") + kFail;
+    Store store(options);
+    auto& http = store.http;
+
+    CHECK(cache_control(http.post("/v1/pets", kPet)) == Values{"max-age=3600"});
+    CHECK(cache_control(http.head("/v1/pets")) == Values{"max-age=3600"});
+    const auto response = http.get("/v1/pets/1");
+    CHECK(response.status == 200);
+    CHECK(cache_control(response) == Values{"max-age=3600"});
+    CHECK(response.has("expires"));
+    // `If-None-Match: *` holds for any answer that exists.
+    const auto unchanged = http.get("/v1/pets", {{"If-None-Match", "*"}});
+    CHECK(unchanged.status == 304);
+    CHECK(cache_control(unchanged) == Values{"max-age=3600"});
+    rate_headers_of(unchanged);
+    CHECK(unchanged.body.empty());
+
+    // nginx leaves errors alone.
+    expect_error(http.get("/v1/pets/9"), 404, "pet_not_found");
+    expect_error(http.get("/v1/pets?fail=500"), 500, "internal_error");
+    const auto refused = http.get("/v1/pets", kWithoutKey);
+    expect_error(refused, 401, "missing_api_key");
+    CHECK_FALSE(refused.has("expires"));
+}
+
+TEST_CASE("nginx modules: expires off and epoch")
+{
+    NginxOptions options;
+    options.location = "expires $arg_expires;";
+    Store store(options);
+    CHECK(cache_control(store.http.get("/v1/pets?expires=epoch"))
+          == Values{"no-cache"});
+    CHECK(cache_control(store.http.get("/v1/pets?expires=off"))
+          == Values{"no-store"});
+    CHECK(cache_control(store.http.get("/v1/pets")) == Values{"no-store"});
+}
+
+TEST_CASE("nginx modules: add_header adds a line")
+{
+    NginxOptions options;
+    options.location = std::string("add_header Cache-Control private always;"
+                                   "add_header Link '</docs>; rel=\"help\"';")
+                       + kFail;
+    Store store(options);
+    import_pets(store.redis, 1);
+    const Values both = {"no-store", "private"};
+    const auto pet = store.http.get("/v1/pets/1");
+    CHECK(cache_control(pet) == both);
+    CHECK(pet.all("link")
+          == Values{"</v1/pets?status=available>; rel=\"successor-version\"",
+                    "</docs>; rel=\"help\""});
+    CHECK(cache_control(store.http.get("/v1/pets/9")) == both);
+    CHECK(cache_control(store.http.get("/v1/pets?fail=403")) == both);
+}
+
+TEST_CASE("nginx modules: the headers sent are variables")
+{
+    NginxOptions options;
+    options.http = "log_format sent '[$sent_http_cache_control] "
+                   "[$sent_http_www_authenticate] [$sent_http_link] "
+                   "[$sent_http_location]';";
+    options.server = "access_log sent.log sent;";
+    options.location = "petstore_base_url https://api.example.com;";
+    Store store(options);
+    REQUIRE(store.http.post("/v1/pets", kPet).status == 201);
+    store.http.get("/v1/pets/1");
+    store.http.get("/v1/pets", kWithoutKey);
+    const std::string expected =
+        "[no-store] [-] [-] [https://api.example.com/v1/pets/1]\n"
+        "[no-store] [-] [<https://api.example.com/v1/pets?status=available>; "
+        "rel=\\x22successor-version\\x22] [-]\n"
+        "[no-store] [Bearer realm=\\x22petstore\\x22] [-] [-]\n";
+    std::string log;
+    wait_until([&] {
+        log = read_file(store.nginx.path("sent.log"));
+        return log.size() >= expected.size();
+    });
+    CHECK(log == expected);
+}
+
+TEST_CASE("nginx modules: a Location that is a path stays one")
+{
+    Store store;
+    CHECK(store.http.post("/v1/pets", kPet).all("location")
+          == Values{"/v1/pets/1"});
+}
+
+TEST_CASE("nginx modules: headers-more replaces and clears")
+{
+    NginxOptions options;
+    options.main = kHeadersMore;
+    options.location = std::string(R"(
+        petstore_base_url https://api.example.com;
+        more_set_headers "Cache-Control: private";
+        more_set_headers -s 401 "WWW-Authenticate: Custom";
+        more_set_headers -s 201 "Location: https://example.org/";
+        more_clear_headers -s 200 Link;)")
+                       + kFail;
+    Store store(options);
+    auto& http = store.http;
+
+    const auto created = http.post("/v1/pets", kPet);
+    CHECK(created.all("location") == Values{"https://example.org/"});
+    CHECK(cache_control(created) == Values{"private"});
+    const auto pet = http.get("/v1/pets/1");
+    CHECK(cache_control(pet) == Values{"private"});
+    CHECK_FALSE(pet.has("link"));
+    const auto refused = http.get("/v1/pets", kWithoutKey);
+    CHECK(cache_control(refused) == Values{"private"});
+    CHECK(refused.all("www-authenticate") == Values{"Custom"});
+    // Errors of nginx's too, although the module gives them their headers.
+    const auto failed = http.get("/v1/pets?fail=500");
+    CHECK(failed.status == 500);
+    CHECK(cache_control(failed) == Values{"private"});
+}
+
+TEST_CASE("nginx modules: Lua reads and replaces")
+{
+    NginxOptions options;
+    options.main = kLua;
+    options.location = std::string(R"(
+        header_filter_by_lua_block {
+            local headers = ngx.header
+            headers["X-Seen"] = tostring(headers["Cache-Control"]) .. " " ..
+                tostring(headers["WWW-Authenticate"]) .. " " ..
+                tostring(headers["Content-Type"])
+            headers["Cache-Control"] = "private"
+            headers["Link"] = "</docs>"
+            if headers["WWW-Authenticate"] then
+                headers["WWW-Authenticate"] = "Custom"
+            end
+        })") + kFail;
+    Store store(options);
+    import_pets(store.redis, 1);
+
+    const auto pet = store.http.get("/v1/pets/1");
+    CHECK(pet.status == 200);
+    CHECK(pet.header("x-seen") == "no-store nil application/json");
+    CHECK(cache_control(pet) == Values{"private"});
+    CHECK(pet.all("link") == Values{"</docs>"});
+
+    const auto refused = store.http.get("/v1/pets", kWithoutKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.header("x-seen")
+          == std::string("no-store ") + kNoKey + " application/json");
+    CHECK(cache_control(refused) == Values{"private"});
+    CHECK(refused.all("www-authenticate") == Values{"Custom"});
+
+    // An error of nginx's is the service's before Lua sees it.
+    const auto failed = store.http.get("/v1/pets?fail=500");
+    CHECK(failed.status == 500);
+    CHECK(failed.header("x-seen") == "no-store nil application/json");
+    CHECK(cache_control(failed) == Values{"private"});
+    CHECK(failed.json()["code"] == "internal_error");
+}
+
+TEST_CASE("nginx modules: what Lua set before an error of nginx's stays")
+{
+    NginxOptions options;
+    options.main = kLua;
+    options.location = R"(
+        access_by_lua_block {
+            ngx.header["Cache-Control"] = "private"
+            ngx.header["Retry-After"] = "30"
+            ngx.header["X-Reason"] = "maintenance"
+            if ngx.var.arg_fail then ngx.exit(503) end
+        })";
+    Store store(options);
+    const auto failed = store.http.get("/v1/pets?fail=1");
+    CHECK(failed.status == 503);
+    CHECK(failed.json()["code"] == "service_unavailable");
+    CHECK(cache_control(failed) == Values{"private"});
+    CHECK(failed.all("retry-after") == Values{"30"});
+    CHECK(failed.header("x-reason") == "maintenance");
+    rate_headers_of(failed);
+
+    const auto list = store.http.get("/v1/pets");
+    CHECK(list.status == 200);
+    CHECK(cache_control(list) == Values{"private"});
+}
+
+TEST_CASE("nginx modules: auth_request hands on the 401 of the service")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /private/ { auth_request /v1/pets; empty_gif; })";
+    Store store(options);
+    auto& http = store.http;
+
+    CHECK(http.get("/private/x").status == 200);
+    const auto none = http.get("/private/x", kWithoutKey);
+    CHECK(none.status == 401);
+    CHECK(none.all("www-authenticate") == Values{kNoKey});
+    const auto wrong = http.get("/private/x", kWrongKey);
+    CHECK(wrong.status == 401);
+    CHECK(wrong.all("www-authenticate") == Values{kBadKey});
+
+    auto stranger = Http(store.nginx.url(), "");
+    const auto head = stranger.head("/private/x");
+    CHECK(head.status == 401);
+    CHECK(head.all("www-authenticate") == Values{kNoKey});
+    CHECK(head.body.empty());
+}
+
+TEST_CASE("nginx modules: auth_request with errors in JSON")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_json_errors on;
+        location /private/ { auth_request /v1/pets; empty_gif; }
+        location /store/v1/ { auth_request /v1/pets; petstore /store/v1; })";
+    Store store(options);
+    for (const char* path : {"/private/x", "/store/v1/pets"}) {
+        INFO(path);
+        CHECK(store.http.get(path).status == 200);
+        const auto refused = store.http.get(path, kWithoutKey);
+        expect_error(refused, 401, "unauthorized");
+        CHECK(refused.all("www-authenticate") == Values{kNoKey});
+    }
+}
+
+TEST_CASE("nginx modules: auth_basic keeps its challenge")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /store/v1/ {
+            auth_basic "staff";
+            auth_basic_user_file %DIR%/nobody;
+            petstore /store/v1;
+        }
+        location /either/v1/ {
+            satisfy any;
+            auth_basic "staff";
+            auth_basic_user_file %DIR%/nobody;
+            allow all;
+            petstore /either/v1;
+        })";
+    Store store(options);
+    write_file(store.nginx.path("nobody"), "nobody:x\n");
+
+    const auto refused = store.http.get("/store/v1/pets", kWithoutKey);
+    expect_error(refused, 401, "unauthorized");
+    CHECK(refused.all("www-authenticate") == Values{"Basic realm=\"staff\""});
+    // nginx has withdrawn its own challenge here.
+    const auto own = store.http.get("/either/v1/pets", kWithoutKey);
+    expect_error(own, 401, "missing_api_key");
+    CHECK(own.all("www-authenticate") == Values{kNoKey});
+}
+
+TEST_CASE("nginx modules: a response that a filter drops is an Error")
+{
+    NginxOptions options;
+    options.http = "log_format codes '$status $petstore_error_code';";
+    options.server = "access_log codes.log codes;";
+    Store store(options);
+    const auto failed = store.http.get("/v1/pets", {{"If-Match", "\"x\""}});
+    expect_error(failed, 412, "bad_request");
+    CHECK(wait_until([&] {
+        return read_file(store.nginx.path("codes.log")) == "412 bad_request\n";
+    }));
+}
+
+TEST_CASE("nginx modules: a 429 of limit_req is no 429 of the service")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;"
+                   "log_format codes '$status $petstore_error_code';";
+    options.server = R"(
+        access_log codes.log codes;
+        petstore_json_errors on;
+        limit_req_status 429;
+        location /plain/ { limit_req zone=slow; empty_gif; })";
+    options.location = "limit_req zone=slow;";
+    Store store(options);
+    store.http.use_key(limited_key(store.redis, 1).secret);
+
+    for (const char* path : {"/v1/pets", "/plain/x"}) {
+        INFO(path);
+        const Headers slow = {{"X-Slow", path}};
+        CHECK(store.http.get(path, slow).status == 200);
+        const auto limited = store.http.get(path, slow);
+        expect_error(limited, 429, "too_many_requests");
+        CHECK(limited.all("retry-after") == Values{"1"});
+    }
+    // The key's one request was the first.
+    const auto own = store.http.get("/v1/pets");
+    expect_error(own, 429, "rate_limit_exceeded");
+    CHECK(own.header("retry-after") != "1");
+
+    const std::string expected = "200 -\n429 too_many_requests\n"
+                                 "200 -\n429 too_many_requests\n"
+                                 "429 rate_limit_exceeded\n";
+    std::string log;
+    wait_until([&] {
+        log = read_file(store.nginx.path("codes.log"));
+        return log.size() >= expected.size();
+    });
+    CHECK(log == expected);
+}
+
+TEST_CASE("nginx modules: a 429 of limit_conn is no 429 of the service")
+{
+    NginxOptions options;
+    options.http = "limit_conn_zone $server_port zone=one:1m;";
+    options.location = "limit_conn one 1; limit_conn_status 429;";
+    Store store(options);
+    RawClient busy(store.nginx.port());
+    busy.send(store.head("POST /v1/pets HTTP/1.1", "Content-Length: 100\r\n"));
+    Response limited;
+    CHECK(wait_until([&] {
+        limited = store.http.get("/v1/pets");
+        return limited.status == 429;
+    }));
+    expect_error(limited, 429, "too_many_requests");
+    CHECK(limited.all("retry-after") == Values{"1"});
+}
