@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -107,8 +108,8 @@ public:
     void fill(int count, const Spread& spread)
     {
         auto status = Status::available;
-        for (int i = 0; i < count; ++i) {
-            if (i % spread.run == 0) {
+        fill(count, [&](api::PetId id) {
+            if ((id - 1) % spread.run == 0) {
                 const double chance =
                     std::uniform_real_distribution<>()(random);
                 status = chance < spread.rare ? Status::sold
@@ -116,7 +117,14 @@ public:
                              ? Status::pending
                              : Status::available;
             }
-            pets.push_back(some_pet(status));
+            return status;
+        });
+    }
+
+    void fill(int count, const std::function<Status(api::PetId)>& status_of)
+    {
+        for (int i = 1; i <= count; ++i) {
+            pets.push_back(some_pet(status_of(i)));
             connection.append(
                 catalogue.create(pets.back(), {}, std::nullopt, true));
         }
@@ -299,6 +307,106 @@ TEST_CASE("model: pages and pets are those of a plain list")
     REQUIRE(shop.call(shop.catalogue.set_status(count + 1, Status::sold, true))
                 .integer()
             == -1);
+}
+
+namespace {
+
+// What the script of a filtered page made Redis do.
+struct Work {
+    std::int64_t calls = 0;
+    std::int64_t records = 0;
+};
+
+Work work_of(const Shop& shop,
+             const std::vector<e2e::Monitor::Command>& commands)
+{
+    Work work;
+    for (const auto& command : commands) {
+        if (!command.from_script) {
+            continue;
+        }
+        ++work.calls;
+        // … "LRANGE" "…bucket:7" "3" "65"
+        const auto words = e2e::split(command.line, '"');
+        if (command.name == "LINDEX") {
+            ++work.records;
+        } else if (command.name == "LRANGE") {
+            const auto& name = words.at(3);
+            const auto bucket = std::stoll(name.substr(name.rfind(':') + 1));
+            const auto size = std::min<std::int64_t>(
+                std::int64_t(shop.pets.size()) - bucket * store::kBucketSize,
+                store::kBucketSize);
+            work.records +=
+                std::min<std::int64_t>(std::stoll(words.at(7)) + 1, size)
+                - std::stoll(words.at(5));
+        }
+    }
+    return work;
+}
+
+// Bitmaps that look dense where they are not: the distance from one pet of the
+// status to the next, again and again, 0 for one at random.
+const std::vector<std::vector<int>> kSteps = {
+    {128},
+    {1, 127},
+    {1, 1, 126},
+    {2, 126},
+    {3, 125},
+    {127, 129},
+    {1, 63},
+    {3, 13},
+    {3, 4},
+    {1, 1, 1, 61},
+    {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 118},
+    {4},
+    {3},
+    {1, 9},
+    {0},
+    {0, 1},
+};
+
+}  // namespace
+
+TEST_CASE("model: a filtered page reads no more than its bound")
+{
+    const auto steps = GENERATE(from_range(kSteps));
+    const auto start = GENERATE(1, 127);
+    Shop shop;
+    const std::vector<int> near{1, 1, 2, 3, 4, 60, 125, 128};
+    std::string shown;
+    std::size_t step = 0;
+    api::PetId next = start;
+    constexpr int kPets = 128 * 40;
+    shop.fill(kPets, [&](api::PetId id) {
+        if (id != next) {
+            return Status::available;
+        }
+        const int distance = steps[step++ % steps.size()];
+        next += distance ? distance
+                         : near[static_cast<std::size_t>(shop.pick(0, 7))];
+        return Status::sold;
+    });
+    for (const int each : steps) {
+        shown += std::to_string(each) + " ";
+    }
+    INFO("steps " << shown << "from " << start);
+    e2e::Monitor monitor(shop.redis);
+    for (const int limit : {1, 20, 100}) {
+        for (const api::PetId after : {0, 1, 128, 1000}) {
+            api::ListQuery query;
+            query.after = after;
+            query.limit = limit;
+            query.status = Status::sold;
+            monitor.commands();
+            const auto page = shop.read(query);
+            const auto work = work_of(shop, monitor.commands());
+            INFO("after " << after << ", limit " << limit);
+            CHECK(page.body == shop.expected(query).body);
+            CHECK(work.calls > 0);
+            CHECK(work.calls <= 2 * (limit + 1) + 1);
+            CHECK(work.records <= 4 * (limit + 1) + 63);
+        }
+    }
 }
 
 TEST_CASE("model: a walk goes on behind pets that have lost their records")
