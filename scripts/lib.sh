@@ -12,8 +12,8 @@
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
     RUN_PACKAGES=(nginx redis-server curl)
-    TEST_PACKAGES=(catch2 faketime libcurl4-openssl-dev nginx redis-server
-        openssl)
+    TEST_PACKAGES=(catch2 faketime libcurl4-openssl-dev libnghttp2-dev nginx
+        redis-server openssl)
 }
 
 say() { printf '%s\n' "$*" >&2; }
