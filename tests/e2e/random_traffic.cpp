@@ -6,6 +6,9 @@
 //
 //   PETSTORE_RANDOM_SEED=N     plays the same again, as far as time allows
 //   PETSTORE_RANDOM_SECONDS=N  for so long
+//   PETSTORE_RANDOM_ONLY=A,B   only these prefixes and pages of chaos_config.cpp
+//   PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx that failed there
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -110,10 +113,13 @@ public:
                          + (lies_ ? ", Redis lies" : ", Redis is honest"));
         traffic(nginx, time);
         if (!world_.journal.failed()) {
+            world_.journal.note("round", "the chaos is over");
             comes_back(nginx);
             keeps_its_word(nginx);
+            world_.journal.note("round", "waits for rest");
             is_at_rest(nginx);
         }
+        keep(nginx);
     }
 
 private:
@@ -148,23 +154,30 @@ private:
             }
             actors.add([&] { chief.run(stop); });
             proxy_.misbehave(seed_, lies_);
-            std::string line;
             wait_until(
                 [&] {
-                    line = log.look();
-                    return !line.empty() || world_.journal.failed()
-                           || !files_below(nginx.path("reports")).empty();
+                    look_at(nginx, log);
+                    return world_.journal.failed();
                 },
                 time);
-            if (!line.empty()) {
-                world_.journal.complain("error.log", line);
-            }
         }
+        look_at(nginx, log);
         chief.put_right();
         proxy_.behave();
     }
 
-    // All connections of all workers, by both protocols, serve again.
+    void look_at(const NginxServer& nginx, LogWatch& log)
+    {
+        const auto line = log.look();
+        if (!line.empty()) {
+            world_.journal.complain("error.log", line);
+        }
+        if (!files_below(nginx.path("reports")).empty()) {
+            world_.journal.complain("nginx", "a sanitizer has reported");
+        }
+    }
+
+    // All connections of all workers serve again.
     void comes_back(NginxServer& nginx)
     {
         const auto& secret = world_.key(Role::good).secret;
@@ -193,16 +206,15 @@ private:
         if (lies_) {
             return;
         }
-        Http http(nginx.url(), world_.key(Role::good).secret);
-        std::map<long long, std::string> there;
-        for (const auto& pet : walk(http, "/v1/pets?limit=100")) {
-            there[pet["id"]] = pet["name"];
-        }
+        const auto there = all_pets(nginx);
         for (const auto& [id, name] : world_.created()) {
-            if (there[id] != name) {
+            const auto found = there.find(id);
+            if (found == there.end() || found->second != name) {
                 world_.journal.complain(
-                    "round", "the pet " + std::to_string(id) + " " + name
-                                 + " was answered with 201, and is " + there[id]);
+                    "round", "pet " + std::to_string(id) + " " + excerpt(name)
+                                 + " was answered with 201 and is "
+                                 + (found == there.end() ? "not there"
+                                                         : found->second));
             }
         }
         // A round is shorter than the window, which it may catch the end of.
@@ -212,6 +224,27 @@ private:
                              + " requests were admitted of "
                              + std::to_string(World::kPerMinute));
         }
+    }
+
+    std::map<long long, std::string> all_pets(const NginxServer& nginx) const
+    {
+        Http http(nginx.url(), world_.key(Role::good).secret);
+        std::map<long long, std::string> pets;
+        std::string path = "/v1/pets?limit=100";
+        while (!path.empty()) {
+            const auto page = http.get(path);
+            if (page.status != 200) {
+                throw HarnessError("a page of all pets is "
+                                   + std::to_string(page.status));
+            }
+            for (const auto& pet : page.json()) {
+                pets[pet["id"]] = pet["name"];
+            }
+            path = next_of(page);
+            // petstore_base_url
+            path.erase(0, std::min(path.find("/v1/"), path.size()));
+        }
+        return pets;
     }
 
     void is_at_rest(NginxServer& nginx)
@@ -234,6 +267,27 @@ private:
             world_.journal.complain("round", std::to_string(proxy_.open())
                                                  + " connections to Redis");
         }
+    }
+
+    void keep(NginxServer& nginx)
+    {
+        const auto folder = env_or("PETSTORE_RANDOM_KEEP", "");
+        if (folder.empty() || !world_.journal.failed()) {
+            return;
+        }
+        nginx.quit();
+        std::error_code ignored;
+        for (const char* name : {"nginx.conf", "error.log", "access.log",
+                                 "output.log", "reports"}) {
+            std::filesystem::copy(
+                nginx.path(name),
+                folder + "/" + std::to_string(seed_) + "-" + name,
+                std::filesystem::copy_options::overwrite_existing
+                    | std::filesystem::copy_options::recursive,
+                ignored);
+        }
+        write_file(folder + "/" + std::to_string(seed_) + "-notes",
+                   world_.journal.notes());
     }
 
     World& world_;
@@ -289,8 +343,10 @@ TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
     std::cerr << "random traffic: " << journal.counts() << std::endl;
 
     // Otherwise all of the above proves nothing.
-    CHECK(journal.counted("200") > 0);
-    CHECK(journal.counted("201") > 0);
-    CHECK(journal.counted("429") > 0);
-    CHECK(journal.counted("503") > 0);
+    if (!journal.failed() && env_or("PETSTORE_RANDOM_ONLY", "").empty()) {
+        for (const char* status : {"200", "201", "429", "503"}) {
+            INFO(status);
+            CHECK(journal.counted(status) > 0);
+        }
+    }
 }

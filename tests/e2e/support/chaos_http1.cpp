@@ -471,7 +471,8 @@ void Http1Client::nonsense()
     if (!wire) {
         return;
     }
-    const std::string pets = random_.pick(routes()).prefix + "/pets";
+    const std::string pets =
+        routes().empty() ? "/" : random_.pick(routes()).prefix + "/pets";
     const auto role = random_.pick({Role::good, Role::limited, Role::toggled});
     const std::string post = "POST " + pets + " HTTP/1.1\r\nHost: a\r\n"
                              "Authorization: "

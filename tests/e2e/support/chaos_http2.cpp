@@ -221,7 +221,8 @@ std::string Http2Client::block_of(const Ask& ask) const
 void Http2Client::headers(std::uint32_t id, const std::string& block, bool end)
 {
     const std::uint8_t flags = end ? kEndStream : 0;
-    if (!random_.chance(20) || block.size() < 2) {
+    // nginx takes some of them for unexpected.
+    if (polite_ || !random_.chance(20) || block.size() < 2) {
         return frame(kHeaders, flags | kEndHeaders, id, block);
     }
     const auto cut = random_.next() % (block.size() - 1) + 1;
@@ -440,7 +441,9 @@ void Http2Client::on_frame(std::uint8_t type, std::uint8_t flags,
         goaway_ = true;
         const auto last = payload.size() >= 8 ? number_at(payload, 0, 4) : 0;
         const auto code = payload.size() >= 8 ? number_at(payload, 4, 4) : 0;
-        if (polite_ && code != NGHTTP2_NO_ERROR) {
+        // Many streams that we reset look like a flood to nginx.
+        if (polite_ && code != NGHTTP2_NO_ERROR
+            && code != NGHTTP2_ENHANCE_YOUR_CALM) {
             complain("GOAWAY with " + std::to_string(code), nullptr);
         }
         streams_.erase(streams_.upper_bound(last), streams_.end());

@@ -63,13 +63,22 @@ void Requests::allow_common(Ask& ask) const
 
 Ask Requests::any()
 {
-    if (random_.chance(12)) {
+    Ask ask = untagged();
+    // A parameter that nobody knows, so that nginx's logs say whose it was.
+    ask.path += (contains(ask.path, "?") ? "&by=" : "?by=") + who_ + "."
+                + std::to_string(made_);
+    return ask;
+}
+
+Ask Requests::untagged()
+{
+    ++made_;
+    if (routes().empty() || (!pages().empty() && random_.chance(12))) {
         return page();
     }
     Ask ask;
     ask.route = &random_.pick(routes());
     ask.role = role();
-    ++made_;
     const int choice = random_.between(1, 100);
     if (choice <= 34) {
         list(ask);

@@ -44,6 +44,7 @@ public:
     void follow(const std::string& next) { next_ = next; }
 
 private:
+    Ask untagged();
     Ask page();
     void list(Ask& ask);
     void get(Ask& ask);
