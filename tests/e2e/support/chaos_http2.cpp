@@ -542,8 +542,8 @@ void Http2Client::finish(std::uint32_t id)
                       != std::to_string(response.body.size())) {
         fault = "a body of another length";
     } else {
-        // A body that stays away is 408.
-        if (stream.body_stalls) {
+        // A body that stays away is 408; one that a broken rule made longer 400.
+        if (!polite_ && stream.ask.body) {
             stream.ask.statuses.insert({400, 408});
         }
         fault = fault_of(stream.ask, response, world_);

@@ -36,7 +36,7 @@ void Operator::run(const std::atomic<bool>& stop)
             // that nginx does not survive shows there.
             note(problem.what());
         }
-        std::this_thread::sleep_for(random_.millis(10, 250));
+        std::this_thread::sleep_for(random_.millis(20, 500));
     }
 }
 
@@ -51,9 +51,9 @@ void Operator::act()
     const int choice = random_.between(1, 100);
     if (choice <= 20) {
         reload();
-    } else if (choice <= 50) {
+    } else if (choice <= 45) {
         act_on_redis();
-    } else if (choice <= 80 || world_.honest()) {
+    } else if (choice <= 75 || world_.honest()) {
         act_on_keys();
     } else {
         damage();
@@ -77,10 +77,10 @@ void Operator::reload()
 
 void Operator::act_on_redis()
 {
-    switch (random_.between(0, 9)) {
+    switch (random_.between(0, 13)) {
     case 0:
     case 1: {
-        const auto time = random_.millis(5, 900);
+        const auto time = random_.millis(5, random_.pick({50, 50, 300, 900}));
         note("pauses Redis for " + std::to_string(time.count()) + " ms");
         redis_.pause();
         std::this_thread::sleep_for(time);
@@ -106,16 +106,16 @@ void Operator::act_on_redis()
         return command({"CLIENT", "KILL", "TYPE", "normal"});
     case 6:
         return command({"CLIENT", "PAUSE",
-                        std::to_string(random_.between(1, 400)),
+                        std::to_string(random_.between(1, 150)),
                         random_.pick({"ALL", "WRITE"})});
     case 7:
         command({"CONFIG", "SET", "maxmemory", "1"});
-        std::this_thread::sleep_for(random_.millis(1, 300));
+        std::this_thread::sleep_for(random_.millis(1, 100));
         return command({"CONFIG", "SET", "maxmemory", "0"});
     case 8:
         // A replica of nobody: its writes are READONLY.
         command({"REPLICAOF", "127.0.0.1", "1"});
-        std::this_thread::sleep_for(random_.millis(1, 300));
+        std::this_thread::sleep_for(random_.millis(1, 100));
         return command({"REPLICAOF", "NO", "ONE"});
     default:
         return command({"SCRIPT", "FLUSH", "ASYNC"});
@@ -156,7 +156,7 @@ void Operator::act_on_keys()
 
 void Operator::damage()
 {
-    if (damaged_ && random_.chance(60)) {
+    if (damaged_ && random_.chance(75)) {
         note("restores the data");
         world_.restore(redis_);
         damaged_ = false;

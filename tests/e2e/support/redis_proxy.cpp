@@ -131,14 +131,18 @@ void RedisProxy::change_faults()
     if (!misbehaving_ || Clock::now() < next_faults_) {
         return;
     }
-    next_faults_ = Clock::now() + random_.millis(50, 900);
+    // Calm every other time, and long enough for a worker to come back.
+    const bool was_calm = std::strcmp(faults_.name, "calm") == 0;
+    next_faults_ = Clock::now()
+                   + (was_calm ? random_.millis(20, 500)
+                               : random_.millis(300, 1500));
 
     Faults calm;
     calm.name = "calm";
     Faults slow;
     slow.name = "slow";
     slow.delay = 60;
-    slow.delay_ms = random_.pick({2, 20, 150, 700});
+    slow.delay_ms = random_.pick({2, 5, 20, 60, 700});
     Faults sliced;
     sliced.name = "sliced";
     sliced.slice = 50;
@@ -150,21 +154,22 @@ void RedisProxy::change_faults()
     frozen.freeze_ms = 800;
     Faults closing;
     closing.name = "closing";
-    closing.close = random_.pick({2, 10, 40});
-    closing.refuse = random_.pick({0, 30, 100});
+    closing.close = random_.pick({1, 3, 10, 40});
+    closing.refuse = random_.pick({0, 0, 0, 50, 100});
     Faults lying;
     lying.name = "lying";
-    lying.lie = random_.pick({3, 10, 30});
+    lying.lie = random_.pick({2, 5, 10, 30});
     lying.slice = random_.pick({0, 20});
 
     const int kind = random_.between(1, 100);
-    faults_ = kind <= 30   ? calm
-              : kind <= 42 ? slow
-              : kind <= 52 ? sliced
-              : kind <= 58 ? frozen
-              : kind <= 68 ? closing
+    faults_ = !was_calm    ? calm
+              : kind <= 15 ? slow
+              : kind <= 35 ? sliced
+              : kind <= 40 ? frozen
+              : kind <= 52 ? closing
               : may_lie_   ? lying
-                           : slow;
+              : kind <= 70 ? slow
+                           : sliced;
     journal_.note(kMe, std::string(faults_.name) + ", delay "
                            + std::to_string(faults_.delay_ms) + " ms, close "
                            + std::to_string(faults_.close) + " %, refuse "
