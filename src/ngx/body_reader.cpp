@@ -25,12 +25,19 @@ BodyReader::Result BodyReader::start(ngx_http_request_t* r, std::size_t limit,
     limit_ = limit;
     owner_ = owner;
     finished_ = finished;
-    request_info(r, false)->body_reader = this;
+    RequestInfo& info = *request_info(r, false);
+    BodyReader* const before = info.body_reader;
+    info.body_reader = this;
 
     r->request_body_no_buffering = 1;
     starting_ = true;
     const ngx_int_t rc = ngx_http_read_client_request_body(r, on_body);
     starting_ = false;
+    if (r != r->main) {
+        // nginx has called on_body() for a subrequest by now. Later calls are
+        // for the reader of the main request, which may still be at it.
+        info.body_reader = before;
+    }
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         status_ = rc;
         return Result::failed;

@@ -357,7 +357,7 @@ void NginxServer::quit()
 void NginxServer::inspect()
 {
     static const std::regex fatal(
-        R"([^\n]*(\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:)[^\n]*)");
+        R"(\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:)");
 
     const bool gone = wait_until([this] {
         return std::none_of(ever_.begin(), ever_.end(), process_exists);

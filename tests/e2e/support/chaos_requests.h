@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "chaos_config.h"
+#include "chaos_world.h"
+#include "http.h"
+
+namespace petstore::e2e {
+
+// A request, and what is known of its answer.
+struct Ask {
+    std::string method = "GET";
+    std::string path;
+    Headers headers;
+    std::optional<std::string> body;
+
+    Role role = Role::none;
+    const Route* route = nullptr;  // none: a page
+    std::set<int> statuses;        // that it may have; empty: any
+
+    long long id = 0;      // of the pet that is asked for
+    int limit = 0;         // of a list
+    std::string status;    // of all pets in it
+    std::string name;      // of the pet to create
+    std::string category;
+    std::string idempotency_key;
+
+    // Method, path and role: for the journal.
+    std::string title() const;
+};
+
+// Makes requests of all kinds, names the caller's own.
+class Requests {
+public:
+    Requests(World& world, Random& random, std::string who)
+        : world_(world), random_(random), who_(std::move(who))
+    {}
+
+    Ask any();
+    // Where a list says that it goes on: the next ask may follow.
+    void follow(const std::string& next) { next_ = next; }
+
+private:
+    Ask untagged();
+    Ask page();
+    void list(Ask& ask);
+    void get(Ask& ask);
+    void create(Ask& ask);
+    void other(Ask& ask);
+    Role role();
+    void allow_common(Ask& ask) const;
+    std::string good_body(Ask& ask);
+    std::string bad_body();
+
+    World& world_;
+    Random& random_;
+    std::string who_;
+    std::string next_;
+    int made_ = 0;
+};
+
+// Whether a whole response is one that the ask can have. "" if so.
+std::string fault_of(const Ask& ask, const Response& response, World& world);
+
+}  // namespace petstore::e2e

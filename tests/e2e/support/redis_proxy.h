@@ -1,0 +1,105 @@
+#pragma once
+
+#include <deque>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "chaos.h"
+#include "redis_client.h"
+#include "redis_server.h"
+
+namespace petstore::e2e {
+
+// Stands between nginx and a real Redis, on a unix socket and a TCP port of
+// 127.0.0.1. It forwards faithfully until misbehave(): then, by a seeded
+// schedule, it delays, slices, freezes, closes and, where it may, lies. Calm
+// spells in between let nginx connect again, or there would be nothing to
+// break.
+class RedisProxy {
+public:
+    RedisProxy(const RedisServer& redis, Journal& journal);
+    ~RedisProxy();
+    RedisProxy(const RedisProxy&) = delete;
+    RedisProxy& operator=(const RedisProxy&) = delete;
+
+    std::string unix_url() const { return "unix:" + path_; }
+    std::string tcp_url() const;
+
+    void misbehave(std::uint64_t seed, bool may_lie);
+    // Faithful again. Closes all connections: one that was lied to about the
+    // number of replies stays out of step.
+    void behave();
+
+    int open() const { return open_; }
+
+private:
+    struct Chunk {
+        Clock::time_point due;
+        std::string bytes;
+        bool close = false;  // instead of bytes
+        bool reset = false;
+    };
+    struct Connection {
+        int client = -1;
+        int server = -1;
+        std::string requests;  // not yet whole, only looked at
+        std::string replies;   // not yet whole
+        std::deque<std::string> asked;  // names of commands without a reply
+        std::string to_server;
+        std::deque<Chunk> to_client;
+        Clock::time_point frozen_until{};
+        bool server_ended = false;
+        bool ended = false;
+    };
+    // Chances in percent; for each reply where nothing else is said.
+    struct Faults {
+        const char* name = "faithful";
+        int delay = 0;
+        int delay_ms = 0;
+        int slice = 0;
+        int freeze = 0;
+        int freeze_ms = 0;
+        int close = 0;
+        int lie = 0;
+        int refuse = 0;  // for each new connection
+    };
+
+    void listen();
+    void run();
+    int wait_time() const;
+    void change_faults();
+    void accept(int listener);
+    void from_client(Connection& connection);
+    void from_server(Connection& connection);
+    void pass_on(Connection& connection, std::string reply);
+    void queue(Connection& connection, const std::string& bytes,
+               Clock::time_point due);
+    void write(Connection& connection);
+    void end(Connection& connection, bool reset = false);
+    void wake() const;
+
+    const RedisServer& redis_;
+    Journal& journal_;
+    TempDir dir_;
+    std::string path_;
+    int port_ = 0;
+    int listeners_[2] = {-1, -1};
+    int wake_[2] = {-1, -1};
+
+    std::mutex mutex_;  // of everything below
+    bool ending_ = false;
+    bool misbehaving_ = false;
+    bool may_lie_ = false;
+    bool close_all_ = false;
+    Random random_{0, "proxy"};
+    Faults faults_;
+    Clock::time_point next_faults_{};
+    std::list<Connection> connections_;
+    std::atomic<int> open_{0};
+
+    std::thread thread_;
+};
+
+}  // namespace petstore::e2e
