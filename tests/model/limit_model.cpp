@@ -2,8 +2,9 @@
 // model of SPEC 3 that was written without looking at them.
 //
 // Time passes by moving everything that an account has in Redis into the past:
-// scripts know times only relative to now, so that is the same. What is left of
-// real time is bracketed by asking Redis for it before and after each call.
+// scripts know times only relative to now, so that is the same. A clock that is
+// set back moves it into the future. What is left of real time is bracketed by
+// asking Redis for it before and after each call.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -39,10 +40,13 @@ struct Span {
     bool has(Number time) const { return from <= time && time <= to; }
 };
 
+// The end of a key that this very call has set.
+constexpr Number kSetNow = 0;
+
 // Something with an end; Redis keeps it up to and including that millisecond.
 struct Counter {
     Number count = 0;
-    Number end = 0;
+    Number end = kSetNow;
 };
 
 bool alive(const std::optional<Counter>& counter, Number now)
@@ -146,6 +150,25 @@ private:
     // An epoch made of the time in microseconds.
     bool is_new_epoch(Number epoch) const { return span_.has(epoch / 1000); }
 
+    // The clock may have been set back: no window ends later than one that
+    // begins now, and no ban later than if it had begun now.
+    void bring_back_ends()
+    {
+        State& state = *account_.state;
+        const State before = state;
+        state[kMinuteEnd] = std::min(state[kMinuteEnd], now_ + kMinute);
+        state[kDayEnd] = std::min(state[kDayEnd], now_ + kDay);
+        auto& bans = account_.bans;
+        if (state[kBanEnd] > now_ && bans && bans->end - kDay > now_) {
+            const Number length = state[kBanEnd] - (bans->end - kDay);
+            state[kBanEnd] = now_ + length;
+            bans->end = kSetNow;
+        }
+        if (state.fields != before.fields) {
+            state.end = kSetNow;
+        }
+    }
+
     // The state as it is told: windows that have ended are shown as they would
     // be if they began now.
     State current() const
@@ -178,7 +201,7 @@ private:
         if (!state) {
             state = State{};
             (*state)[kEpoch] = (*reply_.state)[kEpoch];
-            state->end = now_ + 2 * kDay;
+            state->end = kSetNow;
             const bool adopted = call.fresh && call.epoch > 0;
             if (adopted ? (*state)[kEpoch] != call.epoch
                         : !is_new_epoch((*state)[kEpoch])) {
@@ -193,6 +216,7 @@ private:
             return admitted == -1 && *reply_.state == state->fields;
         }
         const bool day_opens = (*state)[kDayEnd] <= now_;
+        bring_back_ends();
         State next = current();
         const Number left = std::min(account_.limits.minute - next[kMinuteUsed],
                                      account_.limits.day - next[kDayUsed]);
@@ -205,7 +229,7 @@ private:
         }
         if (admitted > 0) {
             if (day_opens) {
-                next.end = now_ + 2 * kDay;
+                next.end = kSetNow;
             }
             state = next;
         }
@@ -225,18 +249,23 @@ private:
                           == (state ? std::optional(state->fields)
                                     : std::nullopt);
         }
+        bring_back_ends();
         State next = current();
         Number strikes = 0;
         bool new_ban = false;
         if (!next[kBanEnd]) {
             auto& counter = account_.strikes;
-            strikes = (counter ? counter->count : 0) + call.count;
-            counter = Counter{strikes, counter ? counter->end : 0};
             const auto& policy = account_.policy;
+            strikes = (counter ? counter->count : 0) + call.count;
+            const bool first = strikes == call.count;
+            const Number latest = now_ + policy.window * 1000;
+            counter =
+                Counter{strikes, first || counter->end > latest ? kSetNow
+                                                                : counter->end};
             if (strikes > policy.threshold_for(account_.limits)) {
                 new_ban = true;
                 auto& bans = account_.bans;
-                bans = Counter{(bans ? bans->count : 0) + 1, 0};
+                bans = Counter{(bans ? bans->count : 0) + 1, kSetNow};
                 Number seconds = policy.duration;
                 for (Number i = 1; i < bans->count && seconds < policy.max;
                      ++i) {
@@ -393,6 +422,12 @@ private:
             1, 999, 1000, 5000, 59'000, 60'000, 61'000, 300'000, 3'600'000};
         if (chance(50)) {
             return whiles[pick(0, std::size(whiles) - 1)];
+        }
+        // The clock is set back by a moment, a window, many windows.
+        static const Number back[] = {1,         1000,     59'000,    61'000,
+                                      3'600'000, 2 * kDay, 400 * kDay};
+        if (chance(40)) {
+            return -back[pick(0, std::size(back) - 1)] - pick(0, 1000);
         }
         Numbers ends;
         for (const auto& counter : {account.strikes, account.bans}) {
@@ -641,11 +676,13 @@ private:
         }
     }
 
-    // Whatever is in Redis has the end that it should, and ends are taken from
-    // there where they are not told.
+    // Whatever is in Redis has the end that it should. Ends that this call has
+    // set, to `length` from its moment, are taken from there.
     void check_ends(Account& account, const Call& call, const Numbers& ends,
                     Span span, Number after)
     {
+        const bool touched = call.kind == Kind::touch;
+        const Number passed = call.kind == Kind::pass ? call.count : 0;
         const auto check = [&](const char* what, bool there, Number& expected,
                                Number told, Number length) {
             if (!there) {
@@ -658,15 +695,17 @@ private:
                 fail(account, std::string(what) + " has no end");
             }
             if (told == -2) {
-                // Gone by itself, at the very moment.
-                if (expected != 0 && expected <= after) {
+                // Gone by itself, at the very moment, or right before it was
+                // moved away from there.
+                if (expected != kSetNow
+                    && std::min(expected, expected + passed) <= after) {
                     return false;
                 }
                 fail(account, std::string(what) + " is not there");
             }
             if (told != expected) {
-                // Set by this call.
-                if (length == 0 || !span.has(told - length)) {
+                const bool set = expected == kSetNow || touched;
+                if (!set || !span.has(told - length)) {
                     fail(account, std::string(what) + " has another end: "
                                       + std::to_string(told) + ", not "
                                       + std::to_string(expected));
@@ -684,19 +723,14 @@ private:
                 counter.reset();
             }
         };
-        const bool strike = call.kind == Kind::strike;
         check_counter("strikes", account.strikes, ends[1],
-                      strike ? account.policy.window * 1000 : 0);
-        check_counter("bans", account.bans, ends[2], strike ? kDay : 0);
+                      account.policy.window * 1000);
+        check_counter("bans", account.bans, ends[2], kDay);
 
         Number none = 0;
-        Number length = 0;
-        if (call.kind == Kind::limit || call.kind == Kind::touch) {
-            length = 2 * kDay;
-        }
         if (!check("state", account.state.has_value(),
                    account.state ? account.state->end : none, ends[0],
-                   length)) {
+                   2 * kDay)) {
             account.state.reset();
         }
     }
@@ -715,11 +749,31 @@ private:
             if (!account.state && admitted > 0) {
                 ++seen["new account"];
             }
+            if (account.state && admitted >= 0) {
+                const auto moved = [&](Field end, Number latest) {
+                    return (*account.state)[end] > latest
+                           && reply.state->at(end) <= latest;
+                };
+                seen["window brought back"] +=
+                    moved(kMinuteEnd, told.at(0) + kMinute);
+                seen["day brought back, denied"] +=
+                    moved(kDayEnd, told.at(0) + kDay) && admitted == 0;
+                seen["ban brought back"] +=
+                    reply.state->at(kBanEnd)
+                    && reply.state->at(kBanEnd) < (*account.state)[kBanEnd];
+            }
         } else if (call.kind == Kind::strike) {
             ++seen[told.at(0) < 0             ? "stale strike"
                    : told.at(1)               ? "new ban"
                    : reply.state->at(kBanEnd) ? "strike in a ban"
                                               : "strike"];
+            if (account.state && told.at(0) >= 0) {
+                seen["window brought back by a strike"] +=
+                    (*account.state)[kMinuteEnd] > told.at(2) + kMinute;
+                seen["ban brought back by a strike"] +=
+                    !told.at(1) && reply.state->at(kBanEnd)
+                    && reply.state->at(kBanEnd) < (*account.state)[kBanEnd];
+            }
             if (told.at(1) && account.bans) {
                 ++seen["longer ban"];
             }
@@ -769,7 +823,9 @@ TEST_CASE("model: a hundred thousand calls of the scripts of the limiter")
     for (const char* what :
          {"admitted", "partly admitted", "limited", "banned", "stale",
           "new account", "strike", "stale strike", "strike in a ban", "new ban",
-          "longer ban", "touched", "unbanned", "no ban to lift"}) {
+          "longer ban", "touched", "unbanned", "no ban to lift",
+          "window brought back", "day brought back, denied", "ban brought back",
+          "window brought back by a strike", "ban brought back by a strike"}) {
         INFO(what);
         CHECK(machine.seen[what] > 100);
     }

@@ -1,6 +1,8 @@
 -- Decides on requests of some accounts, on each account by itself, and charges
 -- both of its windows for those admitted, or neither. A window opens with the
--- first request counted in it, and its end never moves.
+-- first request counted in it. Its end never moves, except that it is never more
+-- than one window ahead, and a ban never more than its length, when the clock
+-- was set back.
 --
 -- KEYS  1 … n  states of n accounts, no two the same
 --       n+1 last pet id   n+2 changes of pets  (they ride along for the worker's
@@ -22,6 +24,7 @@ local KEYS, asked, n = KEYS, ARGV[1], #KEYS - 2
 local seen = call('MGET', unpack(KEYS))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local next_minute, next_day = now + MINUTE, now + DAY
 local reply = {now, (seen[n + 1] or 0) + 0, (seen[n + 2] or 0) + 0}
 
 for i = 1, n do
@@ -46,10 +49,29 @@ for i = 1, n do
   end
 
   if admitted == -1 and epoch == known then
+    local moved = false
+    if minute_end > next_minute then minute_end, moved = next_minute, true end
+    if day_end > next_day then day_end, moved = next_day, true end
+    if ban > now then
+      -- The count of bans is kept for a day from when this one began.
+      local bans = string.sub(KEYS[i], 1, -6) .. 'bans'
+      local ahead = call('PEXPIRETIME', bans) - next_day
+      if ahead > 0 then
+        ban, moved = ban - ahead, true
+        call('PEXPIRE', bans, DAY)
+      end
+    else
+      ban = 0
+    end
+    -- Also if nothing is admitted, or the ends would move with each denial.
+    if moved then
+      state = encode('<dddddd', epoch, ban, minute, minute_end, day, day_end)
+      call('SET', KEYS[i], state, 'PX', KEEP)
+    end
+
     local opens = day_end <= now
-    if ban <= now then ban = 0 end
-    if minute_end <= now then minute, minute_end = 0, now + MINUTE end
-    if opens then day, day_end = 0, now + DAY end
+    if minute_end <= now then minute, minute_end = 0, next_minute end
+    if opens then day, day_end = 0, next_day end
     admitted = ban > 0 and 0 or max(min(requests, per_minute - minute, per_day - day), 0)
     state = encode('<dddddd', epoch, ban, minute + admitted, minute_end, day + admitted, day_end)
     if admitted > 0 then

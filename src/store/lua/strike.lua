@@ -7,7 +7,7 @@
 --
 -- Reply: {strikes, 1 if banned now, now, account state}, with -1 strikes where
 -- the caller's epoch is out of date and nothing was counted.
-local DAY = 86400000  -- also how long a ban makes the next one longer
+local MINUTE, DAY = 60000, 86400000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local state = redis.call('GET', KEYS[1]) or ''
@@ -15,11 +15,28 @@ if #state ~= 48 then return {-1, 0, now, ''} end
 local epoch, ban, minute, minute_end, day, day_end = struct.unpack('<dddddd', state)
 if epoch ~= tonumber(ARGV[1]) then return {-1, 0, now, state} end
 
+local function pack()
+  return struct.pack('<dddddd', epoch, ban, minute, minute_end, day, day_end)
+end
+
+-- As limit.lua does: no window and no ban lasts longer because the clock was set
+-- back.
+local moved = false
+if minute_end > now + MINUTE then minute_end, moved = now + MINUTE, true end
+if day_end > now + DAY then day_end, moved = now + DAY, true end
+if ban > now then
+  local ahead = redis.call('PEXPIRETIME', KEYS[3]) - DAY - now
+  if ahead > 0 then
+    ban, moved = ban - ahead, true
+    redis.call('PEXPIRE', KEYS[3], DAY)
+  end
+end
+if moved then redis.call('SET', KEYS[1], pack(), 'PX', 2 * DAY) end
+
 local function standing(strikes, new_ban)
-  if minute_end <= now then minute, minute_end = 0, now + 60000 end
+  if minute_end <= now then minute, minute_end = 0, now + MINUTE end
   if day_end <= now then day, day_end = 0, now + DAY end
-  return {strikes, new_ban, now,
-    struct.pack('<dddddd', epoch, ban, minute, minute_end, day, day_end)}
+  return {strikes, new_ban, now, pack()}
 end
 
 -- Requests during a ban neither extend it nor count.
@@ -27,16 +44,19 @@ if now < ban then return standing(0, 0) end
 ban = 0
 
 local strikes = redis.call('INCRBY', KEYS[2], ARGV[2])
+local window = ARGV[4] * 1000
 if strikes == tonumber(ARGV[2]) then
-  redis.call('PEXPIRE', KEYS[2], ARGV[4] * 1000)
+  redis.call('PEXPIRE', KEYS[2], window)
+else
+  redis.call('PEXPIRE', KEYS[2], window, 'LT')
 end
 if strikes <= tonumber(ARGV[3]) then return standing(strikes, 0) end
 
+-- A ban makes those that begin within a day of it longer.
 local level = redis.call('INCR', KEYS[3])
 redis.call('PEXPIRE', KEYS[3], DAY)
 local seconds = math.min(tonumber(ARGV[6]), ARGV[5] * 2 ^ math.min(level - 1, 40))
 ban = now + seconds * 1000
-redis.call('SET', KEYS[1], struct.pack('<dd', epoch, ban) .. string.sub(state, 17),
-  'PXAT', ban + 2 * DAY)
+redis.call('SET', KEYS[1], pack(), 'PXAT', ban + 2 * DAY)
 redis.call('DEL', KEYS[2])
 return standing(strikes, 1)

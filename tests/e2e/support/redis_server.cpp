@@ -10,8 +10,10 @@
 
 namespace petstore::e2e {
 
-RedisServer::RedisServer(std::vector<std::string> config, Start start)
-    : config_(std::move(config)), socket_(dir_ / "redis.sock")
+RedisServer::RedisServer(std::vector<std::string> config, Start start,
+                         std::vector<std::pair<std::string, std::string>> env)
+    : config_(std::move(config)), env_(std::move(env)),
+      socket_(dir_ / "redis.sock")
 {
     for (const auto& line : config_) {
         if (line.rfind("requirepass ", 0) == 0) {
@@ -56,7 +58,7 @@ void RedisServer::start()
     write_file(dir_ / "redis.conf",
                text + "port " + std::to_string(port_) + "\n");
     process_ = Process({{"redis-server", dir_ / "redis.conf"},
-                        {},
+                        env_,
                         "",
                         dir_ / "out",
                         dir_ / "out"});

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "process.h"
@@ -16,9 +17,10 @@ class RedisServer {
 public:
     enum class Start { now, later };
 
-    // `config`: further lines of redis.conf.
-    explicit RedisServer(std::vector<std::string> config = {},
-                         Start start = Start::now);
+    // `config`: further lines of redis.conf. `env`: added to the environment.
+    explicit RedisServer(
+        std::vector<std::string> config = {}, Start start = Start::now,
+        std::vector<std::pair<std::string, std::string>> env = {});
     ~RedisServer();
 
     void start();
@@ -44,6 +46,7 @@ private:
 
     TempDir dir_;
     std::vector<std::string> config_;
+    std::vector<std::pair<std::string, std::string>> env_;
     std::string password_;
     std::string socket_;
     int port_ = 0;

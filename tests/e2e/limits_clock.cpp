@@ -1,0 +1,148 @@
+// SPEC 3: no window and no ban lasts longer because Redis's clock was set back.
+#include <cstdio>
+
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// The clock of a Redis.
+class FakeClock {
+public:
+    FakeClock() { set(0); }
+
+    // Seconds from the true time.
+    void set(long long offset) const
+    {
+        write_file(dir_ / "new", std::to_string(offset));
+        std::rename((dir_ / "new").c_str(), (dir_ / "clock").c_str());
+    }
+
+    std::vector<std::pair<std::string, std::string>> env() const
+    {
+        return {{"LD_PRELOAD", E2E_FAKE_CLOCK}, {"FAKE_CLOCK", dir_ / "clock"}};
+    }
+
+private:
+    TempDir dir_;
+};
+
+constexpr long long kHour = 3600;
+
+struct Clocked {
+    Clocked() : redis({}, RedisServer::Start::now, clock.env()) {}
+
+    NginxOptions options(const std::string& location = "")
+    {
+        NginxOptions options;
+        options.redis = redis.url();
+        options.location = "petstore_limit_headers windows;" + location;
+        return options;
+    }
+
+    FakeClock clock;
+    RedisServer redis;
+};
+
+// The first denial that is not older than the clock is set: not from the
+// worker's memory.
+Response denied_by_redis(Http& http, const RedisServer& redis)
+{
+    Response response;
+    CHECK(wait_until([&] {
+        const auto before = redis_now(redis);
+        response = http.get("/v1/pets");
+        const auto now = number(response, "x-ratelimit-reset")
+                         - number(response, "retry-after");
+        return now >= before - 1 && now <= redis_now(redis) + 1;
+    }));
+    return response;
+}
+
+}  // namespace
+
+TEST_CASE("limits clock: a window set back by an hour ends within a minute")
+{
+    Clocked host;
+    const auto key = limited_key(host.redis, 5, 100);
+    NginxServer nginx(host.options("petstore_ban off;"));
+    Http http(nginx.url(), key.secret);
+
+    host.clock.set(kHour);
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(http.get("/v1/pets").status == 200);
+    }
+    CHECK(http.get("/v1/pets").status == 429);
+
+    host.clock.set(0);
+    const auto now = redis_now(host.redis);
+    const auto response = denied_by_redis(http, host.redis);
+    expect_error(response, 429, "rate_limit_exceeded");
+    CHECK(number(response, "retry-after") <= 60);
+    const auto reset = number(response, "x-ratelimit-reset");
+    CHECK(reset >= now + 60);
+    CHECK(reset <= redis_now(host.redis) + 61);
+    CHECK(number(response, "x-ratelimit-reset-day")
+          <= redis_now(host.redis) + 86401);
+    CHECK(number(response, "x-ratelimit-remaining-day") == 95);
+
+    // The end stays where it is now, however many requests are denied.
+    host.clock.set(40);
+    const auto later = denied_by_redis(http, host.redis);
+    CHECK(number(later, "x-ratelimit-reset") == reset);
+    CHECK(number(later, "retry-after") <= 21);
+    CHECK(used(host.redis, key, "minute") == 5);
+
+    host.clock.set(62);
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
+    CHECK(used(host.redis, key, "minute") == 1);
+    CHECK(used(host.redis, key, "day") == 6);
+}
+
+TEST_CASE("limits clock: a day set back by weeks ends within a day")
+{
+    Clocked host;
+    const auto key = limited_key(host.redis, 100, 3);
+    NginxServer nginx(host.options("petstore_ban off;"));
+    Http http(nginx.url(), key.secret);
+    host.clock.set(21 * 24 * kHour);
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(http.get("/v1/pets").status == 200);
+    }
+    CHECK(http.get("/v1/pets").status == 429);
+    host.clock.set(0);
+    const auto response = denied_by_redis(http, host.redis);
+    expect_error(response, 429, "rate_limit_exceeded");
+    CHECK(number(response, "retry-after") <= 86400);
+    CHECK(number(response, "retry-after") > 86000);
+    // Nor is it kept in Redis for weeks.
+    const auto state = account_key(key, "state");
+    CHECK(host.redis.command({"PTTL", state}).integer <= 2 * 86400 * 1000);
+}
+
+TEST_CASE(
+    "limits clock: a ban set back by hours lasts no longer than it should")
+{
+    Clocked host;
+    const auto key = limited_key(host.redis, 2);
+    NginxServer nginx(host.options(
+        "petstore_ban threshold=2 window=60s duration=300s max=1h;"));
+    Http http(nginx.url(), key.secret);
+    host.clock.set(6 * kHour);
+    CHECK(wait_until(
+        [&] { return code_of(http.get("/v1/pets")) == "api_key_banned"; }));
+    host.clock.set(0);
+    const auto response = denied_by_redis(http, host.redis);
+    expect_error(response, 429, "api_key_banned");
+    CHECK(number(response, "retry-after") <= 300);
+    CHECK(number(response, "retry-after") >= 290);
+    const auto reset = number(response, "x-ratelimit-reset");
+    host.clock.set(100);
+    const auto later = denied_by_redis(http, host.redis);
+    CHECK(number(later, "x-ratelimit-reset") == reset);
+    host.clock.set(302);
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
+    // It still counts for the next one.
+    CHECK(used(host.redis, key, "bans") == 1);
+}
