@@ -68,21 +68,22 @@ void RedisLink::send(const resp::Command& command,
 
 void RedisLink::defer(store::Deferred& deferred) noexcept
 {
-    try {
-        deferred_.push_back(&deferred);
-    } catch (...) {
-        deferred.emit();  // early is better than never
-        return;
-    }
+    deferred.next_deferred = nullptr;
+    *deferred_end_ = &deferred;
+    deferred_end_ = &deferred.next_deferred;
     turn_end_.request();
 }
 
 void RedisLink::end_turn() noexcept
 {
-    for (std::size_t i = 0; i < deferred_.size(); ++i) {
-        deferred_[i]->emit();  // may send, and may defer again
+    while (deferred_ != nullptr) {
+        store::Deferred& first = *deferred_;
+        deferred_ = first.next_deferred;
+        if (deferred_ == nullptr) {
+            deferred_end_ = &deferred_;
+        }
+        first.emit();  // may send, may defer again, and may be gone then
     }
-    deferred_.clear();
     flush();
 }
 

@@ -93,7 +93,8 @@ private:
     ngx_msec_t greeted_at_ = 0;
     time_t error_logged_ = 0;
 
-    std::vector<store::Deferred*> deferred_;
+    store::Deferred* deferred_ = nullptr;  // the first
+    store::Deferred** deferred_end_ = &deferred_;
     std::uint64_t session_ = 0;
 
     TurnEnd<RedisLink, &RedisLink::end_turn> turn_end_;
