@@ -1,7 +1,6 @@
 #include "redis_link.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "../store/failure.h"
 #include "str.h"
@@ -30,28 +29,6 @@ bool reached(ngx_msec_t deadline) noexcept
 
 }  // namespace
 
-void RedisLink::Queue::push(const Pending& pending)
-{
-    if (size_ == slots_.size()) {
-        std::vector<Pending> larger(std::max<std::size_t>(64, size_ * 2));
-        for (std::size_t i = 0; i < size_; ++i) {
-            larger[i] = slots_[(head_ + i) % slots_.size()];
-        }
-        slots_.swap(larger);
-        head_ = 0;
-    }
-    slots_[(head_ + size_) % slots_.size()] = pending;
-    ++size_;
-}
-
-RedisLink::Pending RedisLink::Queue::pop() noexcept
-{
-    Pending first = slots_[head_];
-    head_ = (head_ + 1) % slots_.size();
-    --size_;
-    return first;
-}
-
 RedisLink::RedisLink(const LinkSettings& settings, ngx_log_t& log)
     : settings_(settings), log_(log), connect_log_(log), in_(kReceiveBuffer),
       turn_end_(*this, &log_), deadline_(*this, &log_, false),
@@ -74,30 +51,18 @@ void RedisLink::close() noexcept
     disconnect();
     breaker_open_ = true;
     end_turn();
-    fail_pending();
+    pipeline_.fail();
 }
 
 void RedisLink::send(const resp::Command& command,
                      store::ReplyHandler& handler) noexcept
 {
-    if (breaker_open_ || pending_.size() >= kMaxPending
-        || out_.size() - out_sent_ >= kMaxUnsentBytes) {
+    if (breaker_open_ || pipeline_.full()
+        || !pipeline_.add(command, &handler,
+                          ngx_current_msec + settings_.timeout)) {
         handler.on_loss(store::Loss::not_sent);
         return;
     }
-
-    const std::size_t before = out_.size();
-    try {
-        command.append_to(out_);
-        pending_.push(
-            {&handler, ngx_current_msec + settings_.timeout, queued_});
-    } catch (...) {
-        out_.resize(before);
-        handler.on_loss(store::Loss::not_sent);
-        return;
-    }
-    queued_ += out_.size() - before;
-
     if (state_ == State::closed) {
         connect();
         return;
@@ -111,21 +76,22 @@ void RedisLink::send(const resp::Command& command,
 
 void RedisLink::defer(store::Deferred& deferred) noexcept
 {
-    try {
-        deferred_.push_back(&deferred);
-    } catch (...) {
-        deferred.emit();  // early is better than never
-        return;
-    }
+    deferred.next_deferred = nullptr;
+    *deferred_end_ = &deferred;
+    deferred_end_ = &deferred.next_deferred;
     turn_end_.request();
 }
 
 void RedisLink::end_turn() noexcept
 {
-    for (std::size_t i = 0; i < deferred_.size(); ++i) {
-        deferred_[i]->emit();  // may send, and may defer again
+    while (deferred_ != nullptr) {
+        store::Deferred& first = *deferred_;
+        deferred_ = first.next_deferred;
+        if (deferred_ == nullptr) {
+            deferred_end_ = &deferred_;
+        }
+        first.emit();  // may send, may defer again, and may be gone then
     }
-    deferred_.clear();
     flush();
 }
 
@@ -245,13 +211,16 @@ void RedisLink::flush() noexcept
     }
 
     const bool ready = state_ == State::ready;
-    std::string& bytes = ready ? out_ : greeting_;
-    std::size_t sent = ready ? out_sent_ : 0;
-
-    while (sent < bytes.size()) {
+    for (;;) {
+        const std::string_view bytes =
+            ready ? pipeline_.unsent() : std::string_view(greeting_);
+        if (bytes.empty()) {
+            break;
+        }
         const ssize_t n = connection_->send(
-            connection_, reinterpret_cast<u_char*>(bytes.data() + sent),
-            bytes.size() - sent);
+            connection_,
+            reinterpret_cast<u_char*>(const_cast<char*>(bytes.data())),
+            bytes.size());
         if (n == NGX_ERROR) {
             fail("connection lost", ngx_socket_errno, Pause::none);
             return;
@@ -259,20 +228,11 @@ void RedisLink::flush() noexcept
         if (n == NGX_AGAIN) {
             break;
         }
-        sent += static_cast<std::size_t>(n);
         if (ready) {
-            written_ += static_cast<std::size_t>(n);
+            pipeline_.sent(static_cast<std::size_t>(n));
+        } else {
+            greeting_.erase(0, static_cast<std::size_t>(n));
         }
-    }
-
-    if (sent == bytes.size()) {
-        bytes.clear();
-        sent = 0;
-    }
-    if (ready) {
-        out_sent_ = sent;
-    } else {
-        bytes.erase(0, sent);
     }
     if (ngx_handle_write_event(connection_->write, 0) != NGX_OK) {
         fail("event error", 0, Pause::growing);
@@ -283,7 +243,7 @@ void RedisLink::on_readable() noexcept
 {
     if (connection_->close) {  // nginx closes idle connections to quit
         disconnect();
-        reset_stream();
+        pipeline_.fail();
         return;
     }
     if (state_ == State::connecting) {
@@ -297,9 +257,9 @@ void RedisLink::on_readable() noexcept
             break;
         }
         if (n == 0 || n == NGX_ERROR) {
-            if (state_ == State::ready && pending_.empty()) {
+            if (state_ == State::ready && pipeline_.empty()) {
                 disconnect();  // nothing was lost; the next command reconnects
-                reset_stream();
+                pipeline_.fail();
                 return;
             }
             fail("connection lost", n == 0 ? 0 : ngx_socket_errno,
@@ -344,7 +304,7 @@ bool RedisLink::dispatch(const resp::Reply& reply)
     if (state_ == State::greeting) {
         return greeting_reply(reply);
     }
-    if (pending_.empty() || pending_.front().start >= written_) {
+    if (!pipeline_.expects_reply()) {
         return false;
     }
     if (failures_ > 0) {
@@ -354,7 +314,7 @@ bool RedisLink::dispatch(const resp::Reply& reply)
         note_error(reply);
     }
     // Taken out first: the handler may well send the next command.
-    pending_.pop().handler->on_reply(reply);
+    pipeline_.pop()->on_reply(reply);
     return true;
 }
 
@@ -412,14 +372,14 @@ void RedisLink::on_deadline() noexcept
         fail("connect timed out", 0, Pause::growing);
         return;
     }
-    if (pending_.empty()) {
+    if (pipeline_.empty()) {
         return;  // armed again with the next command
     }
-    if (reached(pending_.front().deadline)) {
+    if (reached(pipeline_.deadline())) {
         fail("timed out", 0, Pause::growing);
         return;
     }
-    deadline_.start(pending_.front().deadline - ngx_current_msec);
+    deadline_.start(pipeline_.deadline() - ngx_current_msec);
 }
 
 void RedisLink::probe() noexcept
@@ -449,20 +409,7 @@ void RedisLink::fail(const char* reason, ngx_err_t error, Pause pause) noexcept
                 jittered(std::min(kFirstPause << doublings, kLongestPause)));
         }
     }
-    fail_pending();
-}
-
-// Handlers may send again at once, so the queue is taken away first.
-void RedisLink::fail_pending() noexcept
-{
-    Queue lost = std::exchange(pending_, Queue{});
-    const std::size_t written = written_;
-    reset_stream();
-    while (!lost.empty()) {
-        const Pending entry = lost.pop();
-        entry.handler->on_loss(entry.start < written ? store::Loss::unknown
-                                                     : store::Loss::not_sent);
-    }
+    pipeline_.fail();
 }
 
 void RedisLink::disconnect() noexcept
@@ -479,17 +426,9 @@ void RedisLink::disconnect() noexcept
     greeting_left_ = 0;
 }
 
-void RedisLink::reset_stream() noexcept
-{
-    out_.clear();
-    out_sent_ = 0;
-    written_ = 0;
-    queued_ = 0;
-}
-
 void RedisLink::mark_idle() noexcept
 {
-    connection_->idle = state_ == State::ready && pending_.empty() ? 1 : 0;
+    connection_->idle = state_ == State::ready && pipeline_.empty() ? 1 : 0;
 }
 
 }  // namespace petstore::ngx

@@ -6,6 +6,7 @@
 #include "../resp/decoder.h"
 #include "../store/endpoint.h"
 #include "../store/link.h"
+#include "../store/pipeline.h"
 #include "ngx.h"
 #include "timer.h"
 
@@ -49,35 +50,10 @@ public:
     // none will come, and so is whoever sends from now on.
     void close() noexcept;
 
-    // More than this and a command fails at once with Loss::not_sent.
-    static constexpr std::size_t kMaxPending = 4096;
-    static constexpr std::size_t kMaxUnsentBytes = 1024 * 1024;
-
 private:
     // closed: no socket. A command opens one, unless the breaker is open.
     // connecting → greeting (AUTH, SELECT, PING) → ready.
     enum class State { closed, connecting, greeting, ready };
-
-    struct Pending {
-        store::ReplyHandler* handler;
-        ngx_msec_t deadline;
-        std::size_t start;  // offset of its first byte in the stream
-    };
-
-    // First in, first out; its memory is used again.
-    class Queue {
-    public:
-        bool empty() const noexcept { return size_ == 0; }
-        std::size_t size() const noexcept { return size_; }
-        const Pending& front() const noexcept { return slots_[head_]; }
-        void push(const Pending& pending);
-        Pending pop() noexcept;
-
-    private:
-        std::vector<Pending> slots_;
-        std::size_t head_ = 0;
-        std::size_t size_ = 0;
-    };
 
     void connect() noexcept;
     void greet();
@@ -96,9 +72,7 @@ private:
 
     enum class Pause { none, growing };
     void fail(const char* reason, ngx_err_t error, Pause pause) noexcept;
-    void fail_pending() noexcept;
     void disconnect() noexcept;
-    void reset_stream() noexcept;
     void mark_idle() noexcept;
 
     static void read_handler(ngx_event_t* event);
@@ -112,13 +86,9 @@ private:
     State state_ = State::closed;
     ngx_connection_t* connection_ = nullptr;
     std::unique_ptr<resp::Decoder> decoder_;
-    std::string greeting_;           // its unsent bytes are sent before out_
+    std::string greeting_;  // its unsent bytes are sent before pipeline_
     std::size_t greeting_left_ = 0;  // replies still to come
-    std::string out_;  // commands; those before out_sent_ were written
-    std::size_t out_sent_ = 0;
-    std::size_t written_ = 0;  // offset in the stream of out_[out_sent_]
-    std::size_t queued_ = 0;   // offset in the stream of the end of out_
-    Queue pending_;
+    store::Pipeline pipeline_;
     std::vector<char> in_;
 
     bool breaker_open_ = false;
@@ -127,7 +97,8 @@ private:
     ngx_msec_t greeted_at_ = 0;
     time_t error_logged_ = 0;
 
-    std::vector<store::Deferred*> deferred_;
+    store::Deferred* deferred_ = nullptr;  // the first
+    store::Deferred** deferred_end_ = &deferred_;
     std::uint64_t session_ = 0;
 
     TurnEnd<RedisLink, &RedisLink::end_turn> turn_end_;

@@ -9,7 +9,7 @@ namespace petstore::store {
 Reader::BucketLoad::BucketLoad(Reader& owner, std::int64_t number,
                                const Version& version)
     : owner_(owner), number_(number), version_(version),
-      serial_(++owner.begun_), memory_(owner.memory_)
+      serial_(++owner.begun_), memory_(owner.memory())
 {}
 
 bool Reader::BucketLoad::begin() noexcept
@@ -30,7 +30,7 @@ bool Reader::BucketLoad::begin() noexcept
 
 bool Reader::BucketLoad::serves(const Version& now) const noexcept
 {
-    return memory_ == owner_.memory_ && version_.changes == now.changes;
+    return version_.changes == now.changes;
 }
 
 void Reader::BucketLoad::add(const ReadKey& key, const Version& now,
@@ -43,7 +43,7 @@ void Reader::BucketLoad::on_reply(const resp::Reply& reply) noexcept
 {
     if (reply.is_error()) {
         error_ = failure_of(reply, false);
-    } else if (memory_ == owner_.memory_) {
+    } else if (memory_ == owner_.memory()) {
         keep(reply);
     }
     end();
@@ -74,7 +74,10 @@ void Reader::BucketLoad::keep(const resp::Reply& reply) noexcept
 
 void Reader::BucketLoad::end() noexcept
 {
-    owner_.bucket_loads_.erase(number_);
+    const auto found = owner_.bucket_loads_.find(number_);
+    if (found != owner_.bucket_loads_.end() && found->second == this) {
+        owner_.bucket_loads_.erase(found);
+    }
     for (const Waiting& waiting : waiters_) {
         answer(waiting);
     }
@@ -87,6 +90,9 @@ void Reader::BucketLoad::answer(const Waiting& waiting) noexcept
     try {
         if (error_) {
             result = *error_;
+        } else if (memory_ != owner_.memory()) {
+            // `now` is a version of data that may be gone.
+            return owner_.read_alone(waiting.key, {}, *waiting.waiter);
         } else {
             auto answer = owner_.build(waiting.key, waiting.now, false);
             if (answer == nullptr) {

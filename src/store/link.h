@@ -45,6 +45,9 @@ public:
     // written; may send.
     virtual void emit() noexcept = 0;
 
+    // The link's, while it waits there: to wait must not need memory.
+    Deferred* next_deferred = nullptr;
+
 protected:
     ~Deferred() = default;
 };
@@ -52,7 +55,7 @@ protected:
 // A link that writes the commands of a turn together at its end.
 class TurnLink : public Link {
 public:
-    // `deferred` is borrowed until it was called.
+    // `deferred` is borrowed until it was called, and does not wait already.
     virtual void defer(Deferred& deferred) noexcept = 0;
 
     // Another number after each loss of the connection: what was read before

@@ -29,7 +29,7 @@ api::Error not_read() noexcept
 }  // namespace
 
 Reader::Load::Load(Reader& owner, const ReadKey& key)
-    : owner_(owner), key_(key), session_(owner.link_.session())
+    : owner_(owner), key_(key), memory_(owner.memory())
 {}
 
 bool Reader::Load::begin() noexcept
@@ -165,7 +165,7 @@ ReadResult Reader::Load::finish()
         }
         api::append_pet_json(answer->body, *pet);
     }
-    if (version_ && session_ == owner_.link_.session()) {
+    if (version_ && memory_ == owner_.memory()) {
         answer->version = *version_;
         owner_.cache_.put(key_, answer);
         if (key_.is_filtered()) {

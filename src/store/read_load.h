@@ -35,7 +35,7 @@ private:
 
     Reader& owner_;
     const ReadKey key_;
-    const std::uint64_t session_;
+    const std::uint64_t memory_;
     std::optional<Version> version_;
     std::vector<ReadWaiter*> waiters_;
     std::optional<api::Error> error_;

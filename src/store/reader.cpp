@@ -26,9 +26,9 @@ Reader::Reader(TurnLink& link, const Catalogue& catalogue,
       missed_(BucketCache::usual_number(kBucketShare * cache_bytes))
 {}
 
-// After a lost connection, or when the catalogue is smaller than it was, what
-// was read before may have been undone.
-void Reader::forget_if_lost()
+// After a lost connection, with another replication history, or when the
+// catalogue is smaller than it was, what was read before may have been undone.
+void Reader::forget_if_lost() noexcept
 {
     if (session_ != link_.session()) {
         session_ = link_.session();
@@ -37,11 +37,23 @@ void Reader::forget_if_lost()
     }
 }
 
+// Reads on their way are not joined any more, and not kept: see memory().
 void Reader::forget() noexcept
 {
     ++memory_;
     cache_.clear();
     buckets_.clear();
+    loads_.clear();
+    bucket_loads_.clear();
+}
+
+// Another number each time all was forgotten. What a read brings is kept, or
+// combined with a version told before it began, only if this is the same as
+// when the read began.
+std::uint64_t Reader::memory() noexcept
+{
+    forget_if_lost();
+    return memory_;
 }
 
 std::shared_ptr<const Answer> Reader::find(const ReadKey& key,
@@ -104,6 +116,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
                   ReadWaiter& waiter) noexcept
 {
     try {
+        forget_if_lost();
         BucketLoad* load = now ? buckets_for(key, *now) : nullptr;
         if (load != nullptr) {
             return load->add(key, *now, waiter);

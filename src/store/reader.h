@@ -70,8 +70,9 @@ private:
         std::size_t count = 0;
     };
 
-    void forget_if_lost();
+    void forget_if_lost() noexcept;
     void forget() noexcept;
+    std::uint64_t memory() noexcept;
     std::shared_ptr<const Answer> build(const ReadKey& key, const Version& now,
                                         bool keep);
     Missing missing(const ReadKey& key, const Version& now);
@@ -92,7 +93,7 @@ private:
     Doorkeeper asked_;   // for answers that were built, by the key's hash
     Doorkeeper missed_;  // buckets
     std::uint64_t session_ = 0;
-    std::uint64_t memory_ = 0;  // another number each time it was forgotten
+    std::uint64_t memory_ = 0;  // see memory()
     Version newest_;            // the last one told
     std::uint64_t begun_ = 0;   // loads of buckets
     // The newest read on its way for each key and bucket; loads own themselves.

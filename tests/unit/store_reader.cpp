@@ -542,3 +542,111 @@ TEST_CASE("an answer from buckets is kept when it is asked for again",
     CHECK(first != second);
     CHECK(second == third);
 }
+
+namespace {
+
+const std::string& body_of(const Waiter& waiter)
+{
+    REQUIRE(waiter.results.size() == 1);
+    return std::get<std::shared_ptr<const store::Answer>>(waiter.results[0])
+        ->body;
+}
+
+}  // namespace
+
+TEST_CASE("a page that was on its way when all was forgotten is not kept",
+          "[store]")
+{
+    Shop shop(200);
+    const auto key = Shop::page(0);
+    const auto told = shop.now;
+    Waiter waiter;
+    if (GENERATE(false, true)) {
+        REQUIRE(shop.reader.read_ahead(key));
+        shop.reader.confirm(key, told);
+    } else {
+        shop.reader.read(key, told, waiter);
+    }
+    REQUIRE(shop.sent() == kSlice);
+
+    // Redis executes the read on data of another history, or on a smaller
+    // catalogue, which grows again afterwards.
+    if (GENERATE(false, true)) {
+        shop.link.session_number = 2;
+    } else {
+        CHECK(shop.reader.find(key, {150, told.changes}) == nullptr);
+    }
+    shop.record(4) = "s8:before";
+    shop.answer();
+    shop.record(4) = "s8:after";
+    CHECK(shop.reader.find(key, told) == nullptr);
+    CHECK(shop.ask(key) != kNone);
+}
+
+TEST_CASE("a read on its way is not joined once all was forgotten", "[store]")
+{
+    Shop shop(200);
+    const auto key = GENERATE(true, false) ? Shop::pet(7) : Shop::page(0);
+    Waiter first;
+    Waiter second;
+    shop.reader.read(key, shop.now, first);
+    REQUIRE(shop.sent().size() == 1);
+    shop.link.session_number = 2;
+    shop.reader.read(key, shop.now, second);
+    CHECK(shop.sent().size() == 2);
+    shop.answer();
+    CHECK(second.results.empty());
+    shop.record(7) = "s8:after";
+    while (!shop.link.commands.empty()) {
+        shop.answer();
+    }
+    CHECK(body_of(second) == shop.expected(key));
+}
+
+TEST_CASE("requests that wait for a bucket of another history read anew",
+          "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    const auto told = shop.now;
+    Waiter waiter;
+    shop.reader.read(Shop::pet(2), told, waiter);
+    REQUIRE(shop.sent() == kWhole);
+    shop.link.session_number = 2;
+    shop.answer();
+    REQUIRE(waiter.results.empty());
+    shop.record(2) = "s8:after";
+    CHECK(shop.sent() == kOne);
+    shop.answer();
+    CHECK(body_of(waiter) == shop.json(2));
+    // Nor is the pet kept, with a version of the history before.
+    CHECK(shop.reader.find(Shop::pet(2), told) == nullptr);
+    CHECK(shop.reader.find(Shop::pet(3), told) == nullptr);
+}
+
+TEST_CASE("a load of a bucket that was forgotten does not end its successor",
+          "[store]")
+{
+    Shop shop(200);
+    shop.ask(Shop::pet(1));
+    Waiter old;
+    Waiter missed;
+    Waiter first;
+    Waiter second;
+    shop.reader.read(Shop::pet(2), shop.now, old);
+    REQUIRE(shop.sent() == kWhole);
+    shop.link.session_number = 2;
+    shop.reader.read(Shop::pet(5), shop.now, missed);
+    shop.reader.read(Shop::pet(3), shop.now, first);
+    REQUIRE(shop.sent() == Names{"LRANGE whole", "LINDEX", "LRANGE whole"});
+    shop.answer();
+    REQUIRE(shop.sent() == Names{"LINDEX", "LRANGE whole", "LINDEX"});
+    shop.reader.read(Shop::pet(4), shop.now, second);
+    CHECK(shop.sent().size() == 3);
+    while (!shop.link.commands.empty()) {
+        shop.answer();
+    }
+    CHECK(body_of(old) == shop.json(2));
+    CHECK(body_of(first) == shop.json(3));
+    CHECK(body_of(second) == shop.json(4));
+}
