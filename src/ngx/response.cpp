@@ -182,7 +182,9 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
     done = true;
     info.ours = r == r->main;
     if (!add_common_headers(r, info)) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        // Not a status: some headers are set, and nginx's error page would
+        // carry them again.
+        return NGX_ERROR;
     }
     r->headers_out.status = static_cast<ngx_uint_t>(status);
     r->headers_out.content_length_n = static_cast<off_t>(size);
