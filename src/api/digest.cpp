@@ -1,11 +1,20 @@
 #include "digest.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 #include <stdexcept>
 
 namespace petstore::api {
 namespace {
+
+// OpenSSL queues its errors for the thread. nginx takes what it finds there for
+// errors of its own connections.
+[[noreturn]] void fail(const char* what)
+{
+    ERR_clear_error();
+    throw std::runtime_error(what);
+}
 
 // A context that has its algorithm costs a third of SHA256() and EVP_Digest(),
 // which look the algorithm up and allocate for each call. Kept by a bare
@@ -19,7 +28,7 @@ EVP_MD_CTX* new_context()
     EVP_MD_free(algorithm);
     if (!ready) {
         EVP_MD_CTX_free(context);
-        throw std::runtime_error("OpenSSL has no SHA-256");
+        fail("OpenSSL has no SHA-256");
     }
     return context;
 }
@@ -36,7 +45,7 @@ Digest sha256(std::string_view bytes)
     if (EVP_DigestInit_ex(context, nullptr, nullptr) != 1
         || EVP_DigestUpdate(context, bytes.data(), bytes.size()) != 1
         || EVP_DigestFinal_ex(context, digest.data(), nullptr) != 1) {
-        throw std::runtime_error("OpenSSL failed to compute a SHA-256");
+        fail("OpenSSL failed to compute a SHA-256");
     }
     return digest;
 }

@@ -122,8 +122,11 @@ void Exchange::on_limit_sent() noexcept
 {
     sent_ = monotonic_now();
     if (!over() && read_key_ && refreshes_ == 0) {
-        enter(
-            [this] { reading_ahead_ = store_.reader.read_ahead(*read_key_); });
+        // Not enter(): a request does without what was not read ahead.
+        const Hold hold(*this);
+        reading_ahead_ = guarded(ngx_cycle->log, false, [this] {
+            return store_.reader.read_ahead(*read_key_);
+        });
     }
 }
 

@@ -127,7 +127,9 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
 {
     done = true;
     if (!add_common_headers(r, info)) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        // Not a status: some headers are set, and nginx's error page would
+        // carry them again.
+        return NGX_ERROR;
     }
     info.generated_by_module = r == r->main;
     r->headers_out.status = static_cast<ngx_uint_t>(status);

@@ -359,6 +359,9 @@ void NginxServer::inspect()
     static const std::regex fatal(
         R"(\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:)");
 
+    static const std::regex no_memory(
+        R"(.*\[emerg\] \d+#\d+: (\*\d+ )?(malloc\(\d+\)|posix_memalign\(\d+, \d+\)) failed \(12: Cannot allocate memory\).*)");
+
     const bool gone = wait_until([this] {
         return std::none_of(ever_.begin(), ever_.end(), process_exists);
     });
@@ -375,7 +378,9 @@ void NginxServer::inspect()
         std::smatch found;
         // Line by line: std::regex recurses over what it is given.
         for (const auto& line : split(text, '\n')) {
-            if (std::regex_search(line, found, fatal)) {
+            if (std::regex_search(line, found, fatal)
+                && !(options_.out_of_memory
+                     && std::regex_match(line, no_memory))) {
                 FAIL_CHECK(file << ": " << line);
             }
         }

@@ -22,6 +22,8 @@ struct NginxOptions {
     bool tls = false;     // HTTP/2 over TLS on a second port
     bool start = true;
     std::vector<std::pair<std::string, std::string>> env = {};
+    // Memory runs out in this test: nginx says so with [emerg] lines.
+    bool out_of_memory = false;
 };
 
 // A real nginx with the module, below a folder of its own. Whenever one ends,

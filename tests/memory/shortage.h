@@ -1,0 +1,65 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <limits>
+#include <new>
+
+#include "catch.h"
+#include "failing_malloc/failing_malloc.h"
+
+// While one exists, allocations of this process fail: from the `first` on
+// `times` in a row.
+class Shortage {
+public:
+    Shortage(std::int64_t first, std::int64_t times)
+    {
+        control().first = first;
+        control().times = times;
+        control().counted = 0;
+        control().failed = 0;
+        control().armed = getpid();
+    }
+    ~Shortage() { control().armed = 0; }
+    Shortage(const Shortage&) = delete;
+
+    static bool came() { return control().failed != 0; }
+
+private:
+    static FailingMalloc& control() { return *failing_malloc_control(); }
+};
+
+// Makes each allocation of Case::act() fail in turn: by itself, and together
+// with all later ones. Each time a new Case is made; act() may throw
+// std::bad_alloc, and check() looks at what has become of it, with enough
+// memory again.
+template <typename Case>
+void fail_each_allocation()
+{
+    constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t times : {std::int64_t{1}, kAll}) {
+        bool came = true;
+        for (std::int64_t n = 1; came; ++n) {
+            INFO("allocation " << n
+                               << (times == 1 ? "" : " and all later ones"));
+            Case one;
+            bool thrown = false;
+            {
+                const Shortage shortage(n, times);
+                try {
+                    one.act();
+                } catch (const std::bad_alloc&) {
+                    thrown = true;
+                }
+                came = Shortage::came();
+            }
+            CHECK((came || !thrown));
+            one.check(thrown);
+            REQUIRE(n < 10'000);
+            if (!came) {
+                CHECK(n > 1);
+            }
+        }
+    }
+}

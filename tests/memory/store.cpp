@@ -1,0 +1,416 @@
+// Whoever waits for Redis is called exactly once, whatever runs out of memory,
+// and the next one has the right answer.
+#include <memory>
+
+#include "shortage.h"
+#include "store/key_loader.h"
+#include "store/limit_queue.h"
+#include "store/reader.h"
+#include "store/record.h"
+#include "unit/store_replies.h"
+#include "wire.h"
+
+using namespace petstore;
+using store::ReadKey;
+
+namespace {
+
+// A reply that is ready before memory runs out.
+class Ready {
+public:
+    explicit Ready(const std::string& text) : reply_(replies_(text)) {}
+    operator const resp::Reply&() const { return reply_; }
+
+private:
+    Replies replies_;
+    const resp::Reply& reply_;
+};
+
+const char* const kNoScript = "-NOSCRIPT x\r\n";
+
+// --- keys -------------------------------------------------------------------
+
+struct SilentLog final : store::KeyLog {
+    void damaged_key_record(const api::Digest&) noexcept override {}
+    void unknown_plan(const api::KeyRecord&) noexcept override {}
+    void look_up_refused() noexcept override {}
+};
+
+struct KeyWaiter final : store::KeyWaiter {
+    void on_key(const store::KeyResult& result) noexcept override
+    {
+        ++calls;
+        key = result.key;
+        failed = result.error.has_value();
+    }
+    int calls = 0;
+    std::shared_ptr<store::CachedKey> key;
+    bool failed = false;
+};
+
+constexpr char kAccount[] = "an account whose name needs memory";
+
+std::string key_record()
+{
+    return array({bulk("id"), bulk("a key whose id needs memory"),
+                  bulk("account"), bulk(kAccount), bulk("plan"), bulk("pro"),
+                  bulk("label"), bulk("a label that is longer than most"),
+                  bulk("epoch"), bulk("7")});
+}
+
+struct LookUps {
+    void act()
+    {
+        loader.load(first, 0, waiters[0]);
+        loader.load(first, 0, waiters[1]);
+        loader.load(second, 0, waiters[2]);
+        while (wire.waits()) {
+            wire.take().handler->on_reply(record);
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        for (const auto& waiter : waiters) {
+            CHECK(waiter.calls == 1);
+            // Never that there is no such key.
+            CHECK((waiter.key != nullptr) != waiter.failed);
+        }
+        KeyWaiter waiter;
+        loader.load(first, 0, waiter);
+        REQUIRE(wire.waits());
+        wire.take().handler->on_reply(record);
+        CHECK(waiter.calls == 1);
+        REQUIRE(waiter.key);
+        CHECK(waiter.key->account->id == kAccount);
+        CHECK(cache.find(first) == waiter.key);
+    }
+
+    const store::Schema schema{"petstore"};
+    const store::Keys keys{schema};
+    const api::PlanTable plans;
+    const api::Digest first = api::sha256("1");
+    const api::Digest second = api::sha256("2");
+    const Ready record{key_record()};
+    Wire wire;
+    store::KeyCache cache;
+    SilentLog log;
+    store::KeyLoader loader{wire, keys, plans, cache, log};
+    std::array<KeyWaiter, 3> waiters;
+};
+
+struct KeyRecord {
+    void act() { found = store::Keys::parse(record); }
+    void check(bool thrown) const
+    {
+        if (!thrown) {
+            CHECK(found.result == store::Keys::Found::Result::found);
+            CHECK(found.record.account == kAccount);
+        }
+    }
+    const Ready record{key_record()};
+    store::Keys::Found found{};
+};
+
+struct UnknownKeys {
+    void act()
+    {
+        cache.put_unknown(digest, 0);
+        cache.put(digest, std::make_shared<store::CachedKey>());
+    }
+    void check(bool)
+    {
+        const auto key = std::make_shared<store::CachedKey>();
+        cache.put(digest, key);
+        CHECK(cache.find(digest) == key);
+        CHECK_FALSE(cache.is_unknown(digest, 0));
+    }
+    const api::Digest digest = api::sha256("1");
+    store::KeyCache cache;
+};
+
+// --- limits -----------------------------------------------------------------
+
+struct LimitWaiter final : store::LimitWaiter {
+    void on_limit_sent() noexcept override {}
+    void on_limit(const store::Limiter::Answer& answer,
+                  std::int64_t) noexcept override
+    {
+        ++calls;
+        result = answer.result;
+    }
+    void on_limit_error(const resp::Reply&) noexcept override { ++calls; }
+    void on_limit_loss(store::Loss) noexcept override { ++calls; }
+
+    int calls = 0;
+    store::Limiter::Answer::Result result =
+        store::Limiter::Answer::Result::invalid;
+};
+
+std::string decided(int accounts)
+{
+    std::vector<std::string> items{integer(5), integer(0), integer(0)};
+    for (int i = 0; i < accounts; ++i) {
+        items.push_back(integer(1));
+        items.push_back(bulk(encode_numbers({7, 0, 1, 60'000, 1, 86'400'000})));
+    }
+    return array(items);
+}
+
+// Two keys of one account, which take two commands, and one of another.
+struct Limits {
+    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
+    {
+        auto key = std::make_shared<store::CachedKey>();
+        key->account = cache.account(account);
+        key->limits = {60, 1000};
+        key->epoch = 7;
+        return key;
+    }
+
+    template <typename Answer>
+    void ask(Answer&& answer)
+    {
+        std::size_t next = 0;
+        for (const auto& key : {first, first, second, other, other}) {
+            queue.add(key, false, waiters[next++]);
+        }
+        for (auto& waiter : more) {  // more than memory is reserved for
+            queue.add(first, false, waiter);
+        }
+        wire.end_iteration();
+        while (wire.waits()) {
+            answer(wire.take());
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        for (const auto& waiter : waiters) {
+            CHECK(waiter.calls == 1);
+        }
+        for (const auto& waiter : more) {
+            CHECK(waiter.calls == 1);
+        }
+        LimitWaiter waiter;
+        queue.add(first, false, waiter);
+        wire.end_iteration();
+        REQUIRE(wire.waits());
+        wire.take().handler->on_reply(one);
+        CHECK(waiter.calls == 1);
+        CHECK(waiter.result == store::Limiter::Answer::Result::decided);
+    }
+
+    const store::Schema schema{"petstore"};
+    const store::Limiter limiter{schema};
+    const Ready one{decided(1)};
+    const Ready two{decided(2)};
+    const Ready no_script{kNoScript};
+    store::KeyCache cache;
+    Wire wire;
+    store::LimitQueue queue{wire, limiter};
+    const std::shared_ptr<store::CachedKey> first = make_key("a");
+    const std::shared_ptr<store::CachedKey> second = make_key("a");
+    const std::shared_ptr<store::CachedKey> other = make_key("b");
+    std::array<LimitWaiter, 5> waiters;
+    std::array<LimitWaiter, 40> more;
+};
+
+struct Decided : Limits {
+    void act()
+    {
+        bool first_one = true;
+        ask([&](const Wire::Sent& sent) {
+            sent.handler->on_reply(std::exchange(first_one, false) ? two : one);
+        });
+    }
+};
+
+struct WithoutScript : Limits {
+    void act()
+    {
+        ask([&](const Wire::Sent& sent) {
+            if (sent.is("EVALSHA")) {
+                sent.handler->on_reply(no_script);
+            } else {
+                sent.handler->on_reply(one);
+            }
+        });
+    }
+};
+
+struct Lost : Limits {
+    void act()
+    {
+        ask([&](const Wire::Sent& sent) {
+            sent.handler->on_loss(store::Loss::unknown);
+        });
+    }
+};
+
+// --- reads ------------------------------------------------------------------
+
+struct ReadWaiter final : store::ReadWaiter {
+    void on_read(const store::ReadResult& result) noexcept override
+    {
+        ++calls;
+        const auto* found =
+            std::get_if<std::shared_ptr<const store::Answer>>(&result);
+        answer = found != nullptr ? *found : nullptr;
+        if (const auto* error = std::get_if<api::Error>(&result)) {
+            status = api::http_status(error->code);
+        }
+    }
+    int calls = 0;
+    int status = 200;
+    std::shared_ptr<const store::Answer> answer;
+};
+
+constexpr store::Version kVersion{1024, 1000};
+
+std::string rows(int count)
+{
+    return array(std::vector<std::string>(static_cast<std::size_t>(count),
+                                          bulk("s7:a name that needs memory")));
+}
+
+// What the scripts and commands of a catalogue of equal pets reply.
+struct Reads {
+    void pump()
+    {
+        while (wire.waits()) {
+            const auto sent = wire.take();
+            if (sent.is("LINDEX")) {
+                sent.handler->on_reply(record);
+            } else if (sent.is("EVALSHA")) {
+                sent.handler->on_reply(no_script);
+            } else if (sent.is("EVAL")) {
+                sent.handler->on_reply(filtered);
+            } else {
+                sent.handler->on_reply(sent.whole ? whole : page);
+            }
+        }
+    }
+
+    // As a request does it.
+    void read(const ReadKey& key, store::Version version, ReadWaiter& waiter)
+    {
+        try {
+            if (reader.read_ahead(key)) {
+                reader.confirm(key, version);
+            }
+        } catch (const std::bad_alloc&) {
+        }
+        std::shared_ptr<const store::Answer> found;
+        try {
+            found = reader.find(key, version);
+        } catch (const std::bad_alloc&) {
+        }
+        if (found != nullptr) {
+            waiter.on_read(found);
+        } else {
+            reader.read(key, version, waiter);
+        }
+    }
+
+    static ReadKey page_after(api::PetId after, bool only_sold)
+    {
+        api::ListQuery query;
+        query.limit = 2;
+        query.after = after;
+        if (only_sold) {
+            query.status = api::Status::sold;
+        }
+        return ReadKey::of_page(query);
+    }
+
+    void act()
+    {
+        auto version = kVersion;
+        std::size_t next = 0;
+        // Rereads of what has changed fill whole buckets, the last round is
+        // answered from them.
+        for (int round = 0; round < 4; ++round) {
+            for (const auto& key : keys) {
+                read(key, version, waiters.at(next++));
+                read(key, version, waiters.at(next++));
+            }
+            pump();
+            version.changes += round < 2;
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        CHECK_FALSE(wire.waits());
+        for (const auto& waiter : waiters) {
+            CHECK(waiter.calls == 1);
+            CHECK((waiter.status == 200 || waiter.status >= 500));
+            CHECK((waiter.answer != nullptr) == (waiter.status == 200));
+        }
+        ReadWaiter waiter;
+        read(keys[0], {kVersion.last_id, kVersion.changes + 9}, waiter);
+        pump();
+        CHECK(waiter.calls == 1);
+        REQUIRE(waiter.answer);
+        CHECK(waiter.answer->body
+              == R"({"id":5,"name":"a name that needs memory",)"
+                 R"("categoryId":7,"status":"sold"})");
+    }
+
+    const store::Schema schema{"petstore"};
+    const store::Catalogue catalogue{schema};
+    const std::array<ReadKey, 4> keys{ReadKey::of_pet(5), page_after(0, false),
+                                      page_after(127, false),
+                                      page_after(0, true)};
+    const Ready record{bulk("s7:a name that needs memory")};
+    const Ready page{rows(1)};
+    const Ready whole{rows(128)};
+    const Ready filtered{
+        array({integer(1), bulk("s7:a name that needs memory"), integer(2),
+               bulk("s7:a name that needs memory")})};
+    const Ready no_script{kNoScript};
+    Wire wire;
+    store::Reader reader{wire, catalogue, 1 << 20};
+    std::array<ReadWaiter, 32> waiters;
+};
+
+}  // namespace
+
+TEST_CASE("look-ups of keys")
+{
+    fail_each_allocation<LookUps>();
+}
+
+TEST_CASE("records of keys")
+{
+    fail_each_allocation<KeyRecord>();
+}
+
+TEST_CASE("unknown keys")
+{
+    fail_each_allocation<UnknownKeys>();
+}
+
+TEST_CASE("limits that are decided")
+{
+    fail_each_allocation<Decided>();
+}
+
+TEST_CASE("limits whose script Redis has lost")
+{
+    fail_each_allocation<WithoutScript>();
+}
+
+TEST_CASE("limits that are never answered")
+{
+    fail_each_allocation<Lost>();
+}
+
+TEST_CASE("reads")
+{
+    fail_each_allocation<Reads>();
+}
