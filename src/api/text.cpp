@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 
 #include "utf8.h"
 
@@ -31,6 +32,38 @@ constexpr std::array<char, 256> make_escapes()
 }
 
 constexpr std::array<char, 256> kEscapes = make_escapes();
+
+// Texts are looked through eight bytes at a time where they can be.
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kHighBits = 0x8080808080808080;
+
+constexpr std::uint64_t in_every_byte(unsigned char value)
+{
+    return value * std::uint64_t{0x0101010101010101};
+}
+
+std::uint64_t load_word(const char* bytes) noexcept
+{
+    std::uint64_t word;
+    std::memcpy(&word, bytes, kWord);
+    return word;
+}
+
+// Whether one of the bytes is below `least`, at most 0x80.
+constexpr bool has_below(std::uint64_t word, unsigned char least)
+{
+    return ((word - in_every_byte(least)) & ~word & kHighBits) != 0;
+}
+
+constexpr bool has(std::uint64_t word, unsigned char byte)
+{
+    return has_below(word ^ in_every_byte(byte), 1);
+}
+
+constexpr bool needs_escape(std::uint64_t word)
+{
+    return has_below(word, 0x20) || has(word, '"') || has(word, '\\');
+}
 
 constexpr unsigned char kNoBase64 = 0xFF;
 
@@ -106,6 +139,21 @@ std::optional<std::size_t> utf8_length(std::string_view text) noexcept
     return length;
 }
 
+bool is_utf8(std::string_view text) noexcept
+{
+    while (!text.empty()) {
+        std::size_t size = kWord;
+        if (text.size() < kWord || (load_word(text.data()) & kHighBits) != 0) {
+            size = code_point_size(text);
+        }
+        if (size == 0) {
+            return false;
+        }
+        text.remove_prefix(size);
+    }
+    return true;
+}
+
 void append_json_string(std::string& out, std::string_view text)
 {
     out.push_back('"');
@@ -118,6 +166,10 @@ void append_json_text(std::string& out, std::string_view text)
     const char* plain = text.data();
     const char* const end = plain + text.size();
     for (const char* p = plain; p != end; ++p) {
+        while (end - p > static_cast<std::ptrdiff_t>(kWord)
+               && !needs_escape(load_word(p))) {
+            p += kWord;
+        }
         const auto byte = static_cast<unsigned char>(*p);
         const char escape = kEscapes[byte];
         if (escape == 0) {

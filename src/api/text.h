@@ -17,6 +17,7 @@ void append_int(std::string& out, std::int64_t value);
 // RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
 // Returns the number of code points, nullopt where the text is not UTF-8.
 std::optional<std::size_t> utf8_length(std::string_view text) noexcept;
+bool is_utf8(std::string_view text) noexcept;
 
 // Appends `text` as a JSON string with its quotes (RFC 8259, section 7).
 // Bytes above 0x7F are copied as they are.

@@ -7,51 +7,69 @@ namespace petstore::api {
 
 inline constexpr char32_t kNoCodePoint = 0xFFFFFFFF;
 
-// Takes one code point off the front of `text`, which must not be empty;
-// kNoCodePoint where it does not start with one (RFC 3629: no overlong forms,
+// The number of bytes of the code point that `text`, which must not be empty,
+// starts with; 0 where it does not start with one (RFC 3629: no overlong forms,
 // no surrogates, nothing above U+10FFFF).
+inline std::size_t code_point_size(std::string_view text) noexcept
+{
+    const auto in = [text](std::size_t i, unsigned least, unsigned most) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        return byte >= least && byte <= most;
+    };
+    const auto lead = static_cast<unsigned char>(text[0]);
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xC2) {
+        return 0;
+    }
+    if (lead < 0xE0) {
+        return text.size() >= 2 && in(1, 0x80, 0xBF) ? 2 : 0;
+    }
+    if (lead < 0xF0) {
+        return text.size() >= 3
+                       && in(1, lead == 0xE0 ? 0xA0 : 0x80,
+                             lead == 0xED ? 0x9F : 0xBF)
+                       && in(2, 0x80, 0xBF)
+                   ? 3
+                   : 0;
+    }
+    return lead <= 0xF4 && text.size() >= 4
+                   && in(1, lead == 0xF0 ? 0x90 : 0x80,
+                         lead == 0xF4 ? 0x8F : 0xBF)
+                   && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF)
+               ? 4
+               : 0;
+}
+
+// Takes one code point off the front of `text`, which must not be empty;
+// kNoCodePoint where it does not start with one.
 inline char32_t take_code_point(std::string_view& text) noexcept
 {
-    const auto byte = [text](std::size_t i) {
-        return static_cast<unsigned char>(text[i]);
+    const std::size_t size = code_point_size(text);
+    const auto bits = [text](std::size_t i, unsigned mask) {
+        return static_cast<char32_t>(static_cast<unsigned char>(text[i])
+                                     & mask);
     };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) {
-        text.remove_prefix(1);
-        return lead;
+    char32_t point = kNoCodePoint;
+    switch (size) {
+    case 1:
+        point = bits(0, 0x7F);
+        break;
+    case 2:
+        point = bits(0, 0x1F) << 6 | bits(1, 0x3F);
+        break;
+    case 3:
+        point = bits(0, 0x0F) << 12 | bits(1, 0x3F) << 6 | bits(2, 0x3F);
+        break;
+    case 4:
+        point = bits(0, 0x07) << 18 | bits(1, 0x3F) << 12 | bits(2, 0x3F) << 6
+                | bits(3, 0x3F);
+        break;
+    default:
+        break;
     }
-    std::size_t length;
-    char32_t point;
-    char32_t least;
-    if ((lead & 0xE0) == 0xC0) {
-        length = 2;
-        point = lead & 0x1FU;
-        least = 0x80;
-    } else if ((lead & 0xF0) == 0xE0) {
-        length = 3;
-        point = lead & 0x0FU;
-        least = 0x800;
-    } else if ((lead & 0xF8) == 0xF0) {
-        length = 4;
-        point = lead & 0x07U;
-        least = 0x10000;
-    } else {
-        return kNoCodePoint;
-    }
-    if (text.size() < length) {
-        return kNoCodePoint;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) {
-            return kNoCodePoint;
-        }
-        point = point << 6 | (byte(i) & 0x3FU);
-    }
-    if (point < least || point > 0x10FFFF
-        || (point >= 0xD800 && point <= 0xDFFF)) {
-        return kNoCodePoint;
-    }
-    text.remove_prefix(length);
+    text.remove_prefix(size);
     return point;
 }
 

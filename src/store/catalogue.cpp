@@ -222,15 +222,15 @@ PageReader::Page PageReader::finish(Form form)
     bool first = true;
     for (const Row& row : rows_) {
         page.last = row.id;
-        const auto pet = decode_record(
-            row.id, std::string_view(records_).substr(row.offset, row.size));
-        if (!pet) {
+        if (row.size == 0) {
             continue;
         }
         if (array && !first) {
             page.body += ',';
         }
-        api::append_pet_json(page.body, *pet);
+        api::append_pet_json(
+            page.body, split_record(row.id, std::string_view(records_).substr(
+                                                row.offset, row.size)));
         if (!array) {
             page.body += '\n';
         }

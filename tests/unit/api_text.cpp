@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include "api/utf8.h"
 #include "catch.h"
 
 using namespace petstore::api;
@@ -126,7 +127,53 @@ TEST_CASE("what is not UTF-8 has no length", "[text]")
          }) {
         CAPTURE(text);
         CHECK_FALSE(utf8_length(text).has_value());
+        // Wherever it stands.
+        for (std::size_t before = 0; before < 20; ++before) {
+            const std::string start(before, 'a');
+            CHECK_FALSE(is_utf8(start + text));
+            CHECK_FALSE(is_utf8(start + text + "a word"));
+        }
     }
+}
+
+namespace {
+
+std::string utf8_of(char32_t point)
+{
+    const auto byte = [](char32_t bits) {
+        return static_cast<char>(static_cast<unsigned char>(bits));
+    };
+    if (point < 0x80) {
+        return {byte(point)};
+    }
+    if (point < 0x800) {
+        return {byte(0xC0 | point >> 6), byte(0x80 | (point & 0x3F))};
+    }
+    if (point < 0x10000) {
+        return {byte(0xE0 | point >> 12), byte(0x80 | (point >> 6 & 0x3F)),
+                byte(0x80 | (point & 0x3F))};
+    }
+    return {byte(0xF0 | point >> 18), byte(0x80 | (point >> 12 & 0x3F)),
+            byte(0x80 | (point >> 6 & 0x3F)), byte(0x80 | (point & 0x3F))};
+}
+
+}  // namespace
+
+TEST_CASE("every code point is read as it was written", "[text]")
+{
+    int wrong = 0;
+    for (char32_t point = 0; point <= 0x110000; ++point) {
+        const std::string text = utf8_of(point) + "x";
+        const bool exists =
+            point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
+        std::string_view rest = text;
+        wrong += take_code_point(rest) != (exists ? point : kNoCodePoint);
+        wrong += rest != (exists ? "x" : std::string_view(text));
+        wrong += is_utf8(text) != exists;
+        wrong += is_utf8("seven b" + text + "and more") != exists;
+    }
+    CHECK(wrong == 0);
+    CHECK(is_utf8(""));
 }
 
 TEST_CASE("JSON strings escape what must be and nothing else", "[text]")
@@ -140,6 +187,17 @@ TEST_CASE("JSON strings escape what must be and nothing else", "[text]")
     CHECK(json_string("\xC3\xA9\xF0\x9F\x90\xB6")
           == "\"\xC3\xA9\xF0\x9F\x90\xB6\"");
     CHECK(json_string("\"") == R"("\"")");
+    // Wherever it stands among others.
+    for (std::size_t before = 0; before < 20; ++before) {
+        const std::string start(before, '\xFF');
+        for (int value = 0; value < 256; ++value) {
+            const std::string one(1, static_cast<char>(value));
+            const std::string quoted = json_string(one);
+            CHECK(json_string(start + one + "a long end")
+                  == "\"" + start + quoted.substr(1, quoted.size() - 2)
+                         + "a long end\"");
+        }
+    }
     CHECK(json_string("\"\"x") == R"("\"\"x")");
 
     std::string out = "[";
@@ -260,6 +318,7 @@ TEST_CASE("hostile bytes do the readers of text no harm", "[text]")
         form_decode(bytes);
         base64url_decode(bytes);
         const auto length = utf8_length(bytes);
+        REQUIRE(is_utf8(bytes) == length.has_value());
         REQUIRE((!length || *length <= bytes.size()));
         REQUIRE(json_string(bytes).size() >= bytes.size() + 2);
     }

@@ -99,6 +99,7 @@ TEST_CASE("one damaged record makes a bucket none", "[store]")
 {
     CHECK_FALSE(parse({"a1:x", "a:x", "a1:x"}));
     CHECK_FALSE(parse({"a1:x", ""}));
+    CHECK_FALSE(parse({"a1:x", "a1:\xFF"}));
     Replies replies;
     CHECK_FALSE(Bucket::parse(replies(kNil)));
     CHECK_FALSE(Bucket::parse(replies(array({bulk("a1:x"), kNil}))));

@@ -26,6 +26,11 @@ TEST_CASE("a pet comes back from its record as it was", "[store]")
     CHECK(pet->name == name);
     CHECK(pet->category == std::to_string(category));
     CHECK(pet->status == status);
+    const auto split = store::split_record(77, record);
+    CHECK(split.id == 77);
+    CHECK(split.name == name);
+    CHECK(split.category == pet->category);
+    CHECK(split.status == status);
 }
 
 TEST_CASE("the form of a record is the documented one", "[store]")
@@ -35,10 +40,11 @@ TEST_CASE("the form of a record is the documented one", "[store]")
 
 TEST_CASE("what is no record is told", "[store]")
 {
-    const auto record =
-        GENERATE(as<std::string>{}, "", "a", "a:", "a1", "a1:", "a:x", ":",
-                 "x1:n", "A1:n", "1:n", "a01:n", "a+1:n", "a-0:n", "a1.0:n",
-                 "a 1:n", "a9223372036854775808:n", "ab:n", "a>");
+    const auto record = GENERATE(
+        as<std::string>{}, "", "a", "a:", "a1", "a1:", "a:x", ":", "x1:n",
+        "A1:n", "1:n", "a01:n", "a+1:n", "a-0:n", "a1.0:n", "a 1:n",
+        "a9223372036854775808:n", "ab:n", "a>", "a1:\xFF", "a1:Rex\xC3",
+        "a1:a long name that ends in \xED\xA0\x80", "a1:\xC0\x80 a long name");
     CAPTURE(record);
     CHECK_FALSE(decode_record(1, record));
 }
