@@ -65,12 +65,14 @@ BodyReader::Result BodyReader::proceed(ngx_http_request_t* r)
     return result == Result::done && r->reading_body ? read_more(r) : result;
 }
 
-// Moves what nginx has read so far to body_.
+// Takes over what nginx has read so far. A body that nginx buffers is whole, and
+// others may read it: a request and its mirror share the buffers.
 BodyReader::Result BodyReader::take(ngx_http_request_t* r)
 {
     if (r->request_body == nullptr) {
         return Result::done;
     }
+    const bool ours = r->request_body_no_buffering;
     for (auto* link = r->request_body->bufs; link; link = link->next) {
         ngx_buf_t& buffer = *link->buf;
         const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
@@ -82,13 +84,17 @@ BodyReader::Result BodyReader::take(ngx_http_request_t* r)
                 status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
                 return Result::failed;
             }
-            buffer.file_pos = buffer.file_last;
         } else {
             body_.append(reinterpret_cast<char*>(buffer.pos), size);
         }
-        buffer.pos = buffer.last;  // nginx may use its memory again
+        if (ours) {  // nginx may use their memory again
+            buffer.file_pos = buffer.file_last;
+            buffer.pos = buffer.last;
+        }
     }
-    r->request_body->bufs = nullptr;
+    if (ours) {
+        r->request_body->bufs = nullptr;
+    }
     return Result::done;
 }
 

@@ -1,4 +1,6 @@
 // SPEC 1 "HTTP manners".
+#include <cstring>
+
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -306,4 +308,33 @@ TEST_CASE("http: subrequests and other locations are left alone")
     // An internal redirect into the service is a request like any other.
     expect_json(store.http.get("/internal"), 200, "[]");
     expect_error(anyone.get("/internal"), 401, "missing_api_key");
+}
+
+TEST_CASE("http: a mirrored request and its mirror both have the body")
+{
+    RedisServer slow;
+    NginxOptions options;
+    options.server = R"(
+        location /slow/v1/ {
+            mirror /v1/pets;
+            petstore /slow/v1;
+            petstore_redis )" + slow.url()
+                     + R"(;
+            petstore_redis_timeout 20s;
+        })";
+    Store store(options);
+    const auto key = import_key(slow, "some-key-of-both-servers");
+    import_key(store.redis, key.secret);
+
+    // The mirror reads the body first.
+    slow.pause();
+    RawClient client(store.nginx.port());
+    client.send("POST /slow/v1/pets HTTP/1.1\r\nHost: localhost\r\n"
+                "Authorization: Bearer "
+                + key.secret + "\r\nContent-Length: "
+                + std::to_string(std::strlen(kPet)) + "\r\n\r\n" + kPet);
+    CHECK(wait_until([&] { return !walk(store.http, "/v1/pets").empty(); }));
+    slow.resume();
+    expect_json(client.read(), 201, pet_json(1, "Rex", "7", "available"));
+    CHECK(walk(store.http, "/v1/pets").size() == 1);
 }

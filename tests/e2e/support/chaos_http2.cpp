@@ -157,8 +157,12 @@ void Http2Client::connection()
         }
         check_patience();
     }
-    if (polite_ && !alive_ && !goaway_) {
-        complain("the connection ends without GOAWAY", nullptr);
+    // An idle connection nginx may close without a word, when it reloads for
+    // example, whatever is on the way to it; an answer it may not cut off.
+    for (const auto& [id, stream] : streams_) {
+        if (polite_ && !alive_ && !goaway_ && stream.started) {
+            complain("an answer is cut off (" + wire_->ended() + ")", &stream);
+        }
     }
     if (random_.chance(40)) {
         frame(kGoaway, 0, 0, big_endian(0, 8));

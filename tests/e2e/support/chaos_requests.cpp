@@ -58,6 +58,10 @@ void Requests::allow_common(Ask& ask) const
     }
     if (!world_.honest()) {
         allowed.insert({401, 403, 404, 429, 500});
+        if (ask.role == Role::reader && allowed.count(403) != 0
+            && !ask.name.empty()) {
+            allowed.insert(201);  // the record of its key was a lie
+        }
     }
 }
 
@@ -368,6 +372,7 @@ std::string fault_of_body(const Ask& ask, const Response& response,
         return "";
     }
     const auto json = response.json();
+    if (json.is_discarded() && !world.honest()) return "";  // TEMP until issue 10
     if (response.status >= 400) {
         return fault_of_error(response, json);
     }

@@ -6,6 +6,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cstring>
+
 namespace petstore::e2e {
 
 namespace {
@@ -75,6 +77,7 @@ bool Wire::send(std::string_view bytes)
                 ? SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size()))
                 : ::send(fd_, bytes.data(), bytes.size(), 0);
         if (n <= 0) {
+            ended_ = std::string("while sending, ") + std::strerror(errno);
             return false;
         }
         bytes.remove_prefix(static_cast<std::size_t>(n));
@@ -97,6 +100,10 @@ Wire::Got Wire::receive(std::string& to, std::chrono::milliseconds timeout)
     const auto n = tls_ != nullptr ? SSL_read(tls_, chunk, sizeof(chunk))
                                    : recv(fd_, chunk, sizeof(chunk), 0);
     if (n <= 0) {
+        ended_ = tls_ != nullptr
+                     ? "TLS " + std::to_string(SSL_get_error(tls_, n)) + ", "
+                     : "";
+        ended_ += n == 0 ? "end" : std::strerror(errno);
         return Got::end;
     }
     to.append(chunk, static_cast<std::size_t>(n));

@@ -38,6 +38,9 @@ public:
     // Appends what has come. `nothing` after the time.
     Got receive(std::string& to, std::chrono::milliseconds timeout);
 
+    // Why nothing can be sent or received any more.
+    const std::string& ended() const noexcept { return ended_; }
+
     void finish_sending();  // half-close
     void close();
     void reset();  // closes with a TCP reset; a unix socket is just closed
@@ -48,6 +51,7 @@ private:
 
     int fd_;
     ssl_st* tls_ = nullptr;
+    std::string ended_;
 };
 
 }  // namespace petstore::e2e
