@@ -15,15 +15,15 @@ RUN bash -c 'source scripts/lib.sh && need_packages "${BUILD_PACKAGES[@]}"'
 COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
 COPY scripts/build scripts/embed-lua scripts/
 COPY src src
-RUN scripts/build
+RUN scripts/build --strip
 
 FROM debian:trixie
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates libhiredis1.1.0 libstdc++6 nginx \
     && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
-COPY --from=build /petstore/build/ngx_http_petstore_module.so /usr/lib/nginx/modules/
-COPY --from=build /petstore/build/petstorectl /usr/bin/
+COPY --from=build /petstore/build/stripped/ngx_http_petstore_module.so /usr/lib/nginx/modules/
+COPY --from=build /petstore/build/stripped/petstorectl /usr/bin/
 COPY nginx-conf/container.conf /etc/petstore/nginx.conf
 COPY scripts/container-entrypoint /usr/bin/
 # Told now rather than at the first start.
