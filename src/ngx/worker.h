@@ -11,6 +11,7 @@
 #include "../store/keys.h"
 #include "../store/limit_queue.h"
 #include "../store/limiter.h"
+#include "../store/memory.h"
 #include "../store/reader.h"
 #include "config.h"
 #include "redis_link.h"
@@ -29,11 +30,11 @@ inline api::Millis host_now() noexcept
 // One Redis and namespace as a worker works with it.
 struct Store {
     Store(const StoreSettings& settings, RedisLink& redis, const MainConf& conf,
-          ngx_log_t& log)
+          store::MemoryShares memory, ngx_log_t& log)
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
-          catalogue(schema), store_log(log),
+          catalogue(schema), store_log(log), cache(memory.keys),
           loader(redis, keys, conf.plans, cache, store_log),
-          reader(redis, catalogue, conf.zone_size), limits(redis, limiter),
+          reader(redis, catalogue, memory.responses), limits(redis, limiter),
           strikes(redis, limiter, log)
     {}
 
@@ -45,7 +46,7 @@ struct Store {
     const store::Limiter limiter;
     const store::Catalogue catalogue;
     StoreLog store_log;
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
     store::KeyLoader loader;
     store::Reader reader;
     store::LimitQueue limits;
@@ -61,7 +62,7 @@ struct Store {
 
     // Keys end by Redis's clock, at the same moment on every host. As long as
     // that is unknown, the limiter's reply has to tell it first.
-    bool is_usable(const api::KeyRecord& key) const noexcept
+    bool is_usable(const api::KeyRights& key) const noexcept
     {
         return !key.disabled
                && (!key.expires || !redis_ahead || now() < *key.expires);

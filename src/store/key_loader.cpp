@@ -109,7 +109,7 @@ KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
     if (reply.is_error()) {
         return {nullptr, failure_of(reply, false)};
     }
-    auto found = Keys::parse(reply);
+    const auto found = Keys::parse(reply);
     if (found.result != Keys::Found::Result::found) {
         if (found.result == Keys::Found::Result::invalid) {
             log_.damaged_key_record(digest);
@@ -117,16 +117,17 @@ KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
         return {};
     }
 
+    const api::KeyRecord& record = found.record;
     auto key = std::make_shared<CachedKey>();
-    key->record = std::move(found.record);
-    key->limits = plans_.limits_of(key->record);
-    if (!plans_.knows(key->record.plan)) {
-        log_.unknown_plan(key->record);
+    key->record = CachedRecord(record);
+    key->limits = plans_.limits_of(record);
+    if (!plans_.knows(record.plan)) {
+        log_.unknown_plan(record);
     }
     // A record read after the account told its epoch is at least that new; one
     // read first counts as new as the epoch written into it.
-    key->epoch = epoch == 0 ? key->record.epoch : epoch;
-    key->account = cache_.account(key->record.account);
+    key->epoch = epoch == 0 ? record.epoch : epoch;
+    key->account = cache_.account(record.account);
     cache_.put(digest, key);
     return {std::move(key), std::nullopt};
 }

@@ -94,7 +94,7 @@ struct LookUps {
     const api::Digest second = api::sha256("2");
     const Ready record{key_record()};
     Wire wire;
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
     SilentLog log;
     store::KeyLoader loader{wire, keys, plans, cache, log};
     std::array<KeyWaiter, 3> waiters;
@@ -127,7 +127,7 @@ struct UnknownKeys {
         CHECK_FALSE(cache.is_unknown(digest, 0));
     }
     const api::Digest digest = api::sha256("1");
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
 };
 
 // --- limits -----------------------------------------------------------------
@@ -208,7 +208,7 @@ struct Limits {
     const Ready one{decided(1)};
     const Ready two{decided(2)};
     const Ready no_script{kNoScript};
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
     Wire wire;
     store::LimitQueue queue{wire, limiter};
     const std::shared_ptr<store::CachedKey> first = make_key("a");

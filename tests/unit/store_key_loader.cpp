@@ -64,7 +64,7 @@ struct Fixture {
     const store::Keys keys{schema};
     const api::PlanTable plans;
     FakeLink link;
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
     Log log;
     KeyLoader loader{link, keys, plans, cache, log};
 };
