@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../store/failure.h"
+#include "guard.h"
 #include "str.h"
 
 namespace petstore::ngx {
@@ -15,6 +16,9 @@ constexpr std::size_t kReceiveBuffer = 64 * 1024;
 // worker may take to see that Redis is back.
 constexpr ngx_msec_t kFirstPause = 50;
 constexpr ngx_msec_t kLongestPause = 500;
+
+constexpr char kProtocolError[] = "protocol error";
+constexpr char kOutOfMemory[] = "out of memory";
 
 // Spread, so that the workers of many hosts do not return all at once.
 ngx_msec_t jittered(ngx_msec_t pause) noexcept
@@ -30,14 +34,10 @@ bool reached(ngx_msec_t deadline) noexcept
 }  // namespace
 
 RedisLink::RedisLink(const LinkSettings& settings, ngx_log_t& log)
-    : settings_(settings), log_(log), connect_log_(log), in_(kReceiveBuffer),
-      turn_end_(*this, &log_), deadline_(*this, &log_, false),
-      probe_(*this, &log_, true)
+    : settings_(settings), log_(settings.name, log), connect_log_(*log_.log()),
+      in_(kReceiveBuffer), turn_end_(*this, log_.log()),
+      deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {
-    log_.handler = nullptr;
-    log_.data = nullptr;
-    log_.action = nullptr;
-    connect_log_ = log_;
     connect_log_.log_level = NGX_LOG_STDERR;
 }
 
@@ -49,9 +49,18 @@ RedisLink::~RedisLink()
 void RedisLink::send(const resp::Command& command,
                      store::ReplyHandler& handler) noexcept
 {
-    if (breaker_open_ || pipeline_.full()
-        || !pipeline_.add(command, &handler,
-                          ngx_current_msec + settings_.timeout)) {
+    if (breaker_open_) {
+        handler.on_loss(store::Loss::not_sent);
+        return;
+    }
+    if (pipeline_.full()) {
+        log_.refused();
+        turn_end_.request();
+        handler.on_loss(store::Loss::not_sent);
+        return;
+    }
+    if (!pipeline_.add(command, &handler,
+                       ngx_current_msec + settings_.timeout)) {
         handler.on_loss(store::Loss::not_sent);
         return;
     }
@@ -84,6 +93,7 @@ void RedisLink::end_turn() noexcept
         }
         first.emit();  // may send, may defer again, and may be gone then
     }
+    log_.report_refused();
     flush();
 }
 
@@ -109,9 +119,9 @@ void RedisLink::connect() noexcept
 
     connection_ = peer.connection;
     connection_->data = this;
-    connection_->log = &log_;
-    connection_->read->log = &log_;
-    connection_->write->log = &log_;
+    connection_->log = log_.log();
+    connection_->read->log = log_.log();
+    connection_->write->log = log_.log();
     connection_->read->handler = read_handler;
     connection_->write->handler = write_handler;
 
@@ -128,11 +138,13 @@ void RedisLink::connect() noexcept
 
 void RedisLink::on_connected() noexcept
 {
-    try {
+    const bool ready = guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<resp::Decoder>();
         greet();
-    } catch (...) {
-        fail("out of memory", 0, Pause::growing);
+        return true;
+    });
+    if (!ready) {
+        fail(kOutOfMemory, 0, Pause::growing);
         return;
     }
     if (!settings_.endpoint.is_unix()) {
@@ -259,26 +271,11 @@ void RedisLink::on_readable() noexcept
             return;
         }
 
-        try {
-            bool good =
-                decoder_->feed({in_.data(), static_cast<std::size_t>(n)});
-            while (good) {
-                const resp::Reply* reply = nullptr;
-                const auto state = decoder_->next(reply);
-                if (state == resp::Decoder::State::incomplete) {
-                    break;
-                }
-                good = state == resp::Decoder::State::reply && dispatch(*reply);
-                if (good && connection_ == nullptr) {
-                    return;  // the greeting was refused
-                }
-            }
-            if (!good) {
-                fail("protocol error", 0, Pause::growing);
-                return;
-            }
-        } catch (...) {
-            fail("out of memory", 0, Pause::growing);
+        const char* const trouble = guarded(log_.log(), kOutOfMemory, [&] {
+            return take({in_.data(), static_cast<std::size_t>(n)});
+        });
+        if (trouble != nullptr) {
+            fail(trouble, 0, Pause::growing);
             return;
         }
     }
@@ -290,72 +287,78 @@ void RedisLink::on_readable() noexcept
     mark_idle();
 }
 
-// False for a reply that nobody asked for.
-bool RedisLink::dispatch(const resp::Reply& reply)
+// Returns why the connection has to end, nullptr if it need not. Nothing here
+// closes it: its decoder is in use.
+const char* RedisLink::take(std::string_view bytes)
+{
+    if (!decoder_->feed(bytes)) {
+        return kProtocolError;
+    }
+    for (;;) {
+        const resp::Reply* reply = nullptr;
+        const auto state = decoder_->next(reply);
+        if (state == resp::Decoder::State::incomplete) {
+            return nullptr;
+        }
+        if (state == resp::Decoder::State::broken) {
+            return kProtocolError;
+        }
+        const char* const trouble = dispatch(*reply);
+        if (trouble != nullptr) {
+            return trouble;
+        }
+    }
+}
+
+const char* RedisLink::dispatch(const resp::Reply& reply) noexcept
 {
     if (state_ == State::greeting) {
         return greeting_reply(reply);
     }
     if (!pipeline_.expects_reply()) {
-        return false;
+        return kProtocolError;
     }
+    // A server that greets is not yet one that answers: only the first reply to
+    // a command ends an outage, for the log and for the pauses.
     if (failures_ > 0) {
-        note_recovery();
+        log_.recovered(greeted_at_ - lost_at_);
+        failures_ = 0;
     }
-    if (reply.is_error()) {
-        note_error(reply);
+    if (reply.is_error()
+        && store::redis_error(reply.error_code()).operator_fault) {
+        log_.error_reply(reply);
     }
     // Taken out first: the handler may well send the next command.
     pipeline_.pop()->on_reply(reply);
-    return true;
+    return nullptr;
 }
 
-bool RedisLink::greeting_reply(const resp::Reply& reply)
+const char* RedisLink::greeting_reply(const resp::Reply& reply) noexcept
 {
     if (greeting_left_ == 0) {
-        return false;
+        return kProtocolError;
     }
     if (reply.is_error()) {
-        // The code is one word of Redis's; the rest might quote credentials.
-        std::string reason = "refused with ";
-        reason.append(reply.error_code().substr(0, 32));
-        fail(reason.c_str(), 0, Pause::growing);
-        return true;
+        return with_code("refused with", reply);
     }
     if (--greeting_left_ > 0) {
-        return true;
+        return nullptr;
     }
 
     state_ = State::ready;
     greeted_at_ = ngx_current_msec;
     breaker_open_ = false;
     turn_end_.request();
-    return true;
+    return nullptr;
 }
 
-// A server that greets is not yet one that answers: only the first reply to a
-// command ends an outage, for the log and for the pauses.
-void RedisLink::note_recovery() noexcept
+const char* RedisLink::with_code(const char* words,
+                                 const resp::Reply& error) noexcept
 {
-    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                  "petstore: redis %s is back after %M ms",
-                  settings_.endpoint.display().c_str(), greeted_at_ - lost_at_);
-    failures_ = 0;
-}
-
-// An error that an operator has to mend would otherwise show in answers only.
-// One line a second; only its first word, the rest may quote what was sent.
-void RedisLink::note_error(const resp::Reply& error) noexcept
-{
-    const auto code = error.error_code().substr(0, 32);
-    if (!store::redis_error(code).operator_fault
-        || error_logged_ == ngx_time()) {
-        return;
-    }
-    error_logged_ = ngx_time();
-    ngx_str_t text = borrow(code);
-    ngx_log_error(NGX_LOG_ERR, &log_, 0, "petstore: redis %s answered with %V",
-                  settings_.endpoint.display().c_str(), &text);
+    auto* text = reinterpret_cast<u_char*>(reason_.data());
+    *ngx_snprintf(text, reason_.size() - 1, "%s %s", words,
+                  ErrorCode(error).text()) = '\0';
+    return reason_.data();
 }
 
 void RedisLink::on_deadline() noexcept
@@ -383,10 +386,9 @@ void RedisLink::probe() noexcept
 
 void RedisLink::fail(const char* reason, ngx_err_t error, Pause pause) noexcept
 {
+    log_.failed(reason, error);
     if (failures_++ == 0) {
         lost_at_ = ngx_current_msec;
-        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s: %s",
-                      settings_.endpoint.display().c_str(), reason);
     }
     disconnect();
     address_ = (address_ + 1) % settings_.addresses.size();

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../resp/decoder.h"
 #include "../store/endpoint.h"
 #include "../store/link.h"
 #include "../store/pipeline.h"
+#include "link_log.h"
 #include "ngx.h"
 #include "timer.h"
 
@@ -16,6 +20,7 @@ namespace petstore::ngx {
 // the configuration of its cycle.
 struct LinkSettings {
     store::Endpoint endpoint;
+    std::string name;  // of the endpoint, for the log: no credentials
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
 
@@ -58,10 +63,10 @@ private:
     void on_writable() noexcept;
     void end_turn() noexcept;
     void flush() noexcept;
-    bool dispatch(const resp::Reply& reply);
-    bool greeting_reply(const resp::Reply& reply);
-    void note_recovery() noexcept;
-    void note_error(const resp::Reply& error) noexcept;
+    const char* take(std::string_view bytes);
+    const char* dispatch(const resp::Reply& reply) noexcept;
+    const char* greeting_reply(const resp::Reply& reply) noexcept;
+    const char* with_code(const char* words, const resp::Reply& error) noexcept;
 
     void on_deadline() noexcept;
     void probe() noexcept;
@@ -75,7 +80,7 @@ private:
     static void write_handler(ngx_event_t* event);
 
     const LinkSettings& settings_;
-    ngx_log_t log_;  // our own copy: a connection's log outlives requests
+    LinkLog log_;
     ngx_log_t connect_log_;  // the same, silent: one line per outage is ours
     std::size_t address_ = 0;
 
@@ -91,7 +96,7 @@ private:
     unsigned failures_ = 0;  // since the last reply to a command
     ngx_msec_t lost_at_ = 0;
     ngx_msec_t greeted_at_ = 0;
-    time_t error_logged_ = 0;
+    std::array<char, 64> reason_;  // why the connection has to end
 
     store::Deferred* deferred_ = nullptr;  // the first
     store::Deferred** deferred_end_ = &deferred_;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "../resp/reply.h"
+#include "ngx.h"
+#include "timer.h"
+
+namespace petstore::ngx {
+
+// What one connection to Redis writes to the error log: once for each outage,
+// or at most once per second. Of an error only the first word is written,
+// because the rest may quote credentials or what was sent. Allocates nothing.
+class LinkLog {
+public:
+    // `name` is the Redis's, without credentials, and outlives this.
+    LinkLog(const std::string& name, const ngx_log_t& log) noexcept;
+    LinkLog(const LinkLog&) = delete;
+    LinkLog& operator=(const LinkLog&) = delete;
+
+    // Without the context of a request, which a connection outlives.
+    ngx_log_t* log() noexcept { return &log_; }
+
+    // The first failure of an outage, until recovered(), is written.
+    void failed(const char* reason, ngx_err_t error) noexcept;
+    void recovered(ngx_msec_t after) noexcept;
+
+    // An error that needs operator action.
+    void error_reply(const resp::Reply& error) noexcept;
+
+    // A command was refused because the queue was full. The line, with their
+    // number, is written by report_refused().
+    void refused() noexcept { ++refused_; }
+    void report_refused() noexcept;
+
+private:
+    const char* name_;
+    ngx_log_t log_;
+    std::size_t refused_ = 0;  // since the last line
+    OncePerSecond errors_;
+    OncePerSecond refusals_;
+    bool outage_ = false;
+};
+
+// The first word of an error reply as it may be logged, with a terminating NUL.
+// A server must not bring control characters into the log.
+class ErrorCode {
+public:
+    explicit ErrorCode(const resp::Reply& error) noexcept;
+    const char* text() const noexcept { return text_; }
+
+private:
+    char text_[33];
+};
+
+}  // namespace petstore::ngx
