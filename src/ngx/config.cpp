@@ -107,6 +107,7 @@ std::optional<std::size_t> find_link(ngx_conf_t* cf, MainConf& main,
     if (!resolve(cf, wanted)) {
         return std::nullopt;
     }
+    wanted.name = wanted.endpoint.display();
     main.links.push_back(std::move(wanted));
     return main.links.size() - 1;
 }

@@ -68,4 +68,22 @@ private:
     ngx_event_t event_{};
 };
 
+// Keeps a line that may repeat from flooding the log.
+class OncePerSecond {
+public:
+    bool due() noexcept
+    {
+        if (used_ && ngx_current_msec - last_ < 1000) {
+            return false;
+        }
+        used_ = true;
+        last_ = ngx_current_msec;
+        return true;
+    }
+
+private:
+    ngx_msec_t last_ = 0;
+    bool used_ = false;
+};
+
 }  // namespace petstore::ngx

@@ -412,7 +412,8 @@ TEST_CASE("faults: a Redis that answers one byte at a time")
     FakeRedis fake(forward_to(redis, true));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 20s;";
+    options.location = "petstore_redis_timeout 20s; "
+                       "petstore_redis_connect_timeout 20s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     const auto page = http.get("/v1/pets?limit=30");
@@ -511,6 +512,71 @@ TEST_CASE("faults: a Redis that talks nonsense")
         honest = true;
         CHECK(recovers(known));
     }
+}
+
+TEST_CASE("faults: no server writes control characters into the log")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        return command[0] == "EVALSHA"
+                   ? FakeRedis::Answer{"-EV\x1b[31m\nfake\tline x\r\n"}
+                   : forward(command);
+    });
+    NginxOptions options;
+    options.redis = fake.url();
+    NginxServer nginx(options);
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 503);
+    CHECK(contains(nginx.error_log(), "answered with EV?[31m?fake?line"));
+}
+
+TEST_CASE("faults: a full queue is logged once a second at most")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    FakeRedis fake(forward_to(redis));
+    NginxOptions options;
+    options.redis = fake.url();
+    options.location = "petstore_redis_timeout 100s;";
+    NginxServer nginx(options);
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    Http bystander(nginx.url());
+
+    // Each pet is a command, which stays in the queue when its client has left.
+    fake.hold();
+    const auto start = Clock::now();
+    int asked = 0;
+    int refused = 0;
+    while (refused < 300 && asked < 9000) {
+        std::vector<RawClient> clients;
+        for (int i = 0; i < 300; ++i) {
+            clients.emplace_back(nginx.port());
+            clients.back().send("GET /v1/pets/" + std::to_string(++asked)
+                                + " HTTP/1.1\r\nHost: a\r\nAuthorization: "
+                                  "Bearer "
+                                + key.secret + "\r\n\r\n");
+        }
+        // Answered without Redis: nginx has seen what came before.
+        CHECK(bystander.request("OPTIONS", "/v1/pets").status == 204);
+        for (auto& client : clients) {
+            refused += client.readable(0ms) && client.read().status == 503;
+            client.reset();
+        }
+        CHECK(bystander.request("OPTIONS", "/v1/pets").status == 204);
+    }
+    INFO(asked << " asked");
+    CHECK(refused >= 300);
+    std::vector<std::string> lines;
+    for (const auto& line : split(nginx.error_log(), '\n')) {
+        if (contains(line, "queue full, ")) {
+            lines.push_back(line);
+        }
+    }
+    const auto seconds = static_cast<std::size_t>((Clock::now() - start) / 1s);
+    CHECK(lines.size() >= 1);
+    CHECK(lines.size() <= seconds + 1);
+    fake.drop(true);
 }
 
 TEST_CASE("faults: a Redis that accepts and never answers")
