@@ -75,7 +75,7 @@ bool is_plan_name(std::string_view name) noexcept
 }  // namespace
 
 SizeRange body_sizes = {1, off_t{1} << 30, 0};
-// Less would not hold a page or a bucket of pets with long names.
+// No entry takes more than a quarter of its share: less would hold few.
 SizeRange worker_memory_sizes = {off_t{1} << 20, off_t{1} << 40, 0};
 SizeRange zone_sizes = {0, off_t{64} << 30, 8};
 
