@@ -67,6 +67,9 @@ ngx_command_t commands[] = {
      offsetof(LocConfBase, limit_dry_run), nullptr},
     {ngx_string("petstore_zone"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, set_size,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfBase, zone_size), &zone_sizes},
+    {ngx_string("petstore_worker_memory"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     set_size, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfBase, worker_memory),
+     &worker_memory_sizes},
 
     ngx_null_command,
 };

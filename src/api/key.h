@@ -11,24 +11,11 @@ namespace petstore::api {
 
 enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
 
-// What is known of an API key; never the key itself.
-struct KeyRecord {
-    // What every request looks at.
+// What a key opens and until when: what every request looks at.
+struct KeyRights {
     bool disabled = false;
     unsigned scopes = kScopeAll;
     std::optional<UnixTime> expires;
-
-    std::string id;
-    std::string account;  // counters and bans belong to it
-    std::string plan = "free";
-    std::optional<std::int64_t> per_minute;  // own numbers override the plan's
-    std::optional<std::int64_t> per_day;
-    std::string label;
-    UnixTime created = 0;
-    std::string last4;
-    std::string replaced_by;  // id of the key it was rotated to
-    // The account's epoch when the record was written, see docs/redis-keys.md.
-    std::int64_t epoch = 0;
 
     bool usable_at(UnixTime now) const noexcept
     {
@@ -40,6 +27,21 @@ struct KeyRecord {
         return operation == Operation::none
                || (scopes & (is_read(operation) ? kScopeRead : kScopeWrite));
     }
+};
+
+// What is known of an API key; never the key itself.
+struct KeyRecord : KeyRights {
+    std::string id;
+    std::string account;  // counters and bans belong to it
+    std::string plan = "free";
+    std::optional<std::int64_t> per_minute;  // own numbers override the plan's
+    std::optional<std::int64_t> per_day;
+    std::string label;
+    UnixTime created = 0;
+    std::string last4;
+    std::string replaced_by;  // id of the key it was rotated to
+    // The account's epoch when the record was written, see docs/redis-keys.md.
+    std::int64_t epoch = 0;
 };
 
 // "read,write" ↔ bits; nullopt for an unknown or empty word.

@@ -13,6 +13,7 @@ namespace petstore::ngx {
 
 namespace {
 
+constexpr std::size_t kMegabyte = 1024 * 1024;
 constexpr std::size_t kMaxPassword = 4096;
 constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
 constexpr api::BanPolicy kBan;                 // the defaults
@@ -217,6 +218,7 @@ void* create_main_conf(ngx_conf_t* cf) noexcept
     auto* conf = pool_new<MainConf>(cf->pool);
     if (conf != nullptr) {
         conf->zone_size = NGX_CONF_UNSET_SIZE;
+        conf->worker_memory = NGX_CONF_UNSET_SIZE;
     }
     return conf;
 }
@@ -224,7 +226,8 @@ void* create_main_conf(ngx_conf_t* cf) noexcept
 char* init_main_conf(ngx_conf_t*, void* conf) noexcept
 {
     auto& main = *static_cast<MainConf*>(conf);
-    ngx_conf_init_size_value(main.zone_size, 10 * 1024 * 1024);
+    ngx_conf_init_size_value(main.zone_size, 10 * kMegabyte);
+    ngx_conf_init_size_value(main.worker_memory, 128 * kMegabyte);
     return kConfOk;
 }
 

@@ -35,6 +35,7 @@ struct Served {
 // C++ parts, which have none.
 struct MainConfBase {
     size_t zone_size;
+    size_t worker_memory;  // for each store
 };
 
 struct MainConf : MainConfBase {
@@ -113,6 +114,7 @@ struct SizeRange {
 };
 extern SizeRange body_sizes;
 extern SizeRange zone_sizes;
+extern SizeRange worker_memory_sizes;
 
 // Setters that quote a wrong value and name what is accepted.
 char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

@@ -75,6 +75,8 @@ bool is_plan_name(std::string_view name) noexcept
 }  // namespace
 
 SizeRange body_sizes = {1, off_t{1} << 30, 0};
+// No entry takes more than a quarter of its share: less would hold few.
+SizeRange worker_memory_sizes = {off_t{1} << 20, off_t{1} << 40, 0};
 SizeRange zone_sizes = {0, off_t{64} << 30, 8};
 
 char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept

@@ -71,19 +71,19 @@ void Exchange::on_key(const resp::Reply& reply)
     }
 
     auto key = std::make_shared<store::CachedKey>();
-    key->record = std::move(found.record);
+    key->record = store::CachedRecord(found.record);
     const auto& plans = conf_.main->plans;
-    key->limits = plans.limits_of(key->record);
-    if (!plans.knows(key->record.plan)) {
+    key->limits = plans.limits_of(found.record);
+    if (!plans.knows(found.record.plan)) {
         ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
                       "petstore: key %s has the unknown plan \"%s\", which "
                       "counts as \"free\"",
-                      key->record.id.c_str(), key->record.plan.c_str());
+                      found.record.id.c_str(), found.record.plan.c_str());
     }
     // A record read after the account told its epoch is at least that new; one
     // read first goes by the epoch written into it.
-    key->epoch = epoch_ == 0 ? key->record.epoch : epoch_;
-    key->account = store_.cache.account(key->record.account);
+    key->epoch = epoch_ == 0 ? found.record.epoch : epoch_;
+    key->account = store_.cache.account(found.record.account);
     store_.cache.put(digest_, key);
     key_ = std::move(key);
     limit(Record::fresh);

@@ -50,13 +50,14 @@ ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
 ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
                  ngx_http_variable_value_t* value)
 {
-    return found(value, info.key ? info.key->record.id : std::string_view());
+    return found(value, info.key ? info.key->record.id() : std::string_view());
 }
 
 ngx_int_t plan(ngx_http_request_t*, const RequestInfo& info,
                ngx_http_variable_value_t* value)
 {
-    return found(value, info.key ? info.key->record.plan : std::string_view());
+    return found(value,
+                 info.key ? info.key->record.plan() : std::string_view());
 }
 
 ngx_int_t limit_status(ngx_http_request_t*, const RequestInfo& info,

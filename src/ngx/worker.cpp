@@ -18,7 +18,8 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
     for (const auto& settings : conf.stores) {
         stores_.push_back(std::make_unique<Store>(
-            settings, *links_[settings.link], conf.zone_size, log));
+            settings, *links_[settings.link],
+            store::MemoryShares(conf.worker_memory), log));
     }
 }
 

@@ -10,6 +10,7 @@
 #include "../store/keys.h"
 #include "../store/limit_queue.h"
 #include "../store/limiter.h"
+#include "../store/memory.h"
 #include "../store/reader.h"
 #include "config.h"
 #include "redis_link.h"
@@ -27,10 +28,11 @@ inline api::Millis host_now() noexcept
 // One Redis and namespace as a worker works with it.
 struct Store {
     Store(const StoreSettings& settings, RedisLink& redis,
-          std::size_t cache_bytes, ngx_log_t& log)
+          store::MemoryShares memory, ngx_log_t& log)
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
-          catalogue(schema), reader(redis, catalogue, cache_bytes),
-          limits(redis, limiter), strikes(redis, limiter, log)
+          catalogue(schema), cache(memory.keys),
+          reader(redis, catalogue, memory.responses), limits(redis, limiter),
+          strikes(redis, limiter, log)
     {}
 
     Store(const Store&) = delete;
@@ -55,7 +57,7 @@ struct Store {
 
     // Keys end by Redis's clock, at the same moment on every host. As long as
     // that is unknown, the limiter's reply has to tell it first.
-    bool is_usable(const api::KeyRecord& key) const noexcept
+    bool is_usable(const api::KeyRights& key) const noexcept
     {
         return !key.disabled
                && (!key.expires || !redis_ahead || now() < *key.expires);

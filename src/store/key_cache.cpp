@@ -1,6 +1,9 @@
 #include "key_cache.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "memory.h"
 
 namespace petstore::store {
 
@@ -10,7 +13,90 @@ namespace {
 // full of them does not keep a worker.
 constexpr int kMaxChances = 16;
 
+// One part in so many of the memory is for unknown keys, whether there are some
+// or not: a flood of invented keys must not push out keys that are known.
+constexpr std::size_t kUnknownShare = 16;
+
+// A node of a hash table, by what is in it: a link and the entry.
+template <typename Entry>
+constexpr std::size_t kNodeBytes = heap_bytes(sizeof(void*) + sizeof(Entry));
+
+template <typename Map>
+std::size_t table_bytes(const Map& map) noexcept
+{
+    return map.bucket_count() * sizeof(void*);
+}
+
+// Of std::make_shared: two counters and a table of functions come along.
+template <typename T>
+constexpr std::size_t kSharedBytes = heap_bytes(16 + sizeof(T));
+
+std::size_t bytes_of(const CachedKey& key) noexcept
+{
+    return kNodeBytes<std::pair<
+               api::Digest,
+               std::shared_ptr<
+                   CachedKey>>> + kSharedBytes<CachedKey> + key.record.text_bytes();
+}
+
+std::size_t bytes_of(const Account& account) noexcept
+{
+    return kNodeBytes<std::pair<
+               std::string_view,
+               std::weak_ptr<
+                   Account>>> + kSharedBytes<Account> + heap_bytes(account.id);
+}
+
+// With two places in the table.
+constexpr std::size_t kUnknownBytes =
+    kNodeBytes<std::pair<api::Digest, Monotonic>> + 2 * sizeof(void*);
+
 }  // namespace
+
+Account::~Account()
+{
+    if (index != nullptr) {
+        index->remove(*this);
+    }
+}
+
+AccountIndex::~AccountIndex()
+{
+    for (const auto& entry : accounts_) {
+        if (const auto account = entry.second.lock()) {
+            account->index = nullptr;
+        }
+    }
+}
+
+std::shared_ptr<Account> AccountIndex::get(const std::string& id)
+{
+    const auto found = accounts_.find(id);
+    if (found != accounts_.end()) {
+        return found->second.lock();
+    }
+    auto account = std::make_shared<Account>(id);
+    accounts_.emplace(account->id, account);
+    account->index = this;
+    account_bytes_ += bytes_of(*account);
+    return account;
+}
+
+void AccountIndex::remove(const Account& account) noexcept
+{
+    account_bytes_ -= bytes_of(account);
+    accounts_.erase(accounts_.find(account.id));
+}
+
+std::size_t AccountIndex::bytes() const noexcept
+{
+    return account_bytes_ + table_bytes(accounts_);
+}
+
+std::size_t CachedRecord::text_bytes() const noexcept
+{
+    return heap_bytes(texts_);
+}
 
 std::size_t KeyCache::Hash::operator()(const api::Digest& digest) const noexcept
 {
@@ -19,10 +105,18 @@ std::size_t KeyCache::Hash::operator()(const api::Digest& digest) const noexcept
     return hash;
 }
 
-// Each step along a chain of entries is a wait for memory.
-KeyCache::KeyCache()
+KeyCache::KeyCache(std::size_t max_bytes)
+    : max_bytes_(max_bytes - max_bytes / kUnknownShare),
+      max_unknown_(
+          std::max<std::size_t>(max_bytes / kUnknownShare / kUnknownBytes, 1))
 {
+    // Each step along a chain of entries is a wait for memory.
     keys_.max_load_factor(0.5F);
+}
+
+std::size_t KeyCache::bytes() const noexcept
+{
+    return key_bytes_ + table_bytes(keys_) + accounts_.bytes();
 }
 
 std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
@@ -31,51 +125,55 @@ std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
     if (found == keys_.end()) {
         return nullptr;
     }
-    found->second.used = true;
-    return found->second.key;
+    found->second->used = true;
+    return found->second;
 }
 
 void KeyCache::put(const api::Digest& digest, std::shared_ptr<CachedKey> key)
 {
     unknown_.erase(digest);
-    const auto found = keys_.find(digest);
-    if (found != keys_.end()) {
-        found->second.key = std::move(key);
-        found->second.used = true;
-        return;
+    const std::size_t size = bytes_of(*key);
+    if (size > max_bytes_ / 4) {
+        return erase(digest);
     }
-    if (keys_.size() >= kMaxKeys) {
+    const auto [entry, added] = keys_.try_emplace(digest);
+    if (!added) {
+        key_bytes_ -= bytes_of(*entry->second);
+        key->used = true;
+    }
+    entry->second = std::move(key);
+    key_bytes_ += size;
+    while (bytes() > max_bytes_ && !keys_.empty()) {
         make_room();
-    }
-    order_.push_front(digest);
-    try {
-        keys_.emplace(digest, Entry{std::move(key), order_.begin(), false});
-    } catch (...) {
-        order_.pop_front();
-        throw;
     }
 }
 
 void KeyCache::make_room() noexcept
 {
-    for (int chances = 0;; ++chances) {
-        const auto oldest = keys_.find(order_.back());
-        if (!oldest->second.used || chances == kMaxChances) {
-            order_.pop_back();
-            keys_.erase(oldest);
-            return;
+    for (int chances = 0;;) {
+        hand_ = hand_ + 1 < keys_.bucket_count() ? hand_ + 1 : 0;
+        for (auto entry = keys_.begin(hand_); entry != keys_.end(hand_);
+             ++entry) {
+            if (entry->second->used && chances++ < kMaxChances) {
+                entry->second->used = false;
+                continue;
+            }
+            return drop(keys_.find(entry->first));
         }
-        oldest->second.used = false;
-        order_.splice(order_.begin(), order_, oldest->second.place);
     }
+}
+
+void KeyCache::drop(Keys::iterator entry) noexcept
+{
+    key_bytes_ -= bytes_of(*entry->second);
+    keys_.erase(entry);
 }
 
 void KeyCache::erase(const api::Digest& digest) noexcept
 {
     const auto found = keys_.find(digest);
     if (found != keys_.end()) {
-        order_.erase(found->second.place);
-        keys_.erase(found);
+        drop(found);
     }
 }
 
@@ -98,27 +196,10 @@ void KeyCache::put_unknown(const api::Digest& digest, Monotonic now)
 {
     // All of them are less than a second old; starting over is as good as any
     // order of leaving.
-    if (unknown_.size() >= kMaxUnknown) {
+    if (unknown_.size() >= max_unknown_) {
         unknown_.clear();
     }
     unknown_[digest] = now + kUnknownFor;
-}
-
-std::shared_ptr<Account> KeyCache::account(const std::string& id)
-{
-    auto& slot = accounts_[id];
-    auto account = slot.lock();
-    if (!account) {
-        account = std::make_shared<Account>(id);
-        slot = account;
-    }
-    // Accounts whose keys were all pushed out leave an empty slot behind.
-    if (accounts_.size() > 2 * kMaxKeys) {
-        for (auto i = accounts_.begin(); i != accounts_.end();) {
-            i = i->second.expired() ? accounts_.erase(i) : std::next(i);
-        }
-    }
-    return account;
 }
 
 }  // namespace petstore::store

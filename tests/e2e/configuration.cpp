@@ -174,8 +174,9 @@ TEST_CASE("configuration: what is right is taken")
             CHECK(result.code == 0);
         }
     }
-    for (const char* line : {"petstore_plan gold minute=10 day=100;",
-                             "petstore_zone 1m;", "petstore_json_errors on;"}) {
+    for (const char* line :
+         {"petstore_plan gold minute=10 day=100;", "petstore_zone 1m;",
+          "petstore_worker_memory 1g;", "petstore_json_errors on;"}) {
         auto options = any();
         options.http = line;
         CHECK(NginxServer::check(options).code == 0);

@@ -165,6 +165,12 @@ TEST_CASE("messages: a wrong value is quoted, with what is accepted")
         {"petstore_zone 1000g;",
          "invalid value \"1000g\" in \"petstore_zone\" directive, it must be a "
          "size from %ZONE% to 64g"},
+        {"petstore_worker_memory 1000k;",
+         "invalid value \"1000k\" in \"petstore_worker_memory\" directive, it "
+         "must be a size from 1m to 1024g"},
+        {"petstore_worker_memory much;",
+         "invalid value \"much\" in \"petstore_worker_memory\" directive, it "
+         "must be a size from 1m to 1024g"},
         {"petstore_limit_headers all;",
          "invalid value \"all\" in \"petstore_limit_headers\" directive, it "
          "must be one of \"standard\", \"windows\", \"ietf\""},
@@ -267,7 +273,7 @@ TEST_CASE("messages: each directive is there once")
           "petstore_get_sunset off", "petstore_json_errors on",
           "petstore_ban off", "petstore_anonymous_limit 1",
           "petstore_limit_headers ietf", "petstore_limit_dry_run on",
-          "petstore_zone 1m"}) {
+          "petstore_zone 1m", "petstore_worker_memory 1m"}) {
         const std::string line = directive;
         refuses(http(line + "; " + line + ";"),
                 "\"" + line.substr(0, line.find(' '))

@@ -73,7 +73,7 @@ struct Turn {
     const store::Schema schema{"petstore"};
     const Limiter limiter{schema};
     FakeLink link;
-    store::KeyCache cache;
+    store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, limiter};
     std::shared_ptr<store::CachedKey> key;
     std::vector<std::unique_ptr<Waiter>> waiters;
