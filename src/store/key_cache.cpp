@@ -134,7 +134,11 @@ void KeyCache::put(const api::Digest& digest, std::shared_ptr<CachedKey> key)
     unknown_.erase(digest);
     const std::size_t size = bytes_of(*key);
     if (size > max_bytes_ / 4) {
-        return erase(digest);
+        const auto replaced = keys_.find(digest);
+        if (replaced != keys_.end()) {
+            drop(replaced);
+        }
+        return;
     }
     const auto [entry, added] = keys_.try_emplace(digest);
     if (!added) {
