@@ -179,9 +179,8 @@ private:
             state = State{};
             (*state)[kEpoch] = (*reply_.state)[kEpoch];
             state->end = now_ + 2 * kDay;
-            const bool adopted = call.fresh && call.epoch > 0;
-            if (adopted ? (*state)[kEpoch] != call.epoch
-                        : !is_new_epoch((*state)[kEpoch])) {
+            // Never the caller's, not even one that was just read.
+            if (!is_new_epoch((*state)[kEpoch])) {
                 return false;
             }
             if (!call.fresh) {
