@@ -60,6 +60,55 @@ TEST_CASE("command line: errors are said on stderr and by the exit code")
     CHECK(ctl(redis.url(), {"--help"}).code == 0);
 }
 
+TEST_CASE("command line: unknown commands are named and a suggestion is made")
+{
+    RedisServer redis;
+    const auto says = [&](const std::vector<std::string>& arguments,
+                          const std::string& message) {
+        const auto result = ctl(redis.url(), arguments);
+        CHECK(result.code == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err == "petstorectl: " + message + "\n");
+    };
+    says({"key", "crate"}, "unknown command 'crate'. Did you mean 'create'?");
+    says({"kye", "list"}, "unknown command 'kye'. Did you mean 'key'?");
+    says({"create"}, "unknown command 'create'. Did you mean 'key create'?");
+    says({"key", "rotat", "ID"},
+         "unknown command 'rotat'. Did you mean 'rotate'?");
+    says({"nonsense"},
+         "unknown command 'nonsense'; petstorectl help lists all commands");
+    says({"key", "nonsense"},
+         "unknown command 'nonsense'; petstorectl help key lists all commands");
+    says({}, "no command given; petstorectl help lists all commands");
+    says({"pet"}, "no command given; petstorectl help pet lists all commands");
+    says({"key", "create", "--lable", "x"},
+         "unknown option '--lable'. Did you mean '--label'?");
+    says({"key", "show"}, "ID is required: see petstorectl help key show");
+    says({"key", "show", "a", "b"},
+         "too many arguments: see petstorectl help key show");
+}
+
+TEST_CASE("command line: help and version need no Redis")
+{
+    const auto says = [&](const std::vector<std::string>& arguments,
+                          const std::string& part) {
+        const auto result = ctl("nonsense://", arguments);
+        CHECK(result.code == 0);
+        CHECK(result.err.empty());
+        CHECK(contains(result.out, part));
+        return result.out;
+    };
+    says({"help"}, "Usage: petstorectl [OPTIONS] SUBCOMMAND");
+    says({"help", "key"}, "Usage: petstorectl key [OPTIONS] SUBCOMMAND");
+    CHECK(says({"help", "key", "rotate"}, "Usage: petstorectl key rotate")
+          == says({"key", "rotate", "--help"}, "--grace"));
+    CHECK(says({"version"}, "petstorectl ") == says({"--version"}, ""));
+    const auto unknown = ctl("nonsense://", {"help", "key", "crate"});
+    CHECK(unknown.code == 2);
+    CHECK(contains(unknown.err, "Did you mean 'create'?"));
+    CHECK(run({"sh", "-c", ctl_binary() + " help > /dev/full"}).code == 1);
+}
+
 TEST_CASE("command line: a broken line of an import is told with its number")
 {
     Store store;
