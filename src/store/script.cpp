@@ -76,6 +76,18 @@ const Script& unban()
     return script;
 }
 
+const Script& write_key()
+{
+    static const Script script = make("write_key", k_write_key_lua);
+    return script;
+}
+
+const Script& delete_key()
+{
+    static const Script script = make("delete_key", k_delete_key_lua);
+    return script;
+}
+
 }  // namespace scripts
 
 }  // namespace petstore::store

@@ -28,6 +28,8 @@ const Script& limit();
 const Script& strike();
 const Script& touch_account();
 const Script& unban();
+const Script& write_key();   // for the command line, see key_admin.h
+const Script& delete_key();  // likewise
 }  // namespace scripts
 
 }  // namespace petstore::store

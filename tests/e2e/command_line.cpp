@@ -109,6 +109,58 @@ TEST_CASE("command line: help and version need no Redis")
     CHECK(run({"sh", "-c", ctl_binary() + " help > /dev/full"}).code == 1);
 }
 
+TEST_CASE("command line: the access rules of the documentation suffice")
+{
+    // What stands in code blocks below the heading, for workers and operators.
+    std::string text =
+        read_file(std::string(E2E_SUPPORT) + "/../../../docs/redis-keys.md");
+    text.erase(0, text.find("\n## Access rules"));
+    Words rules = {"ACL", "SETUSER",   "operator",    "on",
+                   ">pw", "resetkeys", "~petstore:*", "-@all"};
+    bool in_block = false;
+    for (const auto& line : split(text, '\n')) {
+        in_block ^= line.rfind("```", 0) == 0;
+        for (const auto& word : split(in_block ? line : "", ' ')) {
+            if (word.size() > 1 && word[0] == '+') {
+                rules.push_back(word);
+            }
+        }
+    }
+    REQUIRE(rules.size() > 30);
+    RedisServer redis;
+    REQUIRE(redis.command(rules).text == "OK");
+
+    const std::string url =
+        "redis://operator:pw@127.0.0.1:" + std::to_string(redis.port()) + "/0";
+    const auto does = [&](const std::vector<std::string>& arguments,
+                          const std::string& input = "") {
+        auto command = arguments;
+        command.push_back("--json");
+        const auto result = ctl(url, command, input);
+        INFO(arguments[0] << ' ' << arguments.back() << ": " << result.err);
+        CHECK(result.code == 0);
+        return nlohmann::json::parse(result.out, nullptr, false);
+    };
+    const auto made = does({"key", "create"});
+    REQUIRE(made.is_object());
+    remember_secret(made.at("key"));
+    const std::string id = made.at("id");
+    const auto rotated = does({"key", "rotate", id});
+    REQUIRE(rotated.is_object());
+    remember_secret(rotated.at("key"));
+    does({"key", "import", "-"}, "a-key-made-elsewhere\n");
+    for (const char* command :
+         {"show", "disable", "enable", "unban", "usage", "delete"}) {
+        does({"key", command, id});
+    }
+    does({"key", "set", rotated.at("id"), "--label", "x"});
+    does({"key", "list"});
+    does({"pet", "import", "-"}, "{\"name\":\"a\",\"categoryId\":1}\n");
+    does({"pet", "export"});
+    does({"pet", "set-status", "1", "sold"});
+    does({"doctor"});
+}
+
 TEST_CASE("command line: a broken line of an import is told with its number")
 {
     Store store;
