@@ -22,6 +22,7 @@ resp::Command call(const Script& script, std::int64_t keys, bool eval);
 
 namespace scripts {
 const Script& create_pet();
+const Script& create_pets();  // for the command line, see pet_batch.h
 const Script& list_by_status();
 const Script& set_status();
 const Script& limit();

@@ -109,6 +109,64 @@ TEST_CASE("command line: help and version need no Redis")
     CHECK(run({"sh", "-c", ctl_binary() + " help > /dev/full"}).code == 1);
 }
 
+TEST_CASE("command line: no message repeats an API key")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const std::string imported = "sk_live_51H8~!@#$%^&*()-=[]{}|;:',.<>/?`\"";
+    remember_secret(imported);
+    for (const auto& secret : {key.secret, imported}) {
+        std::vector<std::vector<std::string>> commands = {
+            {secret},
+            {secret, "list"},
+            {"key", secret},
+            {"key", "list", secret},
+            {"key", "create", secret},
+            {"key", "create", "--" + secret},
+            {"key", "create", "--lable=" + secret},
+            {"key", "create", "--plan", secret},
+            {"key", "create", "--per-minute", secret},
+            {"key", "create", "--expires=" + secret},
+            {"key", "create", "--scopes", secret},
+            {"key", "import", "--sha256", secret},
+            {"key", "import", secret, secret},
+            {"key", "import", secret + " x"},
+            {"key", "rotate", key.id, "--grace", secret},
+            {"key", "rotate", key.id, secret},
+            {"key", "set", secret, "--label", "x"},
+            {"key", "list", "--json=" + secret},
+            {"key", "list", "--json", secret},
+            {"key", "list", "-" + secret},
+            {"key", "list", "--", secret},
+            {"pet", secret},
+            {"pet", "import", secret},
+            {"pet", "set-status", secret, "sold"},
+            {"pet", "set-status", "1", secret},
+            {"doctor", secret},
+            {"help", secret},
+            {"help", "key", secret},
+            {"version", secret},
+            {"--prefix", secret + "!", "key", "list"},
+            {"--prefix", secret + secret, "key", "list"},
+        };
+        for (const char* command : {"show", "rotate", "disable", "enable",
+                                    "delete", "unban", "usage"}) {
+            commands.push_back({"key", command, secret});
+        }
+        for (const auto& command : commands) {
+            const auto result = ctl(redis.url(), command);
+            INFO(command.front()
+                 << ' ' << command.back() << ": " << result.err);
+            CHECK((result.code == 1 || result.code == 2));
+            CHECK(result.out.empty());
+            CHECK_FALSE(contains(result.err, secret));
+            CHECK_FALSE(contains(result.err, secret.substr(0, 16)));
+        }
+        CHECK_FALSE(contains(
+            run({ctl_binary(), "--redis", secret, "key", "list"}).err, secret));
+    }
+}
+
 TEST_CASE("command line: the access rules of the documentation suffice")
 {
     // What stands in code blocks below the heading, for workers and operators.

@@ -12,7 +12,7 @@ TEST_CASE("scripts are embedded with their digests", "[store]")
 {
     namespace s = store::scripts;
     for (const store::Script* script :
-         {&s::create_pet(), &s::list_by_status(),
+         {&s::create_pet(), &s::create_pets(), &s::list_by_status(),
           &s::set_status(), &s::limit(), &s::strike(), &s::touch_account(),
           &s::unban(), &s::write_key(), &s::delete_key()}) {
         CAPTURE(script->name);
