@@ -98,7 +98,7 @@ private:
 
     void check_version()
     {
-        // Valkey tells the version of Redis that it is compatible with here.
+        // Valkey reports here the version of Redis that it is compatible with.
         const std::string version = info("redis_version");
         const auto major =
             api::parse_int64(version.substr(0, version.find('.')));
@@ -110,7 +110,7 @@ private:
     {
         const std::string role = info("role");
         add(role == "master" ? Verdict::ok : Verdict::wrong, "role", role,
-            "a replica takes no writes: name the primary");
+            "a replica accepts no writes: use its primary");
     }
 
     void check_persistence()
@@ -122,9 +122,8 @@ private:
         } else {
             add(snapshots ? Verdict::warning : Verdict::wrong, "persistence",
                 snapshots ? "snapshots only" : "none",
-                "pets and keys of the last minutes or all of them are lost "
-                "when Redis ends: CONFIG SET appendonly yes, and in "
-                "redis.conf");
+                "Redis loses recent data, or all of it, when it stops: CONFIG "
+                "SET appendonly yes, and set it in redis.conf");
         }
         for (const char* status :
              {"rdb_last_bgsave_status", "aof_last_write_status"}) {
@@ -140,8 +139,8 @@ private:
         const std::string policy = info("maxmemory_policy");
         add(policy == "noeviction" ? Verdict::ok : Verdict::wrong,
             "maxmemory-policy", policy,
-            "Redis may drop pets, keys and counters to save memory: CONFIG "
-            "SET maxmemory-policy noeviction");
+            "Redis may evict pets, keys and counters: CONFIG SET "
+            "maxmemory-policy noeviction, and set it in redis.conf");
     }
 
     void check_cluster()
@@ -151,7 +150,7 @@ private:
             return;
         }
         add(Verdict::wrong, "cluster", "on",
-            "this version does not work with Redis Cluster: use a standalone "
+            "this version does not support Redis Cluster: use a standalone "
             "Redis");
     }
 
@@ -189,7 +188,7 @@ void run(Context& context)
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::wrong) {
             flush_output();
-            throw Failure("this Redis is not fit for the pet store as it is");
+            throw Failure("this Redis needs configuration changes (see above)");
         }
     }
 }
@@ -198,7 +197,7 @@ void run(Context& context)
 
 void add_doctor_command(CLI::App& app, Action& action)
 {
-    app.add_subcommand("doctor", "Check Redis and say what to change")
+    app.add_subcommand("doctor", "Check Redis and report what to change")
         ->callback([&action] { action = run; });
 }
 

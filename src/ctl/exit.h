@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace petstore::ctl {
 
@@ -11,6 +12,28 @@ enum ExitCode { kExitOk = 0, kExitFailure = 1, kExitUsage = 2 };
 class Failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+};
+
+// The connection to Redis broke or fell silent.
+class LostConnection : public Failure {
+public:
+    LostConnection(const std::string& what, bool sent)
+        : Failure(what), sent_(sent)
+    {}
+
+    // Whether Redis may have got, and executed, a command that it has not
+    // replied to.
+    bool sent() const noexcept { return sent_; }
+
+private:
+    bool sent_;
+};
+
+// A change may be stored, but no worker need know of it. Running the command
+// again is safe, and completes the change.
+class NotInEffect : public Failure {
+public:
+    using Failure::Failure;
 };
 
 // The command line makes no sense.

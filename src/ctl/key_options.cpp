@@ -48,11 +48,11 @@ void KeyOptions::add_to(CLI::App& command)
                        "free, pro, business, enterprise, or a plan of your "
                        "nginx.conf");
     command.add_option("--per-minute", per_minute,
-                       "Own limit a minute instead of the plan's (none: no "
-                       "own limit)");
+                       "Limit per minute, instead of the plan's (none: the "
+                       "plan's)");
     command.add_option("--per-day", per_day,
-                       "Own limit a day instead of the plan's (none: no own "
-                       "limit)");
+                       "Limit per day, instead of the plan's (none: the "
+                       "plan's)");
     command.add_option("--label", label, "Text to recognise the key by");
     command.add_option("--expires", expires,
                        "When the key ends: 2030-12-31 or "
@@ -109,8 +109,7 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
     }
     if (!api::PlanTable().knows(record.plan)) {
         warn("the plan " + record.plan
-             + " is none of the built-in ones: until nginx.conf has "
-               "\"petstore_plan "
+             + " is not built in: until nginx.conf has \"petstore_plan "
              + record.plan + " …\" the key counts as free");
     }
     if (record.expires && *record.expires <= now) {

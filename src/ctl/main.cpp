@@ -1,9 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
 #include <string>
+#include <unistd.h>
 
 #include "cache_commands.h"
+#include "command_line.h"
 #include "context.h"
 #include "doctor.h"
 #include "exit.h"
@@ -17,10 +20,22 @@ namespace {
 
 constexpr char kVersion[] = "petstorectl 0.1.0";
 
-int complain(const std::exception& error, ExitCode code)
+int complain(const std::string& message, ExitCode code)
 {
-    std::cerr << "petstorectl: " << error.what() << '\n';
+    std::cerr << "petstorectl: " << message << '\n';
     return code;
+}
+
+// Where a standard stream is closed, the connection to Redis would get its
+// number and what is printed. Reading and writing must fail instead.
+void occupy_standard_streams()
+{
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(fd, F_GETFD) == -1) {
+            // The lowest free number is this one.
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
 }
 
 int run(int argc, char** argv)
@@ -32,7 +47,7 @@ int run(int argc, char** argv)
 
     CLI::App app("Manages the API keys and pets of the pet store in Redis.",
                  "petstorectl");
-    // Global options are welcome behind the subcommand, too.
+    // Global options are allowed after the subcommand, too.
     app.fallthrough();
     app.require_subcommand(1);
     app.set_version_flag("--version", kVersion);
@@ -48,22 +63,28 @@ int run(int argc, char** argv)
     add_pet_commands(app, action);
     add_cache_commands(app, action);
     add_doctor_command(app, action);
+    add_help_commands(app, kVersion);
 
     std::ios::sync_with_stdio(false);
     try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kExitOk : kExitUsage;
-    }
-    try {
-        Context context(redis, prefix, json);
-        action(context);
+        try {
+            parse(app, argc, argv);
+            Context context(redis, prefix, json);
+            action(context);
+        } catch (const CLI::Success&) {
+            // help or version
+        }
         flush_output();
         return kExitOk;
     } catch (const UsageError& error) {
-        return complain(error, kExitUsage);
+        return complain(error.what(), kExitUsage);
+    } catch (const NotInEffect& error) {
+        return complain(std::string(error.what())
+                            + "; the change is not yet in effect, run the "
+                              "command again",
+                        kExitFailure);
     } catch (const std::exception& error) {
-        return complain(error, kExitFailure);
+        return complain(error.what(), kExitFailure);
     }
 }
 
@@ -73,5 +94,6 @@ int run(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
+    petstore::ctl::occupy_standard_streams();
     return petstore::ctl::run(argc, argv);
 }

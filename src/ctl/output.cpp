@@ -49,12 +49,15 @@ std::string text_time(const std::optional<api::UnixTime>& time)
     return time ? api::iso_time(*time) : "-";
 }
 
-const char* state_of(const api::KeyRecord& record, api::UnixTime now)
+const char* state_of(const StoredKey& key, api::UnixTime now)
 {
-    if (record.disabled) {
+    if (key.unfinished) {
+        return "unfinished";
+    }
+    if (key.record.disabled) {
         return "disabled";
     }
-    return record.usable_at(now) ? "usable" : "expired";
+    return key.record.usable_at(now) ? "usable" : "expired";
 }
 
 // The numbers that a worker goes by, as far as they can be told from here:
@@ -158,10 +161,15 @@ void print_keys(const std::vector<StoredKey>& keys, api::UnixTime now)
                         text_number(record.per_day, limits.day),
                         std::string(api::scopes_text(record.scopes)),
                         text_time(record.created), text_time(record.expires),
-                        state_of(record, now), printable(record.last4),
+                        state_of(key, now), printable(record.last4),
                         printable(record.label)});
     }
     print_table(rows);
+}
+
+std::string pets_text(std::uint64_t count)
+{
+    return std::to_string(count) + (count == 1 ? " pet" : " pets");
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ void flush_output();
 Json json_of(const api::KeyRecord& record, std::string_view secret = {});
 void print_key(const api::KeyRecord& record);
 void print_keys(const std::vector<StoredKey>& keys, api::UnixTime now);
+
+// "1 pet", "2 pets"
+std::string pets_text(std::uint64_t count);
 
 // Columns of `rows` as wide as their widest cell; the first row is the head.
 void print_table(const std::vector<std::vector<std::string>>& rows);

@@ -1,16 +1,13 @@
 #include "pet_import.h"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "../store/catalogue.h"
+#include "../store/pet_batch.h"
 #include "exit.h"
+#include "interruption.h"
+#include "line_reader.h"
 #include "output.h"
 #include "pet_line.h"
 #include "progress.h"
@@ -19,121 +16,89 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::size_t kWindow = 512;
-// What a pet needs is far below; a file without line ends is no NDJSON.
-constexpr std::size_t kMaxLine = 64 * 1024;
-
-// Lines of a stream, at most kMaxLine long.
-class LineReader {
-public:
-    explicit LineReader(std::istream& in) : in_(in), buffer_(kMaxLine + 1) {}
-
-    // False at the end. Throws Failure.
-    bool next(std::string_view& line)
-    {
-        errno = 0;
-        in_.getline(buffer_.data(),
-                    static_cast<std::streamsize>(buffer_.size()));
-        const auto got = static_cast<std::size_t>(in_.gcount());
-        if (in_.bad()) {
-            throw Failure("cannot read: " + std::string(std::strerror(errno)));
-        }
-        if (in_.eof() && got == 0) {
-            return false;
-        }
-        ++number_;
-        bytes_ += got;
-        if (in_.fail() && !in_.eof()) {
-            throw Failure("line " + std::to_string(number_)
-                          + ": longer than 64 KiB");
-        }
-        // The line end is counted, unless the file ends without one.
-        line = {buffer_.data(), in_.eof() ? got : got - 1};
-        return true;
-    }
-
-    std::uint64_t number() const noexcept { return number_; }
-    std::uint64_t bytes() const noexcept { return bytes_; }
-
-private:
-    std::istream& in_;
-    std::vector<char> buffer_;
-    std::uint64_t number_ = 0;
-    std::uint64_t bytes_ = 0;
-};
-
+// Sends pets in batches, each only after the reply to the one before, so that
+// none is created behind one that could not be.
 class Importer {
 public:
-    explicit Importer(Context& context)
-        : redis_(context.redis()), catalogue_(context.schema())
+    Importer(RedisSession& redis, const store::Schema& schema)
+        : redis_(redis), batch_(schema)
     {
-        window_.reserve(kWindow);
+        pets_.reserve(store::PetBatch::kMaxPets);
     }
 
-    void add(api::NewPet pet)
+    // `line`: the number of the line that the pet is on.
+    void add(api::NewPet pet, std::uint64_t line)
     {
-        window_.push_back(std::move(pet));
-        if (window_.size() == kWindow) {
+        pets_.push_back(std::move(pet));
+        lines_.push_back(line);
+        if (pets_.size() == store::PetBatch::kMaxPets) {
             flush();
         }
     }
 
-    // Throws Failure; imported() is right even then.
+    // Throws Failure; what is counted below is right even then.
     void flush()
     {
+        if (pets_.empty()) {
+            return;
+        }
         // Whatever happens, nothing is sent twice.
-        auto pets = std::move(window_);
-        window_.clear();
-        while (!pets.empty()) {
-            pets = send(pets);
+        const auto pets = std::exchange(pets_, {});
+        const auto lines = std::exchange(lines_, {});
+        pets_.reserve(store::PetBatch::kMaxPets);
+        const auto created = store::PetBatch::parse(send(pets), pets.size());
+        if (!created) {
+            in_doubt_ = pets.size();
+            throw Failure("unexpected reply of Redis");
+        }
+        imported_ += created->count;
+        if (created->count > 0) {
+            last_line_ = lines[created->count - 1];
+        }
+        if (!created->error.empty()) {
+            throw Failure("line " + std::to_string(lines[created->count])
+                          + ": Redis: " + created->error);
         }
     }
 
     std::uint64_t imported() const noexcept { return imported_; }
 
-private:
-    // Returns those that are still to be created, because Redis has forgotten
-    // the script between the first command, which brings it, and theirs.
-    std::vector<api::NewPet> send(const std::vector<api::NewPet>& pets)
+    // Pets behind those that may have been created too.
+    std::uint64_t in_doubt() const noexcept { return in_doubt_; }
+
+    // "imported 7 pets, the last one from line 8"
+    std::string report() const
     {
-        for (std::size_t i = 0; i < pets.size(); ++i) {
-            redis_.send(catalogue_.create(pets[i], {}, std::nullopt, i == 0));
+        if (in_doubt_ > 0) {
+            return "imported between " + std::to_string(imported_) + " and "
+                   + pets_text(imported_ + in_doubt_);
         }
-        std::vector<api::NewPet> left;
-        std::string error;
-        for (std::size_t i = 0; i < pets.size(); ++i) {
-            const resp::Reply& reply = receive(pets.size() - i);
-            if (reply.error_code() == "NOSCRIPT") {
-                left.push_back(pets[i]);
-            } else if (store::Catalogue::parse_created(reply).result
-                       == store::Catalogue::Created::Result::created) {
-                ++imported_;
-            } else if (error.empty()) {
-                error = reply.is_error() ? std::string(reply.text())
-                                         : "unexpected reply";
-            }
+        std::string text = "imported " + pets_text(imported_);
+        if (imported_ > 0) {
+            text += ", the last one from line " + std::to_string(last_line_);
         }
-        if (!error.empty()) {
-            throw Failure("Redis: " + error);
-        }
-        return left;
+        return text;
     }
 
-    const resp::Reply& receive(std::size_t waiting)
+private:
+    const resp::Reply& send(const std::vector<api::NewPet>& pets)
     {
         try {
-            return redis_.receive_any();
-        } catch (const Failure& lost) {
-            throw Failure(std::string(lost.what()) + "; up to "
-                          + std::to_string(waiting)
-                          + " more may have been created");
+            // An error instead of a reply means that the script has not begun.
+            return redis_.call(batch_.create(pets));
+        } catch (const LostConnection& lost) {
+            in_doubt_ = lost.sent() ? pets.size() : 0;
+            throw;
         }
     }
 
     RedisSession& redis_;
-    store::Catalogue catalogue_;
-    std::vector<api::NewPet> window_;
+    store::PetBatch batch_;
+    std::vector<api::NewPet> pets_;
+    std::vector<std::uint64_t> lines_;
     std::uint64_t imported_ = 0;
+    std::uint64_t last_line_ = 0;
+    std::uint64_t in_doubt_ = 0;
 };
 
 bool is_blank(std::string_view line)
@@ -141,69 +106,98 @@ bool is_blank(std::string_view line)
     return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-void import_lines(LineReader& lines, Importer& importer, Progress& progress)
-{
-    std::string_view line;
-    while (lines.next(line)) {
-        if (is_blank(line)) {
-            continue;
+class Import {
+public:
+    Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
+        : lines_(lines), importer_(redis, schema), progress_(lines.size()),
+          interruption_(redis.descriptor())
+    {}
+
+    // Throws Failure.
+    void run()
+    {
+        bool whole = false;
+        try {
+            whole = read();
+        } catch (const Failure& failure) {
+            stop((interruption_.requested() ? "interrupted; " : "")
+                 + std::string(failure.what()));
         }
+        if (!whole) {
+            stop("interrupted");
+        }
+        progress_.clear();
+    }
+
+    std::uint64_t imported() const noexcept { return importer_.imported(); }
+
+private:
+    // False: interrupted. What was not sent before that is not created.
+    bool read()
+    {
+        for (;;) {
+            std::optional<api::NewPet> pet;
+            try {
+                pet = next();
+            } catch (const Failure&) {
+                importer_.flush();  // what stands before it is created
+                throw;
+            }
+            if (!pet) {
+                break;
+            }
+            importer_.add(std::move(*pet), lines_.number());
+            progress_.update(importer_.imported(), lines_.bytes());
+        }
+        if (interruption_.requested()) {
+            return false;
+        }
+        importer_.flush();
+        return true;
+    }
+
+    // nullopt at the end of the file, or when interrupted.
+    std::optional<api::NewPet> next()
+    {
+        std::string_view line;
+        do {
+            if (interruption_.requested()
+                || !lines_.next(line, interruption_)) {
+                return std::nullopt;
+            }
+        } while (is_blank(line));
+
         auto pet = parse_pet_line(line);
         if (const auto* error = std::get_if<api::Error>(&pet)) {
-            throw Failure("line " + std::to_string(lines.number()) + ": "
+            throw Failure("line " + std::to_string(lines_.number()) + ": "
                           + std::string(error->message.text()));
         }
-        importer.add(std::get<api::NewPet>(std::move(pet)));
-        progress.update(importer.imported(), lines.bytes());
+        return std::get<api::NewPet>(std::move(pet));
     }
-}
+
+    [[noreturn]] void stop(const std::string& reason)
+    {
+        progress_.clear();
+        throw Failure(importer_.report() + "; " + reason);
+    }
+
+    LineReader& lines_;
+    Importer importer_;
+    Progress progress_;
+    Interruption interruption_;
+};
 
 }  // namespace
 
 void import_pets(Context& context, const std::string& file)
 {
-    std::ifstream opened;
-    std::optional<std::uint64_t> total;
-    if (file != "-") {
-        opened.open(file, std::ios::binary);
-        std::error_code error;
-        if (!opened || std::filesystem::is_directory(file, error)) {
-            throw Failure(file + ": " + std::strerror(opened ? EISDIR : errno));
-        }
-        const auto size = std::filesystem::file_size(file, error);
-        if (!error) {
-            total = size;
-        }
-    }
-    LineReader lines(file == "-" ? std::cin : opened);
-    Importer importer(context);
-    Progress progress(total);
-
-    std::string wrong;
-    try {
-        import_lines(lines, importer, progress);
-    } catch (const Failure& failure) {
-        wrong = failure.what();
-    }
-    // A bad line stops the import, and what came before it is still created.
-    try {
-        importer.flush();
-    } catch (const Failure& failure) {
-        if (wrong.empty()) {
-            wrong = failure.what();
-        }
-    }
-    progress.clear();
-
-    const std::string count =
-        "imported " + std::to_string(importer.imported()) + " pets";
-    if (!wrong.empty()) {
-        throw Failure(count + "; " + wrong);
-    }
+    LineReader lines(file);
+    Import import(context.redis(), context.schema(), lines);
+    import.run();
     if (context.json()) {
-        print_json({{"imported", importer.imported()}});
+        print_json({{"imported", import.imported()}});
     }
-    say(count);
+    say("imported " + pets_text(import.imported()));
 }
 
 }  // namespace petstore::ctl

@@ -5,6 +5,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "output.h"
+
 namespace petstore::ctl {
 
 namespace {
@@ -39,7 +41,7 @@ void Progress::update(std::uint64_t pets, std::uint64_t done)
     }
     const double seconds =
         std::chrono::duration<double>(now - started_).count();
-    line += std::to_string(pets) + " pets";
+    line += pets_text(pets);
     if (seconds > 0) {
         line += ", "
                 + std::to_string(static_cast<std::uint64_t>(

@@ -55,8 +55,10 @@ const resp::Reply& RedisSession::receive_any()
 {
     try {
         return connection_.get();
+    } catch (const resp::NotSent& error) {
+        throw LostConnection(where_ + ": " + error.what(), false);
     } catch (const resp::ConnectionError& error) {
-        throw Failure(where_ + ": " + error.what());
+        throw LostConnection(where_ + ": " + error.what(), true);
     }
 }
 
@@ -81,7 +83,7 @@ void RedisSession::check(const resp::Reply& reply) const
     throw Failure(where_ + ": " + std::string(reply.text()));
 }
 
-const resp::Reply*
+const resp::Reply&
 RedisSession::transaction(const std::vector<resp::Command>& commands)
 {
     send(resp::Command("MULTI"));
@@ -107,7 +109,7 @@ RedisSession::transaction(const std::vector<resp::Command>& commands)
     for (std::size_t i = 0; i < result.size(); ++i) {
         check(result[i]);
     }
-    return result.is(resp::Type::nil) ? nullptr : &result;
+    return result;
 }
 
 }  // namespace petstore::ctl

@@ -44,9 +44,11 @@ public:
         return reply;
     }
 
-    // MULTI, the commands, EXEC. The array of their replies, or nullptr when a
-    // watched key has changed and nothing was done.
-    const resp::Reply* transaction(const std::vector<resp::Command>& commands);
+    // The socket, for setsockopt() only.
+    int descriptor() const noexcept { return connection_.descriptor(); }
+
+    // MULTI, the commands, EXEC. The array of their replies.
+    const resp::Reply& transaction(const std::vector<resp::Command>& commands);
 
     void check(const resp::Reply& reply) const;
 

@@ -26,12 +26,11 @@ timeval to_timeval(BlockingConnection::Timeout timeout)
     return value;
 }
 
-[[noreturn]] void fail(int error)
+std::string reason_of(int error)
 {
-    if (error == EAGAIN || error == EWOULDBLOCK) {
-        throw ConnectionError("no answer in time");
-    }
-    throw ConnectionError(std::generic_category().message(error));
+    return error == EAGAIN || error == EWOULDBLOCK
+               ? "no answer in time"
+               : std::generic_category().message(error);
 }
 
 }  // namespace
@@ -86,6 +85,11 @@ void BlockingConnection::set_timeout(Timeout timeout)
     }
 }
 
+int BlockingConnection::descriptor() const noexcept
+{
+    return context_->hiredis->fd;
+}
+
 void BlockingConnection::flush()
 {
     std::string_view left = output_;
@@ -96,7 +100,11 @@ void BlockingConnection::flush()
         if (sent >= 0) {
             left.remove_prefix(static_cast<std::size_t>(sent));
         } else if (errno != EINTR) {
-            fail(errno);
+            const std::string reason = reason_of(errno);
+            if (left.size() == output_.size()) {
+                throw NotSent(reason);
+            }
+            throw ConnectionError(reason);
         }
     }
     output_.clear();
@@ -124,7 +132,7 @@ const Reply& BlockingConnection::get()
             decoder_->feed(std::string_view(input_).substr(
                 0, static_cast<std::size_t>(got)));
         } else if (errno != EINTR) {
-            fail(errno);
+            throw ConnectionError(reason_of(errno));
         }
     }
 }

@@ -16,6 +16,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+// Thrown while nothing of what was appended had been written yet.
+class NotSent : public ConnectionError {
+public:
+    using ConnectionError::ConnectionError;
+};
+
 // A pipelined connection for programs that can wait: petstorectl, not nginx,
 // whose workers have src/ngx/redis_link. hiredis makes the connection, reading
 // and decoding are ours. Everything throws ConnectionError, after which the
@@ -34,6 +40,9 @@ public:
 
     // How long get() waits for bytes.
     void set_timeout(Timeout timeout);
+
+    // The socket, for setsockopt() only.
+    int descriptor() const noexcept;
 
     // Keeps the command until the next get().
     void append(const Command& command) { command.append_to(output_); }

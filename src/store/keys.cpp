@@ -90,33 +90,4 @@ Keys::Found Keys::parse(const resp::Reply& reply)
     return found;
 }
 
-resp::Command Keys::put(const api::Digest& digest,
-                        const api::KeyRecord& record) const
-{
-    resp::Command command("HSET");
-    command.own(schema_.key_record(digest));
-    command.arg("id").own(record.id);
-    command.arg("account").own(record.account);
-    command.arg("plan").own(record.plan);
-    if (record.per_minute) {
-        command.arg("per_minute").arg(*record.per_minute);
-    }
-    if (record.per_day) {
-        command.arg("per_day").arg(*record.per_day);
-    }
-    command.arg("label").own(record.label);
-    command.arg("scopes").arg(api::scopes_text(record.scopes));
-    command.arg("created").arg(record.created);
-    if (record.expires) {
-        command.arg("expires").arg(*record.expires);
-    }
-    command.arg("disabled").arg(record.disabled ? "1" : "0");
-    command.arg("last4").own(record.last4);
-    if (!record.replaced_by.empty()) {
-        command.arg("replaced_by").own(record.replaced_by);
-    }
-    command.arg("epoch").arg(record.epoch);
-    return command;
-}
-
 }  // namespace petstore::store

@@ -26,11 +26,6 @@ public:
     // missing, a number is none).
     static Found parse(const resp::Reply& reply);
 
-    // For the command line: HSET with every field of the record (and HDEL is
-    // not needed: a record is always written whole, after DEL).
-    resp::Command put(const api::Digest& digest,
-                      const api::KeyRecord& record) const;
-
 private:
     const Schema& schema_;
 };

@@ -59,11 +59,6 @@ std::string Schema::bans(std::string_view account) const
     return this->account(account, "bans");
 }
 
-std::string Schema::account_keys(std::string_view account) const
-{
-    return this->account(account, "keys");
-}
-
 std::string Schema::last_pet_id() const
 {
     return catalogue_ + "last-id";

@@ -32,8 +32,6 @@ public:
     std::string account_state(std::string_view account) const;
     std::string strikes(std::string_view account) const;  // string, TTL
     std::string bans(std::string_view account) const;     // string, TTL
-    // set: key ids of the account
-    std::string account_keys(std::string_view account) const;
 
     std::string last_pet_id() const;  // string: counter
     std::string changes() const;      // string: counter of changes of pets

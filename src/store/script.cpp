@@ -40,6 +40,16 @@ const Script& create_pet()
     return script;
 }
 
+const Script& create_pets()
+{
+    // Pets are created by create_pet.lua, so that its rules are written once.
+    static const std::string text = "local function create(KEYS, ARGV)\n"
+                                    + std::string(k_create_pet_lua) + "end\n"
+                                    + k_create_pets_lua;
+    static const Script script = make("create_pets", text);
+    return script;
+}
+
 const Script& list_by_status()
 {
     static const Script script = make("list_by_status", k_list_by_status_lua);
@@ -79,6 +89,18 @@ const Script& unban()
 const Script& clear_caches()
 {
     static const Script script = make("clear_caches", k_clear_caches_lua);
+    return script;
+}
+
+const Script& write_key()
+{
+    static const Script script = make("write_key", k_write_key_lua);
+    return script;
+}
+
+const Script& delete_key()
+{
+    static const Script script = make("delete_key", k_delete_key_lua);
     return script;
 }
 

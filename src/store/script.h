@@ -22,6 +22,7 @@ resp::Command call(const Script& script, std::int64_t keys, bool eval);
 
 namespace scripts {
 const Script& create_pet();
+const Script& create_pets();  // for the command line, see pet_batch.h
 const Script& list_by_status();
 const Script& set_status();
 const Script& limit();
@@ -29,6 +30,8 @@ const Script& strike();
 const Script& touch_account();
 const Script& unban();
 const Script& clear_caches();
+const Script& write_key();   // for the command line, see key_admin.h
+const Script& delete_key();  // likewise
 }  // namespace scripts
 
 }  // namespace petstore::store

@@ -80,7 +80,6 @@ def petstore_key(key):
     name = digest[:16]
     return (
         redis_command("HSET", "petstore:keys", name, digest)
-        + redis_command("SADD", f"petstore:{{{name}}}:keys", name)
         + redis_command(
             "HSET", "petstore:key:" + digest, "id", name, "account", name,
             "plan", "enterprise", "per_minute", UNLIMITED, "per_day", UNLIMITED,

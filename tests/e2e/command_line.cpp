@@ -60,6 +60,165 @@ TEST_CASE("command line: errors are said on stderr and by the exit code")
     CHECK(ctl(redis.url(), {"--help"}).code == 0);
 }
 
+TEST_CASE("command line: unknown commands are named and a suggestion is made")
+{
+    RedisServer redis;
+    const auto says = [&](const std::vector<std::string>& arguments,
+                          const std::string& message) {
+        const auto result = ctl(redis.url(), arguments);
+        CHECK(result.code == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err == "petstorectl: " + message + "\n");
+    };
+    says({"key", "crate"}, "unknown command 'crate'. Did you mean 'create'?");
+    says({"kye", "list"}, "unknown command 'kye'. Did you mean 'key'?");
+    says({"create"}, "unknown command 'create'. Did you mean 'key create'?");
+    says({"key", "rotat", "ID"},
+         "unknown command 'rotat'. Did you mean 'rotate'?");
+    says({"nonsense"},
+         "unknown command 'nonsense'; petstorectl help lists all commands");
+    says({"key", "nonsense"},
+         "unknown command 'nonsense'; petstorectl help key lists all commands");
+    says({}, "no command given; petstorectl help lists all commands");
+    says({"pet"}, "no command given; petstorectl help pet lists all commands");
+    says({"key", "create", "--lable", "x"},
+         "unknown option '--lable'. Did you mean '--label'?");
+    says({"key", "show"}, "ID is required: see petstorectl help key show");
+    says({"key", "show", "a", "b"},
+         "too many arguments: see petstorectl help key show");
+}
+
+TEST_CASE("command line: help and version need no Redis")
+{
+    const auto says = [&](const std::vector<std::string>& arguments,
+                          const std::string& part) {
+        const auto result = ctl("nonsense://", arguments);
+        CHECK(result.code == 0);
+        CHECK(result.err.empty());
+        CHECK(contains(result.out, part));
+        return result.out;
+    };
+    says({"help"}, "Usage: petstorectl [OPTIONS] SUBCOMMAND");
+    says({"help", "key"}, "Usage: petstorectl key [OPTIONS] SUBCOMMAND");
+    CHECK(says({"help", "key", "rotate"}, "Usage: petstorectl key rotate")
+          == says({"key", "rotate", "--help"}, "--grace"));
+    CHECK(says({"version"}, "petstorectl ") == says({"--version"}, ""));
+    const auto unknown = ctl("nonsense://", {"help", "key", "crate"});
+    CHECK(unknown.code == 2);
+    CHECK(contains(unknown.err, "Did you mean 'create'?"));
+    CHECK(run({"sh", "-c", ctl_binary() + " help > /dev/full"}).code == 1);
+}
+
+TEST_CASE("command line: no message repeats an API key")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const std::string imported = "sk_live_51H8~!@#$%^&*()-=[]{}|;:',.<>/?`\"";
+    remember_secret(imported);
+    for (const auto& secret : {key.secret, imported}) {
+        std::vector<std::vector<std::string>> commands = {
+            {secret},
+            {secret, "list"},
+            {"key", secret},
+            {"key", "list", secret},
+            {"key", "create", secret},
+            {"key", "create", "--" + secret},
+            {"key", "create", "--lable=" + secret},
+            {"key", "create", "--plan", secret},
+            {"key", "create", "--per-minute", secret},
+            {"key", "create", "--expires=" + secret},
+            {"key", "create", "--scopes", secret},
+            {"key", "import", "--sha256", secret},
+            {"key", "import", secret, secret},
+            {"key", "import", secret + " x"},
+            {"key", "rotate", key.id, "--grace", secret},
+            {"key", "rotate", key.id, secret},
+            {"key", "set", secret, "--label", "x"},
+            {"key", "list", "--json=" + secret},
+            {"key", "list", "--json", secret},
+            {"key", "list", "-" + secret},
+            {"key", "list", "--", secret},
+            {"pet", secret},
+            {"pet", "import", secret},
+            {"pet", "set-status", secret, "sold"},
+            {"pet", "set-status", "1", secret},
+            {"doctor", secret},
+            {"help", secret},
+            {"help", "key", secret},
+            {"version", secret},
+            {"--prefix", secret + "!", "key", "list"},
+            {"--prefix", secret + secret, "key", "list"},
+        };
+        for (const char* command : {"show", "rotate", "disable", "enable",
+                                    "delete", "unban", "usage"}) {
+            commands.push_back({"key", command, secret});
+        }
+        for (const auto& command : commands) {
+            const auto result = ctl(redis.url(), command);
+            INFO(command.front()
+                 << ' ' << command.back() << ": " << result.err);
+            CHECK((result.code == 1 || result.code == 2));
+            CHECK(result.out.empty());
+            CHECK_FALSE(contains(result.err, secret));
+            CHECK_FALSE(contains(result.err, secret.substr(0, 16)));
+        }
+        CHECK_FALSE(contains(
+            run({ctl_binary(), "--redis", secret, "key", "list"}).err, secret));
+    }
+}
+
+TEST_CASE("command line: the access rules of the documentation suffice")
+{
+    // What stands in code blocks below the heading, for workers and operators.
+    std::string text =
+        read_file(std::string(E2E_SUPPORT) + "/../../../docs/redis-keys.md");
+    text.erase(0, text.find("\n## Access rules"));
+    Words rules = {"ACL", "SETUSER",   "operator",    "on",
+                   ">pw", "resetkeys", "~petstore:*", "-@all"};
+    bool in_block = false;
+    for (const auto& line : split(text, '\n')) {
+        in_block ^= line.rfind("```", 0) == 0;
+        for (const auto& word : split(in_block ? line : "", ' ')) {
+            if (word.size() > 1 && word[0] == '+') {
+                rules.push_back(word);
+            }
+        }
+    }
+    REQUIRE(rules.size() > 30);
+    RedisServer redis;
+    REQUIRE(redis.command(rules).text == "OK");
+
+    const std::string url =
+        "redis://operator:pw@127.0.0.1:" + std::to_string(redis.port()) + "/0";
+    const auto does = [&](const std::vector<std::string>& arguments,
+                          const std::string& input = "") {
+        auto command = arguments;
+        command.push_back("--json");
+        const auto result = ctl(url, command, input);
+        INFO(arguments[0] << ' ' << arguments.back() << ": " << result.err);
+        CHECK(result.code == 0);
+        return nlohmann::json::parse(result.out, nullptr, false);
+    };
+    const auto made = does({"key", "create"});
+    REQUIRE(made.is_object());
+    remember_secret(made.at("key"));
+    const std::string id = made.at("id");
+    const auto rotated = does({"key", "rotate", id});
+    REQUIRE(rotated.is_object());
+    remember_secret(rotated.at("key"));
+    does({"key", "import", "-"}, "a-key-made-elsewhere\n");
+    for (const char* command :
+         {"show", "disable", "enable", "unban", "usage", "delete"}) {
+        does({"key", command, id});
+    }
+    does({"key", "set", rotated.at("id"), "--label", "x"});
+    does({"key", "list"});
+    does({"pet", "import", "-"}, "{\"name\":\"a\",\"categoryId\":1}\n");
+    does({"pet", "export"});
+    does({"pet", "set-status", "1", "sold"});
+    does({"doctor"});
+}
+
 TEST_CASE("command line: a broken line of an import is told with its number")
 {
     Store store;

@@ -202,9 +202,8 @@ private:
             state = State{};
             (*state)[kEpoch] = (*reply_.state)[kEpoch];
             state->end = kSetNow;
-            const bool adopted = call.fresh && call.epoch > 0;
-            if (adopted ? (*state)[kEpoch] != call.epoch
-                        : !is_new_epoch((*state)[kEpoch])) {
+            // Never the caller's, not even one that was just read.
+            if (!is_new_epoch((*state)[kEpoch])) {
                 return false;
             }
             if (!call.fresh) {

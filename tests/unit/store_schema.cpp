@@ -41,7 +41,6 @@ TEST_CASE("the names of keys are the documented ones", "[store]")
     CHECK(schema.account_state("acc") == "shop:{acc}:state");
     CHECK(schema.strikes("acc") == "shop:{acc}:strikes");
     CHECK(schema.bans("acc") == "shop:{acc}:bans");
-    CHECK(schema.account_keys("acc") == "shop:{acc}:keys");
     CHECK(schema.catalogue() == "shop:{shop:pets}:");
     CHECK(schema.last_pet_id() == "shop:{shop:pets}:last-id");
     CHECK(schema.changes() == "shop:{shop:pets}:changes");
@@ -60,7 +59,7 @@ TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
 {
     const store::Schema schema("petstore");
     for (const auto& name : {schema.account_state("a1"), schema.strikes("a1"),
-                             schema.bans("a1"), schema.account_keys("a1")}) {
+                             schema.bans("a1")}) {
         CHECK(slot_of(name) == "a1");
     }
     for (const auto& name :

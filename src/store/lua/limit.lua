@@ -32,10 +32,11 @@ for i = 1, n do
   local state, admitted = seen[i], -1
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
   if not state then
-    -- Never seen, or gone with its data or its keys: whoever remembers the
-    -- account has to look again whether it still is; who has just done so makes
-    -- it what the others of its kind will ask for.
-    epoch = fresh == 1 and known > 0 and known or time[1] * 1000000 + time[2]
+    -- Never seen, or lost with or without its records: whoever remembers one has
+    -- to read it again; who has just done so may go on. The epoch is always a new
+    -- one. One taken from a record could be an old one, which a worker that
+    -- remembers another record of the account would take as today's.
+    epoch = time[1] * 1000000 + time[2]
     if fresh == 1 then
       known = epoch
     else

@@ -1,18 +1,28 @@
--- Makes every worker of every host read the account's key records again: they
--- keep a record only as long as the account's epoch is the one they know.
--- Windows and a running ban stay. A state that is gone gets a new epoch, so it
--- needs not stay for ever.
+-- Gives an account a new epoch, so that every worker of every host reads the
+-- account's key records again: a worker keeps a record only as long as the
+-- account's epoch is the one it knows. Windows and a running ban stay.
 --
--- The epoch is the time in microseconds, so that an account that is gone and
--- back is not taken for the one before.
+-- An epoch is a time in microseconds, so that an account that is lost and made
+-- again is not taken for the one before. A state that exists takes the epoch of
+-- the record that was just written, if that is the later one: a worker that
+-- reads the record then need not read it twice. A new state never does, since
+-- the record may have changed again before the state was lost.
 --
 -- KEYS  1 account state
+-- ARGV  1 epoch of the record that was written; optional
 -- Reply: the new epoch
-local KEEP = 2 * 86400000
+local DAY = 86400000
 local t = redis.call('TIME')
+local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
-if #state ~= 48 then state = string.rep('\0', 48) end
-local epoch = math.max(t[1] * 1000000 + t[2], struct.unpack('<d', state) + 1)
+if #state == 48 then
+  local written = tonumber(ARGV[1])
+  -- A day ahead is no clock: a record may have been edited by hand.
+  if written and written < epoch + DAY * 1000 then epoch = written end
+  epoch = math.max(epoch, struct.unpack('<d', state) + 1)
+else
+  state = string.rep('\0', 48)
+end
 redis.call('SET', KEYS[1], struct.pack('<d', epoch) .. string.sub(state, 9),
-  'PXAT', math.max(redis.call('PEXPIRETIME', KEYS[1]), t[1] * 1000 + KEEP))
+  'PXAT', math.max(redis.call('PEXPIRETIME', KEYS[1]), t[1] * 1000 + 2 * DAY))
 return epoch

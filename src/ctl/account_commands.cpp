@@ -1,0 +1,95 @@
+#include "account_commands.h"
+
+#include <optional>
+
+#include "../api/date.h"
+#include "../api/plan.h"
+#include "key_store.h"
+#include "output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// A limit that nginx alone knows is null.
+Json json_of(const AccountUsage::Counter& counter,
+             const std::optional<std::int64_t>& limit)
+{
+    Json json = {
+        {"used", counter.used}, {"limit", nullptr}, {"reset", nullptr}};
+    if (limit) {
+        json["limit"] = *limit;
+    }
+    if (counter.reset) {
+        json["reset"] = api::iso_time(api::seconds_up(counter.reset));
+    }
+    return json;
+}
+
+std::vector<std::string> row_of(std::string name,
+                                const AccountUsage::Counter& counter,
+                                const std::optional<std::int64_t>& limit)
+{
+    return {std::move(name), std::to_string(counter.used),
+            limit ? std::to_string(*limit) : "?",
+            counter.reset ? api::iso_time(api::seconds_up(counter.reset))
+                          : "-"};
+}
+
+}  // namespace
+
+void unban_account(Context& context, const std::string& id)
+{
+    KeyStore store(context.redis(), context.schema());
+    const std::string account = store.find(id).record.account;
+    const bool was_banned = store.unban(account);
+    if (context.json()) {
+        print_json(
+            {{"id", id}, {"account", account}, {"was_banned", was_banned}});
+    } else {
+        say(was_banned ? "The ban of account " + account + " is lifted."
+                       : "Account " + account + " was not banned.");
+    }
+}
+
+void show_usage(Context& context, const std::string& id)
+{
+    KeyStore store(context.redis(), context.schema());
+    const api::KeyRecord record = store.find(id).record;
+    const AccountUsage used = store.usage(record.account);
+
+    const api::PlanTable plans;
+    std::optional<std::int64_t> minute = record.per_minute;
+    std::optional<std::int64_t> day = record.per_day;
+    if (plans.knows(record.plan)) {
+        minute = plans.limits_of(record).minute;
+        day = plans.limits_of(record).day;
+    }
+    Json banned_until = nullptr;
+    if (used.banned_until) {
+        banned_until = api::iso_time(api::seconds_up(used.banned_until));
+    }
+
+    if (context.json()) {
+        print_json({{"id", record.id},
+                    {"account", record.account},
+                    {"plan", record.plan},
+                    {"minute", json_of(used.minute, minute)},
+                    {"day", json_of(used.day, day)},
+                    {"strikes", used.strikes},
+                    {"bans", used.bans},
+                    {"banned_until", banned_until}});
+        return;
+    }
+    print_table({{"WINDOW", "USED", "LIMIT", "RESETS"},
+                 row_of("minute", used.minute, minute),
+                 row_of("day", used.day, day)});
+    print_line("denied requests in the ban window: "
+               + std::to_string(used.strikes));
+    print_line("bans of the last 24 hours: " + std::to_string(used.bans));
+    if (used.banned_until) {
+        print_line("banned until " + banned_until.get<std::string>());
+    }
+}
+
+}  // namespace petstore::ctl

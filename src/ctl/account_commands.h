@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "context.h"
+
+namespace petstore::ctl {
+
+// The commands about the account of a key: `key unban` and `key usage`.
+
+void unban_account(Context& context, const std::string& id);
+void show_usage(Context& context, const std::string& id);
+
+}  // namespace petstore::ctl

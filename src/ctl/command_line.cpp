@@ -1,0 +1,207 @@
+#include "command_line.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exit.h"
+#include "output.h"
+#include "words.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app)
+{
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name)
+{
+    for (const CLI::App* command : app.get_subcommands({})) {
+        if (command->get_name() == name) {
+            return command;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<std::string> option_names(const CLI::App* app)
+{
+    std::vector<std::string> names;
+    for (; app != nullptr; app = app->get_parent()) {
+        for (const CLI::Option* option : app->get_options()) {
+            for (const std::string& name : option->get_lnames()) {
+                names.push_back("--" + name);
+            }
+        }
+    }
+    return names;
+}
+
+// "petstorectl key create"
+std::string full_name(const CLI::App& app)
+{
+    const CLI::App* parent = app.get_parent();
+    return parent == nullptr ? app.get_name()
+                             : full_name(*parent) + ' ' + app.get_name();
+}
+
+// How to get the help of a command: "petstorectl help key create".
+std::string help_line(const CLI::App& app)
+{
+    std::string line = full_name(app);
+    const std::size_t space = line.find(' ');
+    return line.insert(std::min(space, line.size()), " help");
+}
+
+std::string did_you_mean(std::string_view meant)
+{
+    return meant.empty() ? "" : ". Did you mean '" + std::string(meant) + "'?";
+}
+
+void print_help(const CLI::App& app)
+{
+    // Not app.help(), which prints the help of the subcommand in use: of
+    // "help".
+    std::string text = app.get_formatter()->make_help(
+        &app, full_name(app), CLI::AppFormatMode::Normal);
+    text.erase(text.find_last_not_of('\n') + 1);
+    print_line(text);
+}
+
+// The command that was asked for: the last of the command line that is known.
+const CLI::App& deepest(const CLI::App& app)
+{
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? app : deepest(*parsed.front());
+}
+
+// A command of a group is often typed without the group's name.
+std::string closest_command(const CLI::App& app, const std::string& word)
+{
+    std::string meant(closest(word, command_names(app)));
+    for (const CLI::App* group : app.get_subcommands({})) {
+        if (!meant.empty()) {
+            break;
+        }
+        const auto names = command_names(*group);
+        const auto name = closest(word, names);
+        if (!name.empty()) {
+            meant.append(group->get_name()).append(" ").append(name);
+        }
+    }
+    return meant;
+}
+
+[[noreturn]] void unknown_command(const CLI::App& app, const std::string& word)
+{
+    const std::string meant = closest_command(app, word);
+    throw UsageError(
+        "unknown command" + (may_repeat(word) ? " '" + word + '\'' : "")
+        + (meant.empty() ? "; " + help_line(app) + " lists all commands"
+                         : did_you_mean(meant)));
+}
+
+[[noreturn]] void unknown_arguments(const CLI::App& app,
+                                    const std::vector<std::string>& arguments)
+{
+    for (const std::string& argument : arguments) {
+        const std::string name = argument.substr(0, argument.find('='));
+        if (name.size() > 1 && name[0] == '-' && may_repeat(name)) {
+            throw UsageError("unknown option '" + name + '\''
+                             + did_you_mean(closest(name, option_names(&app))));
+        }
+    }
+    throw UsageError("too many arguments: see " + help_line(app));
+}
+
+template <class Kind>
+bool is_a(const CLI::ParseError& error)
+{
+    return dynamic_cast<const Kind*>(&error) != nullptr;
+}
+
+// CLI11 quotes arguments in some of its messages. Those kept are the ones that
+// name options only.
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error)
+{
+    const CLI::App& command = deepest(app);
+    const std::string see = ": see " + help_line(command);
+    if (is_a<CLI::ArgumentMismatch>(error) || is_a<CLI::ExcludesError>(error)) {
+        throw UsageError(error.what() + see);
+    }
+    if (!is_a<CLI::RequiredError>(error) && !is_a<CLI::ExtrasError>(error)) {
+        throw UsageError("an option has a wrong value" + see);
+    }
+    const auto unknown = app.remaining(true);
+    const bool is_group = !command_names(command).empty();
+    if (is_group && !unknown.empty() && unknown.front()[0] != '-') {
+        unknown_command(command, unknown.front());
+    }
+    if (!unknown.empty()) {
+        unknown_arguments(command, unknown);
+    }
+    if (is_group) {
+        throw UsageError("no command given; " + help_line(command)
+                         + " lists all commands");
+    }
+    throw UsageError(error.what() + see);
+}
+
+void help(const CLI::App& app, const std::vector<std::string>& words)
+{
+    const CLI::App* command = &app;
+    for (const std::string& word : words) {
+        const CLI::App* next = find_command(*command, word);
+        if (next == nullptr) {
+            if (command_names(*command).empty()) {
+                unknown_arguments(*command, {word});
+            }
+            unknown_command(*command, word);
+        }
+        command = next;
+    }
+    print_help(*command);
+}
+
+}  // namespace
+
+void add_help_commands(CLI::App& app, const char* version)
+{
+    CLI::App* command = app.add_subcommand("help", "Explain a command");
+    const auto words = std::make_shared<std::vector<std::string>>();
+    command->add_option("COMMAND", *words, "key create, for example");
+    command->callback([&app, words] {
+        help(app, *words);
+        throw CLI::Success();
+    });
+    app.add_subcommand("version", "Print the version")->callback([version] {
+        print_line(version);
+        throw CLI::Success();
+    });
+}
+
+void parse(CLI::App& app, int argc, char** argv)
+{
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForVersion& version) {
+        print_line(version.what());
+        throw CLI::Success();
+    } catch (const CLI::CallForHelp&) {
+        print_help(deepest(app));
+        throw CLI::Success();
+    } catch (const CLI::Success&) {
+        throw;
+    } catch (const CLI::ParseError& error) {
+        refuse(app, error);
+    }
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,221 @@
+#include "key_issue.h"
+
+#include <csignal>
+#include <iostream>
+#include <openssl/rand.h>
+
+#include "../api/bearer.h"
+#include "../api/date.h"
+#include "../api/text.h"
+#include "digest_hex.h"
+#include "exit.h"
+#include "key_rotation.h"
+#include "key_store.h"
+#include "output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::size_t kIdLength = 16;
+constexpr std::size_t kLast4 = 4;
+// Four characters of a shorter key would give too much of it away.
+constexpr std::size_t kShortestToShow = 12;
+constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
+
+api::Digest random_digest()
+{
+    api::Digest random;
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+        throw Failure("OpenSSL has no random numbers");
+    }
+    return random;
+}
+
+std::string new_id()
+{
+    return api::base62_id(random_digest(), kIdLength);
+}
+
+std::string last4_of(const std::string& secret)
+{
+    return secret.size() < kShortestToShow
+               ? ""
+               : secret.substr(secret.size() - kLast4);
+}
+
+std::string new_secret(const Context& context)
+{
+    return api::make_key(context.schema().prefix(), random_digest());
+}
+
+void set_secret(StoredKey& key, const std::string& secret)
+{
+    key.digest = api::sha256(secret);
+    key.record.last4 = last4_of(secret);
+}
+
+// The secret is alone on standard output, so that KEY=$(petstorectl …) works.
+// When this returns, the operating system has taken all of it.
+void show(const Context& context, api::KeyRecord record,
+          const std::string& secret)
+{
+    // A reader that is gone is an error to clean up after, not the end.
+    std::signal(SIGPIPE, SIG_IGN);
+    record.disabled = false;  // as it will be
+    if (context.json()) {
+        print_json(json_of(record, secret));
+    } else {
+        say("Key " + record.id + " of account " + record.account + ", plan "
+            + record.plan + ". The secret is shown only once:");
+        print_line(secret);
+    }
+    flush_output();
+}
+
+// A key whose secret nobody has seen must not stay. `undo` removes it.
+template <class Undo>
+void show_or_undo(const Context& context, const StoredKey& key,
+                  const std::string& secret, Undo undo)
+{
+    try {
+        show(context, key.record, secret);
+    } catch (const Failure& unshown) {
+        try {
+            undo();
+        } catch (const Failure& failure) {
+            throw Failure(std::string(unshown.what())
+                          + "; nor can the new key be removed ("
+                          + failure.what() + "): it does not work, delete key "
+                          + key.record.id);
+        }
+        throw;
+    }
+}
+
+std::string read_secret(const std::string& argument)
+{
+    if (argument != "-") {
+        return argument;
+    }
+    std::string secret;
+    std::getline(std::cin, secret);
+    if (!secret.empty() && secret.back() == '\r') {
+        secret.pop_back();
+    }
+    return secret;
+}
+
+void check_secret(const Context& context, const std::string& secret)
+{
+    if (secret.size() > api::kMaxKeyLength || !api::is_visible_ascii(secret)) {
+        throw Failure("a key has 1 to 512 visible ASCII characters");
+    }
+    if (api::key_form(secret, context.schema().prefix())
+        == api::KeyForm::malformed) {
+        throw Failure("the key looks like one of this store, but its checksum "
+                      "is wrong: it may be mistyped or cut off");
+    }
+}
+
+}  // namespace
+
+void create_key(Context& context, const KeyOptions& options)
+{
+    StoredKey key;
+    options.apply(key.record);
+    KeyStore store(context.redis(), context.schema());
+    key.record.created = store.now();
+    check_record(key.record, key.record.created);
+    key.record.id = new_id();
+    key.record.account = new_id();
+    const std::string secret = new_secret(context);
+    set_secret(key, secret);
+
+    store.begin(key);
+    show_or_undo(context, key, secret,
+                 [&] { store.discard(key.record.id, key.digest); });
+    try {
+        if (!store.enable(key)) {
+            throw Failure("someone else has changed the new key");
+        }
+        store.announce(key.record.account, key.record.epoch);
+    } catch (const Failure& failure) {
+        throw Failure(std::string(failure.what())
+                      + "; the key shown does not work before petstorectl key "
+                        "enable "
+                      + key.record.id);
+    }
+}
+
+void import_key(Context& context, const KeyOptions& options,
+                const std::string& secret_argument, const std::string& sha256)
+{
+    StoredKey key;
+    options.apply(key.record);
+    if (!sha256.empty()) {
+        const auto digest = digest_of_hex(sha256);
+        if (!digest) {
+            throw UsageError("--sha256 must be 64 hexadecimal digits");
+        }
+        key.digest = *digest;
+    } else {
+        const std::string secret = read_secret(secret_argument);
+        check_secret(context, secret);
+        set_secret(key, secret);
+    }
+
+    KeyStore store(context.redis(), context.schema());
+    key.record.created = store.now();
+    check_record(key.record, key.record.created);
+    key.record.id = new_id();
+    key.record.account = new_id();
+    store.begin(key);
+    if (!store.enable(key)) {
+        throw Failure("someone else is adding this key at this moment");
+    }
+    store.announce(key.record.account, key.record.epoch);
+
+    if (context.json()) {
+        print_json(json_of(key.record));
+    } else {
+        say("The key is imported. Its id is:");
+        print_line(key.record.id);
+    }
+}
+
+void rotate_key(Context& context, const std::string& id,
+                const std::string& grace)
+{
+    const auto seconds = api::parse_duration(grace);
+    if (!seconds || *seconds < 0 || *seconds > kMaxGrace) {
+        throw UsageError("--grace must be a duration like 90s, 15m, 24h or 7d, "
+                         "at most 3650d");
+    }
+
+    KeyStore store(context.redis(), context.schema());
+    StoredKey next;
+    next.record.id = new_id();
+    next.record.created = store.now();
+    const std::string secret = new_secret(context);
+    set_secret(next, secret);
+
+    Rotation rotation(store, id);
+    rotation.begin(next);
+    show_or_undo(context, next, secret, [&] { rotation.abandon(next); });
+    api::KeyRecord old;
+    try {
+        old = rotation.finish(next, *seconds);
+    } catch (const Failure& failure) {
+        throw Failure(std::string(failure.what())
+                      + "; the key shown may not work: run the command again, "
+                        "which makes another one or names the key that "
+                        "replaced key "
+                      + id);
+    }
+    if (!context.json()) {
+        say("Key " + id + " ends on " + api::iso_time(*old.expires) + ".");
+    }
+}
+
+}  // namespace petstore::ctl

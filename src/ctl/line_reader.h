@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interruption.h"
+
+namespace petstore::ctl {
+
+// The lines of a file, at most 64 KiB long, counted. Throws Failure.
+class LineReader {
+public:
+    // "-" is standard input.
+    explicit LineReader(const std::string& file);
+    ~LineReader();
+    LineReader(const LineReader&) = delete;
+    LineReader& operator=(const LineReader&) = delete;
+
+    // The next line without its end, valid until the next call. False at the
+    // end of the file, or when interrupted.
+    bool next(std::string_view& line, const Interruption& interruption);
+
+    std::uint64_t number() const noexcept { return number_; }
+    std::uint64_t bytes() const noexcept { return bytes_; }
+
+    // Of a regular file.
+    std::optional<std::uint64_t> size() const;
+
+private:
+    bool fill(const Interruption& interruption);
+
+    int fd_;
+    std::vector<char> buffer_;
+    std::size_t begin_ = 0;  // what is left of the buffer: [begin_, end_)
+    std::size_t end_ = 0;
+    bool ended_ = false;
+    std::uint64_t number_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace petstore::ctl

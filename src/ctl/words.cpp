@@ -1,0 +1,94 @@
+#include "words.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace petstore::ctl {
+
+namespace {
+
+// The longest command has 10 letters, the longest option 15 with its dashes.
+constexpr std::size_t kMaxWord = 15;
+
+// The shortest keys that are issued anywhere have 16 characters or more.
+constexpr std::size_t kMinToken = 16;
+
+bool is_lower(char c) noexcept
+{
+    return c >= 'a' && c <= 'z';
+}
+
+bool is_token(char c) noexcept
+{
+    return is_lower(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+           || c == '_' || c == '-';
+}
+
+// Edits (insertions, removals, changes, swaps of neighbours) between two words.
+std::size_t distance(std::string_view a, std::string_view b)
+{
+    std::vector<std::size_t> before;
+    std::vector<std::size_t> above(b.size() + 1);
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+        above[j] = j;
+    }
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const bool same = a[i - 1] == b[j - 1];
+            row[j] = std::min(
+                {above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2]
+                && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
+        }
+        before = above;
+        above = row;
+    }
+    return above[b.size()];
+}
+
+}  // namespace
+
+bool may_repeat(std::string_view word) noexcept
+{
+    return !word.empty() && word.size() <= kMaxWord
+           && std::all_of(word.begin(), word.end(),
+                          [](char c) { return is_lower(c) || c == '-'; });
+}
+
+bool may_repeat_path(std::string_view path) noexcept
+{
+    std::size_t run = 0;
+    for (const char c : path) {
+        if (!is_token(c) && c != '/' && c != '.') {
+            return false;
+        }
+        run = is_token(c) ? run + 1 : 0;
+        if (run >= kMinToken) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string_view closest(std::string_view word,
+                         const std::vector<std::string>& candidates)
+{
+    // Two mistakes in a long word, one in a short one.
+    const std::size_t most = word.size() > 4 ? 2 : 1;
+    std::string_view best;
+    std::size_t least = most + 1;
+    for (const std::string& candidate : candidates) {
+        const std::size_t edits = distance(word, candidate);
+        if (edits < least) {
+            best = candidate;
+            least = edits;
+        }
+    }
+    return best;
+}
+
+}  // namespace petstore::ctl

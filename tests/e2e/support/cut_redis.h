@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "fake_redis.h"
+#include "redis_server.h"
+
+namespace petstore::e2e {
+
+// A way to a real Redis that fails, once, at a chosen command.
+class CutRedis {
+public:
+    enum class How {
+        before,  // the connection breaks and the command is not executed
+        after,   // the command is executed, and the connection breaks instead
+                 // of a reply
+        sleep,   // the command, and all behind it, wait for wake()
+    };
+
+    explicit CutRedis(const RedisServer& redis);
+    ~CutRedis();
+
+    std::string url() const { return fake_.url(); }
+
+    // From now on commands are counted, from 1, and the `number`th fails.
+    void cut_at(int number, How how);
+
+    bool was_cut();  // since cut_at()
+    void wake();
+
+private:
+    FakeRedis::Answer answer(const Words& command);
+
+    const RedisServer& redis_;
+    FakeRedis::Script forward_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int left_ = 0;  // until the one that fails; 0: none does
+    How how_ = How::before;
+    bool cut_ = false;
+    bool awake_ = false;
+    FakeRedis fake_;  // last: its threads use the rest
+};
+
+}  // namespace petstore::e2e
