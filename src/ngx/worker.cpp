@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "../api/digest.h"
+#include "../store/script.h"
 #include "guard.h"
 #include "module.h"
 
@@ -9,10 +11,22 @@ namespace {
 
 Worker* current_worker;
 
+// OpenSSL initializes itself when it is first used, and crashes if memory runs
+// out then. Not in a request, therefore.
+void initialize_digests()
+{
+    static_cast<void>(api::sha256({}));
+    store::scripts::limit();
+    store::scripts::strike();
+    store::scripts::create_pet();
+    store::scripts::list_by_status();
+}
+
 }  // namespace
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
 {
+    initialize_digests();
     for (const auto& settings : conf.links) {
         links_.push_back(std::make_unique<RedisLink>(settings, log));
     }

@@ -109,6 +109,17 @@ TEST_CASE("out of memory: pages")
           is_body(200, imported_pets(3, 60, 3)), changed(target)}});
 }
 
+TEST_CASE("out of memory: the first request of a worker")
+{
+    Target target;
+    import_pets(target.redis, 200);
+    FaultCase filtered{"a page", get(target, "/v1/pets?status=sold"),
+                       is_body(200, imported_pets(3, 20, 3)),
+                       [&] { target.nginx.reload_and_settle(); }};
+    filtered.max_rounds = 20;
+    fail_each_allocation(target, {filtered});
+}
+
 // Each round reads a page that no one has read before.
 TEST_CASE("out of memory: pages read ahead")
 {

@@ -145,6 +145,13 @@ const char* __asan_default_options()
     return "verify_asan_link_order=0";
 }
 
+// LeakSanitizer knows the dynamic linker's own memory by who calls malloc(),
+// which is this library now.
+const char* __lsan_default_suppressions()
+{
+    return "leak:ld-linux\n";
+}
+
 void* malloc(std::size_t size) noexcept
 {
     return allocate(NEXT("malloc", std::size_t), size);

@@ -13,10 +13,6 @@ namespace {
 constexpr auto kTimeout = 5s;  // longer than all of nginx's and Redis's
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
-// A sanitized nginx allocates each piece of a pool, which may be too many for a
-// round each.
-constexpr std::int64_t kMaxRounds = 200;
-
 // Of one case: each takes long, and one cause has many.
 constexpr int kMaxWrong = 8;
 
@@ -72,7 +68,7 @@ public:
         const auto sockets = nginx_.sockets_at_rest();
         for (const std::int64_t times : {std::int64_t{1}, kNever}) {
             round(kNever, 1);
-            const auto step = target_.faults.counted() / kMaxRounds + 1;
+            const auto step = target_.faults.counted() / case_.max_rounds + 1;
             std::int64_t n = 1;
             for (; round(n, times); n += step) {
             }
@@ -88,6 +84,9 @@ private:
     bool round(std::int64_t n, std::int64_t times)
     {
         case_.prepare();
+        if (!process_exists(worker_)) {
+            worker_ = nginx_.workers().at(0);
+        }
         log_ = nginx_.error_log().size();
         target_.faults.arm(worker_, n, times, sanitized() && case_.nginx_fails);
         std::string problem;

@@ -50,6 +50,8 @@ struct FaultCase {
     // the connection. Its pools hide that, except in the sanitized build, where
     // each piece of a pool is an allocation. There only operator new fails.
     bool nginx_fails = false;
+    // More allocations than that are only sampled.
+    std::int64_t max_rounds = 200;
 };
 
 // Makes each allocation of each request fail: first one at a time, then
