@@ -76,6 +76,5 @@ private:
 
 std::string nginx_binary();
 std::string module_file();
-bool sanitized();
 
 }  // namespace petstore::e2e
