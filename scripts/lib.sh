@@ -12,9 +12,10 @@
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
     RUN_PACKAGES=(nginx redis-server curl)
-    TEST_PACKAGES=(catch2 faketime jq libcurl4-openssl-dev libnghttp2-dev
+    TEST_PACKAGES=(catch2 clang-format clang-tidy faketime jq
+        libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-lua nginx
-        openssl redis-server)
+        openssl redis-server shellcheck)
 }
 
 say() { printf '%s\n' "$*" >&2; }
@@ -67,3 +68,17 @@ nginx_version() {
 }
 
 nginx_binary_run() { PATH=$PATH:/usr/sbin:/sbin nginx "$@"; }
+
+# The name of LLVM's tool $1, of version 14. Without it, says so and fails.
+llvm_tool() {
+    local name found=none
+    for name in "$1-14" "$1"; do
+        found=$("$name" --version 2>/dev/null | grep -o 'version [0-9]*') || continue
+        if [[ $found == 'version 14' ]]; then
+            echo "$name"
+            return
+        fi
+    done
+    say "Not run: needs $1 14, as in Debian 12; here is ${found:-none}"
+    return 1
+}

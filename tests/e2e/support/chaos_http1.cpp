@@ -163,8 +163,8 @@ void Http1Client::complain(const std::string& what, const std::string& request,
 {
     world_.journal.complain(
         name_, what + "\n    by " + target_.name() + ": "
-                   + excerpt(without_secrets(request), 1500) + "\n    came: "
-                   + excerpt(without_secrets(answer), 1500));
+                   + excerpt(without_secrets(request), 1500)
+                   + "\n    came: " + excerpt(without_secrets(answer), 1500));
 }
 
 // --- requests on the wire ----------------------------------------------------
@@ -188,15 +188,15 @@ std::string Http1Client::head_of(const Ask& ask, const Manner& manner) const
 {
     std::string head = ask.method + " "
                        + (manner.absolute ? "http://localhost" : "") + ask.path
-                       + " HTTP/" + manner.version
-                       + "\r\nHost: localhost\r\n";
+                       + " HTTP/" + manner.version + "\r\nHost: localhost\r\n";
     for (const auto& [name, value] : ask.headers) {
         head += name + ": " + value + "\r\n";
     }
     if (ask.body) {
-        head += manner.chunked ? "Transfer-Encoding: chunked\r\n"
-                               : "Content-Length: "
-                                     + std::to_string(ask.body->size()) + "\r\n";
+        head += manner.chunked
+                    ? "Transfer-Encoding: chunked\r\n"
+                    : "Content-Length: " + std::to_string(ask.body->size())
+                          + "\r\n";
         if (manner.expect) {
             head += "Expect: 100-continue\r\n";
         }
@@ -249,8 +249,8 @@ bool Http1Client::send_somehow(Wire& wire, const std::string& bytes)
     const bool single = random_.chance(20) && bytes.size() < 1500;
     const bool pauses = random_.chance(30);
     for (std::size_t at = 0; at < bytes.size();) {
-        const auto size = static_cast<std::size_t>(
-            single ? 1 : random_.between(1, 600));
+        const auto size =
+            static_cast<std::size_t>(single ? 1 : random_.between(1, 600));
         if (!wire.send(std::string_view(bytes).substr(at, size))) {
             return false;
         }
@@ -474,8 +474,9 @@ void Http1Client::nonsense()
     const std::string pets =
         routes().empty() ? "/" : random_.pick(routes()).prefix + "/pets";
     const auto role = random_.pick({Role::good, Role::limited, Role::toggled});
-    const std::string post = "POST " + pets + " HTTP/1.1\r\nHost: a\r\n"
-                             "Authorization: "
+    const std::string post = "POST " + pets
+                             + " HTTP/1.1\r\nHost: a\r\n"
+                               "Authorization: "
                              + world_.authorization(role, random_) + "\r\n";
     const std::string bytes = random_.pick<std::string>({
         "GET " + pets + "\r\n",  // HTTP/0.9
@@ -486,11 +487,13 @@ void Http1Client::nonsense()
             + " HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET " + pets + " HTTP/1.1\r\nHost: a\r\nX: " + std::string(9000, 'b')
             + "\r\n\r\n",
-        "GET " + pets + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n"
-                        "Authorization: Bearer y\r\n\r\n",
+        "GET " + pets
+            + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n"
+              "Authorization: Bearer y\r\n\r\n",
         post + "Content-Length: x\r\n\r\n",
-        post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
-               "0\r\n\r\n",
+        post
+            + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "0\r\n\r\n",
         post + "Transfer-Encoding: gzip\r\n\r\n",
         post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
         post + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}xx\r\n0\r\n\r\n",

@@ -106,8 +106,8 @@ void Http2Client::complain(const std::string& what, const Stream* stream)
 {
     std::string text = what + "\n    by " + target_.name();
     if (stream != nullptr) {
-        text += ": " + stream->ask.title() + "\n    came: "
-                + std::to_string(stream->response.status);
+        text += ": " + stream->ask.title()
+                + "\n    came: " + std::to_string(stream->response.status);
         for (const auto& [name, value] : stream->response.headers) {
             text += "\\n" + name + ": " + value;
         }
@@ -140,7 +140,8 @@ void Http2Client::connection()
     int left = random_.between(1, 60);
     const auto until = Clock::now() + random_.millis(200, 4000);
     while (alive_) {
-        const bool more = !stop_ && !goaway_ && left > 0 && Clock::now() < until;
+        const bool more =
+            !stop_ && !goaway_ && left > 0 && Clock::now() < until;
         if (!more && streams_.empty()) {
             break;
         }
@@ -175,17 +176,17 @@ void Http2Client::greet()
     stream_window_ = static_cast<std::uint32_t>(
         polite_ ? random_.pick({65535, 65535, 65535, 1'000'000, 700})
                 : random_.pick({65535, 0, 1, 100, 1'000'000}));
-    std::string settings = setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
-                                   stream_window_);
+    std::string settings =
+        setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, stream_window_);
     if (random_.chance(30)) {
-        settings += setting(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE,
-                            static_cast<std::uint32_t>(
-                                random_.pick({0, 1, 4096, 65536})));
+        settings += setting(
+            NGHTTP2_SETTINGS_HEADER_TABLE_SIZE,
+            static_cast<std::uint32_t>(random_.pick({0, 1, 4096, 65536})));
     }
     if (random_.chance(30)) {
-        settings += setting(NGHTTP2_SETTINGS_MAX_FRAME_SIZE,
-                            static_cast<std::uint32_t>(
-                                random_.pick({16384, 20000, 16777215})));
+        settings += setting(
+            NGHTTP2_SETTINGS_MAX_FRAME_SIZE,
+            static_cast<std::uint32_t>(random_.pick({16384, 20000, 16777215})));
     }
     wire_->send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     frame(kSettings, 0, 0, settings);
@@ -269,8 +270,8 @@ void Http2Client::send_bodies()
         if (stream.body.empty() || (stream.body_stalls && random_.chance(50))) {
             continue;
         }
-        const auto most = static_cast<int>(
-            std::min(stream.body.size(), kMaxFrame - 256));
+        const auto most =
+            static_cast<int>(std::min(stream.body.size(), kMaxFrame - 256));
         auto size = static_cast<std::size_t>(
             random_.chance(70) ? most : random_.between(1, most));
         const bool all = size == stream.body.size() && !stream.body_stalls;
@@ -300,10 +301,10 @@ void Http2Client::disturb()
         frame(kPing, 0, 0, random_.bytes(8));
     }
     if (random_.chance(5) && !streams_.empty()) {
-        const auto id = std::next(streams_.begin(),
-                                  static_cast<std::ptrdiff_t>(
-                                      random_.next() % streams_.size()))
-                            ->first;
+        const auto id =
+            std::next(streams_.begin(), static_cast<std::ptrdiff_t>(
+                                            random_.next() % streams_.size()))
+                ->first;
         world_.journal.note(name_, "resets " + streams_[id].ask.title());
         frame(kReset, 0, id, big_endian(NGHTTP2_CANCEL, 4));
         streams_.erase(id);
@@ -352,8 +353,7 @@ void Http2Client::break_rules()
         return frame(kSettings, kAck, 0, "x");
     case 8:
         return frame(kSettings, 0, 0,
-                     setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
-                             0xFFFFFFFF));
+                     setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0xFFFFFFFF));
     case 9:
         // Windows that are used already shrink below zero.
         return frame(kSettings, 0, 0,
@@ -369,16 +369,16 @@ void Http2Client::break_rules()
     }
     case 13: {
         Ask ask = requests_.any();
-        headers(next_id_,
-                block_of(ask) + hpack_field("content-length", "9999"), true);
+        headers(next_id_, block_of(ask) + hpack_field("content-length", "9999"),
+                true);
         next_id_ += 2;
         return;
     }
     case 14:
         return frame(kPush, kEndHeaders, id, big_endian(2, 4));
     default:
-        wire_->send(random_.bytes(
-            static_cast<std::size_t>(random_.between(1, 100))));
+        wire_->send(
+            random_.bytes(static_cast<std::size_t>(random_.between(1, 100))));
     }
 }
 
@@ -421,7 +421,8 @@ void Http2Client::on_frame(std::uint8_t type, std::uint8_t flags,
         break;
     case kReset:
         if (polite_ && streams_.count(id) != 0) {
-            const auto code = payload.size() == 4 ? number_at(payload, 0, 4) : 0;
+            const auto code =
+                payload.size() == 4 ? number_at(payload, 0, 4) : 0;
             const Stream& stream = streams_[id];
             // A stream is refused before it is begun, or its body is not wanted
             // any more once the answer is complete.
@@ -473,8 +474,8 @@ void Http2Client::on_headers(std::uint32_t id, std::uint8_t flags)
     for (;;) {
         nghttp2_nv field;
         int state = 0;
-        const auto taken =
-            nghttp2_hd_inflate_hd2(inflater_.get(), &field, &state, at, left, 1);
+        const auto taken = nghttp2_hd_inflate_hd2(inflater_.get(), &field,
+                                                  &state, at, left, 1);
         if (taken < 0) {
             throw HarnessError("a header block that is no HPACK");
         }
@@ -540,13 +541,13 @@ void Http2Client::finish(std::uint32_t id)
     std::string fault;
     if (!stream.started || response.status < 200) {
         fault = "an answer without a header";
-    } else if (response.has("content-length")
-               && stream.ask.method != "HEAD"
+    } else if (response.has("content-length") && stream.ask.method != "HEAD"
                && response.header("content-length")
                       != std::to_string(response.body.size())) {
         fault = "a body of another length";
     } else {
-        // A body that stays away is 408; one that a broken rule made longer 400.
+        // A body that stays away is 408; one that a broken rule made longer
+        // 400.
         if (!polite_ && stream.ask.body) {
             stream.ask.statuses.insert({400, 408});
         }

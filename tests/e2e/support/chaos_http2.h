@@ -22,10 +22,10 @@ public:
 private:
     struct Stream {
         Ask ask;
-        std::string body;         // not sent yet
-        bool body_stalls = false; // and never will be
+        std::string body;          // not sent yet
+        bool body_stalls = false;  // and never will be
         bool wants_window = false;
-        bool started = false;     // the final header has come
+        bool started = false;  // the final header has come
         Response response;
         Clock::time_point since = Clock::now();
     };

@@ -165,9 +165,11 @@ void Operator::damage()
     damaged_ = true;
     world_.journal.count("damages");
     const std::string pets = "petstore:{petstore:pets}:";
-    const auto bucket = pets + "bucket:" + std::to_string(random_.between(0, 3));
+    const auto bucket =
+        pets + "bucket:" + std::to_string(random_.between(0, 3));
     const auto state =
-        "petstore:{" + world_.key(random_.pick({Role::good, Role::limited})).account
+        "petstore:{"
+        + world_.key(random_.pick({Role::good, Role::limited})).account
         + "}:state";
     switch (random_.between(0, 13)) {
     case 0:
@@ -180,8 +182,8 @@ void Operator::damage()
         return command({"RPOP", bucket});
     case 4:
         return command({"LSET", bucket, std::to_string(random_.between(0, 40)),
-                        random_.pick<std::string>({"", "x", "a1", "a1:\xff\xfe",
-                                                   "z9:name", "a1:"})});
+                        random_.pick<std::string>(
+                            {"", "x", "a1", "a1:\xff\xfe", "z9:name", "a1:"})});
     case 5:
         return command({"SET", pets + "last-id",
                         random_.pick({"0", "-5", "x", "100000", "129",

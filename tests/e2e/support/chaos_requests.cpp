@@ -4,8 +4,8 @@ namespace petstore::e2e {
 
 namespace {
 
-const char* const kRoles[] = {"good",    "limited", "limited too", "reader",
-                              "toggled", "expired", "deleted",     "invented",
+const char* const kRoles[] = {"good",      "limited", "limited too", "reader",
+                              "toggled",   "expired", "deleted",     "invented",
                               "malformed", "no key"};
 
 bool is_valid(Role role)
@@ -19,7 +19,8 @@ bool is_valid(Role role)
 
 std::string Ask::title() const
 {
-    return method + " " + excerpt(path, 80) + " (" + kRoles[static_cast<int>(role)]
+    return method + " " + excerpt(path, 80) + " ("
+           + kRoles[static_cast<int>(role)]
            + (body ? ", body of " + std::to_string(body->size()) : "")
            + (idempotency_key.empty() ? "" : ", idempotent") + ")";
 }
@@ -47,8 +48,8 @@ void Requests::allow_common(Ask& ask) const
     if (!is_valid(ask.role) || ask.role == Role::toggled) {
         allowed.insert({401, 429});  // 429: of an enforced address
     }
-    const bool limited = ask.role == Role::limited
-                         || ask.role == Role::limited_too;
+    const bool limited =
+        ask.role == Role::limited || ask.role == Role::limited_too;
     if (limited || ask.route->limits) {
         allowed.insert(429);
     }
@@ -164,10 +165,9 @@ void Requests::get(Ask& ask)
         id = std::to_string(ask.id);
         ask.statuses = {200};
     } else {
-        id = random_.pick<std::string>({"0", "-1", "01", "abc", "1.0",
-                                        "9223372036854775807",
-                                        "9223372036854775808", "999999999",
-                                        "", "1/", "%31x", "1%20"});
+        id = random_.pick<std::string>(
+            {"0", "-1", "01", "abc", "1.0", "9223372036854775807",
+             "9223372036854775808", "999999999", "", "1/", "%31x", "1%20"});
         ask.statuses = {404};
     }
     ask.path = ask.route->prefix + "/pets/" + id;
@@ -194,9 +194,10 @@ std::string Requests::good_body(Ask& ask)
                 + random_.pick({"available", "pending", "sold"}) + "\"";
     }
     if (random_.chance(20)) {
-        body += ",\"more\":\"" + std::string(static_cast<std::size_t>(
-                                     random_.pick({1, 200, 3000, 15'000})),
-                                             'm')
+        body += ",\"more\":\""
+                + std::string(static_cast<std::size_t>(
+                                  random_.pick({1, 200, 3000, 15'000})),
+                              'm')
                 + "\"";
     }
     return body + "}";
@@ -205,16 +206,26 @@ std::string Requests::good_body(Ask& ask)
 std::string Requests::bad_body()
 {
     return random_.pick<std::string>(
-        {"", " ", "x", "[]", "{", "null", "{}", "{\"name\":1}",
+        {"",
+         " ",
+         "x",
+         "[]",
+         "{",
+         "null",
+         "{}",
+         "{\"name\":1}",
          "{\"id\":1,\"name\":\"a\",\"categoryId\":1}",
-         "{\"name\":\"\",\"categoryId\":1}", "{\"name\":\"a\"}",
+         "{\"name\":\"\",\"categoryId\":1}",
+         "{\"name\":\"a\"}",
          "{\"name\":\"a\",\"categoryId\":1.0}",
          "{\"name\":\"a\",\"categoryId\":1,\"status\":null}",
          "{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}",
          "{\"name\":\"\xff\",\"categoryId\":1}",
          "\xEF\xBB\xBF{\"name\":\"a\",\"categoryId\":1}",
-         std::string("{\"name\":\"a\0\"}", 13), repeat("[", 40),
-         std::string(17'000, 'x'), std::string(60'000, ' '),
+         std::string("{\"name\":\"a\0\"}", 13),
+         repeat("[", 40),
+         std::string(17'000, 'x'),
+         std::string(60'000, ' '),
          random_.bytes(100)});
 }
 
@@ -234,7 +245,8 @@ void Requests::create(Ask& ask)
     }
     if (random_.chance(10)) {
         ask.headers.emplace_back(
-            "Content-Type", random_.pick({"text/plain", "application/xml", "a"}));
+            "Content-Type",
+            random_.pick({"text/plain", "application/xml", "a"}));
         ask.statuses.insert(415);
         ask.statuses.erase(201);
     } else if (random_.chance(70)) {
@@ -323,8 +335,7 @@ std::string fault_of_pet(const nlohmann::json& pet, World& world)
 std::string fault_of_list(const Ask& ask, const Response& response,
                           const nlohmann::json& list, World& world)
 {
-    if (!list.is_array()
-        || list.size() > static_cast<std::size_t>(ask.limit)) {
+    if (!list.is_array() || list.size() > static_cast<std::size_t>(ask.limit)) {
         return "no page";
     }
     long long last = 0;
@@ -342,8 +353,8 @@ std::string fault_of_list(const Ask& ask, const Response& response,
             return "a pet of another status";
         }
     }
-    if (world.honest() && response.has("link") && ask.path.find("cursor")
-            == std::string::npos
+    if (world.honest() && response.has("link")
+        && ask.path.find("cursor") == std::string::npos
         && list.size() != static_cast<std::size_t>(ask.limit)) {
         return "a page that is not full goes on";
     }
@@ -372,7 +383,8 @@ std::string fault_of_body(const Ask& ask, const Response& response,
         return "";
     }
     const auto json = response.json();
-    if (json.is_discarded() && !world.honest()) return "";  // TEMP until issue 10
+    if (json.is_discarded() && !world.honest())
+        return "";  // TEMP until issue 10
     if (response.status >= 400) {
         return fault_of_error(response, json);
     }
@@ -415,9 +427,8 @@ std::string fault_of_headers(const Ask& ask, const Response& response)
         && response.all("www-authenticate").size() != 1) {
         return "401 without WWW-Authenticate, or more than one";
     }
-    const bool waits =
-        response.status == 503
-        || (response.status == 429 && !ask.route->limits);
+    const bool waits = response.status == 503
+                       || (response.status == 429 && !ask.route->limits);
     if (waits && !is_number(response.header("retry-after"))) {
         return "no Retry-After";
     }

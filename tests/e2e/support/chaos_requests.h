@@ -21,10 +21,10 @@ struct Ask {
     const Route* route = nullptr;  // none: a page
     std::set<int> statuses;        // that it may have; empty: any
 
-    long long id = 0;      // of the pet that is asked for
-    int limit = 0;         // of a list
-    std::string status;    // of all pets in it
-    std::string name;      // of the pet to create
+    long long id = 0;    // of the pet that is asked for
+    int limit = 0;       // of a list
+    std::string status;  // of all pets in it
+    std::string name;    // of the pet to create
     std::string category;
     std::string idempotency_key;
 

@@ -6,8 +6,8 @@ namespace {
 
 Key rotated(const RedisServer& redis, const Key& key)
 {
-    const auto result = ctl(redis.url(), {"key", "rotate", key.id, "--grace",
-                                          "24h", "--json"});
+    const auto result =
+        ctl(redis.url(), {"key", "rotate", key.id, "--grace", "24h", "--json"});
     const auto json = nlohmann::json::parse(result.out, nullptr, false);
     if (result.code != 0 || !json.is_object()) {
         throw HarnessError("petstorectl: " + result.err);
@@ -106,11 +106,10 @@ std::string World::learn_created(long long id, const std::string& name,
     if (!idempotency_key.empty()) {
         const auto [known, fresh] = idempotent_.emplace(idempotency_key, id);
         if (!fresh) {
-            return known->second == id
-                       ? ""
-                       : "one Idempotency-Key made the pets "
-                             + std::to_string(known->second) + " and "
-                             + std::to_string(id);
+            return known->second == id ? ""
+                                       : "one Idempotency-Key made the pets "
+                                             + std::to_string(known->second)
+                                             + " and " + std::to_string(id);
         }
     }
     if (id <= kPets || !created_.emplace(id, name).second) {
@@ -126,13 +125,13 @@ std::string World::learn_seen(long long id, const std::string& name)
         return "";
     }
     const auto found = created_.find(id);
-    const auto expected = id <= kPets               ? "pet " + std::to_string(id)
+    const auto expected = id <= kPets ? "pet " + std::to_string(id)
                           : found != created_.end() ? found->second
                                                     : name;
-    return name == expected ? ""
-                            : "pet " + std::to_string(id) + " is called "
-                                  + excerpt(name) + ", not "
-                                  + excerpt(expected);
+    return name == expected
+               ? ""
+               : "pet " + std::to_string(id) + " is called " + excerpt(name)
+                     + ", not " + excerpt(expected);
 }
 
 void World::learn_admitted(Role role)

@@ -12,14 +12,14 @@ namespace petstore::e2e {
 
 // Whose key a request carries, and so what may become of it.
 enum class Role {
-    good,        // as often as it likes
-    limited,     // kPerMinute requests a minute
-    limited_too, // another key of that account, with a lower limit
-    reader,      // scope read only
-    toggled,     // disabled and enabled all the time
+    good,         // as often as it likes
+    limited,      // kPerMinute requests a minute
+    limited_too,  // another key of that account, with a lower limit
+    reader,       // scope read only
+    toggled,      // disabled and enabled all the time
     expired,
     deleted,
-    invented,    // of a form that has to be looked up
+    invented,  // of a form that has to be looked up
     malformed,
     none,
 };
@@ -39,7 +39,8 @@ public:
     std::string authorization(Role role, Random& random) const;
     const Key& key(Role role) const { return keys_.at(role); }
 
-    // Redis as it was when the world was made. Restoring loses everything since.
+    // Redis as it was when the world was made. Restoring loses everything
+    // since.
     void restore(const RedisServer& redis) const;
 
     // A round begins. Honest: no reply is a lie, no data are lost.

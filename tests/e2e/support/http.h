@@ -67,7 +67,7 @@ private:
     std::unique_ptr<CURL, Cleanup> handle_;
     std::string base_url_;
     std::string key_;
-    std::chrono::milliseconds timeout_ = 30s;
+    std::chrono::milliseconds timeout_ = 60s;
     bool http2_ = false;
     bool tolerant_ = false;
 };

@@ -38,7 +38,8 @@ clock_off_by(const std::string& seconds);
 std::vector<Http> one_per_worker(const Hosts& hosts);
 
 // Asks all of them for /v1/pets again and again until every one answers as
-// expected, and then once more. False: it took longer than a second.
+// expected, and then once more. False: one that was asked more than a second
+// from now was not as expected.
 bool within_a_second(std::vector<Http>& clients, const std::string& secret,
                      const std::function<bool(const Response&)>& expected);
 // The same for a status, with the code of an Error.

@@ -18,6 +18,9 @@ namespace petstore::e2e {
 
 namespace {
 
+// For nginx to start, reload and end.
+constexpr auto kPatience = 60s;
+
 std::string sanitized_file(const char* name)
 {
     return std::string(E2E_MODULE_DIR) + "/asan/" + name;
@@ -79,25 +82,6 @@ bool has_clients(int port)
     return false;
 }
 
-std::vector<std::pair<std::string, std::string>>
-sanitizer_options(const std::string& folder)
-{
-    if (!sanitized()) {
-        return {};
-    }
-    // nginx's own design: a module's table of names is a second definition
-    // (odr), and what belongs to the master's cycle is left to the exit
-    // (leaks). A library that a test preloads comes before the sanitizer's
-    // (link order).
-    return {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0:"
-                             "verify_asan_link_order=0:"
-                             "detect_stack_use_after_return=1:log_path="
-                                 + folder + "/report"},
-            {"UBSAN_OPTIONS", "print_stacktrace=1:suppressions=" E2E_SUPPORT
-                              "/ubsan.supp:log_path="
-                                  + folder + "/report"}};
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>>
@@ -109,11 +93,6 @@ host_with_addresses(const std::string& name,
         host += " " + address;
     }
     return {{"LD_PRELOAD", E2E_HOSTS_LIBRARY}, {"E2E_HOST", host}};
-}
-
-bool sanitized()
-{
-    return !env_or("PETSTORE_E2E_SANITIZED", "").empty();
 }
 
 std::string nginx_binary()
@@ -155,7 +134,7 @@ daemon off;
 pid nginx.pid;
 error_log error.log info;
 worker_processes %WORKERS%;
-worker_shutdown_timeout 10s;
+worker_shutdown_timeout 120s;
 %MAIN%
 events { worker_connections 1024; }
 http {
@@ -166,6 +145,7 @@ http {
     uwsgi_temp_path temp;
     scgi_temp_path temp;
     petstore_redis %REDIS%;
+    %TIMEOUTS%
     %HTTP%
     server {
         listen %ADDRESS%:%PORT%;
@@ -185,7 +165,17 @@ http {
               + (certificate() / "cert.pem") + "; ssl_certificate_key "
               + (certificate() / "key.pem") + ";";
     }
+    // The machine may stall for longer than the defaults of the module, which
+    // would turn any request into a 503. Tests of timeouts set their own.
+    std::string timeouts;
+    for (const std::string directive :
+         {"petstore_redis_connect_timeout", "petstore_redis_timeout"}) {
+        if (!contains(options_.http, directive)) {
+            timeouts += directive + " 10s; ";
+        }
+    }
     replace_all(text, "%MODULE%", module_file());
+    replace_all(text, "%TIMEOUTS%", timeouts);
     replace_all(text, "%WORKERS%", std::to_string(options_.workers));
     replace_all(text, "%MAIN%", options_.main);
     replace_all(text, "%HTTP%", options_.http);
@@ -213,7 +203,7 @@ void NginxServer::start()
     port_ = free_port();
     tls_port_ = free_port();
     write_config();
-    auto env = sanitizer_options(dir_ / "reports");
+    auto env = sanitizer_options(Leaks::found, dir_ / "reports");
     env.insert(env.end(), options_.env.begin(), options_.env.end());
     process_ = Process({{nginx_binary(), "-p", dir_.path(), "-c", "nginx.conf",
                          "-e", "error.log"},
@@ -237,7 +227,7 @@ void NginxServer::start()
             close(fd);
             return true;
         },
-        30s);
+        kPatience);
     if (!settled || !process_.running()) {
         process_ = {};
         throw HarnessError("nginx does not start: " + error_log()
@@ -271,11 +261,11 @@ Output NginxServer::check(NginxOptions options)
     NginxServer server(std::move(options));
     server.port_ = free_port();
     server.tls_port_ = free_port();
-    mkdir((server.dir_ / "reports").c_str(), 0777);
     server.write_config();
+    // nginx -t leaves its configuration to the end of the process.
     return run({nginx_binary(), "-t", "-p", server.dir_.path(), "-c",
                 "nginx.conf", "-e", "stderr"},
-               "", sanitizer_options(server.dir_ / "reports"));
+               "", sanitizer_options(Leaks::ignored));
 }
 
 std::vector<pid_t> NginxServer::workers() const
@@ -328,7 +318,7 @@ void NginxServer::reload()
                                  [&](pid_t pid) { return !before.count(pid); })
                    == options_.workers;
         },
-        30s);
+        kPatience);
     remember_workers();
     if (!fresh) {
         throw HarnessError("nginx does not reload: " + error_log());
@@ -343,7 +333,7 @@ void NginxServer::reload_and_settle()
         [&] {
             return std::none_of(before.begin(), before.end(), process_exists);
         },
-        30s);
+        kPatience);
     if (!settled) {
         throw HarnessError("old workers stay: " + error_log());
     }
@@ -353,7 +343,7 @@ void NginxServer::quit()
 {
     remember_workers();
     process_.signal(SIGQUIT);
-    const auto code = process_.wait(30s);
+    const auto code = process_.wait(kPatience);
     CHECK(code);
     if (code) {
         CHECK(*code == 0);

@@ -84,6 +84,5 @@ host_with_addresses(const std::string& name,
 
 std::string nginx_binary();
 std::string module_file();
-bool sanitized();
 
 }  // namespace petstore::e2e

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <thread>
 
+#include "catch.h"
+
 namespace petstore::e2e {
 
 namespace {
@@ -171,7 +173,9 @@ Output run(const std::vector<std::string>& argv, const std::string& input,
            const std::vector<std::pair<std::string, std::string>>& env)
 {
     const TempDir dir;
-    Process::Setup setup{argv, env, "", dir / "out", dir / "err"};
+    Process::Setup setup{argv, sanitizer_options(Leaks::found), "", dir / "out",
+                         dir / "err"};
+    setup.env.insert(setup.env.end(), env.begin(), env.end());
     if (!input.empty()) {
         setup.input = dir / "in";
         write_file(setup.input, input);
@@ -181,7 +185,13 @@ Output run(const std::vector<std::string>& argv, const std::string& input,
     if (!code) {
         throw HarnessError(argv[0] + " does not end");
     }
-    return {*code, read_file(setup.output), read_file(setup.errors)};
+    Output output{*code, read_file(setup.output), read_file(setup.errors)};
+    if (sanitized()
+        && (contains(output.err, "Sanitizer:")
+            || contains(output.err, "runtime error:"))) {
+        FAIL_CHECK(argv[0] << ": " << output.err);
+    }
+    return output;
 }
 
 std::vector<pid_t> children_of(pid_t pid)

@@ -49,7 +49,8 @@ struct Output {
     std::string err;
 };
 
-// Runs a command to its end.
+// Runs a command to its end. In a sanitized run, a finding in it fails the
+// test.
 Output run(const std::vector<std::string>& argv, const std::string& input = "",
            const std::vector<std::pair<std::string, std::string>>& env = {});
 

@@ -90,7 +90,7 @@ bool RawClient::receive(std::chrono::milliseconds timeout)
 std::string RawClient::take(std::size_t size)
 {
     while (buffer_.size() < size) {
-        if (!receive(30s)) {
+        if (!receive(60s)) {
             throw HarnessError("the response ends early: " + buffer_);
         }
     }
@@ -103,7 +103,7 @@ std::string RawClient::take_line()
 {
     std::size_t end;
     while ((end = buffer_.find("\r\n")) == std::string::npos) {
-        if (!receive(30s)) {
+        if (!receive(60s)) {
             throw HarnessError("the response ends early: " + buffer_);
         }
     }
@@ -148,7 +148,7 @@ Response RawClient::read(bool head)
         response.body = take(std::stoul(response.header("content-length")));
         return response;
     }
-    while (receive(30s)) {
+    while (receive(60s)) {
     }
     response.body = std::move(buffer_);
     buffer_.clear();

@@ -28,9 +28,9 @@ public:
     Response read(bool head = false);
 
     // Nothing more is in the stream and the server closes it.
-    bool closes(std::chrono::milliseconds timeout = 10s);
+    bool closes(std::chrono::milliseconds timeout = 60s);
     // Whatever comes until the server closes.
-    std::string read_all(std::chrono::milliseconds timeout = 10s);
+    std::string read_all(std::chrono::milliseconds timeout = 60s);
     // True when bytes or the end are there to read within the time.
     bool readable(std::chrono::milliseconds timeout);
 

@@ -133,7 +133,7 @@ Value RedisClient::read()
 {
     Value value;
     while (!take_value(buffer_, value)) {
-        if (!receive(20s)) {
+        if (!receive(60s)) {
             throw HarnessError("Redis does not answer");
         }
     }
@@ -157,7 +157,7 @@ std::string RedisClient::raw_command(const Words& words)
             buffer_ = std::move(rest);
             return raw;
         }
-        if (!receive(20s)) {
+        if (!receive(60s)) {
             throw HarnessError("Redis does not answer");
         }
     }

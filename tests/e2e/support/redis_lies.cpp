@@ -192,9 +192,9 @@ std::string other_text(std::string text, Random& random)
 void change(Value& value, Random& random)
 {
     if (random.chance(15)) {
-        value = random.pick<Value>({Value{}, integer_value(-1),
-                                    integer_value(7), text_value("x"),
-                                    text_value("")});
+        value =
+            random.pick<Value>({Value{}, integer_value(-1), integer_value(7),
+                                text_value("x"), text_value("")});
         return;
     }
     switch (value.type) {
@@ -218,8 +218,7 @@ void change(Value& value, Random& random)
         items.push_back(text_value("a1:x"));
         return;
     }
-    const auto at =
-        static_cast<std::ptrdiff_t>(random.next() % items.size());
+    const auto at = static_cast<std::ptrdiff_t>(random.next() % items.size());
     switch (random.between(0, 5)) {
     case 0:
         items.erase(items.begin() + at);

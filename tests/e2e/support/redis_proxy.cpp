@@ -26,9 +26,8 @@ constexpr std::size_t kBuffer = 4 * 1024 * 1024;
 
 int listen_on(const sockaddr* address, socklen_t size)
 {
-    const int fd =
-        socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-               0);
+    const int fd = socket(address->sa_family,
+                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (bind(fd, address, size) != 0 || listen(fd, 64) != 0) {
         close(fd);
         throw HarnessError("the proxy cannot listen");
@@ -133,9 +132,9 @@ void RedisProxy::change_faults()
     }
     // Calm every other time, and long enough for a worker to come back.
     const bool was_calm = std::strcmp(faults_.name, "calm") == 0;
-    next_faults_ = Clock::now()
-                   + (was_calm ? random_.millis(20, 500)
-                               : random_.millis(300, 1500));
+    next_faults_ =
+        Clock::now()
+        + (was_calm ? random_.millis(20, 500) : random_.millis(300, 1500));
 
     Faults calm;
     calm.name = "calm";
@@ -278,9 +277,8 @@ void RedisProxy::accept(int listener)
         if (client < 0) {
             return;
         }
-        const int server = random_.chance(faults_.refuse)
-                               ? -1
-                               : connect_unix(redis_.socket());
+        const int server =
+            random_.chance(faults_.refuse) ? -1 : connect_unix(redis_.socket());
         if (server < 0) {
             close(client);
             continue;
@@ -355,8 +353,8 @@ void RedisProxy::from_server(Connection& connection)
         if (rest.empty() || !take_value(rest, value)) {
             return;
         }
-        auto reply = connection.replies.substr(
-            0, connection.replies.size() - rest.size());
+        auto reply = connection.replies.substr(0, connection.replies.size()
+                                                      - rest.size());
         connection.replies = std::move(rest);
         pass_on(connection, std::move(reply));
     }

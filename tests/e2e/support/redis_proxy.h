@@ -44,8 +44,8 @@ private:
     struct Connection {
         int client = -1;
         int server = -1;
-        std::string requests;  // not yet whole, only looked at
-        std::string replies;   // not yet whole
+        std::string requests;           // not yet whole, only looked at
+        std::string replies;            // not yet whole
         std::deque<std::string> asked;  // names of commands without a reply
         std::string to_server;
         std::deque<Chunk> to_client;

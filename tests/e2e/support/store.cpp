@@ -53,7 +53,8 @@ NginxOptions with_redis(NginxOptions options, const RedisServer& redis)
 
 std::string ctl_binary()
 {
-    return env_or("PETSTORE_E2E_CTL", E2E_CTL);
+    return env_or("PETSTORE_E2E_CTL",
+                  sanitized() ? E2E_CTL_SANITIZED : E2E_CTL);
 }
 
 Output ctl(const std::string& redis, std::vector<std::string> arguments,

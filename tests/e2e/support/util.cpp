@@ -51,6 +51,20 @@ bool wait_until(const std::function<bool()>& condition,
     return true;
 }
 
+bool kept_by(Clock::time_point deadline, const std::function<bool()>& condition)
+{
+    for (;;) {
+        const auto asked = Clock::now();
+        if (condition()) {
+            return true;
+        }
+        if (asked > deadline) {
+            return false;
+        }
+        std::this_thread::sleep_for(2ms);
+    }
+}
+
 TempDir::TempDir()
 {
     char name[] = "/tmp/petstore-e2e-XXXXXX";
@@ -242,6 +256,33 @@ std::string env_or(const char* name, const std::string& otherwise)
 {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+bool sanitized()
+{
+    return !env_or("PETSTORE_E2E_SANITIZED", "").empty();
+}
+
+std::vector<std::pair<std::string, std::string>>
+sanitizer_options(Leaks leaks, const std::string& folder)
+{
+    if (!sanitized()) {
+        return {};
+    }
+    const std::string log =
+        folder.empty() ? "" : ":log_path=" + folder + "/report";
+    // By nginx's design a module's table of names is a second definition (odr).
+    // A library that a test preloads comes before the sanitizer's (link order).
+    return {
+        {"ASAN_OPTIONS", "detect_odr_violation=0:verify_asan_link_order=0:"
+                         "detect_stack_use_after_return=1:"
+                         "detect_leaks="
+                             + std::string(leaks == Leaks::found ? "1" : "0")
+                             + log},
+        {"LSAN_OPTIONS",
+         "print_suppressions=0:suppressions=" E2E_SUPPORT "/lsan.supp"},
+        {"UBSAN_OPTIONS",
+         "print_stacktrace=1:suppressions=" E2E_SUPPORT "/ubsan.supp" + log}};
 }
 
 void remember_secret(const std::string& secret)

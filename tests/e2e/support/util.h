@@ -17,9 +17,16 @@ struct HarnessError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Asks until the answer is yes. False when time is up.
+// Asks until the answer is yes. False when time is up, which is long: how soon
+// something happens on a loaded machine is no subject of a test.
 bool wait_until(const std::function<bool()>& condition,
-                std::chrono::milliseconds timeout = 10s);
+                std::chrono::milliseconds timeout = 60s);
+
+// Asks until the answer is yes. False where a question that was put after
+// `deadline` got a no. For what is promised within a time: however long the
+// machine takes over one question, a later one has to find the promise kept.
+bool kept_by(Clock::time_point deadline,
+             const std::function<bool()>& condition);
 
 // A folder of its own below /tmp, readable by the user that nginx's workers
 // run as, gone with the object.
@@ -63,6 +70,16 @@ std::vector<std::string> split(const std::string& text, char separator);
 std::string repeat(std::string_view text, std::size_t times);
 bool contains(std::string_view text, std::string_view part);
 std::string env_or(const char* name, const std::string& otherwise);
+
+// Whether this run tests the build under sanitizers (PETSTORE_E2E_SANITIZED).
+bool sanitized();
+
+// The environment of a sanitized program, empty for a stock one. Reports go to
+// stderr, or to files of a folder. See lsan.supp and ubsan.supp for what is
+// left out.
+enum class Leaks { found, ignored };
+std::vector<std::pair<std::string, std::string>>
+sanitizer_options(Leaks leaks, const std::string& folder = "");
 
 // Texts that must not turn up in any log or file of Redis: the harness looks
 // for them whenever a server ends.

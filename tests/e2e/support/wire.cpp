@@ -31,8 +31,8 @@ std::string Target::name() const
 
 std::unique_ptr<Wire> Wire::open(const Target& target, bool small)
 {
-    const int fd = target.port != 0 ? connect_tcp(target.port)
-                                    : connect_unix(target.path);
+    const int fd =
+        target.port != 0 ? connect_tcp(target.port) : connect_unix(target.path);
     if (fd < 0) {
         return nullptr;
     }
@@ -63,9 +63,9 @@ bool Wire::start_tls(bool http2)
     SSL_set_fd(tls_, fd_);
     const std::string protocol =
         http2 ? std::string("\x02h2") : std::string("\x08http/1.1");
-    SSL_set_alpn_protos(
-        tls_, reinterpret_cast<const unsigned char*>(protocol.data()),
-        static_cast<unsigned>(protocol.size()));
+    SSL_set_alpn_protos(tls_,
+                        reinterpret_cast<const unsigned char*>(protocol.data()),
+                        static_cast<unsigned>(protocol.size()));
     return SSL_connect(tls_) == 1;
 }
 
