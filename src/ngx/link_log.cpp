@@ -10,21 +10,60 @@ LinkLog::LinkLog(const std::string& name, const ngx_log_t& log) noexcept
     log_.action = nullptr;
 }
 
-void LinkLog::failed(const char* reason, ngx_err_t error) noexcept
+void LinkLog::failed(const char* reason, ngx_err_t error, const char* address,
+                     bool replica) noexcept
 {
-    if (outage_) {
+    if (outage_ && (replica_ || !replica)) {
         return;
     }
     outage_ = true;
-    ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s: %s", name_,
-                  reason);
+    replica_ = replica_ || replica;
+    if (address == nullptr) {
+        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s: %s",
+                      name_, reason);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s at %s: %s",
+                      name_, address, reason);
+    }
+}
+
+void LinkLog::tries_next(const char* reason, ngx_err_t error,
+                         const char* address) noexcept
+{
+    ngx_log_error(NGX_LOG_INFO, &log_, error,
+                  "petstore: redis %s at %s: %s, trying the next address",
+                  name_, address, reason);
 }
 
 void LinkLog::recovered(ngx_msec_t after) noexcept
 {
     outage_ = false;
+    replica_ = false;
     ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
                   "petstore: redis %s is back after %M ms", name_, after);
+}
+
+void LinkLog::history_changed() noexcept
+{
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s has another replication ID, cached pets "
+                  "are dropped",
+                  name_);
+}
+
+void LinkLog::role_unknown(const resp::Reply& reply) noexcept
+{
+    if (role_unknown_) {
+        return;
+    }
+    role_unknown_ = true;
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: redis %s does not report its replication role "
+                  "(%s): a failover that keeps connections open is detected by "
+                  "READONLY errors only; allow INFO",
+                  name_,
+                  reply.is_error() ? ErrorCode(reply).text()
+                                   : "INFO lacks the fields");
 }
 
 void LinkLog::error_reply(const resp::Reply& error) noexcept

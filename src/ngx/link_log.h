@@ -22,9 +22,18 @@ public:
     // Without the context of a request, which a connection outlives.
     ngx_log_t* log() noexcept { return &log_; }
 
-    // The first failure of an outage, until recovered(), is written.
-    void failed(const char* reason, ngx_err_t error) noexcept;
+    // `address` is nullptr if the Redis has but one. Of an outage, until
+    // recovered(), the first failure is written, and that a server was found to
+    // be a replica.
+    void failed(const char* reason, ngx_err_t error, const char* address,
+                bool replica) noexcept;
+    void tries_next(const char* reason, ngx_err_t error,
+                    const char* address) noexcept;
     void recovered(ngx_msec_t after) noexcept;
+    void history_changed() noexcept;
+
+    // INFO was refused, or told too little. Written once.
+    void role_unknown(const resp::Reply& reply) noexcept;
 
     // An error that needs operator action.
     void error_reply(const resp::Reply& error) noexcept;
@@ -41,6 +50,8 @@ private:
     OncePerSecond errors_;
     OncePerSecond refusals_;
     bool outage_ = false;
+    bool replica_ = false;  // of the outage
+    bool role_unknown_ = false;
 };
 
 // The first word of an error reply as it may be logged, with a terminating NUL.

@@ -1,6 +1,7 @@
 #include "redis_link.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../store/failure.h"
 #include "guard.h"
@@ -16,6 +17,10 @@ constexpr std::size_t kReceiveBuffer = 64 * 1024;
 // worker may take to see that Redis is back.
 constexpr ngx_msec_t kFirstPause = 50;
 constexpr ngx_msec_t kLongestPause = 500;
+
+// A replica answers reads. So after one has refused a write, a connection has
+// to last this long before a reply counts as the end of the outage.
+constexpr ngx_msec_t kProbation = 1000;
 
 constexpr char kProtocolError[] = "protocol error";
 constexpr char kOutOfMemory[] = "out of memory";
@@ -34,9 +39,10 @@ bool reached(ngx_msec_t deadline) noexcept
 }  // namespace
 
 RedisLink::RedisLink(const LinkSettings& settings, ngx_log_t& log)
-    : settings_(settings), log_(settings.name, log), connect_log_(*log_.log()),
-      in_(kReceiveBuffer), turn_end_(*this, log_.log()),
-      deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
+    : settings_(settings), check_(store::info_replication()),
+      log_(settings.name, log), connect_log_(*log_.log()), in_(kReceiveBuffer),
+      turn_end_(*this, log_.log()), deadline_(*this, log_.log(), false),
+      probe_(*this, log_.log(), true)
 {
     connect_log_.log_level = NGX_LOG_STDERR;
 }
@@ -59,20 +65,39 @@ void RedisLink::send(const resp::Command& command,
         handler.on_loss(store::Loss::not_sent);
         return;
     }
-    if (!pipeline_.add(command, &handler,
-                       ngx_current_msec + settings_.timeout)) {
+    // Ahead of the command, so that an answer from memory, which waits for the
+    // reply to the command, never goes by an older role.
+    if ((state_ == State::ready && role_.due(ngx_current_msec) && !send_check())
+        || !pipeline_.add(command, &handler,
+                          ngx_current_msec + settings_.timeout)) {
         handler.on_loss(store::Loss::not_sent);
         return;
     }
     if (state_ == State::closed) {
         connect();
-        return;
+    } else {
+        await_reply();
     }
+}
+
+void RedisLink::await_reply() noexcept
+{
     connection_->idle = 0;
     if (!deadline_.running()) {
         deadline_.start(settings_.timeout);
     }
     turn_end_.request();
+}
+
+// False for want of memory.
+bool RedisLink::send_check() noexcept
+{
+    if (!pipeline_.add(check_, nullptr, ngx_current_msec + settings_.timeout)) {
+        return false;
+    }
+    role_.asked(ngx_current_msec);
+    await_reply();
+    return true;
 }
 
 void RedisLink::defer(store::Deferred& deferred) noexcept
@@ -97,7 +122,15 @@ void RedisLink::end_turn() noexcept
     flush();
 }
 
+// An attempt: all addresses, until one is a primary's.
 void RedisLink::connect() noexcept
+{
+    untried_ = settings_.addresses.size();
+    connect_by_ = ngx_current_msec + settings_.connect_timeout;
+    try_address();
+}
+
+void RedisLink::try_address() noexcept
 {
     const auto& address = settings_.addresses[address_];
     ngx_str_t name = borrow(address.text);
@@ -111,9 +144,10 @@ void RedisLink::connect() noexcept
     peer.log = &connect_log_;
     peer.log_error = NGX_ERROR_INFO;
 
+    state_ = State::connecting;
     const ngx_int_t rc = ngx_event_connect_peer(&peer);
     if (rc != NGX_OK && rc != NGX_AGAIN) {
-        fail("could not connect", ngx_socket_errno, Pause::growing);
+        fail({"could not connect"}, ngx_socket_errno);
         return;
     }
 
@@ -125,11 +159,10 @@ void RedisLink::connect() noexcept
     connection_->read->handler = read_handler;
     connection_->write->handler = write_handler;
 
-    state_ = State::connecting;
     if (deadline_.running()) {
         deadline_.stop();
     }
-    deadline_.start(settings_.connect_timeout);
+    deadline_.start(connect_by_ - ngx_current_msec);
 
     if (rc == NGX_OK) {
         on_connected();
@@ -140,41 +173,19 @@ void RedisLink::on_connected() noexcept
 {
     const bool ready = guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<resp::Decoder>();
-        greet();
+        handshake_.begin(settings_.endpoint);
         return true;
     });
     if (!ready) {
-        fail(kOutOfMemory, 0, Pause::growing);
+        fail({kOutOfMemory});
         return;
     }
     if (!settings_.endpoint.is_unix()) {
         (void)ngx_tcp_nodelay(connection_);
     }
+    role_.begin(ngx_current_msec);
     state_ = State::greeting;
     turn_end_.request();
-}
-
-// Sent ahead of every command, and answered before the first of them goes out:
-// a command must not run as the wrong user or in the wrong database.
-void RedisLink::greet()
-{
-    const auto& endpoint = settings_.endpoint;
-    greeting_.clear();
-    greeting_left_ = 0;
-    auto add = [this](const resp::Command& command) {
-        command.append_to(greeting_);
-        ++greeting_left_;
-    };
-
-    if (!endpoint.user.empty()) {
-        add(resp::Command("AUTH").arg(endpoint.user).arg(endpoint.password));
-    } else if (!endpoint.password.empty()) {
-        add(resp::Command("AUTH").arg(endpoint.password));
-    }
-    if (endpoint.database != 0) {
-        add(resp::Command("SELECT").arg(endpoint.database));
-    }
-    add(resp::Command("PING"));
 }
 
 void RedisLink::read_handler(ngx_event_t* event)
@@ -199,7 +210,7 @@ void RedisLink::on_writable() noexcept
             error = ngx_socket_errno;
         }
         if (error != 0) {
-            fail("could not connect", error, Pause::growing);
+            fail({"could not connect"}, error);
             return;
         }
         on_connected();
@@ -217,7 +228,7 @@ void RedisLink::flush() noexcept
     const bool ready = state_ == State::ready;
     for (;;) {
         const std::string_view bytes =
-            ready ? pipeline_.unsent() : std::string_view(greeting_);
+            ready ? pipeline_.unsent() : handshake_.unsent();
         if (bytes.empty()) {
             break;
         }
@@ -226,7 +237,7 @@ void RedisLink::flush() noexcept
             reinterpret_cast<u_char*>(const_cast<char*>(bytes.data())),
             bytes.size());
         if (n == NGX_ERROR) {
-            fail("connection lost", ngx_socket_errno, Pause::none);
+            fail({"connection lost", Pause::none}, ngx_socket_errno);
             return;
         }
         if (n == NGX_AGAIN) {
@@ -235,11 +246,11 @@ void RedisLink::flush() noexcept
         if (ready) {
             pipeline_.sent(static_cast<std::size_t>(n));
         } else {
-            greeting_.erase(0, static_cast<std::size_t>(n));
+            handshake_.sent(static_cast<std::size_t>(n));
         }
     }
     if (ngx_handle_write_event(connection_->write, 0) != NGX_OK) {
-        fail("event error", 0, Pause::growing);
+        fail({"event error"});
     }
 }
 
@@ -266,90 +277,132 @@ void RedisLink::on_readable() noexcept
                 pipeline_.fail();
                 return;
             }
-            fail("connection lost", n == 0 ? 0 : ngx_socket_errno,
-                 state_ == State::ready ? Pause::none : Pause::growing);
+            fail({"connection lost",
+                  state_ == State::ready ? Pause::none : Pause::growing},
+                 n == 0 ? 0 : ngx_socket_errno);
             return;
         }
 
-        const char* const trouble = guarded(log_.log(), kOutOfMemory, [&] {
+        const Trouble trouble = guarded(log_.log(), Trouble{kOutOfMemory}, [&] {
             return take({in_.data(), static_cast<std::size_t>(n)});
         });
-        if (trouble != nullptr) {
-            fail(trouble, 0, Pause::growing);
+        if (trouble.reason != nullptr) {
+            fail(trouble);
             return;
         }
     }
 
     if (ngx_handle_read_event(connection_->read, 0) != NGX_OK) {
-        fail("event error", 0, Pause::growing);
+        fail({"event error"});
         return;
     }
-    mark_idle();
+    connection_->idle = state_ == State::ready && pipeline_.empty() ? 1 : 0;
 }
 
-// Returns why the connection has to end, nullptr if it need not. Nothing here
-// closes it: its decoder is in use.
-const char* RedisLink::take(std::string_view bytes)
+// Nothing here closes the connection: its decoder is in use.
+RedisLink::Trouble RedisLink::take(std::string_view bytes)
 {
     if (!decoder_->feed(bytes)) {
-        return kProtocolError;
+        return {kProtocolError};
     }
     for (;;) {
         const resp::Reply* reply = nullptr;
         const auto state = decoder_->next(reply);
         if (state == resp::Decoder::State::incomplete) {
-            return nullptr;
+            return {};
         }
         if (state == resp::Decoder::State::broken) {
-            return kProtocolError;
+            return {kProtocolError};
         }
-        const char* const trouble = dispatch(*reply);
-        if (trouble != nullptr) {
+        const Trouble trouble = dispatch(*reply);
+        if (trouble.reason != nullptr) {
             return trouble;
         }
     }
 }
 
-const char* RedisLink::dispatch(const resp::Reply& reply) noexcept
+RedisLink::Trouble RedisLink::dispatch(const resp::Reply& reply) noexcept
 {
     if (state_ == State::greeting) {
         return greeting_reply(reply);
     }
     if (!pipeline_.expects_reply()) {
-        return kProtocolError;
-    }
-    // A server that greets is not yet one that answers: only the first reply to
-    // a command ends an outage, for the log and for the pauses.
-    if (failures_ > 0) {
-        log_.recovered(greeted_at_ - lost_at_);
-        failures_ = 0;
-    }
-    if (reply.is_error()
-        && store::redis_error(reply.error_code()).operator_fault) {
-        log_.error_reply(reply);
+        return {kProtocolError};
     }
     // Taken out first: the handler may well send the next command.
-    pipeline_.pop()->on_reply(reply);
-    return nullptr;
+    store::ReplyHandler* const handler = pipeline_.pop();
+    if (handler == nullptr) {
+        return take_role(reply);
+    }
+    if (failures_ > 0 && shows_recovery(reply)) {
+        log_.recovered(greeted_at_ - lost_at_);
+        failures_ = 0;
+        refused_write_ = false;
+    }
+    const Trouble trouble = reply.is_error() ? examine_error(reply) : Trouble{};
+    handler->on_reply(reply);
+    return trouble;
 }
 
-const char* RedisLink::greeting_reply(const resp::Reply& reply) noexcept
+RedisLink::Trouble RedisLink::greeting_reply(const resp::Reply& reply) noexcept
 {
-    if (greeting_left_ == 0) {
-        return kProtocolError;
+    switch (handshake_.take(reply)) {
+    case store::Handshake::Step::accepted:
+        return {};
+    case store::Handshake::Step::refused:
+        return {with_code("refused with", reply)};
+    case store::Handshake::Step::unexpected:
+        return {kProtocolError};
+    case store::Handshake::Step::role:
+        break;
     }
-    if (reply.is_error()) {
-        return with_code("refused with", reply);
+    const Trouble trouble = take_role(reply);
+    if (trouble.reason != nullptr) {
+        return trouble;
     }
-    if (--greeting_left_ > 0) {
-        return nullptr;
-    }
-
     state_ = State::ready;
     greeted_at_ = ngx_current_msec;
     breaker_open_ = false;
     turn_end_.request();
-    return nullptr;
+    return {};
+}
+
+RedisLink::Trouble RedisLink::take_role(const resp::Reply& reply) noexcept
+{
+    using Finding = store::RoleWatch::Finding;
+    const bool greeting = state_ == State::greeting;
+    switch (role_.take(reply, ngx_current_msec)) {
+    case Finding::primary:
+        return {};
+    case Finding::other_history:
+        if (!greeting) {
+            ++session_;
+            log_.history_changed();
+        }
+        return {};
+    case Finding::replica:
+        return {"is a replica", greeting ? Pause::growing : Pause::none, true};
+    case Finding::unanswered:
+        return greeting ? Trouble{with_code("refused with", reply)} : Trouble{};
+    case Finding::unknown:
+        log_.role_unknown(reply);
+        return {};
+    }
+    return {};
+}
+
+RedisLink::Trouble RedisLink::examine_error(const resp::Reply& error) noexcept
+{
+    const auto& row = store::redis_error(error.error_code());
+    if (row.replica) {
+        refused_write_ = true;
+        return {with_code("is a replica, answered with", error), Pause::none,
+                true};
+    }
+    if (row.operator_fault) {
+        log_.error_reply(error);
+    }
+    return {};
 }
 
 const char* RedisLink::with_code(const char* words,
@@ -361,17 +414,29 @@ const char* RedisLink::with_code(const char* words,
     return reason_.data();
 }
 
+// A server that greets is not yet one that works: only a reply to a command
+// ends an outage, for the log and for the pauses, and only one that a server
+// out of order would not give.
+bool RedisLink::shows_recovery(const resp::Reply& reply) const noexcept
+{
+    if (refused_write_ && ngx_current_msec - greeted_at_ < kProbation) {
+        return false;
+    }
+    return !reply.is_error()
+           || store::redis_error(reply.error_code()).retry_with_eval;
+}
+
 void RedisLink::on_deadline() noexcept
 {
     if (state_ == State::connecting || state_ == State::greeting) {
-        fail("connect timed out", 0, Pause::growing);
+        fail({"connect timed out"});
         return;
     }
     if (pipeline_.empty()) {
         return;  // armed again with the next command
     }
     if (reached(pipeline_.deadline())) {
-        fail("timed out", 0, Pause::growing);
+        fail({"timed out"});
         return;
     }
     deadline_.start(pipeline_.deadline() - ngx_current_msec);
@@ -384,18 +449,31 @@ void RedisLink::probe() noexcept
     }
 }
 
-void RedisLink::fail(const char* reason, ngx_err_t error, Pause pause) noexcept
+void RedisLink::fail(const Trouble& trouble, ngx_err_t error) noexcept
 {
-    log_.failed(reason, error);
-    if (failures_++ == 0) {
-        lost_at_ = ngx_current_msec;
-    }
+    const bool several = settings_.addresses.size() > 1;
+    const char* const address =
+        several ? settings_.addresses[address_].text.c_str() : nullptr;
+    const bool attempt =
+        state_ == State::connecting || state_ == State::greeting;
     disconnect();
     address_ = (address_ + 1) % settings_.addresses.size();
 
+    // No command was written yet: they wait for the next address.
+    if (attempt && --untried_ > 0 && !reached(connect_by_)) {
+        log_.tries_next(trouble.reason, error, address);
+        try_address();
+        return;
+    }
+
+    log_.failed(trouble.reason, error, address, trouble.replica);
+    if (failures_++ == 0) {
+        lost_at_ = ngx_current_msec;
+    }
+
     // A connection that was good until now gets one try at once, its commands
     // waiting for it; after that they fail fast until a probe gets through.
-    if (pause == Pause::growing || failures_ > 1) {
+    if (trouble.pause == Pause::growing || failures_ > 1) {
         breaker_open_ = true;
         if (!ngx_exiting && !ngx_terminate) {
             const unsigned doublings = std::min(failures_ - 1, 4u);
@@ -416,13 +494,6 @@ void RedisLink::disconnect() noexcept
         ++session_;
     }
     state_ = State::closed;
-    greeting_.clear();
-    greeting_left_ = 0;
-}
-
-void RedisLink::mark_idle() noexcept
-{
-    connection_->idle = state_ == State::ready && pipeline_.empty() ? 1 : 0;
 }
 
 }  // namespace petstore::ngx

@@ -12,12 +12,12 @@ constexpr std::string_view kDamaged = "DAMAGED";
 // its first write: whatever a single redis.call can answer with counts as
 // executed, unless Redis checks it before the first write of a script.
 constexpr RedisError kErrors[] = {
-    // code, executed, retry_with_eval, operator_fault
+    // code, executed, retry_with_eval, operator_fault, replica
     {"NOSCRIPT", false, true, false},
     {"LOADING", false, false, false},
     {"BUSY", false, false, true},  // a script of someone else hangs
-    {"READONLY", false, false, false},
-    {"MASTERDOWN", false, false, false},
+    {"READONLY", false, false, false, true},
+    {"MASTERDOWN", false, false, false, true},
     {"OOM", false, false, true},
     {"MISCONF", false, false, true},
     {"NOREPLICAS", false, false, true},

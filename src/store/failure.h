@@ -14,6 +14,7 @@ struct RedisError {
     bool executed;          // the command may have had an effect
     bool retry_with_eval;   // NOSCRIPT: send the text instead of its digest
     bool operator_fault;    // a matter for the operator: log as error
+    bool replica = false;   // only a replica answers so
 };
 
 // The row for an error reply; an unknown one gets the cautious row.

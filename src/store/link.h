@@ -58,8 +58,9 @@ public:
     // `deferred` is borrowed until it was called, and does not wait already.
     virtual void defer(Deferred& deferred) noexcept = 0;
 
-    // Another number after each loss of the connection: what was read before
-    // may have been undone since, by a failover or a restart.
+    // Another number after each loss of the connection, and once the server has
+    // another replication history: what was read before may have been undone
+    // since, by a failover or a restart.
     virtual std::uint64_t session() const noexcept = 0;
 
 protected:

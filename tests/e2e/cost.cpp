@@ -19,6 +19,17 @@ std::vector<std::string> commands_of(Monitor& monitor,
 
 using Names = std::vector<std::string>;
 
+// Those of Redis's commands that a worker sends to see whether it is a primary
+// still, which names() leaves out.
+std::vector<Monitor::Command> role_checks(std::vector<Monitor::Command> all)
+{
+    all.erase(
+        std::remove_if(all.begin(), all.end(),
+                       [](const auto& command) { return !command.role_check; }),
+        all.end());
+    return all;
+}
+
 // The paths of the pages behind `path`, found out by another nginx, so that the
 // worker under test has seen none of them.
 std::vector<std::string> pages_behind(const Store& store, std::string path,
@@ -242,6 +253,54 @@ TEST_CASE("cost: an unknown key is not looked up again and again")
         std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start)
             .count();
     CHECK(static_cast<long long>(monitor.names().size()) <= 2 + 2 * seconds);
+}
+
+TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
+          "while it is idle")
+{
+    Store store;
+    import_pets(store.redis, 10);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    Monitor monitor(store.redis);
+    const auto start = Clock::now();
+    int requests = 0;
+    wait_until(
+        [&] {
+            requests += store.http.get("/v1/pets").status == 200;
+            return false;
+        },
+        3300ms);
+    CHECK(requests > 10);
+    const auto checks = role_checks(monitor.commands());
+    const auto seconds = Clock::now() - start;
+    CHECK(checks.size() >= 2);
+    CHECK(checks.size() <= static_cast<std::size_t>(seconds / 1s) + 1);
+    for (std::size_t i = 1; i < checks.size(); ++i) {
+        // By Redis's clock; on a busy machine a command arrives late.
+        CHECK(checks[i].time - checks[i - 1].time > 0.5);
+    }
+
+    const auto rest = Clock::now() + 1500ms;
+    REQUIRE(wait_until([&] { return Clock::now() >= rest; }));
+    CHECK(monitor.commands().empty());
+    // Ahead of the first command after that, in the same write.
+    auto client = store.redis.client();
+    const auto reads = [&] {
+        const auto stats = client.command({"INFO", "stats"}).text;
+        return std::atoll(stats.c_str() + stats.find("total_reads_processed:")
+                          + 22);
+    };
+    const auto before = reads();
+    CHECK(store.http.get("/v1/pets").status == 200);
+    CHECK(reads() == before + 2);  // this question's, too
+    Names names;
+    for (const auto& command : monitor.commands()) {
+        if (!command.from_script
+            && (command.name != "INFO" || command.role_check)) {
+            names.push_back(command.name);
+        }
+    }
+    CHECK(names == Names{"INFO", "EVALSHA"});
 }
 
 TEST_CASE("cost: requests that come together leave in one write")

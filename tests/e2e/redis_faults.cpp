@@ -412,7 +412,8 @@ TEST_CASE("faults: a Redis that answers one byte at a time")
     FakeRedis fake(forward_to(redis, true));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 20s;";
+    options.location = "petstore_redis_timeout 20s; "
+                       "petstore_redis_connect_timeout 20s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     const auto page = http.get("/v1/pets?limit=30");

@@ -30,6 +30,16 @@ TEST_CASE("errors that come before a command runs have no effect", "[store]")
     }
 }
 
+TEST_CASE("only a replica refuses as a replica", "[store]")
+{
+    CHECK(store::redis_error("READONLY").replica);
+    CHECK(store::redis_error("MASTERDOWN").replica);
+    for (const char* code : {"ERR", "LOADING", "NOREPLICAS", "BUSY", "X", ""}) {
+        CAPTURE(code);
+        CHECK_FALSE(store::redis_error(code).replica);
+    }
+}
+
 TEST_CASE("an unknown error may have come after an effect", "[store]")
 {
     for (const char* code : {"ERR", "WRONGTYPE", "NEWERROR", "err", ""}) {

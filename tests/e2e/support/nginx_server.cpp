@@ -78,8 +78,10 @@ sanitizer_options(const std::string& folder)
     }
     // nginx's own design: a module's table of names is a second definition
     // (odr), and what belongs to the master's cycle is left to the exit
-    // (leaks).
+    // (leaks). A library that a test preloads comes before the sanitizer's
+    // (link order).
     return {{"ASAN_OPTIONS", "detect_odr_violation=0:detect_leaks=0:"
+                             "verify_asan_link_order=0:"
                              "detect_stack_use_after_return=1:log_path="
                                  + folder + "/report"},
             {"UBSAN_OPTIONS", "print_stacktrace=1:suppressions=" E2E_SUPPORT
@@ -88,6 +90,17 @@ sanitizer_options(const std::string& folder)
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>>
+host_with_addresses(const std::string& name,
+                    const std::vector<std::string>& addresses)
+{
+    std::string host = name;
+    for (const auto& address : addresses) {
+        host += " " + address;
+    }
+    return {{"LD_PRELOAD", E2E_HOSTS_LIBRARY}, {"E2E_HOST", host}};
+}
 
 bool sanitized()
 {

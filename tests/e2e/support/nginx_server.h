@@ -73,6 +73,12 @@ private:
     std::set<pid_t> ever_;  // every worker there was
 };
 
+// The environment of an nginx for which a host name has these addresses, in
+// this order.
+std::vector<std::pair<std::string, std::string>>
+host_with_addresses(const std::string& name,
+                    const std::vector<std::string>& addresses);
+
 std::string nginx_binary();
 std::string module_file();
 bool sanitized();

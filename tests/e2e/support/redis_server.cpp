@@ -188,6 +188,9 @@ std::vector<Monitor::Command> Monitor::commands()
         std::transform(
             command.name.begin(), command.name.end(), command.name.begin(),
             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        command.time = std::atof(line.c_str() + line.find('+') + 1);
+        command.role_check = command.name == "INFO"
+                             && contains(line, "\"INFO\" \"replication\"");
         found.push_back(std::move(command));
     }
 }
@@ -196,7 +199,7 @@ std::vector<std::string> Monitor::names()
 {
     std::vector<std::string> names;
     for (const auto& command : commands()) {
-        if (!command.from_script) {
+        if (!command.from_script && !command.role_check) {
             names.push_back(command.name);
         }
     }

@@ -57,13 +57,18 @@ public:
     struct Command {
         std::string name;  // upper case
         std::string line;  // as Redis printed it
+        double time = 0;   // seconds, by Redis's clock
         bool from_script = false;
+        bool role_check = false;  // INFO replication
     };
 
     // Everything up to now, without the harness's own commands: waits for a
     // mark that it sends itself.
     std::vector<Command> commands();
-    std::vector<std::string> names();  // of those not sent by a script
+    // Of those sent for requests: neither by a script nor by a connection to
+    // see that Redis is a primary still (INFO replication), which goes by time
+    // and not by requests.
+    std::vector<std::string> names();
 
 private:
     const RedisServer& redis_;

@@ -1,0 +1,526 @@
+// A Redis that becomes a replica and a primary again, or is given other data,
+// without closing its connections.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
+const char* const kOther = "{\"name\":\"other\",\"categoryId\":7}\n";
+
+// A full synchronization waits for no second replica, and writes no append-only
+// file, during which Redis refuses to end.
+const std::vector<std::string> kReplicated = {
+    "repl-diskless-sync-delay 0", "appendonly no", "protected-mode no"};
+
+// Timeouts that a busy machine does not reach: tests count the lines of the
+// log.
+NginxOptions patient_options(const std::string& redis)
+{
+    NginxOptions options;
+    options.redis = redis;
+    options.location = "petstore_redis_timeout 10s; "
+                       "petstore_redis_connect_timeout 10s;";
+    return options;
+}
+
+struct Address {
+    std::string host;
+    std::string port;
+};
+
+Address address_of(const RedisServer& redis)
+{
+    const auto parts = split(redis.tcp_url().substr(8), ':');
+    return {parts.at(0), parts.at(1)};
+}
+
+// Returns once `redis` has the data of `primary`, as its replica.
+void follow(const RedisServer& redis, const Address& primary)
+{
+    redis.command({"REPLICAOF", primary.host, primary.port});
+    if (!wait_until([&] {
+            return contains(redis.command({"INFO", "replication"}).text,
+                            "master_link_status:up");
+        })) {
+        throw HarnessError("Redis does not follow its primary");
+    }
+}
+
+void promote(const RedisServer& redis)
+{
+    redis.command({"REPLICAOF", "NO", "ONE"});
+}
+
+// Pet 4 is "Rex" in `first`, which a worker may have read; `second` has been as
+// `first` was before.
+struct Fork {
+    RedisServer first{kReplicated};
+    RedisServer second{kReplicated};
+    Key key = create_key(first);
+
+    Fork()
+    {
+        import_pets(first, 3);
+        follow(second, address_of(first));
+        promote(second);
+    }
+
+    // `first` is a replica of `second` and then a primary again, with its data
+    // and another pet 4.
+    void fail_back() const
+    {
+        follow(first, address_of(second));
+        promote(first);
+        create_other(first.url());
+    }
+
+    static void create_other(const std::string& url)
+    {
+        REQUIRE(ctl(url, {"pet", "import", "-"}, kOther).code == 0);
+    }
+};
+
+// The ids of clients that are neither the harness nor another Redis.
+std::vector<std::string> connections_of_nginx(const RedisServer& redis)
+{
+    std::vector<std::string> ids;
+    for (const auto& line :
+         split(redis.command({"CLIENT", "LIST"}).text, '\n')) {
+        if ((contains(line, " flags=N ") || contains(line, " flags=U "))
+            && !contains(line, "cmd=client")) {
+            ids.push_back(line.substr(0, line.find(' ')));
+        }
+    }
+    return ids;
+}
+
+// Every way to read pet 4, often enough that all caches have it.
+void remember_pet_4(Http& http)
+{
+    REQUIRE(http.post("/v1/pets", kPet).header("location") == "/v1/pets/4");
+    for (int i = 0; i < 3; ++i) {
+        CHECK(http.get("/v1/pets/4").json()["name"] == "Rex");
+        CHECK(http.get("/v1/pets").json()[3]["name"] == "Rex");
+        CHECK(http.get("/v1/pets?status=available").json()[1]["name"] == "Rex");
+    }
+}
+
+void pass(std::chrono::milliseconds time)
+{
+    const auto end = Clock::now() + time;
+    wait_until([&] { return Clock::now() >= end; }, time + 1s);
+}
+
+std::string name_of_pet_4(Http& http, const std::string& path)
+{
+    const auto response = http.get(path);
+    CHECK(response.status == 200);
+    const auto json = response.json();
+    if (json.is_array()) {
+        return json.empty() ? "" : json.back().value("name", "");
+    }
+    return json.value("name", "");
+}
+
+const std::vector<std::string> kPathsOfPet4 = {"/v1/pets/4", "/v1/pets",
+                                               "/v1/pets?status=available"};
+
+std::size_t lines_with(const NginxServer& nginx, const std::string& text)
+{
+    const auto lines = split(nginx.error_log(), '\n');
+    return static_cast<std::size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+            return contains(line, text);
+        }));
+}
+
+bool recovers(Http& http)
+{
+    return wait_until([&] { return http.get("/v1/pets").status == 200; });
+}
+
+}  // namespace
+
+TEST_CASE("failover: an idle connection that survives one serves nothing that "
+          "it undid")
+{
+    const auto path =
+        GENERATE(from_range(kPathsOfPet4.begin(), kPathsOfPet4.end()));
+    INFO(path);
+    const Fork redis;
+    NginxServer nginx(patient_options(redis.first.url()));
+    Http http(nginx.url(), redis.key.secret);
+    remember_pet_4(http);
+    const auto connections = connections_of_nginx(redis.first);
+    REQUIRE(connections.size() == 1);
+
+    pass(1100ms);
+    redis.fail_back();
+    // The very first answer.
+    CHECK(name_of_pet_4(http, path) == "other");
+    CHECK(connections_of_nginx(redis.first) == connections);
+    CHECK(lines_with(nginx, "has another replication ID") == 1);
+    CHECK(lines_with(nginx, "[error]") == 0);
+    for (const auto& other : kPathsOfPet4) {
+        CHECK(name_of_pet_4(http, other) == "other");
+    }
+}
+
+TEST_CASE("failover: under load it shows within a second")
+{
+    const Fork redis;
+    NginxServer nginx(patient_options(redis.first.url()));
+    Http http(nginx.url(), redis.key.secret);
+    remember_pet_4(http);
+
+    // Both within the second for which a worker relies on its last check, so
+    // that the connection survives; a slow machine takes longer.
+    redis.fail_back();
+    const auto done = Clock::now();
+    while (Clock::now() < done + 1010ms) {
+        const auto status = http.get("/v1/pets/4").status;
+        CHECK((status == 200 || status == 503));
+    }
+    REQUIRE(recovers(http));
+    for (int i = 0; i < 20; ++i) {
+        for (const auto& path : kPathsOfPet4) {
+            CHECK(name_of_pet_4(http, path) == "other");
+        }
+    }
+}
+
+TEST_CASE("failover: a replica is not used and named in the log")
+{
+    const Fork redis;
+    NginxServer nginx(patient_options(redis.first.url()));
+    Http http(nginx.url(), redis.key.secret);
+    remember_pet_4(http);
+    follow(redis.first, address_of(redis.second));
+    // Of what is in memory nothing either.
+    pass(1010ms);
+    for (int i = 0; i < 20; ++i) {
+        CHECK(http.get("/v1/pets/4").status == 503);
+    }
+    CHECK(lines_with(nginx, ": is a replica") == 1);
+    CHECK(lines_with(nginx, "is back") == 0);
+    promote(redis.first);
+    CHECK(recovers(http));
+    CHECK(http.get("/v1/pets/4").status == 404);
+    CHECK(lines_with(nginx, "is back") == 1);
+    CHECK(lines_with(nginx, "[error]") == 1);
+}
+
+TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
+{
+    RedisServer redis;
+    // As docs/redis-keys.md had it before workers asked for INFO.
+    redis.command({"ACL",      "SETUSER",   "petstore",     "on",
+                   ">pw",      "resetkeys", "~petstore:*",  "resetchannels",
+                   "-@all",    "+ping",     "+select",      "+eval",
+                   "+evalsha", "+time",     "+mget",        "+get",
+                   "+set",     "+setrange", "+incr",        "+incrby",
+                   "+del",     "+pexpire",  "+pexpiretime", "+hgetall",
+                   "+lindex",  "+lrange",   "+lset",        "+rpush",
+                   "+rpop",    "+setbit",   "+bitpos"});
+    const auto key = create_key(redis);
+    NginxServer nginx(
+        patient_options("redis://petstore:pw@" + redis.tcp_url().substr(8)));
+    Http http(nginx.url(), key.secret);
+    for (int round = 0; round < 3; ++round) {
+        CHECK(http.post("/v1/pets", kPet).status == 201);
+        CHECK(http.get("/v1/pets").status == 200);
+        CHECK(http.get("/v1/pets?status=available").status == 200);
+        pass(1010ms);
+        CHECK(http.get("/v1/pets/1").status == 200);
+        redis.command({"CLIENT", "KILL", "USER", "petstore"});
+    }
+    CHECK(lines_with(nginx, "[warn]") == 1);
+    CHECK(lines_with(nginx, "does not report its replication role (NOPERM)")
+          == 1);
+    CHECK(lines_with(nginx, "[error]") == 0);
+    // It is asked once for each connection.
+    CHECK(contains(redis.command({"INFO", "commandstats"}).text,
+                   "cmdstat_info:"));
+}
+
+TEST_CASE("failover: READONLY is a lost connection, and none that recovers")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    std::atomic<bool> read_only{false};
+    const bool tells_role = GENERATE(true, false);
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        if (command[0] == "INFO" && !tells_role) {
+            return FakeRedis::Answer{"-NOPERM this user may not\r\n"};
+        }
+        if (read_only && command[0] == "EVALSHA") {
+            return FakeRedis::Answer{
+                "-READONLY You can't write against a read only replica.\r\n"};
+        }
+        return forward(command);
+    });
+    NginxServer nginx(patient_options(fake.url()));
+    Http http(nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+
+    read_only = true;
+    const int connections = fake.connections();
+    // A stranger's key is looked up, which a replica does.
+    int answered = 0;
+    const bool reconnected = wait_until([&] {
+        answered += http.get("/v1/pets").status != 503;
+        const auto stranger =
+            Http(nginx.url(), "a-strange-key").get("/v1/pets").status;
+        answered += stranger != 401 && stranger != 503;
+        return fake.connections() > connections + 3;
+    });
+    CHECK(reconnected);
+    CHECK(answered == 0);
+    CHECK(lines_with(nginx, ": is a replica, answered with READONLY") == 1);
+    CHECK(lines_with(nginx, "is back") == 0);
+
+    read_only = false;
+    CHECK(recovers(http));
+    int failed = 0;
+    const bool back = wait_until([&] {
+        failed += http.get("/v1/pets").status != 200;
+        return lines_with(nginx, "is back") == 1;
+    });
+    CHECK(back);
+    CHECK(failed == 0);
+    CHECK(lines_with(nginx, "[error]") == 1);
+}
+
+namespace {
+
+// A primary and a replica that share a port, and a host name with the addresses
+// of both.
+struct TwoAddresses {
+    static constexpr char kHost[] = "redis.petstore.test";
+    static constexpr char kSecondHost[] = "127.77.0.2";
+
+    RedisServer primary{kReplicated};
+    RedisServer replica{kReplicated};
+    const Address first = address_of(primary);
+    const Address second{kSecondHost, first.port};
+    const Key key = create_key(primary);
+
+    TwoAddresses()
+    {
+        follow(replica, first);
+        REQUIRE(replica.command({"CONFIG", "SET", "bind", second.host}).text
+                == "OK");
+        REQUIRE(replica.command({"CONFIG", "SET", "port", second.port}).text
+                == "OK");
+    }
+
+    NginxOptions options(bool primary_first) const
+    {
+        auto options =
+            patient_options(std::string("redis://") + kHost + ":" + first.port);
+        options.env = host_with_addresses(
+            kHost, primary_first
+                       ? std::vector<std::string>{first.host, second.host}
+                       : std::vector<std::string>{second.host, first.host});
+        return options;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("failover: of several addresses a primary's is used from the first "
+          "request on")
+{
+    const TwoAddresses redis;
+    NginxServer nginx(redis.options(GENERATE(true, false)));
+    Http http(nginx.url(), redis.key.secret);
+    for (int i = 0; i < 20; ++i) {
+        CHECK(http.post("/v1/pets", kPet).status == 201);
+    }
+    CHECK(lines_with(nginx, "[error]") == 0);
+    CHECK(lines_with(nginx, "is back") == 0);
+}
+
+TEST_CASE("failover: a timeout does not move a worker to a replica")
+{
+    const TwoAddresses redis;
+    auto options = redis.options(true);
+    options.location = "petstore_redis_timeout 1s; "
+                       "petstore_redis_connect_timeout 10s;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), redis.key.secret);
+    CHECK(http.post("/v1/pets", kPet).status == 201);
+
+    redis.primary.pause();
+    CHECK(http.get("/v1/pets").status == 503);
+    redis.primary.resume();
+    CHECK(recovers(http));
+    for (int i = 0; i < 50; ++i) {
+        CHECK(http.post("/v1/pets", kPet).status == 201);
+    }
+    CHECK(lines_with(nginx, ": timed out") == 1);
+    CHECK(lines_with(nginx, "[error]") == 1);
+    CHECK(lines_with(nginx, "is back") == 1);
+}
+
+TEST_CASE("failover: a worker follows the primary to another address")
+{
+    const TwoAddresses redis;
+    NginxServer nginx(redis.options(true));
+    Http http(nginx.url(), redis.key.secret);
+    CHECK(http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
+    CHECK(wait_until([&] {
+        return redis.replica
+                   .command({"EXISTS", "petstore:{petstore:pets}:last-id"})
+                   .integer
+               == 1;
+    }));
+
+    for (int round = 0; round < 2; ++round) {
+        const auto& to = round == 0 ? redis.replica : redis.primary;
+        const auto& from = round == 0 ? redis.primary : redis.replica;
+        promote(to);
+        follow(from, round == 0 ? redis.second : redis.first);
+        Response created;
+        CHECK(wait_until([&] {
+            created = http.post("/v1/pets", kPet);
+            return created.status == 201;
+        }));
+        CHECK(created.header("location")
+              == "/v1/pets/" + std::to_string(round + 2));
+        int failed = 0;
+        const bool back = wait_until([&] {
+            failed += http.get("/v1/pets").status != 200;
+            return lines_with(nginx, "is back") == round + 1u;
+        });
+        CHECK(back);
+        CHECK(failed == 0);
+    }
+    CHECK(lines_with(nginx, ": is a replica") == 2);
+    CHECK(lines_with(nginx, "[error]") == 2);
+}
+
+namespace {
+
+// In front of a Redis; replies to INFO as it is told.
+struct StrangeInfo {
+    RedisServer redis;
+    Key key = create_key(redis);
+    std::mutex mutex;
+    std::string reply;  // empty: Redis's own
+    FakeRedis::Script forward = forward_to(redis);
+    FakeRedis fake{[this](const Words& command) {
+        const std::lock_guard lock(mutex);
+        return reply.empty() || command[0] != "INFO" ? forward(command)
+                                                     : FakeRedis::Answer{reply};
+    }};
+
+    void set_reply(const std::string& text)
+    {
+        const std::lock_guard lock(mutex);
+        reply = text;
+    }
+
+    NginxOptions options() const { return patient_options(fake.url()); }
+};
+
+void check_answers(Http& http)
+{
+    for (int request = 0; request < 3; ++request) {
+        const auto status = http.get("/v1/pets").status;
+        CHECK((status == 200 || status == 503));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("failover: a server that comes back as a replica is named in the log")
+{
+    StrangeInfo redis;
+    NginxServer nginx(redis.options());
+    Http http(nginx.url(), redis.key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+
+    redis.fake.drop(true);
+    CHECK(wait_until([&] {
+        return http.get("/v1/pets").status == 503
+               && lines_with(nginx, "[error]") == 1;
+    }));
+    const int connections = redis.fake.connections();
+    redis.set_reply("$11\r\nrole:slave\n\r\n");
+    redis.fake.accept_again();
+    CHECK(wait_until([&] {
+        return http.get("/v1/pets").status == 503
+               && redis.fake.connections() >= connections + 3;
+    }));
+    CHECK(lines_with(nginx, ": is a replica") == 1);
+    CHECK(lines_with(nginx, "[error]") == 2);
+    CHECK(lines_with(nginx, "is back") == 0);
+
+    redis.set_reply("");
+    CHECK(recovers(http));
+    CHECK(lines_with(nginx, "is back") == 1);
+}
+
+TEST_CASE("failover: nonsense in reply to INFO of a handshake")
+{
+    StrangeInfo redis;
+    NginxServer nginx(redis.options());
+    Http http(nginx.url(), redis.key.secret);
+    for (const std::string& nonsense : std::vector<std::string>{
+             ":1\r\n",
+             "+OK\r\n",
+             "$-1\r\n",
+             "*-1\r\n",
+             "*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n",
+             "$0\r\n\r\n",
+             "$4\r\nrole\r\n",
+             "$12\r\nrole:master\n\r\n",
+             "$27\r\nrole:master\nmaster_replid:1\r\n",
+             "-\r\n",
+             "-ERR unknown command\r\n",
+             "-BUSY Redis is busy running a script.\r\n",
+             "-READONLY no\r\n",
+             "$1000001\r\n" + std::string(1000000, ':') + "\n\r\n",
+             "$11\r\nrole:slave\n\r\n",
+             "+OK\r\n+OK\r\n",
+             "nonsense\r\n",
+         }) {
+        INFO(nonsense.substr(0, 60));
+        redis.set_reply(nonsense);
+        redis.fake.drop();
+        check_answers(http);
+        redis.set_reply("");
+        REQUIRE(recovers(http));
+    }
+}
+
+TEST_CASE("failover: nonsense in reply to INFO of a connection in use")
+{
+    StrangeInfo redis;
+    NginxServer nginx(redis.options());
+    Http http(nginx.url(), redis.key.secret);
+    for (const std::string& nonsense : std::vector<std::string>{
+             "$4\r\nrole\r\n",
+             "-BUSY Redis is busy running a script.\r\n",
+             "$1000001\r\n" + std::string(1000000, ':') + "\n\r\n",
+             "$11\r\nrole:slave\n\r\n",
+             "+OK\r\n+OK\r\n",
+             "nonsense\r\n",
+         }) {
+        INFO(nonsense.substr(0, 60));
+        redis.fake.drop();
+        redis.set_reply("");
+        REQUIRE(recovers(http));
+        redis.set_reply(nonsense);
+        pass(1010ms);
+        check_answers(http);
+    }
+}
