@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string>
 
+#include "cache_commands.h"
 #include "context.h"
 #include "doctor.h"
 #include "exit.h"
@@ -45,6 +46,7 @@ int run(int argc, char** argv)
     app.add_flag("--json", json, "Print JSON");
     add_key_commands(app, action);
     add_pet_commands(app, action);
+    add_cache_commands(app, action);
     add_doctor_command(app, action);
 
     std::ios::sync_with_stdio(false);

@@ -142,6 +142,13 @@ resp::Command Catalogue::last_id() const
     return command;
 }
 
+resp::Command Catalogue::clear_caches(bool eval) const
+{
+    resp::Command command = call(scripts::clear_caches(), 2, eval);
+    command.own(schema_.changes()).own(schema_.last_pet_id());
+    return command;
+}
+
 bool PageReader::add(std::size_t index, const resp::Reply& reply)
 {
     if (!reply.is(resp::Type::array)) {

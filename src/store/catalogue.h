@@ -56,6 +56,8 @@ public:
     resp::Command set_status(api::PetId id, api::Status status,
                              bool eval) const;
     resp::Command last_id() const;
+    // Reply: 1 done, 0 there is no catalogue.
+    resp::Command clear_caches(bool eval) const;
 
 private:
     const Schema& schema_;

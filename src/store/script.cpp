@@ -76,6 +76,12 @@ const Script& unban()
     return script;
 }
 
+const Script& clear_caches()
+{
+    static const Script script = make("clear_caches", k_clear_caches_lua);
+    return script;
+}
+
 }  // namespace scripts
 
 }  // namespace petstore::store

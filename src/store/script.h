@@ -28,6 +28,7 @@ const Script& limit();
 const Script& strike();
 const Script& touch_account();
 const Script& unban();
+const Script& clear_caches();
 }  // namespace scripts
 
 }  // namespace petstore::store

@@ -145,6 +145,27 @@ bool recovers(Http& http)
     return wait_until([&] { return http.get("/v1/pets").status == 200; });
 }
 
+// What Redis has, as bytes that RESTORE takes.
+std::vector<std::pair<std::string, std::string>> dump(const RedisServer& redis)
+{
+    std::vector<std::pair<std::string, std::string>> dumped;
+    for (const auto& name : redis.command({"KEYS", "*"}).items) {
+        dumped.emplace_back(name.text, redis.command({"DUMP", name.text}).text);
+    }
+    return dumped;
+}
+
+void restore(const RedisServer& redis,
+             const std::vector<std::pair<std::string, std::string>>& dumped,
+             const std::string& database = "0")
+{
+    auto client = redis.client();
+    client.command({"SELECT", database});
+    for (const auto& [name, bytes] : dumped) {
+        REQUIRE(client.command({"RESTORE", name, "0", bytes}).text == "OK");
+    }
+}
+
 }  // namespace
 
 TEST_CASE("failover: an idle connection that survives one serves nothing that "
@@ -214,6 +235,54 @@ TEST_CASE("failover: a replica is not used and named in the log")
     CHECK(http.get("/v1/pets/4").status == 404);
     CHECK(lines_with(nginx, "is back") == 1);
     CHECK(lines_with(nginx, "[error]") == 1);
+}
+
+TEST_CASE("failover: cache clear after FLUSHALL and RESTORE")
+{
+    Store store;
+    import_pets(store.redis, 3);
+    const auto backup = dump(store.redis);
+    remember_pet_4(store.http);
+
+    store.redis.command({"FLUSHALL"});
+    restore(store.redis, backup);
+    Fork::create_other(store.redis.url());
+    const auto cleared = ctl(store.redis.url(), {"cache", "clear"});
+    CHECK(cleared.code == 0);
+    CHECK_FALSE(cleared.err.empty());
+    CHECK(cleared.out.empty());
+    for (const auto& path : kPathsOfPet4) {
+        CHECK(name_of_pet_4(store.http, path) == "other");
+    }
+}
+
+TEST_CASE("failover: cache clear after SWAPDB")
+{
+    Store store;
+    import_pets(store.redis, 3);
+    restore(store.redis, dump(store.redis), "1");
+    Fork::create_other(store.redis.url() + "?db=1");
+    remember_pet_4(store.http);
+
+    store.redis.command({"SWAPDB", "0", "1"});
+    const auto cleared = ctl(store.redis.url(), {"--json", "cache", "clear"});
+    CHECK(cleared.code == 0);
+    CHECK(nlohmann::json::parse(cleared.out)
+          == nlohmann::json{{"cleared", true}});
+    for (const auto& path : kPathsOfPet4) {
+        CHECK(name_of_pet_4(store.http, path) == "other");
+    }
+}
+
+TEST_CASE("failover: cache clear leaves a Redis without pets as it is")
+{
+    Store store;
+    const auto cleared = ctl(store.redis.url(), {"cache", "clear", "--json"});
+    CHECK(cleared.code == 0);
+    CHECK(nlohmann::json::parse(cleared.out)
+          == nlohmann::json{{"cleared", false}});
+    CHECK(store.redis.command({"KEYS", "*:pets}:*"}).items.empty());
+    CHECK(store.http.post("/v1/pets", kPet).status == 201);
 }
 
 TEST_CASE("failover: a Redis that forbids INFO works, with one warning")

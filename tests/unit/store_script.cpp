@@ -13,7 +13,7 @@ TEST_CASE("scripts are embedded with their digests", "[store]")
     namespace s = store::scripts;
     for (const store::Script* script :
          {&s::create_pet(), &s::list_by_status(), &s::set_status(), &s::limit(),
-          &s::strike(), &s::touch_account(), &s::unban()}) {
+          &s::strike(), &s::touch_account(), &s::unban(), &s::clear_caches()}) {
         CAPTURE(script->name);
         CHECK(script->text.find("KEYS") != std::string_view::npos);
         CHECK(script->sha1.size() == 40);
