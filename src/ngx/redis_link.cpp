@@ -363,6 +363,7 @@ RedisLink::Trouble RedisLink::greeting_reply(const resp::Reply& reply) noexcept
     state_ = State::ready;
     greeted_at_ = ngx_current_msec;
     breaker_open_ = false;
+    watch_deadline();
     turn_end_.request();
     return {};
 }
@@ -432,14 +433,21 @@ void RedisLink::on_deadline() noexcept
         fail({"connect timed out"});
         return;
     }
-    if (pipeline_.empty()) {
-        return;  // armed again with the next command
-    }
-    if (reached(pipeline_.deadline())) {
+    if (!pipeline_.empty() && reached(pipeline_.deadline())) {
         fail({"timed out"});
         return;
     }
-    deadline_.start(pipeline_.deadline() - ngx_current_msec);
+    watch_deadline();
+}
+
+// That of the oldest command; without one, the next command sets the timer.
+void RedisLink::watch_deadline() noexcept
+{
+    deadline_.stop();
+    if (!pipeline_.empty()) {
+        const ngx_msec_t deadline = pipeline_.deadline();
+        deadline_.start(reached(deadline) ? 0 : deadline - ngx_current_msec);
+    }
 }
 
 void RedisLink::probe() noexcept

@@ -91,6 +91,7 @@ private:
     const char* with_code(const char* words, const resp::Reply& error) noexcept;
 
     void on_deadline() noexcept;
+    void watch_deadline() noexcept;
     void probe() noexcept;
 
     void fail(const Trouble& trouble, ngx_err_t error = 0) noexcept;

@@ -307,6 +307,21 @@ TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
     CHECK(healed);
 }
 
+TEST_CASE("faults: commands on a new connection have their own timeout")
+{
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 300ms; "
+                       "petstore_redis_connect_timeout 30s;";
+    Store store(options);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    store.redis.pause();
+    const auto start = Clock::now();
+    expect_unavailable(store.http.get("/v1/pets"));
+    CHECK(Clock::now() - start < 10s);
+    store.redis.resume();
+    CHECK(recovers(store.http));
+}
+
 TEST_CASE("faults: a late reply never answers another request")
 {
     RedisServer redis;
