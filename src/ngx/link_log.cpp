@@ -66,6 +66,15 @@ void LinkLog::role_unknown(const resp::Reply& reply) noexcept
                                    : "INFO lacks the fields");
 }
 
+const char* LinkLog::reason(const char* words,
+                            const resp::Reply& error) noexcept
+{
+    auto* const text = reinterpret_cast<u_char*>(reason_);
+    *ngx_snprintf(text, sizeof(reason_) - 1, "%s %s", words,
+                  ErrorCode(error).text()) = '\0';
+    return reason_;
+}
+
 void LinkLog::error_reply(const resp::Reply& error) noexcept
 {
     if (errors_.due()) {

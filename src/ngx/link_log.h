@@ -32,6 +32,10 @@ public:
     void recovered(ngx_msec_t after) noexcept;
     void history_changed() noexcept;
 
+    // `words` and the error's first word, for failed(); valid until the next
+    // call.
+    const char* reason(const char* words, const resp::Reply& error) noexcept;
+
     // INFO was refused, or told too little. Written once.
     void role_unknown(const resp::Reply& reply) noexcept;
 
@@ -49,6 +53,7 @@ private:
     std::size_t refused_ = 0;  // since the last line
     OncePerSecond errors_;
     OncePerSecond refusals_;
+    char reason_[64];
     bool outage_ = false;
     bool replica_ = false;  // of the outage
     bool role_unknown_ = false;

@@ -350,7 +350,7 @@ RedisLink::Trouble RedisLink::greeting_reply(const resp::Reply& reply) noexcept
     case store::Handshake::Step::accepted:
         return {};
     case store::Handshake::Step::refused:
-        return {with_code("refused with", reply)};
+        return {log_.reason("refused with", reply)};
     case store::Handshake::Step::unexpected:
         return {kProtocolError};
     case store::Handshake::Step::role:
@@ -374,20 +374,21 @@ RedisLink::Trouble RedisLink::take_role(const resp::Reply& reply) noexcept
     const bool greeting = state_ == State::greeting;
     switch (role_.take(reply, ngx_current_msec)) {
     case Finding::primary:
-        return {};
+        break;
     case Finding::other_history:
         if (!greeting) {
             ++session_;
             log_.history_changed();
         }
-        return {};
+        break;
     case Finding::replica:
         return {"is a replica", greeting ? Pause::growing : Pause::none, true};
     case Finding::unanswered:
-        return greeting ? Trouble{with_code("refused with", reply)} : Trouble{};
+        return greeting ? Trouble{log_.reason("refused with", reply)}
+                        : Trouble{};
     case Finding::unknown:
         log_.role_unknown(reply);
-        return {};
+        break;
     }
     return {};
 }
@@ -397,22 +398,13 @@ RedisLink::Trouble RedisLink::examine_error(const resp::Reply& error) noexcept
     const auto& row = store::redis_error(error.error_code());
     if (row.replica) {
         refused_write_ = true;
-        return {with_code("is a replica, answered with", error), Pause::none,
+        return {log_.reason("is a replica, answered with", error), Pause::none,
                 true};
     }
     if (row.operator_fault) {
         log_.error_reply(error);
     }
     return {};
-}
-
-const char* RedisLink::with_code(const char* words,
-                                 const resp::Reply& error) noexcept
-{
-    auto* text = reinterpret_cast<u_char*>(reason_.data());
-    *ngx_snprintf(text, reason_.size() - 1, "%s %s", words,
-                  ErrorCode(error).text()) = '\0';
-    return reason_.data();
 }
 
 // A server that greets is not yet one that works: only a reply to a command

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -88,7 +87,6 @@ private:
     Trouble take_role(const resp::Reply& reply) noexcept;
     Trouble examine_error(const resp::Reply& error) noexcept;
     bool shows_recovery(const resp::Reply& reply) const noexcept;
-    const char* with_code(const char* words, const resp::Reply& error) noexcept;
 
     void on_deadline() noexcept;
     void watch_deadline() noexcept;
@@ -119,7 +117,6 @@ private:
     unsigned failures_ = 0;  // since a reply that shows_recovery()
     ngx_msec_t lost_at_ = 0;
     ngx_msec_t greeted_at_ = 0;
-    std::array<char, 64> reason_;  // text of a Trouble
 
     store::RoleWatch role_;
     bool refused_write_ = false;  // in this outage, as a replica does
