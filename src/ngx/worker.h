@@ -33,8 +33,8 @@ struct Store {
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
           catalogue(schema), store_log(log),
           loader(redis, keys, conf.plans, cache, store_log),
-          reader(redis, catalogue, conf.zone_size), limits(redis, limiter),
-          strikes(redis, limiter, log)
+          reader(redis, catalogue, store_log, conf.zone_size),
+          limits(redis, limiter), strikes(redis, limiter, store_log, log)
     {}
 
     Store(const Store&) = delete;
