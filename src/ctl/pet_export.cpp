@@ -4,10 +4,13 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <vector>
 
-#include "../api/text.h"
 #include "../store/catalogue.h"
+#include "../store/damage.h"
+#include "../store/record.h"
+#include "../store/version.h"
 #include "exit.h"
 #include "output.h"
 #include "progress.h"
@@ -22,35 +25,57 @@ constexpr int kWindow = 32;
 struct Pending {
     store::PageReader reader;
     std::size_t commands;
+    std::optional<std::int64_t> damaged;  // bucket
 };
 
 class Exporter {
 public:
     Exporter(Context& context, std::ostream& out)
-        : redis_(context.redis()), catalogue_(context.schema()), out_(out)
+        : redis_(context.redis()), schema_(context.schema()),
+          catalogue_(schema_), out_(out)
     {}
 
     void run()
     {
-        const auto end =
-            api::parse_int64(redis_.call(catalogue_.last_id()).text());
-        Progress progress(end);
-        bool more = end.value_or(0) > 0;
+        const api::PetId end = last_id();
+        Progress progress(static_cast<std::uint64_t>(end));
+        bool more = end > 0;
         while (more) {
-            more = window();
+            more = window(end);
             progress.update(static_cast<std::uint64_t>(last_),
                             static_cast<std::uint64_t>(last_));
-        }
-        if (last_ < end.value_or(0)) {
-            throw Failure("stopped at pet " + std::to_string(last_ + 1)
-                          + ", which has no record");
         }
     }
 
 private:
+    // 0 for an empty store. Throws Failure where the keys that tell it are
+    // damaged, or lost: the first pet is asked for before them, so it was not
+    // created in between.
+    api::PetId last_id()
+    {
+        redis_.send(catalogue_.get(1));
+        redis_.send(catalogue_.version());
+        redis_.send(catalogue_.last_id());
+        const bool has_pets = !receive(schema_.bucket(0)).is(resp::Type::nil);
+        const resp::Reply& numbers = redis_.receive();
+        const auto version = numbers.size() == 2
+                                 ? store::Version::parse(numbers[0], numbers[1])
+                                 : store::Version{-1, -1};
+        receive(
+            schema_.last_pet_id());  // for its type, which MGET does not tell
+        if (version.damage() == store::Version::Damage::changes) {
+            throw damaged(schema_.changes());
+        }
+        if (version.damage() == store::Version::Damage::last_id
+            || (has_pets && version.is_empty())) {
+            throw damaged(schema_.last_pet_id());
+        }
+        return version.last_id;
+    }
+
     // Ids are dense, so where the next pages start is known before they are
     // read. True if there is more behind them.
-    bool window()
+    bool window(api::PetId end)
     {
         std::vector<Pending> pages;
         for (int i = 0; i < kWindow; ++i) {
@@ -61,25 +86,66 @@ private:
             for (const resp::Command& command : commands) {
                 redis_.send(command);
             }
-            pages.push_back({store::PageReader(query), commands.size()});
+            pages.push_back(
+                {store::PageReader(query), commands.size(), std::nullopt});
         }
         for (Pending& page : pages) {
-            for (std::size_t i = 0; i < page.commands; ++i) {
-                expect(page.reader.add(i, redis_.receive()));
+            read(page);
+        }
+        for (Pending& page : pages) {
+            if (page.damaged) {
+                throw stopped(*page.damaged);
             }
-        }
-        for (Pending& page : pages) {
+            const api::PetId missing = page.reader.missing(end);
             const auto done =
                 page.reader.finish(store::PageReader::Form::lines);
             write(done.body);
             if (done.last) {
                 last_ = done.last;
             }
+            if (missing) {
+                throw stopped(store::bucket_of(missing));
+            }
             if (!done.more) {
                 return false;
             }
         }
         return true;
+    }
+
+    void read(Pending& page)
+    {
+        for (std::size_t i = 0; i < page.commands; ++i) {
+            const resp::Reply& reply = redis_.receive_any();
+            if (reply.is_error() && !store::is_wrong_type(reply)) {
+                redis_.check(reply);
+            }
+            if (!page.reader.add(i, reply) && !page.damaged) {
+                page.damaged = page.reader.damaged_bucket();
+            }
+        }
+    }
+
+    const resp::Reply& receive(const std::string& key)
+    {
+        const resp::Reply& reply = redis_.receive_any();
+        if (store::is_wrong_type(reply)) {
+            throw damaged(key);
+        }
+        redis_.check(reply);
+        return reply;
+    }
+
+    static Failure damaged(const std::string& key)
+    {
+        return Failure("the Redis key " + key + " is damaged");
+    }
+
+    Failure stopped(std::int64_t bucket) const
+    {
+        return Failure("stopped after pet " + std::to_string(last_)
+                       + ": the Redis key " + schema_.bucket(bucket)
+                       + " is damaged");
     }
 
     void write(const std::string& lines)
@@ -91,14 +157,8 @@ private:
         }
     }
 
-    static void expect(bool understood)
-    {
-        if (!understood) {
-            throw Failure("a record in Redis is damaged");
-        }
-    }
-
     RedisSession& redis_;
+    const store::Schema& schema_;
     store::Catalogue catalogue_;
     std::ostream& out_;
     api::PetId last_ = 0;

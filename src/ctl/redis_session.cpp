@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "../store/damage.h"
 #include "exit.h"
 
 namespace petstore::ctl {
@@ -79,6 +80,10 @@ void RedisSession::check(const resp::Reply& reply) const
                       + " is a node of a Redis Cluster, and the data "
                         "are on another one: "
                       + std::string(reply.text()));
+    }
+    if (const auto key = store::damaged_key(reply); !key.empty()) {
+        throw Failure("the Redis key " + std::string(key)
+                      + " is damaged; nothing was changed");
     }
     throw Failure(where_ + ": " + std::string(reply.text()));
 }

@@ -172,10 +172,13 @@ void Exchange::take_answer(const store::Limiter::Answer& answer,
     if (answer.result == Result::stale && refreshes_++ < kMaxRefreshes) {
         return refresh_key(answer.epoch);
     }
+    if (answer.result == Result::damaged) {
+        store_.store_log.damaged(
+            store_.schema.account_state(key_->account->id));
+        return respond(store::damage_error());
+    }
     if (answer.result != Result::decided) {
-        ngx_log_error(NGX_LOG_ERR, request_->connection->log, 0,
-                      "petstore: the counters of account %s are damaged",
-                      key_->account->id.c_str());
+        store_.store_log.unexpected_reply();
         return respond({api::ErrorCode::service_unavailable,
                         "The request could not be counted. Please try again "
                         "later."});
@@ -279,6 +282,7 @@ void Exchange::on_strike(const resp::Reply& reply)
         return send_strike(true);
     }
     store::Account& account = *key_->account;
+    log_damage(reply);
     const auto standing = store::Limiter::parse_standing(reply, key_->limits);
     if (standing.result != store::Limiter::Answer::Result::decided) {
         account.denied = false;
@@ -295,6 +299,14 @@ void Exchange::on_strike(const resp::Reply& reply)
     deny(standing.decision.verdict == api::Verdict::admitted
              ? info_.decision
              : standing.decision);
+}
+
+// Of data that a script has found damaged.
+void Exchange::log_damage(const resp::Reply& error) noexcept
+{
+    if (const auto key = store::damaged_key(error); !key.empty()) {
+        store_.store_log.damaged(key);
+    }
 }
 
 // A request that is denied stays so, whether that could be counted or not.

@@ -59,6 +59,7 @@ private:
     void on_strike_lost(store::Loss loss);
     void deny(const api::Decision& decision);
     void act();
+    void log_damage(const resp::Reply& error) noexcept;
 
     // --- what is done when admitted: operations.cpp ------------------------
     void prepare_read();

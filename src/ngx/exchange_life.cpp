@@ -175,10 +175,11 @@ void Exchange::respond(const api::Error& error)
     }
     const int status = api::http_status(error.code);
     info_.error_code = api::code_name(error.code);
-    if (status == NGX_HTTP_SERVICE_UNAVAILABLE) {
-        if (!add_header(request_, "Retry-After", "1")) {
-            return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
-        }
+    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+        && !add_header(request_, "Retry-After", "1")) {
+        return finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+    if (status >= NGX_HTTP_INTERNAL_SERVER_ERROR) {
         if (info_.limit_status.empty()) {
             info_.limit_status = "UNAVAILABLE";
         }

@@ -173,6 +173,10 @@ void Exchange::on_body(BodyReader::Result result)
     if (creation_->idempotency) {
         creation_->idempotency->body = api::sha256(body);
     }
+    // The script sees the last id only.
+    if (version_ && version_->damage() != store::Version::Damage::none) {
+        return respond(store_.reader.damaged(*version_));
+    }
     request_->read_event_handler = ngx_http_test_reading;
     send_create(false);
 }
@@ -191,6 +195,7 @@ void Exchange::on_created(const resp::Reply& reply)
         if (reply.error_code() == "NOSCRIPT" && !creation_->with_eval) {
             return send_create(true);
         }
+        log_damage(reply);
         return respond(store::failure_of(reply, true));
     }
 

@@ -1,11 +1,29 @@
 #include "store_log.h"
 
+#include "str.h"
+
 namespace petstore::ngx {
 
-void StoreLog::damaged_key_record(const api::Digest&) noexcept
+// Damage is met with every request that needs the data.
+void StoreLog::damaged(std::string_view redis_key) noexcept
 {
-    ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                  "petstore: a key record in Redis is damaged");
+    if (damage_logged_ && ngx_current_msec - damage_logged_at_ < 1000) {
+        ++damages_;
+        return;
+    }
+    damage_logged_ = true;
+    damage_logged_at_ = ngx_current_msec;
+    ngx_str_t name = borrow(redis_key);
+    if (damages_ == 0) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis key %V is damaged", &name);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis key %V is damaged, %ui reports of "
+                      "damage since the last line",
+                      &name, damages_);
+    }
+    damages_ = 0;
 }
 
 void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
@@ -29,6 +47,15 @@ void StoreLog::look_up_refused() noexcept
                   "at once",
                   refused_);
     refused_ = 0;
+}
+
+void StoreLog::unexpected_reply() noexcept
+{
+    if (unexpected_logged_ != ngx_time()) {
+        unexpected_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: unexpected reply of Redis to the limiter");
+    }
 }
 
 }  // namespace petstore::ngx

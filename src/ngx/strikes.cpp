@@ -91,6 +91,9 @@ private:
     void note(const resp::Reply& reply)
     {
         store::Account& account = *key_->account;
+        if (const auto key = store::damaged_key(reply); !key.empty()) {
+            owner_.damage_log_.damaged(key);
+        }
         const auto standing =
             store::Limiter::parse_standing(reply, key_->limits);
         if (standing.result == store::Limiter::Answer::Result::decided) {
@@ -122,8 +125,9 @@ private:
 };
 
 StrikeReporter::StrikeReporter(RedisLink& link, const store::Limiter& limiter,
-                               ngx_log_t& log)
-    : link_(link), limiter_(limiter), log_(log), timer_(*this, &log_, true)
+                               store::DamageLog& damage_log, ngx_log_t& log)
+    : link_(link), limiter_(limiter), damage_log_(damage_log), log_(log),
+      timer_(*this, &log_, true)
 {}
 
 void StrikeReporter::add(const std::shared_ptr<store::CachedKey>& key,

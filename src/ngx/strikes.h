@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "../store/damage.h"
 #include "../store/key_cache.h"
 #include "../store/limiter.h"
 #include "config.h"
@@ -27,7 +28,7 @@ void log_ban(ngx_log_t* log, const store::Account& account,
 class StrikeReporter {
 public:
     StrikeReporter(RedisLink& link, const store::Limiter& limiter,
-                   ngx_log_t& log);
+                   store::DamageLog& damage_log, ngx_log_t& log);
 
     // The key's account has strikes; they go out within a second.
     void add(const std::shared_ptr<store::CachedKey>& key,
@@ -49,6 +50,7 @@ private:
 
     RedisLink& link_;
     const store::Limiter& limiter_;
+    store::DamageLog& damage_log_;
     ngx_log_t& log_;
     std::vector<Listed> listed_;
     Timer<StrikeReporter, &StrikeReporter::flush> timer_;

@@ -34,8 +34,8 @@ struct Store {
         : link(redis), schema(settings.prefix), keys(schema), limiter(schema),
           catalogue(schema), store_log(log), cache(memory.keys),
           loader(redis, keys, conf.plans, cache, store_log),
-          reader(redis, catalogue, memory.responses), limits(redis, limiter),
-          strikes(redis, limiter, log)
+          reader(redis, catalogue, store_log, memory.responses),
+          limits(redis, limiter), strikes(redis, limiter, store_log, log)
     {}
 
     Store(const Store&) = delete;

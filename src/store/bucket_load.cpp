@@ -41,7 +41,7 @@ void Reader::BucketLoad::add(const ReadKey& key, const Version& now,
 
 void Reader::BucketLoad::on_reply(const resp::Reply& reply) noexcept
 {
-    if (reply.is_error()) {
+    if (reply.is_error() && !is_wrong_type(reply)) {
         error_ = failure_of(reply, false);
     } else if (memory_ == owner_.memory()) {
         keep(reply);

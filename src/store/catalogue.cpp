@@ -37,6 +37,13 @@ Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
 
 }  // namespace
 
+resp::Command Catalogue::version() const
+{
+    resp::Command command("MGET");
+    command.own(schema_.last_pet_id()).own(schema_.changes());
+    return command;
+}
+
 resp::Command Catalogue::get(api::PetId id) const
 {
     resp::Command command("LINDEX");
@@ -149,8 +156,14 @@ resp::Command Catalogue::clear_caches(bool eval) const
     return command;
 }
 
+std::int64_t PageReader::bucket(std::size_t index) const noexcept
+{
+    return slice_of(query_, index).bucket;
+}
+
 bool PageReader::add(std::size_t index, const resp::Reply& reply)
 {
+    damaged_bucket_ = bucket(index);
     if (!reply.is(resp::Type::array)) {
         return false;
     }
@@ -189,8 +202,12 @@ bool PageReader::add_filtered(const resp::Reply& reply)
     }
     for (std::size_t i = 0; i < reply.size(); i += 2) {
         if (!reply[i].is(resp::Type::integer)
-            || !reply[i + 1].is(resp::Type::string)
-            || !add_row(reply[i].integer(), reply[i + 1].text())) {
+            || !reply[i + 1].is(resp::Type::string)) {
+            return false;
+        }
+        const api::PetId id = reply[i].integer();
+        damaged_bucket_ = bucket_of(id);
+        if (!add_row(id, reply[i + 1].text())) {
             return false;
         }
     }
@@ -203,15 +220,22 @@ bool PageReader::add_row(api::PetId id, std::string_view record)
         reach_ = id;
         return true;
     }
-    // The script answers with an empty text for a pet of the index that has no
-    // record: damage, but no reason to refuse the rest of the page.
-    const bool lost = query_.status && record.empty();
-    if (!lost && !decode_record(id, record)) {
+    const auto pet = decode_record(id, record);
+    if (!pet || (query_.status && pet->status != *query_.status)) {
         return false;
     }
     rows_.push_back({id, records_.size(), record.size()});
     records_.append(record);
     return true;
+}
+
+api::PetId PageReader::missing(api::PetId last_id) const noexcept
+{
+    if (query_.status || reach_ != 0
+        || query_.after >= last_id - static_cast<api::PetId>(rows_.size())) {
+        return 0;
+    }
+    return query_.after + static_cast<api::PetId>(rows_.size()) + 1;
 }
 
 PageReader::Page PageReader::finish(Form form)
@@ -229,9 +253,6 @@ PageReader::Page PageReader::finish(Form form)
     bool first = true;
     for (const Row& row : rows_) {
         page.last = row.id;
-        if (row.size == 0) {
-            continue;
-        }
         if (array && !first) {
             page.body += ',';
         }

@@ -20,6 +20,11 @@ class Catalogue {
 public:
     explicit Catalogue(const Schema& schema) : schema_(schema) {}
 
+    const Schema& schema() const noexcept { return schema_; }
+
+    // For Version::parse(), in one step of Redis.
+    resp::Command version() const;
+
     // --- one pet -----------------------------------------------------------
     resp::Command get(api::PetId id) const;
 
@@ -64,14 +69,27 @@ private:
 };
 
 // Puts a page together from the replies to list_all() or list_by_status(), in
-// the order the commands were sent.
+// the order the commands were sent. A page with a damaged record is none: what
+// is left out of it is deleted by clients that keep a copy.
 class PageReader {
 public:
     explicit PageReader(const api::ListQuery& query) : query_(query) {}
 
     // `index`: which command the reply belongs to. False for a reply that is
-    // none of the expected shapes.
+    // none of the expected shapes, or has a damaged record: see
+    // damaged_bucket().
     bool add(std::size_t index, const resp::Reply& reply);
+
+    // The bucket that a command reads.
+    std::int64_t bucket(std::size_t index) const noexcept;
+
+    // The one that add() has refused.
+    std::int64_t damaged_bucket() const noexcept { return damaged_bucket_; }
+
+    // Once all replies are in: the first pet of an unfiltered page that was not
+    // found although there were pets up to `last_id` before it was read; 0 for
+    // none.
+    api::PetId missing(api::PetId last_id) const noexcept;
 
     // Once all replies are in.
     enum class Form { array, lines };
@@ -99,6 +117,7 @@ private:
     std::vector<Row> rows_;
     std::string records_;
     api::PetId reach_ = 0;
+    std::int64_t damaged_bucket_ = 0;
     // A bucket ended early: nothing of the next one belongs to this page.
     bool ended_ = false;
 };

@@ -1,12 +1,10 @@
 #include "failure.h"
 
+#include "damage.h"
+
 namespace petstore::store {
 
 namespace {
-
-// What a script answers that found the data other than we write them, before
-// it undid what it had done.
-constexpr std::string_view kDamaged = "DAMAGED";
 
 // `executed` is said of the whole command. A script can meet an error after
 // its first write: whatever a single redis.call can answer with counts as
@@ -34,12 +32,13 @@ constexpr RedisError kErrors[] = {
     {"CROSSSLOT", false, false, true},
     {"EXECABORT", false, false, true},
     {"UNBLOCKED", true, false, false},  // WAIT ended by a failover
-    {"WRONGTYPE", true, false, true},
+    // Damage has log lines of its own, see damage.h.
+    {"WRONGTYPE", true, false, false},
     {"NOGOODSLAVE", false, false, false},
     {"NOQUORUM", false, false, false},
     {"IDONTKNOW", false, false, false},
     {"ERR", true, false, true},
-    {kDamaged, false, false, true},
+    {"DAMAGED", false, false, false},  // by a script, which changed nothing
 };
 
 constexpr RedisError kUnknown = {"", true, false, true};
@@ -72,9 +71,8 @@ const RedisError& redis_error(std::string_view code) noexcept
 api::Error failure_of(const resp::Reply& error, bool write) noexcept
 {
     const std::string_view code = error.error_code();
-    if (code == kDamaged) {
-        return {api::ErrorCode::internal_error,
-                "The store's data are damaged: nothing was changed."};
+    if (code == "DAMAGED" || (!write && is_wrong_type(error))) {
+        return damage_error();
     }
     return lost(write && redis_error(code).executed);
 }

@@ -106,14 +106,16 @@ void KeyLoader::start(const api::Digest& digest, std::int64_t epoch,
 KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
                           const resp::Reply& reply)
 {
-    if (reply.is_error()) {
+    if (reply.is_error() && !is_wrong_type(reply)) {
         return {nullptr, failure_of(reply, false)};
     }
+    using Result = Keys::Found::Result;
     const auto found = Keys::parse(reply);
-    if (found.result != Keys::Found::Result::found) {
-        if (found.result == Keys::Found::Result::invalid) {
-            log_.damaged_key_record(digest);
-        }
+    if (found.result == Result::invalid) {
+        log_.damaged(keys_.name(digest));
+        return {nullptr, damage_error()};
+    }
+    if (found.result == Result::absent) {
         return {};
     }
 

@@ -7,6 +7,7 @@
 
 #include "../api/error.h"
 #include "../api/plan.h"
+#include "damage.h"
 #include "key_cache.h"
 #include "keys.h"
 #include "link.h"
@@ -16,7 +17,7 @@ namespace petstore::store {
 // What a look-up of an API key found. Neither: there is no such key.
 struct KeyResult {
     std::shared_ptr<CachedKey> key;
-    std::optional<api::Error> error;  // Redis did not tell
+    std::optional<api::Error> error;  // Redis did not tell, or no record
 };
 
 // A request that waits for the record of its API key.
@@ -29,9 +30,8 @@ protected:
 };
 
 // What an operator has to know of the records that were read.
-class KeyLog {
+class KeyLog : public DamageLog {
 public:
-    virtual void damaged_key_record(const api::Digest& digest) noexcept = 0;
     virtual void unknown_plan(const api::KeyRecord& record) noexcept = 0;
     virtual void look_up_refused() noexcept = 0;
 

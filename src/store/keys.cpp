@@ -60,6 +60,11 @@ bool set_field(api::KeyRecord& record, std::string_view field,
 
 }  // namespace
 
+std::string Keys::name(const api::Digest& digest) const
+{
+    return schema_.key_record(digest);
+}
+
 resp::Command Keys::get(const api::Digest& digest) const
 {
     resp::Command command("HGETALL");

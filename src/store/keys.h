@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "../api/digest.h"
@@ -16,6 +17,7 @@ class Keys {
 public:
     explicit Keys(const Schema& schema) : schema_(schema) {}
 
+    std::string name(const api::Digest& digest) const;
     resp::Command get(const api::Digest& digest) const;  // HGETALL
 
     struct Found {

@@ -16,6 +16,7 @@ constexpr std::size_t kQuestionSize = 40;
 
 // … in place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
+constexpr std::int64_t kDamaged = -2;
 
 // What strike.lua answers with.
 enum StandingField : std::size_t {
@@ -29,6 +30,12 @@ enum StandingField : std::size_t {
 bool is_count(const resp::Reply& reply) noexcept
 {
     return reply.is(resp::Type::integer) && reply.integer() >= 0;
+}
+
+// The value of a key.
+bool is_value(const resp::Reply& reply) noexcept
+{
+    return reply.is(resp::Type::string) || reply.is(resp::Type::nil);
 }
 
 }  // namespace
@@ -63,21 +70,26 @@ Limiter::parse_answers(const resp::Reply& reply,
 {
     std::vector<Answer> answers(questions.size());
     if (reply.size() != kAccounts + 2 * questions.size()
-        || !is_count(reply[kNow]) || !is_count(reply[kLastId])
-        || !is_count(reply[kChanges])) {
+        || !is_count(reply[kNow]) || !is_value(reply[kLastId])
+        || !is_value(reply[kChanges])) {
         return answers;
     }
+    const auto version = Version::parse(reply[kLastId], reply[kChanges]);
     for (std::size_t i = 0; i < questions.size(); ++i) {
         const Question& question = questions[i];
         const resp::Reply& admitted = reply[kAccounts + 2 * i];
-        const auto state =
-            AccountState::decode(reply[kAccounts + 2 * i + 1].text());
-        if (!state || !admitted.is(resp::Type::integer)
-            || admitted.integer() < kStale
-            || admitted.integer() > question.requests) {
+        const resp::Reply& bytes = reply[kAccounts + 2 * i + 1];
+        if (!admitted.is(resp::Type::integer) || admitted.integer() < kDamaged
+            || admitted.integer() > question.requests
+            || !bytes.is(resp::Type::string)) {
             continue;
         }
         Answer& answer = answers[i];
+        const auto state = AccountState::decode(bytes.text());
+        if (!state || admitted.integer() == kDamaged) {
+            answer.result = Answer::Result::damaged;
+            continue;
+        }
         answer.epoch = state->epoch;
         if (admitted.integer() == kStale) {
             answer.result = Answer::Result::stale;
@@ -90,7 +102,7 @@ Limiter::parse_answers(const resp::Reply& reply,
         answer.day = {question.limits.day, state->day_used, state->day_end};
         answer.now = reply[kNow].integer();
         answer.ban_until = state->ban_until;
-        answer.version = {reply[kLastId].integer(), reply[kChanges].integer()};
+        answer.version = version;
     }
     return answers;
 }

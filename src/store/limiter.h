@@ -38,7 +38,8 @@ public:
         enum class Result {
             decided,
             stale,    // the account's epoch is another one: `epoch`
-            invalid,  // no reply of this script, or the account is damaged
+            damaged,  // the account's state is none
+            invalid,  // no reply of this script
         } result = Result::invalid;
         std::int64_t epoch = 0;
         std::int64_t admitted = 0;  // of the requests asked for, the first ones

@@ -9,17 +9,6 @@ namespace petstore::store {
 
 namespace {
 
-api::Error damaged() noexcept
-{
-    return {api::ErrorCode::internal_error,
-            "The store gave an answer that could not be read."};
-}
-
-api::Error no_such_pet() noexcept
-{
-    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
-}
-
 // Of no memory: as if Redis had not been asked.
 api::Error not_read() noexcept
 {
@@ -92,14 +81,14 @@ void Reader::Load::send(const resp::Command& command)
 void Reader::Load::take(std::size_t index, const resp::Reply& reply)
 {
     if (reply.is_error()) {
-        take_error(reply);
+        take_error(index, reply);
     } else if (page_) {
         // A script is one command, even when its text had to be sent too.
         if (!page_->add(key_.is_filtered() ? 0 : index, reply)) {
-            error_ = damaged();
+            error_ = damaged(page_->damaged_bucket());
         }
     } else if (reply.is(resp::Type::nil)) {
-        error_ = no_such_pet();
+        absent_ = true;
     } else {
         record_ = reply.text();
     }
@@ -107,13 +96,38 @@ void Reader::Load::take(std::size_t index, const resp::Reply& reply)
 
 // Only a script can be unknown to Redis. Anything else that is answered with
 // NOSCRIPT has failed.
-void Reader::Load::take_error(const resp::Reply& error)
+void Reader::Load::take_error(std::size_t index, const resp::Reply& error)
 {
     if (key_.is_filtered() && !eval_ && error.error_code() == "NOSCRIPT") {
         eval_ = true;
         return send(owner_.catalogue_.list_by_status(key_.query(), true));
     }
-    error_ = failure_of(error, false);
+    const auto key = damaged_key(error);
+    if (!key.empty()) {
+        error_ = owner_.damaged(std::string(key));
+    } else if (is_wrong_type(error)) {
+        error_ = damaged(page_ ? page_->bucket(index) : bucket_of(key_.id));
+    } else {
+        error_ = failure_of(error, false);
+    }
+}
+
+api::Error Reader::Load::damaged(std::int64_t bucket)
+{
+    return owner_.damaged(owner_.catalogue_.schema().bucket(bucket));
+}
+
+// The first pet that was there when the version was told, before the read, and
+// that the read has not found; 0 for none.
+api::PetId Reader::Load::missing() const noexcept
+{
+    if (!version_) {
+        return 0;
+    }
+    if (page_) {
+        return page_->missing(version_->last_id);
+    }
+    return absent_ && key_.id <= version_->last_id ? key_.id : 0;
 }
 
 // Every command that was sent comes back, so only then may the load go.
@@ -150,6 +164,14 @@ void Reader::Load::end() noexcept
 
 ReadResult Reader::Load::finish()
 {
+    const bool same_data = memory_ == owner_.memory();
+    if (const api::PetId id = missing()) {
+        // The version may be that of another server.
+        return same_data ? damaged(bucket_of(id)) : not_read();
+    }
+    if (absent_) {
+        return no_such_pet();
+    }
     auto answer = std::make_shared<Answer>();
     api::PetId reach = 0;
     if (page_) {
@@ -161,11 +183,11 @@ ReadResult Reader::Load::finish()
     } else {
         const auto pet = decode_record(key_.id, record_);
         if (!pet) {
-            return damaged();
+            return damaged(bucket_of(key_.id));
         }
         api::append_pet_json(answer->body, *pet);
     }
-    if (version_ && memory_ == owner_.memory()) {
+    if (version_ && same_data) {
         answer->version = *version_;
         owner_.cache_.put(key_, answer);
         if (key_.is_filtered()) {

@@ -28,7 +28,9 @@ private:
     void send_commands();
     void send(const resp::Command& command);
     void take(std::size_t index, const resp::Reply& reply);
-    void take_error(const resp::Reply& error);
+    void take_error(std::size_t index, const resp::Reply& error);
+    api::Error damaged(std::int64_t bucket);
+    api::PetId missing() const noexcept;
     bool end_if_complete() noexcept;
     void end() noexcept;
     ReadResult finish();
@@ -40,6 +42,7 @@ private:
     std::vector<ReadWaiter*> waiters_;
     std::optional<api::Error> error_;
     std::string record_;
+    bool absent_ = false;  // there is no such record
     std::optional<PageReader> page_;
     std::size_t sent_ = 0;
     std::size_t seen_ = 0;

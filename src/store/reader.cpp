@@ -6,6 +6,8 @@
 #include "failure.h"
 #include "read_load.h"
 #include "selection.h"
+#include "vacancy_check.h"
+#include "version_load.h"
 
 namespace petstore::store {
 
@@ -18,13 +20,32 @@ constexpr std::size_t kBucketShare = 4;
 
 }  // namespace
 
-Reader::Reader(TurnLink& link, const Catalogue& catalogue,
+api::Error no_such_pet() noexcept
+{
+    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
+}
+
+Reader::Reader(TurnLink& link, const Catalogue& catalogue, DamageLog& log,
                std::size_t cache_bytes)
-    : link_(link), catalogue_(catalogue), cache_(cache_bytes),
+    : link_(link), catalogue_(catalogue), log_(log), cache_(cache_bytes),
       buckets_(kBucketShare * cache_bytes),
       asked_(AnswerCache::usual_number(cache_bytes)),
       missed_(BucketCache::usual_number(kBucketShare * cache_bytes))
 {}
+
+api::Error Reader::damaged(const std::string& redis_key) noexcept
+{
+    log_.damaged(redis_key);
+    return damage_error();
+}
+
+api::Error Reader::damaged(const Version& version)
+{
+    const Schema& schema = catalogue_.schema();
+    return damaged(version.damage() == Version::Damage::changes
+                       ? schema.changes()
+                       : schema.last_pet_id());
+}
 
 // After a lost connection, with another replication history, or when the
 // catalogue is smaller than it was, what was read before may have been undone.
@@ -60,10 +81,16 @@ std::shared_ptr<const Answer> Reader::find(const ReadKey& key,
                                            const Version& now)
 {
     forget_if_lost();
+    if (now.damage() != Version::Damage::none) {
+        return nullptr;
+    }
     if (now.last_id < newest_.last_id) {
         forget();
     }
     newest_ = now;
+    if (now.is_empty()) {
+        return nullptr;
+    }
     auto answer = cache_.find(key);
     if (answer != nullptr && answer->is_current(now)) {
         return answer;
@@ -106,6 +133,9 @@ bool Reader::read_ahead(const ReadKey& key)
 
 void Reader::confirm(const ReadKey& key, const Version& now)
 {
+    if (now.damage() != Version::Damage::none || now.is_empty()) {
+        return;
+    }
     const auto found = loads_.find(key);
     if (found != loads_.end() && !found->second->version()) {
         found->second->confirm(now);
@@ -117,6 +147,12 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
 {
     try {
         forget_if_lost();
+        if (now && now->damage() != Version::Damage::none) {
+            return waiter.on_read(damaged(*now));
+        }
+        if (now && now->is_empty()) {
+            return check_vacancy(key, waiter);
+        }
         BucketLoad* load = now ? buckets_for(key, *now) : nullptr;
         if (load != nullptr) {
             return load->add(key, *now, waiter);
@@ -128,10 +164,48 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
     }
 }
 
+// With a version that was told a moment ago.
+void Reader::serve(const ReadKey& key, const Version& now,
+                   ReadWaiter& waiter) noexcept
+{
+    try {
+        if (is_beyond(key, now)) {
+            return waiter.on_read(no_such_pet());
+        }
+        if (auto answer = find(key, now)) {
+            return waiter.on_read(std::move(answer));
+        }
+    } catch (...) {
+        return waiter.on_read(failure_of(Loss::not_sent, false));
+    }
+    read(key, now, waiter);
+}
+
+void Reader::load_version(const ReadKey& key, ReadWaiter& waiter)
+{
+    const auto command = catalogue_.version();
+    auto load = std::make_unique<VersionLoad>(*this, key, waiter);
+    link_.send(command, *load.release());  // owns itself from here
+}
+
+void Reader::check_vacancy(const ReadKey& key, ReadWaiter& waiter)
+{
+    if (vacancy_check_ != nullptr) {
+        return vacancy_check_->add(key, waiter);
+    }
+    auto check = std::make_unique<VacancyCheck>(*this);
+    check->add(key, waiter);
+    vacancy_check_ = check.get();
+    check.release()->begin();  // owns itself from here
+}
+
 // Without whole buckets.
 void Reader::read_alone(const ReadKey& key, const std::optional<Version>& now,
                         ReadWaiter& waiter)
 {
+    if (!now) {
+        return load_version(key, waiter);
+    }
     Load* load = load_for(key, now);
     if (load == nullptr) {
         load = start(key);
@@ -139,9 +213,7 @@ void Reader::read_alone(const ReadKey& key, const std::optional<Version>& now,
             waiter.on_read(failure_of(Loss::not_sent, false));
             return;
         }
-        if (now) {
-            load->confirm(*now);
-        }
+        load->confirm(*now);
     }
     load->add(waiter);
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "api/text.h"
@@ -14,6 +15,7 @@
 #include "store/catalogue.h"
 #include "store/reader.h"
 #include "store/record.h"
+#include "unit/recorded_damage.h"
 
 using namespace petstore;
 using api::Status;
@@ -247,19 +249,32 @@ public:
         return query;
     }
 
-    // Everything that the catalogue is, to see that it is as it was. A counter
-    // of 0 is as good as none.
-    std::vector<std::string> contents()
+    // Every key with its value, as Redis dumps it.
+    std::map<std::string, std::string> save()
     {
-        std::vector<std::string> all;
+        std::map<std::string, std::string> all;
         for (const auto& name : redis.command({"KEYS", "*"}).items) {
-            const auto value = redis.command({"DUMP", name.text}).text;
-            if (name.text != schema.last_pet_id()
-                || redis.command({"GET", name.text}).text != "0") {
-                all.push_back(name.text + " " + value);
-            }
+            all[name.text] = redis.command({"DUMP", name.text}).text;
         }
-        std::sort(all.begin(), all.end());
+        return all;
+    }
+
+    void restore(const std::map<std::string, std::string>& all)
+    {
+        redis.command({"FLUSHALL"});
+        for (const auto& [name, value] : all) {
+            REQUIRE(redis.command({"RESTORE", name, "0", value}).type
+                    != e2e::Value::Type::error);
+        }
+    }
+
+    // To see that all is as it was. A counter of 0 is as good as none.
+    std::map<std::string, std::string> contents()
+    {
+        auto all = save();
+        if (redis.command({"GET", schema.last_pet_id()}).text == "0") {
+            all.erase(schema.last_pet_id());
+        }
         return all;
     }
 
@@ -409,7 +424,7 @@ TEST_CASE("model: a filtered page reads no more than its bound")
     }
 }
 
-TEST_CASE("model: a walk goes on behind pets that have lost their records")
+TEST_CASE("model: a filtered page with a pet that lost its record is none")
 {
     Shop shop;
     shop.fill(1000, kSpreads[1]);
@@ -419,28 +434,63 @@ TEST_CASE("model: a walk goes on behind pets that have lost their records")
     };
     shop.redis.command({"DEL", shop.schema.bucket(1)});
     shop.redis.command({"LTRIM", shop.schema.bucket(3), "0", "15"});
-    for (const auto status : kStatuses) {
-        std::string expected;
-        for (api::PetId id = 1; id <= 1000; ++id) {
-            if (!lost(id) && shop.pets[std::size_t(id - 1)].status == status) {
-                expected += shop.json_of(id) + "\n";
+    int damaged = 0;
+    for (int i = 0; i < 1000; ++i) {
+        api::ListQuery query;
+        query.status = kStatuses[shop.pick(0, 2)];
+        query.after = shop.pick(0, 1000);
+        query.limit = static_cast<int>(shop.pick(1, 30));
+        // The first of its rows, or of the row more, that is lost.
+        api::PetId first = 0;
+        int rows = 0;
+        for (auto id = query.after + 1; id <= 1000 && rows <= query.limit;
+             ++id) {
+            if (shop.pets[std::size_t(id - 1)].status == *query.status) {
+                ++rows;
+                if (first == 0 && lost(id)) {
+                    first = id;
+                }
             }
         }
-        std::string found;
-        api::ListQuery query;
-        query.status = status;
-        for (bool more = true; more;) {
+        const auto& reply =
+            shop.call(shop.catalogue.list_by_status(query, true));
+        INFO(query.after << " " << query.limit << " " << first);
+        if (first != 0) {
+            ++damaged;
+            REQUIRE(store::damaged_key(reply)
+                    == shop.schema.bucket(store::bucket_of(first)));
+        } else {
             store::PageReader reader(query);
-            REQUIRE(reader.add(
-                0, shop.call(shop.catalogue.list_by_status(query, true))));
-            const auto page = reader.finish(store::PageReader::Form::lines);
-            found += page.body;
-            REQUIRE((!page.more || page.last > query.after));
-            query.after = page.last;
-            more = page.more;
+            REQUIRE(reader.add(0, reply));
+            REQUIRE(reader.finish().body == shop.expected(query).body);
         }
-        CHECK(found == expected);
     }
+    CHECK(damaged > 100);
+
+    api::ListQuery query;
+    query.status = Status::sold;
+    for (const auto& name :
+         {shop.schema.status_bitmap(Status::sold), shop.schema.bucket(0)}) {
+        shop.redis.command({"DEL", name});
+        shop.redis.command({"HSET", name, "x", "y"});
+        if (name != shop.schema.bucket(0)) {
+            CHECK(store::damaged_key(
+                      shop.call(shop.catalogue.list_by_status(query, true)))
+                  == name);
+            shop.redis.command({"DEL", name});
+            shop.redis.command({"SETBIT", name, "5", "1"});
+        } else {
+            CHECK(store::damaged_key(
+                      shop.call(shop.catalogue.list_by_status(query, true)))
+                  == name);
+        }
+    }
+    // What is no damage is told as it is.
+    shop.redis.command({"ACL", "SETUSER", "default", "-bitpos"});
+    CHECK(shop.call(shop.catalogue.list_by_status(query, true)).is_error());
+    CHECK(store::damaged_key(
+              shop.call(shop.catalogue.list_by_status(query, true)))
+              .empty());
 }
 
 TEST_CASE("model: no pet is written where another one belongs")
@@ -455,42 +505,115 @@ TEST_CASE("model: no pet is written where another one belongs")
         return shop.call(shop.catalogue.create({"Rex", 7, Status::sold}, "acc",
                                                idempotency, true));
     };
-    // `break_it` damages, `error` is answered (nullptr: any, Redis's versions
-    // differ), and the catalogue stays as it is; `mend` repairs.
-    const auto check = [&](const e2e::Words& break_it, const char* error,
-                           const e2e::Words& mend) {
-        INFO(break_it[0] << ' ' << break_it[1]);
-        REQUIRE(shop.redis.command(break_it).type != e2e::Value::Type::error);
+    const auto last_id = shop.schema.last_pet_id();
+    const auto changes = shop.schema.changes();
+    const auto sold = shop.schema.status_bitmap(Status::sold);
+    const auto replay = shop.schema.idempotency("acc", idempotency.key);
+    // `break_it` damages, the reply names `damaged` (empty: any other error,
+    // Redis's versions differ), and the catalogue stays as it is. Then all is
+    // as it was before.
+    const auto check = [&](const std::vector<e2e::Words>& break_it,
+                           const std::string& damaged) {
+        INFO(break_it.back()[0] << ' ' << break_it.back()[1]);
+        const auto saved = shop.save();
+        for (const auto& words : break_it) {
+            REQUIRE(shop.redis.command(words).type != e2e::Value::Type::error);
+        }
         const auto before = shop.contents();
         for (int i = 0; i < 2; ++i) {
             const auto& reply = create();
             REQUIRE(reply.is_error());
-            CHECK((!error || reply.error_code() == error));
+            CHECK(store::damaged_key(reply) == damaged);
             CHECK(shop.contents() == before);
         }
-        REQUIRE(shop.redis.command(mend).type != e2e::Value::Type::error);
+        shop.redis.command({"ACL", "SETUSER", "default", "+@all"});
+        shop.restore(saved);
     };
 
-    check({"RPUSH", bucket, "a1:stray"}, "DAMAGED", {"RPOP", bucket});
-    if (count % 128 == 0) {
-        check({"SET", bucket, "x"}, "WRONGTYPE", {"DEL", bucket});
-    } else {
-        const auto last = store::encode_record(shop.pets.back());
-        check({"RPOP", bucket}, "DAMAGED", {"RPUSH", bucket, last});
-        check({"RENAME", bucket, "elsewhere"}, "DAMAGED",
-              {"RENAME", "elsewhere", bucket});
+    check({{"RPUSH", bucket, "a1:stray"}}, count ? bucket : last_id);
+    check({{"DEL", bucket}, {"SET", bucket, "x"}}, bucket);
+    if (count % 128 != 0) {
+        check({{"RPOP", bucket}}, bucket);
+        check({{"DEL", bucket}}, bucket);
     }
     if (count > 0) {
-        const auto counter = shop.schema.last_pet_id();
-        check({"RENAME", counter, "elsewhere"}, "DAMAGED",
-              {"RENAME", "elsewhere", counter});
+        // The next id would be the first one again.
+        check({{"DEL", last_id}}, last_id);
+        check({{"SET", last_id, "0"}}, last_id);
+        check({{"DEL", last_id}, {"DEL", shop.schema.bucket(0)}}, last_id);
+        check({{"DEL", last_id}, {"DEL", changes}}, last_id);
+        check({{"DEL", changes}, {"HSET", changes, "x", "y"}, {"DEL", last_id}},
+              changes);
+    } else {
+        check({{"SET", changes, "5"}}, last_id);
+        check({{"HSET", changes, "x", "y"}}, changes);
     }
-    check({"ACL", "SETUSER", "default", "-rpush"}, nullptr,
-          {"ACL", "SETUSER", "default", "+rpush"});
+    for (const char* value : {"x", "", "-7", "-1", "9223372036854775807"}) {
+        check({{"SET", last_id, value}}, last_id);
+    }
+    check({{"DEL", last_id}, {"RPUSH", last_id, "7"}}, last_id);
+    check({{"DEL", sold}, {"HSET", sold, "x", "y"}}, sold);
+    check({{"SET", replay, "x"}}, replay);
+    check({{"RPUSH", replay, "x"}}, replay);
+    check({{"ACL", "SETUSER", "default", "-rpush"}}, "");
+    check({{"ACL", "SETUSER", "default", "-setbit"}}, "");
 
     const auto created = store::Catalogue::parse_created(create());
     CHECK(created.result == Result::created);
     CHECK(created.id == count + 1);
+}
+
+TEST_CASE("model: the status of a pet is changed whole or not at all")
+{
+    Shop shop;
+    shop.fill(200, kSpreads[1]);
+    const auto available = shop.schema.status_bitmap(Status::available);
+    const auto sold = shop.schema.status_bitmap(Status::sold);
+    const auto last_id = shop.schema.last_pet_id();
+    const auto changes = shop.schema.changes();
+    shop.set_status(150, Status::available);
+    const auto bucket = shop.schema.bucket(1);
+    const auto saved = shop.save();
+    const auto change = [&](api::PetId id) -> const resp::Reply& {
+        return shop.call(shop.catalogue.set_status(id, Status::sold, true));
+    };
+    const auto check = [&](const std::vector<e2e::Words>& break_it,
+                           const std::string& damaged, api::PetId id = 150) {
+        INFO(break_it.back()[0] << ' ' << break_it.back()[1]);
+        for (const auto& words : break_it) {
+            REQUIRE(shop.redis.command(words).type != e2e::Value::Type::error);
+        }
+        const auto before = shop.save();
+        const auto& reply = change(id);
+        REQUIRE(reply.is_error());
+        CHECK(store::damaged_key(reply) == damaged);
+        CHECK(shop.save() == before);
+        shop.redis.command({"ACL", "SETUSER", "default", "+@all"});
+        shop.restore(saved);
+    };
+    check({{"DEL", bucket}}, bucket);
+    check({{"LTRIM", bucket, "0", "20"}}, bucket);
+    check({{"LSET", bucket, "21", "nonsense"}}, bucket);
+    check({{"LSET", bucket, "21", "x7:Rex"}}, bucket);
+    check({{"DEL", bucket}, {"SET", bucket, "x"}}, bucket);
+    check({{"DEL", last_id}}, last_id);
+    check({{"DEL", last_id}}, last_id, 1000);
+    check({{"SET", last_id, "x"}}, last_id);
+    check({{"SET", last_id, "100"}}, last_id);
+    check({{"DEL", last_id}, {"RPUSH", last_id, "200"}}, last_id);
+    check({{"DEL", changes}}, changes);
+    check({{"SET", changes, "x"}}, changes);
+    check({{"DEL", changes}, {"RPUSH", changes, "7"}}, changes);
+    check({{"DEL", available}, {"RPUSH", available, "x"}}, available);
+    check({{"DEL", sold}, {"RPUSH", sold, "x"}}, sold);
+    for (const char* command : {"-setbit", "-lset", "-incr"}) {
+        check({{"ACL", "SETUSER", "default", command}}, "");
+    }
+    CHECK(change(201).integer() == -1);
+    CHECK(change(150).integer() == 1);
+    CHECK(change(150).integer() == 0);
+    shop.redis.command({"FLUSHALL"});
+    CHECK(change(1).integer() == -1);
 }
 
 namespace {
@@ -544,7 +667,8 @@ TEST_CASE("model: a worker's memory answers as the catalogue is")
     Shop shop;
     shop.fill(900, spread);
     BlockingLink link(shop.connection);
-    store::Reader reader(link, shop.catalogue, bytes);
+    RecordedDamage log;
+    store::Reader reader(link, shop.catalogue, log, bytes);
     constexpr int kReads = 3000;
     for (int i = 0; i < kReads; ++i) {
         const auto end = static_cast<api::PetId>(shop.pets.size());

@@ -563,10 +563,10 @@ private:
         if (kind == Kind::limit) {
             REQUIRE(reply.size() == 3 + 2 * accounts);
             for (std::size_t i = 0; i < accounts; ++i) {
-                for (const auto j : {std::size_t(0), std::size_t(1),
-                                     std::size_t(2), 3 + 2 * i}) {
-                    copies[i].numbers.push_back(reply[j].integer());
-                }
+                const auto version = store::Version::parse(reply[1], reply[2]);
+                copies[i].numbers = {reply[0].integer(), version.last_id,
+                                     version.changes,
+                                     reply[3 + 2 * i].integer()};
                 copies[i].state = state_of(reply[4 + 2 * i]);
             }
         } else if (reply.is(resp::Type::array)) {

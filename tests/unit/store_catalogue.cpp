@@ -267,18 +267,47 @@ TEST_CASE("a filtered page", "[store]")
     CHECK(page.last == 900);
 }
 
-TEST_CASE("a pet that lost its record is left out of a filtered page",
+TEST_CASE("a page with a damaged record is none, and names its bucket",
           "[store]")
 {
     Replies replies;
-    PageReader reader(query_of(2, 0, api::Status::available));
-    REQUIRE(
-        reader.add(0, replies(array({integer(1), bulk("a1:x"), integer(2),
-                                     bulk(""), integer(3), bulk("a1:z")}))));
-    const auto page = reader.finish();
-    CHECK(page.body == "[" + json_of(1, "x") + "]");
-    CHECK(page.more);
-    CHECK(page.last == 2);
+    for (const auto& record : {"", "a1x", "s1:x", "a1:\xFF"}) {
+        CAPTURE(record);
+        PageReader filtered(query_of(2, 0, api::Status::available));
+        CHECK_FALSE(filtered.add(
+            0, replies(array({integer(1), bulk("a1:x"), integer(300),
+                              bulk(record), integer(301), bulk("a1:z")}))));
+        CHECK(filtered.damaged_bucket() == 2);
+    }
+    PageReader reader(query_of(3, 126));
+    REQUIRE(reader.add(0, replies(array({bulk("a1:w"), bulk("a1:x")}))));
+    CHECK_FALSE(reader.add(1, replies(array({bulk("a1x")}))));
+    CHECK(reader.damaged_bucket() == 1);
+    CHECK(reader.bucket(0) == 0);
+    CHECK(reader.bucket(1) == 1);
+}
+
+TEST_CASE("a page knows what it lacks", "[store]")
+{
+    Replies replies;
+    const auto missing = [&](int limit, api::PetId after, int rows,
+                             api::PetId last_id) {
+        PageReader reader(query_of(limit, after));
+        REQUIRE(reader.add(0, replies(repeated(bulk("a1:x"), rows))));
+        return reader.missing(last_id);
+    };
+    CHECK(missing(3, 10, 4, 100) == 0);
+    CHECK(missing(3, 10, 3, 100) == 14);
+    CHECK(missing(3, 10, 3, 13) == 0);
+    CHECK(missing(3, 10, 3, 14) == 14);
+    CHECK(missing(3, 10, 0, 11) == 11);
+    CHECK(missing(3, 10, 0, 10) == 0);
+    CHECK(missing(3, 10, 2, 1) == 0);  // created after that was told
+    CHECK(missing(3, std::numeric_limits<std::int64_t>::max(), 0, 100) == 0);
+
+    PageReader filtered(query_of(2, 0, api::Status::available));
+    REQUIRE(filtered.add(0, replies(array({integer(7), bulk("a1:x")}))));
+    CHECK(filtered.missing(100) == 0);
 }
 
 TEST_CASE("replies of another shape are refused", "[store]")

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "store/damage.h"
 #include "store/failure.h"
 #include "store_replies.h"
 
@@ -68,11 +69,35 @@ TEST_CASE("a client is told whether a create may have happened", "[store]")
 TEST_CASE("damage of the data is an error of the service", "[store]")
 {
     Replies replies;
-    const auto error =
-        store::failure_of(replies("-DAMAGED p:{p:pets}:bucket:0\r\n"), true);
-    CHECK(error.code == ErrorCode::internal_error);
-    CHECK(store::redis_error("DAMAGED").operator_fault);
+    const char* const damaged = "-DAMAGED p:{p:pets}:bucket:0\r\n";
+    for (const bool write : {false, true}) {
+        CHECK(store::failure_of(replies(damaged), write).code
+              == ErrorCode::internal_error);
+    }
+    CHECK(store::failure_of(replies("-WRONGTYPE x\r\n"), false).code
+          == ErrorCode::internal_error);
+    CHECK(store::failure_of(replies("-WRONGTYPE x\r\n"), true).code
+          == ErrorCode::outcome_unknown);
     CHECK_FALSE(store::redis_error("DAMAGED").executed);
+    // It is logged with the key.
+    CHECK_FALSE(store::redis_error("DAMAGED").operator_fault);
+    CHECK_FALSE(store::redis_error("WRONGTYPE").operator_fault);
+}
+
+TEST_CASE("a script names the key that it found damaged", "[store]")
+{
+    Replies replies;
+    const auto key = [&](const std::string& reply) {
+        return std::string(store::damaged_key(replies(reply)));
+    };
+    CHECK(key("-DAMAGED p-1_a.b:{p:pets}:bucket:0\r\n")
+          == "p-1_a.b:{p:pets}:bucket:0");
+    CHECK(key("-DAMAGED p:x \x1B[2J\r\n") == "p:x");
+    CHECK(key("-DAMAGED\r\n").empty());
+    CHECK(key("-DAMAGEDp:x\r\n").empty());
+    CHECK(key("-WRONGTYPE p:x\r\n").empty());
+    CHECK(key("+DAMAGED p:x\r\n").empty());
+    CHECK(key(bulk("DAMAGED p:x")).empty());
 }
 
 TEST_CASE("a client is not told what Redis said", "[store]")

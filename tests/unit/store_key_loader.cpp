@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/text.h"
 #include "fake_link.h"
 #include "store/key_loader.h"
 
@@ -15,14 +16,17 @@ using store::Loss;
 namespace {
 
 struct Log final : store::KeyLog {
-    void damaged_key_record(const api::Digest&) noexcept override { ++damaged; }
+    void damaged(std::string_view redis_key) noexcept override
+    {
+        damaged_key = redis_key;
+    }
     void unknown_plan(const api::KeyRecord& record) noexcept override
     {
         plan = record.plan;
     }
     void look_up_refused() noexcept override { ++refused; }
 
-    int damaged = 0;
+    std::string damaged_key;
     int refused = 0;
     std::string plan;
 };
@@ -137,21 +141,31 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
 }
 
-TEST_CASE("a key that is not there, and a record that is none", "[store]")
+TEST_CASE("a key that is not there", "[store]")
 {
     Fixture f;
     Waiter absent;
-    Waiter damaged;
     f.loader.load(digest_of(1), 0, absent);
-    f.loader.load(digest_of(2), 0, damaged);
     f.link.reply("*0\r\n");
-    f.link.reply(array({bulk("id"), bulk("k")}));
-    for (const auto* waiter : {&absent, &damaged}) {
-        CHECK(waiter->calls == 1);
-        CHECK_FALSE(waiter->result.key);
-        CHECK_FALSE(waiter->result.error);
-    }
-    CHECK(f.log.damaged == 1);
+    CHECK(absent.calls == 1);
+    CHECK_FALSE(absent.result.key);
+    CHECK_FALSE(absent.result.error);
+    CHECK(f.log.damaged_key.empty());
+}
+
+TEST_CASE("a damaged record of a key is an error of the service", "[store]")
+{
+    Fixture f;
+    Waiter damaged;
+    f.loader.load(digest_of(2), 0, damaged);
+    f.link.reply(GENERATE(as<std::string>{}, array({bulk("id"), bulk("k")}),
+                          "-WRONGTYPE x\r\n"));
+    CHECK(damaged.calls == 1);
+    CHECK_FALSE(damaged.result.key);
+    REQUIRE(damaged.result.error);
+    CHECK(damaged.result.error->code == api::ErrorCode::internal_error);
+    CHECK(f.log.damaged_key
+          == "petstore:key:" + api::to_hex(api::bytes_of(digest_of(2))));
 }
 
 TEST_CASE("a look-up that fails reaches everybody", "[store]")

@@ -92,7 +92,7 @@ struct Verdict {
 
 std::string decided(const std::vector<Verdict>& verdicts)
 {
-    std::vector<std::string> items{integer(5), integer(0), integer(0)};
+    std::vector<std::string> items{integer(5), kNil, kNil};
     for (const auto& [admitted, used, epoch] : verdicts) {
         items.push_back(integer(admitted));
         items.push_back(

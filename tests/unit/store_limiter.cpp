@@ -38,7 +38,7 @@ std::string state(std::int64_t minute, std::int64_t day, std::int64_t ban = 0,
 
 std::string reply(const std::vector<std::string>& accounts)
 {
-    std::vector<std::string> items{integer(5000), integer(17), integer(5)};
+    std::vector<std::string> items{integer(5000), bulk("17"), bulk("5")};
     items.insert(items.end(), accounts.begin(), accounts.end());
     return array(items);
 }
@@ -201,7 +201,7 @@ TEST_CASE("each account has an answer of its own", "[store]")
     CHECK(answers[0].admitted == 2);
     CHECK(answers[1].result == Result::stale);
     CHECK(answers[1].epoch == kEpoch + 1);
-    CHECK(answers[2].result == Result::invalid);
+    CHECK(answers[2].result == Result::damaged);
     CHECK(answers[3].result == Result::decided);
     CHECK(answers[3].decision(0).verdict == Verdict::limited);
 }
@@ -254,14 +254,41 @@ TEST_CASE("what neither script answers is invalid", "[store]")
 
 TEST_CASE("an answer that cannot be is invalid", "[store]")
 {
-    // More admitted than asked for, and a window that is used in halves.
+    // More admitted than asked for.
     CHECK(answer_to(reply({integer(2), state(2, 2)})).result
           == Result::invalid);
     CHECK(answer_to(reply({bulk("1"), state(2, 2)})).result == Result::invalid);
-    CHECK(answer_to(reply({integer(1), state(-1, 2)})).result
-          == Result::invalid);
-    CHECK(answer_to(array({integer(-1), integer(17), integer(5), integer(1),
+    CHECK(answer_to(reply({integer(1), kNil})).result == Result::invalid);
+    CHECK(answer_to(array({integer(-1), bulk("17"), bulk("5"), integer(1),
                            state(1, 1)}))
               .result
           == Result::invalid);
+}
+
+TEST_CASE("a state that cannot be is damaged", "[store]")
+{
+    CHECK(answer_to(reply({integer(1), state(-1, 2)})).result
+          == Result::damaged);
+    CHECK(answer_to(reply({integer(-1), bulk(std::string(48, 'x'))})).result
+          == Result::damaged);
+    CHECK(answer_to(reply({integer(-2), bulk("")})).result == Result::damaged);
+}
+
+TEST_CASE("a damaged catalogue changes nothing for an account", "[store]")
+{
+    using Damage = store::Version::Damage;
+    const auto damage = [](const std::string& last_id,
+                           const std::string& changes) {
+        const auto answer = answer_to(
+            array({integer(5000), last_id, changes, integer(1), state(3, 40)}));
+        REQUIRE(answer.result == Result::decided);
+        CHECK(answer.decision(0).verdict == Verdict::admitted);
+        return answer.version.damage();
+    };
+    CHECK(damage(bulk("17"), bulk("5")) == Damage::none);
+    CHECK(damage(kNil, kNil) == Damage::none);
+    CHECK(damage(kNil, bulk("5")) == Damage::last_id);
+    CHECK(damage(bulk("x"), bulk("5")) == Damage::last_id);
+    CHECK(damage(bulk("17"), kNil) == Damage::changes);
+    CHECK(damage(bulk("17"), bulk("")) == Damage::changes);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fake_link.h"
+#include "recorded_damage.h"
 #include "store/reader.h"
 #include "store/record.h"
 
@@ -26,9 +27,12 @@ struct Fixture {
     const store::Schema schema{"petstore"};
     const store::Catalogue catalogue{schema};
     FakeLink link;
-    Reader reader{link, catalogue, 1 << 20};
+    RecordedDamage log;
+    Reader reader{link, catalogue, log, 1 << 20};
     Waiter waiter;
 };
+
+const store::Version kNow{1000, 1};
 
 ReadKey sold()
 {
@@ -42,7 +46,7 @@ ReadKey sold()
 TEST_CASE("a script that Redis does not know is sent with its text", "[store]")
 {
     Fixture f;
-    f.reader.read(sold(), std::nullopt, f.waiter);
+    f.reader.read(sold(), kNow, f.waiter);
     f.link.reply("-NOSCRIPT x\r\n");
     REQUIRE(f.link.sent.size() == 2);
     CHECK(f.link.sent[0].front() == "EVALSHA");
@@ -60,7 +64,7 @@ TEST_CASE("a script that Redis does not know is sent with its text", "[store]")
 TEST_CASE("a read whose script cannot be sent again fails once", "[store]")
 {
     Fixture f;
-    f.reader.read(sold(), std::nullopt, f.waiter);
+    f.reader.read(sold(), kNow, f.waiter);
     f.link.full = true;
     f.link.reply("-NOSCRIPT x\r\n");
     REQUIRE(f.waiter.results.size() == 1);
@@ -75,7 +79,7 @@ TEST_CASE("NOSCRIPT in answer to a plain command fails the read", "[store]")
     Fixture f;
     api::ListQuery query;
     query.after = 120;
-    f.reader.read(ReadKey::of_page(query), std::nullopt, f.waiter);
+    f.reader.read(ReadKey::of_page(query), kNow, f.waiter);
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply("-NOSCRIPT x\r\n");
     CHECK(f.waiter.results.empty());
@@ -180,6 +184,15 @@ struct Shop {
             }
             return link.reply(array(items));
         }
+        if (command[0] == "MGET") {
+            return link.reply(array(
+                {now.last_id ? bulk(std::to_string(now.last_id)) : kNil,
+                 now.last_id ? bulk(std::to_string(now.changes)) : kNil}));
+        }
+        if (command[0] == "GET") {
+            return link.reply(now.last_id ? bulk(std::to_string(now.last_id))
+                                          : kNil);
+        }
         const auto name = command[1];
         const auto first = std::stoll(name.substr(name.rfind(':') + 1)) * 128;
         const auto size = std::min<long long>(now.last_id - first, 128);
@@ -245,7 +258,8 @@ struct Shop {
     const store::Schema schema{"petstore"};
     const store::Catalogue catalogue{schema};
     FakeLink link;
-    Reader reader{link, catalogue, 1 << 20};
+    RecordedDamage log;
+    Reader reader{link, catalogue, log, 1 << 20};
 };
 
 const api::Error* error_of(const Waiter& waiter)
@@ -443,21 +457,353 @@ TEST_CASE("a damaged record fails where it is, and nowhere else", "[store]")
     }
 }
 
-TEST_CASE("pets that a bucket has lost are looked for in Redis", "[store]")
+namespace {
+
+const std::string kCatalogue = "petstore:{petstore:pets}:";
+
+// What a read came to that Redis answers as the shop says.
+api::ErrorCode failure(Shop& shop, const ReadKey& key,
+                       const std::optional<store::Version>& told)
+{
+    Waiter waiter;
+    shop.reader.read(key, told, waiter);
+    while (!shop.link.commands.empty()) {
+        shop.answer();
+    }
+    const auto* error = error_of(waiter);
+    REQUIRE(error);
+    return error->code;
+}
+
+}  // namespace
+
+TEST_CASE("pets that a bucket has lost are damage", "[store]")
 {
     Shop shop(200);
     shop.now.last_id = 190;  // what Redis has of them
     const store::Version told{200, shop.now.changes};
-    for (int i = 0; i < 4; ++i) {
+    for (const auto& key :
+         {Shop::pet(191), Shop::pet(195), Shop::pet(200), Shop::page(189, 1),
+          Shop::page(190, 1), Shop::page(100, 100), Shop::page(199)}) {
+        // Alone, and with the whole bucket.
+        for (int i = 0; i < 3; ++i) {
+            shop.log.keys.clear();
+            CHECK(failure(shop, key, told) == api::ErrorCode::internal_error);
+            CHECK(shop.log.keys
+                  == std::vector<std::string>{kCatalogue + "bucket:1"});
+        }
+    }
+    CHECK(failure(shop, Shop::pet(201), told) == api::ErrorCode::pet_not_found);
+    shop.ask(Shop::pet(190));
+    shop.ask(Shop::page(188, 1));
+    shop.ask(Shop::page(200));
+}
+
+TEST_CASE("a bucket that is missing in the middle is named", "[store]")
+{
+    Shop shop(400);
+    // A page of 100 from the first bucket into the second.
+    Waiter waiter;
+    shop.reader.read(Shop::page(100, 100), shop.now, waiter);
+    REQUIRE(shop.sent() == Names{"LRANGE", "LRANGE"});
+    shop.answer();
+    shop.link.reply(array({}));
+    const auto* error = error_of(waiter);
+    REQUIRE(error);
+    CHECK(error->code == api::ErrorCode::internal_error);
+    CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + "bucket:1"});
+}
+
+TEST_CASE("pets created after the version was told are no damage", "[store]")
+{
+    Shop shop(128);
+    const auto told = shop.now;
+    Waiter waiter;
+    shop.reader.read(Shop::page(100, 50), told, waiter);
+    REQUIRE(shop.sent() == Names{"LRANGE", "LRANGE"});
+    shop.answer();
+    for (int i = 0; i < 3; ++i) {
+        shop.add();
+    }
+    shop.answer();
+    CHECK_FALSE(error_of(waiter));
+    // Read before it was created.
+    CHECK(failure(shop, Shop::pet(132), told) == api::ErrorCode::pet_not_found);
+    CHECK(shop.log.keys.empty());
+}
+
+TEST_CASE("a bucket of another type is damage", "[store]")
+{
+    const auto key =
+        GENERATE(Shop::pet(130), Shop::page(130, 10), Shop::page(120, 20));
+    Shop shop(400);
+    for (int i = 0; i < 3; ++i) {
         Waiter waiter;
-        shop.reader.read(Shop::pet(195), told, waiter);
+        shop.reader.read(key, shop.now, waiter);
         while (!shop.link.commands.empty()) {
-            shop.answer();
+            if (shop.link.commands.front()[1] == kCatalogue + "bucket:1") {
+                shop.link.reply("-WRONGTYPE x\r\n");
+            } else {
+                shop.answer();
+            }
         }
         const auto* error = error_of(waiter);
         REQUIRE(error);
-        CHECK(error->code == api::ErrorCode::pet_not_found);
+        CHECK(error->code == api::ErrorCode::internal_error);
     }
+    CHECK(shop.log.keys
+          == std::vector<std::string>(3, kCatalogue + "bucket:1"));
+}
+
+TEST_CASE("what the script of a filtered page finds damaged", "[store]")
+{
+    Shop shop(400);
+    const auto key = Shop::page(0, 20, api::Status::sold);
+    const auto ask = [&](const std::string& reply) {
+        Waiter waiter;
+        shop.reader.read(key, shop.now, waiter);
+        shop.link.reply(reply);
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        return error->code;
+    };
+    CHECK(ask("-DAMAGED " + kCatalogue + "status:sold\r\n")
+          == api::ErrorCode::internal_error);
+    // No record, and one of another status.
+    CHECK(ask(array({integer(2), bulk("s1:x"), integer(300), bulk("s1x")}))
+          == api::ErrorCode::internal_error);
+    CHECK(ask(array({integer(2), bulk("a1:x")}))
+          == api::ErrorCode::internal_error);
+    CHECK(ask("-DAMAGED \x1B[2Jnonsense\r\n")
+          == api::ErrorCode::internal_error);
+    CHECK(shop.log.keys
+          == std::vector<std::string>{kCatalogue + "status:sold",
+                                      kCatalogue + "bucket:2",
+                                      kCatalogue + "bucket:0"});
+}
+
+TEST_CASE("a version that cannot be is damage", "[store]")
+{
+    struct Case {
+        store::Version version;
+        const char* key;
+    };
+    for (const auto& [version, name] :
+         {Case{{-1, 5}, "last-id"}, Case{{0, 5}, "last-id"},
+          Case{{-1, -1}, "last-id"}, Case{{7, -1}, "changes"},
+          Case{{0, -1}, "changes"}, Case{{7, 0}, "changes"}}) {
+        CAPTURE(version.last_id, version.changes);
+        Shop shop(200);
+        CHECK(shop.reader.find(Shop::pet(1), version) == nullptr);
+        CHECK_FALSE(Reader::is_beyond(Shop::pet(1000), version));
+        for (const auto& key :
+             {Shop::pet(1), Shop::pet(1000), Shop::page(0), Shop::page(1000),
+              Shop::page(0, 20, api::Status::sold)}) {
+            shop.log.keys.clear();
+            CHECK(failure(shop, key, version)
+                  == api::ErrorCode::internal_error);
+            CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + name});
+        }
+        CHECK(shop.link.sent.empty());
+        // What was read ahead is not kept.
+        REQUIRE(shop.reader.read_ahead(Shop::page(3)));
+        shop.reader.confirm(Shop::page(3), version);
+        shop.answer();
+        CHECK(shop.ask(Shop::page(3)) != kNone);
+        CHECK(shop.ask(Shop::page(3)) == kNone);
+    }
+    CHECK(store::Version{0, 0}.damage() == store::Version::Damage::none);
+    CHECK(store::Version{1, 1}.damage() == store::Version::Damage::none);
+}
+
+TEST_CASE("the numbers of a version", "[store]")
+{
+    Replies replies;
+    const auto parsed = [&](const std::string& last_id,
+                            const std::string& changes) {
+        const auto& reply = replies(array({last_id, changes}));
+        return store::Version::parse(reply[0], reply[1]);
+    };
+    CHECK(parsed(bulk("7"), bulk("5")).last_id == 7);
+    CHECK(parsed(bulk("7"), bulk("5")).changes == 5);
+    CHECK(parsed(kNil, kNil).is_empty());
+    CHECK(parsed(bulk("0"), kNil).is_empty());
+    for (const char* wrong : {"", "x", "-1", "007", "1.5", "1e3", " 1", "0x10",
+                              "nan", "99999999999999999999"}) {
+        CAPTURE(wrong);
+        CHECK(parsed(bulk(wrong), bulk("5")).last_id == -1);
+        CHECK(parsed(bulk("7"), bulk(wrong)).changes == -1);
+    }
+}
+
+namespace {
+
+// A read of a catalogue that was told to be empty: what is sent, and what comes
+// of these replies on the first pet and the last id.
+struct Vacancy {
+    ReadResult read(const ReadKey& key, const std::string& first_pet,
+                    const std::string& last_id)
+    {
+        Waiter waiter;
+        shop.reader.read(key, store::Version{}, waiter);
+        REQUIRE(shop.link.commands.size() == 2);
+        CHECK(shop.link.commands[0]
+              == Names{"LINDEX", kCatalogue + "bucket:0", "0"});
+        CHECK(shop.link.commands[1] == Names{"GET", kCatalogue + "last-id"});
+        shop.link.reply(first_pet);
+        CHECK(waiter.results.empty());
+        shop.link.reply(last_id);
+        REQUIRE(waiter.results.size() == 1);
+        return waiter.results[0];
+    }
+
+    Shop shop{0};
+};
+
+}  // namespace
+
+TEST_CASE("a catalogue that seems to be empty is looked at", "[store]")
+{
+    Vacancy vacancy;
+    auto& log = vacancy.shop.log;
+    const auto key = GENERATE(Shop::page(0), Shop::page(1000), Shop::pet(1),
+                              Shop::page(0, 20, api::Status::sold));
+    CHECK(vacancy.shop.reader.find(key, {}) == nullptr);
+    CHECK_FALSE(Reader::is_beyond(key, {}));
+
+    // Empty, set back to 0, and with a pet created meanwhile.
+    const auto check_empty = [&](const ReadResult& result) {
+        const auto* error = std::get_if<api::Error>(&result);
+        if (key.is_pet()) {
+            REQUIRE(error);
+            CHECK(error->code == api::ErrorCode::pet_not_found);
+        } else {
+            REQUIRE_FALSE(error);
+            const auto& answer =
+                *std::get<std::shared_ptr<const store::Answer>>(result);
+            CHECK(answer.body == "[]");
+            CHECK(answer.last == 0);
+        }
+    };
+    check_empty(vacancy.read(key, kNil, kNil));
+    check_empty(vacancy.read(key, kNil, bulk("0")));
+    check_empty(vacancy.read(key, bulk("a1:x"), bulk("1")));
+    CHECK(log.keys.empty());
+
+    const auto check_damage = [&](const ReadResult& result, const char* name) {
+        const auto* error = std::get_if<api::Error>(&result);
+        REQUIRE(error);
+        CHECK(error->code == api::ErrorCode::internal_error);
+        CHECK(log.keys == std::vector<std::string>{kCatalogue + name});
+        log.keys.clear();
+    };
+    check_damage(vacancy.read(key, bulk("a1:x"), kNil), "last-id");
+    check_damage(vacancy.read(key, bulk("a1:x"), bulk("0")), "last-id");
+    check_damage(vacancy.read(key, kNil, bulk("x")), "last-id");
+    check_damage(vacancy.read(key, kNil, "-WRONGTYPE x\r\n"), "last-id");
+    check_damage(vacancy.read(key, "-WRONGTYPE x\r\n", bulk("1")), "bucket:0");
+
+    const auto failed = vacancy.read(key, "-LOADING x\r\n", kNil);
+    REQUIRE(std::holds_alternative<api::Error>(failed));
+    CHECK(std::get<api::Error>(failed).code
+          == api::ErrorCode::service_unavailable);
+    CHECK(log.keys.empty());
+}
+
+TEST_CASE("requests share one look at an empty catalogue", "[store]")
+{
+    Shop shop(0);
+    std::vector<Waiter> waiters(3);
+    shop.reader.read(Shop::page(0), store::Version{}, waiters[0]);
+    shop.reader.read(Shop::page(0), store::Version{}, waiters[1]);
+    shop.reader.read(Shop::pet(1), store::Version{}, waiters[2]);
+    CHECK(shop.link.sent.size() == 2);
+    if (GENERATE(false, true)) {
+        shop.answer();
+        shop.answer();
+        CHECK_FALSE(error_of(waiters[0]));
+        CHECK_FALSE(error_of(waiters[1]));
+        CHECK(error_of(waiters[2])->code == api::ErrorCode::pet_not_found);
+    } else {
+        for (int i = 0; i < 2; ++i) {
+            shop.link.handlers.front()->on_loss(Loss::unknown);
+            shop.link.handlers.pop_front();
+            shop.link.commands.pop_front();
+        }
+        for (const auto& waiter : waiters) {
+            REQUIRE(error_of(waiter));
+            CHECK(error_of(waiter)->code
+                  == api::ErrorCode::service_unavailable);
+        }
+    }
+    // The next one looks again.
+    Waiter next;
+    shop.link.full = true;
+    shop.reader.read(Shop::page(0), store::Version{}, next);
+    REQUIRE(error_of(next));
+    CHECK(error_of(next)->code == api::ErrorCode::service_unavailable);
+}
+
+TEST_CASE("a request without a version asks for it first", "[store]")
+{
+    Shop shop(200);
+    const auto ask = [&](const ReadKey& key) {
+        Waiter waiter;
+        shop.reader.read(key, std::nullopt, waiter);
+        Names sent = shop.sent();
+        while (!shop.link.commands.empty()) {
+            shop.answer();
+            const auto more = shop.sent();
+            sent.insert(sent.end(), more.begin(), more.end());
+        }
+        REQUIRE(waiter.results.size() == 1);
+        const auto* answer = std::get_if<std::shared_ptr<const store::Answer>>(
+            &waiter.results[0]);
+        if (answer != nullptr) {
+            CHECK((*answer)->body == shop.expected(key));
+        } else {
+            CHECK(error_of(waiter)->code == api::ErrorCode::pet_not_found);
+            CHECK(key.id > shop.now.last_id);
+        }
+        return sent;
+    };
+    CHECK(ask(Shop::page(0)) == Names{"MGET", "LRANGE"});
+    CHECK(ask(Shop::page(0)) == Names{"MGET"});  // and the rest from memory
+    CHECK(ask(Shop::pet(201)) == Names{"MGET"});
+    CHECK(ask(Shop::pet(150)) == Names{"MGET", "LINDEX"});
+    shop.change(1, 's');
+    CHECK(ask(Shop::page(0)).size() == 2);
+
+    Waiter waiter;
+    shop.reader.read(Shop::page(0), std::nullopt, waiter);
+    shop.link.reply(array({kNil, bulk("5")}));
+    CHECK(error_of(waiter)->code == api::ErrorCode::internal_error);
+    CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + "last-id"});
+
+    for (const std::string reply :
+         {"-LOADING x\r\n", "*1\r\n$1\r\n7\r\n", "$1\r\n7\r\n"}) {
+        Waiter failed;
+        shop.reader.read(Shop::page(0), std::nullopt, failed);
+        shop.link.reply(reply);
+        CHECK(error_of(failed)->code == api::ErrorCode::service_unavailable);
+    }
+    Waiter lost;
+    shop.link.full = true;
+    shop.reader.read(Shop::page(0), std::nullopt, lost);
+    CHECK(error_of(lost)->code == api::ErrorCode::service_unavailable);
+}
+
+TEST_CASE("what was told before the connection was lost proves no damage",
+          "[store]")
+{
+    Shop shop(200);
+    const auto key = GENERATE(Shop::pet(150), Shop::page(140, 50));
+    Waiter waiter;
+    shop.reader.read(key, shop.now, waiter);
+    shop.link.session_number = 2;
+    shop.link.reply(key.is_pet() ? kNil : array({}));
+    CHECK(error_of(waiter)->code == api::ErrorCode::service_unavailable);
+    CHECK(shop.log.keys.empty());
 }
 
 TEST_CASE("buckets are forgotten with the connection, or a smaller catalogue",

@@ -8,30 +8,60 @@
 -- Replies
 --   {id, 0}   created        {id, 1}   created before, by the same request
 --   {0, 2}    the idempotency key belongs to another body
---   error DAMAGED   the bucket has not the length that the last id calls for, so
+--   error DAMAGED <key>   not what it should be: an id would be given again, or
 --                   the record would have been another pet's; nothing was done
-if KEYS[4] then
-  local before = redis.call('GET', KEYS[4])
-  if before then
-    local id, digest = string.match(before, '^(%d+):(.*)$')
-    if digest ~= ARGV[3] then return {0, 2} end
-    return {tonumber(id), 1}
+
+-- The reply where `key` is damaged, or a command on it has failed for another
+-- reason. Takes back `id`.
+local function damaged(key, failure, id)
+  if id == 1 then
+    redis.call('DEL', KEYS[1])
+  elseif id then
+    redis.call('INCRBY', KEYS[1], -1)
   end
+  local text = type(failure) == 'table' and failure.err
+  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
+      and not string.find(text, 'overflow') then
+    return failure
+  end
+  return redis.error_reply('DAMAGED ' .. key)
 end
 
-local id = redis.call('INCR', KEYS[1])
+local pcall = redis.pcall
+local before = KEYS[4] and pcall('GET', KEYS[4])
+if before then
+  local id, digest
+  if type(before) == 'string' then id, digest = string.match(before, '^(%d+):(.*)$') end
+  if not id then return damaged(KEYS[4], before) end
+  if digest ~= ARGV[3] then return {0, 2} end
+  return {tonumber(id), 1}
+end
+
+local id = pcall('INCR', KEYS[1])
+if type(id) == 'table' then return damaged(KEYS[1], id) end
+if id <= 1 then
+  -- Unless this is the first pet of all, ids would be given again.
+  local changes = pcall('GET', KEYS[2])
+  if type(changes) == 'table' then return damaged(KEYS[2], changes, id) end
+  if changes or id < 1 then return damaged(KEYS[1], nil, id) end
+end
+
 local position = (id - 1) % 128
 local bucket = ARGV[2] .. 'bucket:' .. (id - 1 - position) / 128
-local length = redis.pcall('RPUSH', bucket, ARGV[1])
+local length = pcall('RPUSH', bucket, ARGV[1])
 if length ~= position + 1 then
-  redis.call('INCRBY', KEYS[1], -1)
-  if type(length) == 'table' then return length end -- the error of RPUSH
+  if type(length) == 'table' then return damaged(bucket, length, id) end
   redis.call('RPOP', bucket)
-  return redis.error_reply('DAMAGED ' .. bucket)
+  return damaged(id == 1 and KEYS[1] or bucket, nil, id)
 end
-redis.call('SETBIT', KEYS[3], id, '1') -- text: a number costs a printf
--- Tells a catalogue that was started anew from the one before it.
+local bit = pcall('SETBIT', KEYS[3], id, '1') -- text: a number costs a printf
+if bit ~= 0 and bit ~= 1 then
+  redis.call('RPOP', bucket)
+  return damaged(KEYS[3], bit, id)
+end
+-- Nothing can fail from here on: SET overwrites any type.
 if id == 1 then
+  -- Tells a catalogue that was started anew from the one before it.
   local t = redis.call('TIME')
   redis.call('SET', KEYS[2], string.format('%.0f', t[1] * 1000000 + t[2]))
 end

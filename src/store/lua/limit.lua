@@ -13,7 +13,8 @@
 --          record of the key, else 0
 --
 -- Reply: {now, last id, changes, and for each account: admitted, its state},
--- times in milliseconds. Not a number of requests but
+-- times in milliseconds. The caller judges the numbers of pets, which come as
+-- they are: no account depends on them. Not a number of requests but
 --   -1  the caller's epoch is out of date, the state tells today's
 --   -2  the state is damaged
 -- where nothing was charged.
@@ -25,13 +26,18 @@ local seen = call('MGET', unpack(KEYS))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local next_minute, next_day = now + MINUTE, now + DAY
-local reply = {now, (seen[n + 1] or 0) + 0, (seen[n + 2] or 0) + 0}
+local reply = {now, seen[n + 1], seen[n + 2]}
+for i = 2, 3 do
+  if reply[i] and #reply[i] > 20 then reply[i] = '' end -- no number
+end
 
 for i = 1, n do
   local known, per_minute, per_day, requests, fresh = decode('<ddddd', asked, 40 * i - 39)
   local state, admitted = seen[i], -1
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
-  if not state then
+  if not state and redis.pcall('GET', KEYS[i]) then -- an error: of another type
+    admitted, state = -2, ''
+  elseif not state then
     -- Never seen, or lost with or without its records: whoever remembers one has
     -- to read it again; who has just done so may go on. The epoch is always a new
     -- one. One taken from a record could be an old one, which a worker that

@@ -3,44 +3,56 @@
 -- KEYS  1 bitmap of the status
 -- ARGV  1 id to start after   2 how many   3 what bucket names start with (the
 --       buckets share the slot of KEYS)   4 letter of the status
--- Reply: {id, record, id, record, …}, an empty record where a pet has lost its
--- own
+-- Reply: {id, record, id, record, …}
+--   error DAMAGED <key>   of another type, or a bucket without a pet of the bitmap
 --
 -- N rows take at most 2N + 1 calls and 4N + 63 records, whatever the data.
-local names, letter = ARGV[3], string.byte(ARGV[4])
-local id, left = tonumber(ARGV[1]), tonumber(ARGV[2])
-local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
-local last, spare = id, 2 * left + 64
+local reading = KEYS[1]
 
-while left > 0 do
-  id = call('BITPOS', KEYS[1], '1', id + 1, '-1', 'BIT')
-  if id < 0 then break end
-  local position = (id - 1) % 128
-  local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
-  -- A record costs a tenth of a call. So where pets of this status are close
-  -- together, read a range and leave out the others by their letters. `spare`
-  -- is how many records may still be read in vain: a page of a third of the
-  -- pets needs 2 for each row. Once they are used up, read row by row.
-  local records
-  if id - last <= 3 and spare > 0 then
-    local most = min(3 * left, left + spare)
-    records = call('LRANGE', bucket, position, position + most - 1)
-  else
-    records = {call('LINDEX', bucket, position)}
-  end
-  -- The first row is taken on the bitmap's word: damaged buckets must not keep
-  -- this loop going.
-  local before = n
-  found[n + 1], found[n + 2] = id, records[1] or ''
-  n, left = n + 2, left - 1
-  for i = 2, #records do
-    if left == 0 then break end
-    id = id + 1
-    if byte(records[i]) == letter then
-      found[n + 1], found[n + 2] = id, records[i]
-      n, left = n + 2, left - 1
+-- nil where a pet has no record in the bucket `reading`.
+local function read(bitmap, id, left, names, letter)
+  local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
+  local last, spare = id, 2 * left + 64
+  while left > 0 do
+    id = call('BITPOS', bitmap, '1', id + 1, '-1', 'BIT')
+    if id < 0 then break end
+    local position = (id - 1) % 128
+    local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
+    reading = bucket
+    -- A record costs a tenth of a call. So where pets of this status are close
+    -- together, read a range and leave out the others by their letters. `spare`
+    -- is how many records may still be read in vain: a page of a third of the
+    -- pets needs 2 for each row. Once they are used up, read row by row.
+    local records
+    if id - last <= 3 and spare > 0 then
+      local most = min(3 * left, left + spare)
+      records = call('LRANGE', bucket, position, position + most - 1)
+    else
+      records = {call('LINDEX', bucket, position)}
     end
+    if not records[1] then return nil end
+    local before = n
+    found[n + 1], found[n + 2] = id, records[1]
+    n, left = n + 2, left - 1
+    for i = 2, #records do
+      if left == 0 then break end
+      id = id + 1
+      if byte(records[i]) == letter then
+        found[n + 1], found[n + 2] = id, records[i]
+        n, left = n + 2, left - 1
+      end
+    end
+    last, spare = found[n - 1], spare - #records + (n - before) / 2
   end
-  last, spare = found[n - 1], spare - #records + (n - before) / 2
+  return found
 end
-return found
+
+local done, result = pcall(read, KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3],
+  string.byte(ARGV[4]))
+if done and result then return result end
+-- The error of a command: a text, in some versions a table with it.
+local failure = type(result) == 'table' and result.err or result
+if done or string.find(failure, '^WRONGTYPE') then
+  failure = 'DAMAGED ' .. reading
+end
+return redis.error_reply(failure)

@@ -1,20 +1,64 @@
 -- Changes the status of a pet, in its record and in the index.
 --
 -- KEYS  1 changes   2, 3, 4 bitmaps of available, pending, sold
--- ARGV  1 id   2 letter of the new status   3 what bucket names start with (the
---       buckets share the slot of KEYS)
+-- ARGV  1 id   2 letter of the new status   3 what the names of last id and
+--       buckets start with (they share the slot of KEYS)
 -- Reply: 1 changed, 0 it had this status already, -1 no such pet
+--   error DAMAGED <key>   not what it should be; nothing was done
 local BITMAPS = {a = KEYS[2], p = KEYS[3], s = KEYS[4]}
 local id, letter = tonumber(ARGV[1]), ARGV[2]
 local position = (id - 1) % 128
 local bucket = ARGV[3] .. 'bucket:' .. (id - 1 - position) / 128
-local record = redis.call('LINDEX', bucket, position)
-if not record then return -1 end
+local counter = ARGV[3] .. 'last-id'
+
+-- Of a key that a command has failed on, unless for another reason.
+local function damaged(key, failure)
+  local text = type(failure) == 'table' and failure.err
+  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
+      and not string.find(text, 'overflow') then
+    return failure
+  end
+  return redis.error_reply('DAMAGED ' .. key)
+end
+
+local record = redis.pcall('LINDEX', bucket, position)
+if type(record) == 'table' then return damaged(bucket, record) end
+local last = redis.pcall('GET', counter)
+if type(last) == 'table' then return damaged(counter, last) end
+if last and not string.match(last, '^%d+$') then return damaged(counter) end
+if id > tonumber(last or 0) then
+  if record or not last and redis.pcall('GET', KEYS[1]) then return damaged(counter) end
+  return -1
+end
+if not record or not string.match(record, '^[aps]%-?%d+:.') then return damaged(bucket) end
 local before = string.sub(record, 1, 1)
 if before == letter then return 0 end
 
-redis.call('INCR', KEYS[1])
-redis.call('LSET', bucket, position, letter .. string.sub(record, 2))
-redis.call('SETBIT', BITMAPS[before], id, 0)
-redis.call('SETBIT', BITMAPS[letter], id, 1)
+-- Does all of it or nothing.
+local undo = {}
+local function try(key, ...)
+  local result = redis.pcall(...)
+  if type(result) ~= 'table' or not result.err then return result end
+  for i = #undo, 1, -1 do redis.call(unpack(undo[i])) end
+  return nil, damaged(key, result)
+end
+
+local changes, failure = try(KEYS[1], 'INCR', KEYS[1])
+if not changes then return failure end
+undo[1] = changes == 1 and {'DEL', KEYS[1]} or {'INCRBY', KEYS[1], -1}
+if changes <= 1 then -- it was missing: the first pet starts it far above
+  redis.call(unpack(undo[1]))
+  return damaged(KEYS[1])
+end
+local old, new = BITMAPS[before], BITMAPS[letter]
+local bit
+bit, failure = try(old, 'SETBIT', old, id, 0)
+if not bit then return failure end
+undo[2] = {'SETBIT', old, id, bit}
+bit, failure = try(new, 'SETBIT', new, id, 1)
+if not bit then return failure end
+undo[3] = {'SETBIT', new, id, bit}
+local changed
+changed, failure = try(bucket, 'LSET', bucket, position, letter .. string.sub(record, 2))
+if not changed then return failure end
 return 1

@@ -7,11 +7,24 @@
 --
 -- Reply: {strikes, 1 if banned now, now, account state}, with -1 strikes where
 -- the caller's epoch is out of date and nothing was counted.
+--   error DAMAGED <key>   not what it should be; nobody was banned
 local MINUTE, DAY = 60000, 86400000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local state = redis.call('GET', KEYS[1]) or ''
-if #state ~= 48 then return {-1, 0, now, ''} end
+
+-- Of a key that a command has failed on, unless for another reason.
+local function damaged(key, failure)
+  local text = type(failure) == 'table' and failure.err
+  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
+      and not string.find(text, 'overflow') then
+    return failure
+  end
+  return redis.error_reply('DAMAGED ' .. key)
+end
+
+local state = redis.pcall('GET', KEYS[1])
+if not state then return {-1, 0, now, ''} end
+if type(state) == 'table' or #state ~= 48 then return damaged(KEYS[1], state) end
 local epoch, ban, minute, minute_end, day, day_end = struct.unpack('<dddddd', state)
 if epoch ~= tonumber(ARGV[1]) then return {-1, 0, now, state} end
 
@@ -43,7 +56,8 @@ end
 if now < ban then return standing(0, 0) end
 ban = 0
 
-local strikes = redis.call('INCRBY', KEYS[2], ARGV[2])
+local strikes = redis.pcall('INCRBY', KEYS[2], ARGV[2])
+if type(strikes) == 'table' then return damaged(KEYS[2], strikes) end
 local window = ARGV[4] * 1000
 if strikes == tonumber(ARGV[2]) then
   redis.call('PEXPIRE', KEYS[2], window)
@@ -53,7 +67,8 @@ end
 if strikes <= tonumber(ARGV[3]) then return standing(strikes, 0) end
 
 -- A ban makes those that begin within a day of it longer.
-local level = redis.call('INCR', KEYS[3])
+local level = redis.pcall('INCR', KEYS[3])
+if type(level) == 'table' then return damaged(KEYS[3], level) end
 redis.call('PEXPIRE', KEYS[3], DAY)
 local seconds = math.min(tonumber(ARGV[6]), ARGV[5] * 2 ^ math.min(level - 1, 40))
 ban = now + seconds * 1000

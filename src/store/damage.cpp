@@ -1,0 +1,29 @@
+#include "damage.h"
+
+namespace petstore::store {
+
+api::Error damage_error() noexcept
+{
+    return {api::ErrorCode::internal_error, "The store's data are damaged."};
+}
+
+std::string_view damaged_key(const resp::Reply& reply) noexcept
+{
+    constexpr std::string_view kDamaged = "DAMAGED ";
+    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
+                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-.:{}";
+    const std::string_view text = reply.text();
+    if (!reply.is_error() || text.substr(0, kDamaged.size()) != kDamaged) {
+        return {};
+    }
+    const std::string_view key = text.substr(kDamaged.size());
+    return key.substr(0, key.find_first_not_of(kAllowed));
+}
+
+bool is_wrong_type(const resp::Reply& reply) noexcept
+{
+    return reply.error_code() == "WRONGTYPE";
+}
+
+}  // namespace petstore::store

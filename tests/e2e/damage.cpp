@@ -1,0 +1,450 @@
+// SPEC 1 "internal_error": what Redis holds and this service cannot have
+// written. No client may take it for a smaller store.
+#include <map>
+
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+const std::string kPets = "petstore:{petstore:pets}:";
+const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
+constexpr int kCount = 300;
+
+using Saved = std::map<std::string, std::string>;
+
+Saved save(const RedisServer& redis, const std::string& pattern)
+{
+    Saved saved;
+    for (const auto& name : redis.command({"KEYS", pattern}).items) {
+        saved[name.text] = redis.command({"DUMP", name.text}).text;
+    }
+    return saved;
+}
+
+void restore(const RedisServer& redis, const std::string& pattern,
+             const Saved& saved)
+{
+    for (const auto& name : redis.command({"KEYS", pattern}).items) {
+        redis.command({"DEL", name.text});
+    }
+    for (const auto& [name, dump] : saved) {
+        REQUIRE(redis.command({"RESTORE", name, "0", dump}).type
+                != Value::Type::error);
+    }
+}
+
+void run_all(const RedisServer& redis, const std::vector<Words>& commands)
+{
+    for (const auto& words : commands) {
+        REQUIRE(redis.command(words).type != Value::Type::error);
+    }
+}
+
+std::string line_on(const std::string& key)
+{
+    return "petstore: the Redis key " + key + " is damaged";
+}
+
+// Lines on damage from here on: only on this key, and at most one a second.
+class DamageLines {
+public:
+    explicit DamageLines(const NginxServer& nginx)
+        : nginx_(nginx), before_(nginx.error_log().size()), start_(Clock::now())
+    {}
+
+    void check_only(const std::string& key) const
+    {
+        const auto text = nginx_.error_log().substr(before_);
+        INFO(text);
+        const auto lines = count_of(text, " is damaged");
+        CHECK(lines >= 1);
+        CHECK(lines == count_of(text, line_on(key)));
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
+            Clock::now() - start_);
+        CHECK(lines <= static_cast<std::size_t>(seconds.count()) + 1);
+        CHECK(count_of(text, "[error]") == lines);
+    }
+
+private:
+    const NginxServer& nginx_;
+    const std::size_t before_;
+    const Clock::time_point start_;
+};
+
+// Long enough for the next line on damage to be written.
+void let_a_second_pass()
+{
+    const auto start = Clock::now();
+    wait_until([&] { return Clock::now() - start > 1100ms; }, 3s);
+}
+
+std::string next_of(const Response& response)
+{
+    const auto link = response.header("link");
+    const auto end = link.find('>');
+    return link.empty() ? "" : link.substr(1, end - 1);
+}
+
+struct Page {
+    int status = 0;
+    long long pets = 0;
+};
+
+// Follows the links as a client does that keeps a copy of all pets. What comes
+// of it: the status of the last page, and the pets until then.
+Page walk(Http& http, const std::string& from)
+{
+    Page walked;
+    for (std::string next = from; !next.empty();) {
+        const auto response = http.get(next);
+        walked.status = response.status;
+        if (response.status != 200) {
+            expect_error(response, 500, "internal_error");
+            return walked;
+        }
+        walked.pets += static_cast<long long>(response.json().size());
+        next = next_of(response);
+    }
+    return walked;
+}
+
+struct Damage {
+    const char* name;
+    std::vector<Words> commands;
+};
+
+std::string bucket(int number)
+{
+    return kPets + "bucket:" + std::to_string(number);
+}
+
+// Of pet 140, at least.
+std::vector<Damage> damages_of_bucket()
+{
+    const auto name = bucket(1);
+    return {{"missing", {{"DEL", name}}},
+            {"short", {{"LTRIM", name, "0", "10"}}},
+            {"no record", {{"LSET", name, "11", "nonsense"}}},
+            {"empty record", {{"LSET", name, "11", ""}}},
+            {"not UTF-8", {{"LSET", name, "11", "p7:\xC3("}}},
+            {"another type", {{"DEL", name}, {"SET", name, "x"}}}};
+}
+
+}  // namespace
+
+TEST_CASE("damage: no page is cut short by a damaged bucket")
+{
+    Store store;
+    import_pets(store.redis, kCount);
+    const auto saved = save(store.redis, kPets + "*");
+    const auto all = walk(store.http, "/v1/pets?limit=100");
+    REQUIRE(all.pets == kCount);
+    for (const auto& [name, commands] : damages_of_bucket()) {
+        INFO(name);
+        // What was remembered of the pets before is true as long as `changes`
+        // says so.
+        run_all(store.redis, commands);
+        store.redis.command({"INCR", kPets + "changes"});
+        const auto damaged = save(store.redis, kPets + "*");
+        DamageLines lines(store.nginx);
+        // Pet 140 is pending; several times, to meet every kind of read.
+        for (int i = 0; i < 4; ++i) {
+            for (const char* const from :
+                 {"/v1/pets?limit=100", "/v1/pets?limit=7",
+                  "/v1/pets?limit=100&status=pending",
+                  "/v1/pets?limit=7&status=pending"}) {
+                INFO(from);
+                const auto walked = walk(store.http, from);
+                CHECK(walked.status == 500);
+                CHECK(walked.pets <= 139);
+            }
+            expect_error(store.http.get("/v1/pets/140"), 500, "internal_error");
+            CHECK(store.http.get("/v1/pets/128").status == 200);
+            CHECK(store.http.get("/v1/pets/257").status == 200);
+            CHECK(store.http.get("/v1/pets/301").status == 404);
+        }
+        lines.check_only(bucket(1));
+        CHECK(save(store.redis, kPets + "*") == damaged);
+
+        restore(store.redis, kPets + "*", saved);
+        store.redis.command({"INCR", kPets + "changes"});
+        store.redis.command({"INCR", kPets + "changes"});
+        CHECK(walk(store.http, "/v1/pets?limit=100").pets == kCount);
+        CHECK(walk(store.http, "/v1/pets?status=pending").pets == kCount / 3);
+        CHECK(store.http.get("/v1/pets/140").status == 200);
+        let_a_second_pass();
+    }
+}
+
+TEST_CASE("damage: a bitmap of another type")
+{
+    Store store;
+    import_pets(store.redis, kCount);
+    const auto bitmap = kPets + "status:sold";
+    run_all(store.redis, {{"DEL", bitmap}, {"RPUSH", bitmap, "x"}});
+    const DamageLines lines(store.nginx);
+    expect_error(store.http.get("/v1/pets?status=sold"), 500, "internal_error");
+    CHECK(store.http.get("/v1/pets?status=pending").status == 200);
+    // Nothing is left of a pet that cannot be found by its status.
+    const auto before = save(store.redis, kPets + "*");
+    expect_error(store.http.post("/v1/pets", "{\"name\":\"Rex\","
+                                             "\"categoryId\":7,"
+                                             "\"status\":\"sold\"}"),
+                 500, "internal_error");
+    CHECK(save(store.redis, kPets + "*") == before);
+    CHECK(store.http.post("/v1/pets", kPet).status == 201);
+    lines.check_only(bitmap);
+}
+
+TEST_CASE("damage: the numbers of the catalogue")
+{
+    Store store;
+    import_pets(store.redis, kCount);
+    const auto last_id = kPets + "last-id";
+    const auto changes = kPets + "changes";
+    const auto saved = save(store.redis, kPets + "*");
+    struct Case {
+        Damage damage;
+        const std::string& key;
+    };
+    const std::vector<Case> cases = {
+        {{"no last id", {{"DEL", last_id}}}, last_id},
+        {{"last id 0", {{"SET", last_id, "0"}}}, last_id},
+        {{"last id of letters", {{"SET", last_id, "x"}}}, last_id},
+        {{"last id below 0", {{"SET", last_id, "-7"}}}, last_id},
+        {{"last id of another type",
+          {{"DEL", last_id}, {"RPUSH", last_id, "300"}}},
+         last_id},
+        {{"no numbers", {{"DEL", last_id, changes}}}, last_id},
+        {{"no changes", {{"DEL", changes}}}, changes},
+        {{"changes of letters", {{"SET", changes, "x"}}}, changes},
+        {{"changes of another type",
+          {{"DEL", changes}, {"RPUSH", changes, "7"}}},
+         changes},
+    };
+    for (const auto& [damage, key] : cases) {
+        INFO(damage.name);
+        CHECK(store.http.get("/v1/pets/1").status == 200);
+        run_all(store.redis, damage.commands);
+        const auto damaged = save(store.redis, kPets + "*");
+        DamageLines lines(store.nginx);
+        const auto left =
+            rate_headers_of(store.http.get("/v1/nothing")).remaining;
+        for (int i = 0; i < 20; ++i) {
+            for (const char* const target :
+                 {"/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=100",
+                  "/v1/pets/1", "/v1/pets/1000"}) {
+                INFO(target);
+                expect_error(store.http.get(target), 500, "internal_error");
+            }
+            expect_error(store.http.post("/v1/pets", kPet), 500,
+                         "internal_error");
+        }
+        // No account is to blame, and what needs no pets works.
+        const auto response = store.http.get("/v1/nothing");
+        expect_error(response, 404, "not_found");
+        CHECK(rate_headers_of(response).remaining == left - 121);
+        CHECK(store.http.request("OPTIONS", "/v1/pets").status == 204);
+        lines.check_only(key);
+        CHECK(save(store.redis, kPets + "*") == damaged);
+        restore(store.redis, kPets + "*", saved);
+        CHECK(walk(store.http, "/v1/pets?limit=100").pets == kCount);
+        let_a_second_pass();
+    }
+}
+
+TEST_CASE("damage: an empty store is none")
+{
+    Store store;
+    CHECK(store.http.get("/v1/pets").body == "[]");
+    CHECK(store.http.get("/v1/pets?status=sold").body == "[]");
+    expect_error(store.http.get("/v1/pets/1"), 404, "pet_not_found");
+    CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
+    CHECK(store.http.get("/v1/pets").json().size() == 1);
+    CHECK(store.http.get("/v1/pets/1").status == 200);
+    store.redis.command({"DEL", kPets + "last-id", kPets + "changes", bucket(0),
+                         kPets + "status:available"});
+    CHECK(store.http.get("/v1/pets").body == "[]");
+    CHECK_FALSE(contains(store.nginx.error_log(), "damaged"));
+}
+
+TEST_CASE("damage: a request that is charged before knows no version")
+{
+    NginxOptions options;
+    options.server = "location = /twice { rewrite ^ /v1/pets/140 break; "
+                     "petstore; auth_request /v1/pets/1; }";
+    Store store(options);
+    import_pets(store.redis, kCount);
+    CHECK(store.http.get("/twice").status == 200);
+    store.redis.command({"DEL", bucket(1)});
+    store.redis.command({"INCR", kPets + "changes"});
+    const DamageLines lines(store.nginx);
+    expect_error(store.http.get("/twice"), 500, "internal_error");
+    lines.check_only(bucket(1));
+}
+
+TEST_CASE("damage: the state of an account")
+{
+    Store store;
+    const auto key = limited_key(store.redis, 10);
+    Http bad(store.nginx.url(), key.secret);
+    CHECK(bad.get("/v1/pets").status == 200);
+    const auto state = account_key(key, "state");
+    const std::string epoch =
+        store.redis.command({"GETRANGE", state, "0", "7"}).text;
+    for (const auto& words :
+         std::vector<Words>{{"SET", state, ""},
+                            {"SET", state, "nonsense"},
+                            {"SET", state, std::string(48, 'x')},
+                            {"SET", state, epoch + std::string(40, '\xFF')},
+                            {"RPUSH", state, "x"},
+                            {"HSET", state, "x", "y"}}) {
+        INFO(words[0]);
+        store.redis.command({"DEL", state});
+        run_all(store.redis, {words});
+        const auto dump = store.redis.command({"DUMP", state}).text;
+        DamageLines lines(store.nginx);
+        for (int i = 0; i < 30; ++i) {
+            expect_error(bad.get("/v1/pets"), 500, "internal_error");
+            CHECK(store.http.get("/v1/pets").status == 200);
+        }
+        lines.check_only(state);
+        CHECK(store.redis.command({"DUMP", state}).text == dump);
+        let_a_second_pass();
+    }
+    store.redis.command({"DEL", state});
+    CHECK(bad.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("damage: strikes and bans of another type")
+{
+    NginxOptions options;
+    options.location = "petstore_ban threshold=2 window=60s duration=300s "
+                       "max=1h;";
+    Store store(options);
+    for (const std::string what : {"strikes", "bans"}) {
+        INFO(what);
+        const auto key = limited_key(store.redis, 2);
+        const auto name = account_key(key, what);
+        store.redis.command({"RPUSH", name, "x"});
+        DamageLines lines(store.nginx);
+        Http http(store.nginx.url(), key.secret);
+        for (int i = 0; i < 30; ++i) {
+            const auto response = http.get("/v1/pets");
+            CHECK(response.status == (i < 2 ? 200 : 429));
+        }
+        lines.check_only(name);
+        CHECK(store.redis.command({"LLEN", name}).integer == 1);
+        let_a_second_pass();
+    }
+}
+
+TEST_CASE("damage: the record of a key")
+{
+    Store store;
+    const auto key = create_key(store.redis);
+    const auto digest =
+        store.redis.command({"HGET", "petstore:keys", key.id}).text;
+    const auto name = "petstore:key:" + digest;
+    for (const auto& commands :
+         std::vector<std::vector<Words>>{{{"HDEL", name, "account"}},
+                                         {{"HSET", name, "created", "x"}},
+                                         {{"DEL", name}, {"SET", name, "x"}}}) {
+        run_all(store.redis, commands);
+        DamageLines lines(store.nginx);
+        Http http(store.nginx.url(), key.secret);
+        for (int i = 0; i < 10; ++i) {
+            expect_error(http.get("/v1/pets"), 500, "internal_error");
+        }
+        lines.check_only(name);
+        let_a_second_pass();
+    }
+}
+
+TEST_CASE("damage: lines tell how many were left out")
+{
+    Store store;
+    import_pets(store.redis, kCount);
+    store.redis.command({"DEL", bucket(1)});
+    for (int i = 0; i < 50; ++i) {
+        CHECK(store.http.get("/v1/pets/140").status == 500);
+    }
+    let_a_second_pass();
+    CHECK(store.http.get("/v1/pets/140").status == 500);
+    const auto log = store.nginx.error_log();
+    CHECK(contains(log, line_on(bucket(1))));
+    CHECK(contains(log, " reports of damage since the last line"));
+}
+
+TEST_CASE("damage: export and set-status fail, and name the key")
+{
+    RedisServer redis;
+    import_pets(redis, 10'000);
+    const auto saved = save(redis, kPets + "*");
+    const auto last_id = kPets + "last-id";
+    const auto changes = kPets + "changes";
+    const auto export_fails = [&](const std::vector<Words>& commands,
+                                  const std::string& key) {
+        INFO(commands.back()[0] << ' ' << commands.back()[1]);
+        run_all(redis, commands);
+        const auto result = ctl(redis.url(), {"pet", "export"});
+        CHECK(result.code == 1);
+        CHECK(contains(result.err, key + " is damaged"));
+        restore(redis, kPets + "*", saved);
+        return result;
+    };
+    for (const int number : {0, 1, 40, 78}) {
+        const auto name = bucket(number);
+        const auto text = std::to_string(number);
+        for (const auto& commands : std::vector<std::vector<Words>>{
+                 {{"DEL", name}},
+                 {{"LTRIM", name, "0", "5"}},
+                 {{"LSET", name, "6", "nonsense"}},
+                 {{"LSET", name, "6", "a7:\xFF"}},
+                 {{"DEL", name}, {"SET", name, "x"}}}) {
+            const auto result = export_fails(commands, name);
+            // What comes before it is written, whole lines only.
+            const auto lines = count_of(result.out, "\n");
+            CHECK(lines <= static_cast<std::size_t>(number) * 128 + 6);
+            CHECK(lines + 106 >= static_cast<std::size_t>(number) * 128);
+            CHECK((lines == 0 || result.out.back() == '\n'));
+        }
+    }
+    export_fails({{"DEL", last_id}}, last_id);
+    export_fails({{"DEL", last_id, changes}}, last_id);
+    export_fails({{"SET", last_id, "x"}}, last_id);
+    export_fails({{"SET", last_id, "20000"}}, bucket(78));
+    export_fails({{"DEL", last_id}, {"RPUSH", last_id, "1"}}, last_id);
+    export_fails({{"DEL", changes}}, changes);
+    export_fails({{"DEL", changes}, {"RPUSH", changes, "1"}}, changes);
+
+    const auto change_fails = [&](const std::vector<Words>& commands,
+                                  const std::string& key) {
+        INFO(commands.back()[0] << ' ' << commands.back()[1]);
+        run_all(redis, commands);
+        const auto damaged = save(redis, kPets + "*");
+        const auto result =
+            ctl(redis.url(), {"pet", "set-status", "140", "sold"});
+        CHECK(result.code == 1);
+        CHECK(contains(result.err, key + " is damaged"));
+        CHECK(save(redis, kPets + "*") == damaged);
+        restore(redis, kPets + "*", saved);
+    };
+    for (const auto& damage : damages_of_bucket()) {
+        if (std::string(damage.name) != "not UTF-8") {  // its name is not read
+            change_fails(damage.commands, bucket(1));
+        }
+    }
+    change_fails({{"DEL", last_id}}, last_id);
+    change_fails({{"DEL", changes}}, changes);
+    const auto sold = kPets + "status:sold";
+    change_fails({{"DEL", sold}, {"RPUSH", sold, "x"}}, sold);
+
+    CHECK(ctl(redis.url(), {"pet", "export"}).code == 0);
+    RedisServer empty;
+    const auto none = ctl(empty.url(), {"pet", "export"});
+    CHECK(none.code == 0);
+    CHECK(none.out.empty());
+}
