@@ -65,8 +65,8 @@ BodyReader::Result BodyReader::proceed(ngx_http_request_t* r)
     return result == Result::done && r->reading_body ? read_more(r) : result;
 }
 
-// Takes over what nginx has read so far. A body that nginx buffers is whole, and
-// others may read it: a request and its mirror share the buffers.
+// Takes over what nginx has read so far. A body that nginx buffers is whole,
+// and others may read it: a request and its mirror share the buffers.
 BodyReader::Result BodyReader::take(ngx_http_request_t* r)
 {
     if (r->request_body == nullptr) {
