@@ -24,7 +24,8 @@ namespace petstore::ngx {
 inline api::Millis host_now() noexcept
 {
     const ngx_time_t* time = ngx_timeofday();
-    return static_cast<api::Millis>(time->sec) * 1000 + time->msec;
+    return static_cast<api::Millis>(time->sec) * 1000
+           + static_cast<api::Millis>(time->msec);
 }
 
 // One Redis and namespace as a worker works with it.

@@ -132,8 +132,9 @@ struct ReplyBuilder {
             return refuse("arrays are nested too deep");
         }
         Reply* reply = add(task, Type::array);
-        reply->items_ =
-            static_cast<Reply**>(arena.allocate(count * sizeof(Reply*)));
+        // An array of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
+        const std::size_t size = count * sizeof(Reply*);
+        reply->items_ = static_cast<Reply**>(arena.allocate(size));
         reply->count_ = count;
         return reply;
     }

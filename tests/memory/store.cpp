@@ -31,7 +31,7 @@ const char* const kNoScript = "-NOSCRIPT x\r\n";
 // --- keys -------------------------------------------------------------------
 
 struct SilentLog final : store::KeyLog {
-    void damaged_key_record(const api::Digest&) noexcept override {}
+    void damaged(std::string_view) noexcept override {}
     void unknown_plan(const api::KeyRecord&) noexcept override {}
     void look_up_refused() noexcept override {}
 };
@@ -374,7 +374,8 @@ struct Reads {
                bulk("s7:a name that needs memory")})};
     const Ready no_script{kNoScript};
     Wire wire;
-    store::Reader reader{wire, catalogue, 1 << 20};
+    SilentLog log;
+    store::Reader reader{wire, catalogue, log, 1 << 20};
     std::array<ReadWaiter, 32> waiters;
 };
 

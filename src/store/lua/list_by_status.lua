@@ -5,13 +5,16 @@
 --       buckets share the slot of KEYS)   4 letter of the status
 -- Reply: {id, record, id, record, …}
 --   error DAMAGED <key>   of another type, or a bucket without a pet of the bitmap
+--                   or with a record of no status
 --
 -- N rows take at most 2N + 1 calls and 4N + 63 records, whatever the data.
 local reading = KEYS[1]
 
--- nil where a pet has no record in the bucket `reading`.
+-- nil where a pet has no record in the bucket `reading`, or one that is none.
 local function read(bitmap, id, left, names, letter)
   local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
+  -- The other two of a, p and s.
+  local one, other = letter == 97 and 112 or 97, letter == 115 and 112 or 115
   local last, spare = id, 2 * left + 64
   while left > 0 do
     id = call('BITPOS', bitmap, '1', id + 1, '-1', 'BIT')
@@ -25,24 +28,26 @@ local function read(bitmap, id, left, names, letter)
     -- pets needs 2 for each row. Once they are used up, read row by row.
     local records
     if id - last <= 3 and spare > 0 then
-      local most = min(3 * left, left + spare)
-      records = call('LRANGE', bucket, position, position + most - 1)
+      local stop = position + min(3 * left, left + spare) - 1
+      records = call('LRANGE', bucket, position, stop < 127 and stop or '127')
     else
       records = {call('LINDEX', bucket, position)}
     end
     if not records[1] then return nil end
-    local before = n
     found[n + 1], found[n + 2] = id, records[1]
+    local before, size = left, #records
     n, left = n + 2, left - 1
-    for i = 2, #records do
-      if left == 0 then break end
-      id = id + 1
-      if byte(records[i]) == letter then
-        found[n + 1], found[n + 2] = id, records[i]
+    for i = 2, left > 0 and size or 0 do
+      local status = byte(records[i])
+      if status == letter then
+        found[n + 1], found[n + 2] = id + i - 1, records[i]
         n, left = n + 2, left - 1
+        if left == 0 then break end
+      elseif status ~= one and status ~= other then
+        return nil
       end
     end
-    last, spare = found[n - 1], spare - #records + (n - before) / 2
+    id, last, spare = id + size - 1, found[n - 1], spare - size + before - left
   end
   return found
 end

@@ -165,13 +165,15 @@ http {
               + (certificate() / "cert.pem") + "; ssl_certificate_key "
               + (certificate() / "key.pem") + ";";
     }
-    // The machine may stall for longer than the defaults of the module, which
-    // would turn any request into a 503. Tests of timeouts set their own.
-    std::string timeouts;
-    for (const std::string directive :
-         {"petstore_redis_connect_timeout", "petstore_redis_timeout"}) {
-        if (!contains(options_.http, directive)) {
-            timeouts += directive + " 10s; ";
+    // The machine may stall for longer than the module's timeouts, which would
+    // make any request a 503. A test that sets a timeout has the defaults.
+    std::string timeouts =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
+    for (const auto* block : {&options_.http, &options_.server,
+                              &options_.location, &options_.servers}) {
+        if (contains(*block, "petstore_redis_timeout")
+            || contains(*block, "petstore_redis_connect_timeout")) {
+            timeouts.clear();
         }
     }
     replace_all(text, "%MODULE%", module_file());
