@@ -150,7 +150,7 @@ struct LimitWaiter final : store::LimitWaiter {
 
 std::string decided(int accounts)
 {
-    std::vector<std::string> items{integer(5), integer(0), integer(0)};
+    std::vector<std::string> items{integer(5), bulk("200"), bulk("1000")};
     for (int i = 0; i < accounts; ++i) {
         items.push_back(integer(1));
         items.push_back(bulk(encode_numbers({7, 0, 1, 60'000, 1, 86'400'000})));
