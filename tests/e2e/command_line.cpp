@@ -188,8 +188,8 @@ TEST_CASE("command line: the access rules of the documentation suffice")
     RedisServer redis;
     REQUIRE(redis.command(rules).text == "OK");
 
-    const std::string url =
-        "redis://operator:pw@127.0.0.1:" + std::to_string(redis.port()) + "/0";
+    const std::string url = "redis://operator:pw@" + own_address() + ":"
+                            + std::to_string(redis.port()) + "/0";
     const auto does = [&](const std::vector<std::string>& arguments,
                           const std::string& input = "") {
         auto command = arguments;

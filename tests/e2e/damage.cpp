@@ -286,7 +286,7 @@ TEST_CASE("damage: the state of an account")
          std::vector<Words>{{"SET", state, ""},
                             {"SET", state, "nonsense"},
                             {"SET", state, std::string(48, 'x')},
-                                           {"RPUSH", state, "x"},
+                            {"RPUSH", state, "x"},
                             {"HSET", state, "x", "y"}}) {
         INFO(words[0]);
         store.redis.command({"DEL", state});

@@ -318,8 +318,8 @@ TEST_CASE("http: a mirrored request and its mirror both have the body")
         location /slow/v1/ {
             mirror /v1/pets;
             petstore /slow/v1;
-            petstore_redis )" + slow.url()
-                     + R"(;
+            petstore_redis )"
+                     + slow.url() + R"(;
             petstore_redis_timeout 20s;
         })";
     Store store(options);

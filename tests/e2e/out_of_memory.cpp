@@ -177,7 +177,7 @@ TEST_CASE("out of memory: answers without a read")
 {
     NginxOptions options;
     options.servers = R"(server {
-        listen 127.0.0.1:%TLS_PORT%;
+        listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_anonymous_limit 1 enforce; }
     })";
     Target target(options);
@@ -193,8 +193,7 @@ TEST_CASE("out of memory: answers without a read")
          {"no key", request(target, no_key), is_error(401, "missing_api_key")},
          {"over the address's limit",
           [&] {
-              Http http("http://127.0.0.1:"
-                        + std::to_string(target.nginx.tls_port()));
+              Http http(http_url(target.nginx.tls_port()));
               http.tolerate_failures();
               return http.send(no_key);
           },
@@ -238,7 +237,7 @@ TEST_CASE("out of memory: refusals")
     NginxOptions options;
     options.location = "petstore_ban threshold=3 window=60s;";
     options.servers = R"(server {
-        listen 127.0.0.1:%TLS_PORT%;
+        listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_limit_dry_run on; }
     })";
     Target target(options);
@@ -269,9 +268,7 @@ TEST_CASE("out of memory: refusals")
                  {"banned", send, banned},
                  {"dry run",
                   [&] {
-                      Http http("http://127.0.0.1:"
-                                    + std::to_string(target.nginx.tls_port()),
-                                key.secret);
+                      Http http(http_url(target.nginx.tls_port()), key.secret);
                       http.tolerate_failures();
                       return http.get("/v1/pets");
                   },

@@ -6,8 +6,9 @@
 //
 //   PETSTORE_RANDOM_SEED=N     plays the same again, as far as time allows
 //   PETSTORE_RANDOM_SECONDS=N  for so long
-//   PETSTORE_RANDOM_ONLY=A,B   only these prefixes and pages of chaos_config.cpp
-//   PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx that failed there
+//   PETSTORE_RANDOM_ONLY=A,B   only these prefixes and pages of
+//   chaos_config.cpp PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx
+//   that failed there
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -78,7 +79,10 @@ public:
     ~Actors() { stop(); }
 
     const std::atomic<bool>& stopping() const noexcept { return stop_; }
-    void add(std::function<void()> run) { threads_.emplace_back(std::move(run)); }
+    void add(std::function<void()> run)
+    {
+        threads_.emplace_back(std::move(run));
+    }
     void stop()
     {
         stop_ = true;
@@ -125,16 +129,15 @@ public:
 private:
     NginxOptions configuration()
     {
-        return random_configuration(random_,
-                                    {proxy_.unix_url(), proxy_.tcp_url()},
-                                    redis_.url());
+        return random_configuration(
+            random_, {proxy_.unix_url(), proxy_.tcp_url()}, redis_.url());
     }
 
     void traffic(NginxServer& nginx, std::chrono::milliseconds time)
     {
         LogWatch log(nginx.path("error.log"));
-        Operator chief(world_, redis_, nginx, [this] { return configuration(); },
-                       seed_);
+        Operator chief(
+            world_, redis_, nginx, [this] { return configuration(); }, seed_);
         {
             Actors actors;
             const auto& stop = actors.stopping();
@@ -211,18 +214,18 @@ private:
             const auto found = there.find(id);
             if (found == there.end() || found->second != name) {
                 world_.journal.complain(
-                    "round", "pet " + std::to_string(id) + " " + excerpt(name)
-                                 + " was answered with 201 and is "
-                                 + (found == there.end() ? "not there"
-                                                         : found->second));
+                    "round",
+                    "pet " + std::to_string(id) + " " + excerpt(name)
+                        + " was answered with 201 and is "
+                        + (found == there.end() ? "not there" : found->second));
             }
         }
         // A round is shorter than the window, which it may catch the end of.
         if (world_.admitted() > 2 * World::kPerMinute) {
-            world_.journal.complain(
-                "round", std::to_string(world_.admitted())
-                             + " requests were admitted of "
-                             + std::to_string(World::kPerMinute));
+            world_.journal.complain("round",
+                                    std::to_string(world_.admitted())
+                                        + " requests were admitted of "
+                                        + std::to_string(World::kPerMinute));
         }
     }
 
@@ -262,7 +265,8 @@ private:
         if (!quiet) {
             world_.journal.complain("round", "nginx is not at rest: " + rest);
         }
-        const auto most = kRedisLinks * static_cast<int>(nginx.workers().size());
+        const auto most =
+            kRedisLinks * static_cast<int>(nginx.workers().size());
         if (!wait_until([&] { return proxy_.open() <= most; })) {
             world_.journal.complain("round", std::to_string(proxy_.open())
                                                  + " connections to Redis");
@@ -319,9 +323,8 @@ TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
     while (Clock::now() < until && !journal.failed()) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             until - Clock::now());
-        const auto length =
-            std::min<std::chrono::milliseconds>(
-                Random(seed, "length").millis(5000, 12'000), left);
+        const auto length = std::min<std::chrono::milliseconds>(
+            Random(seed, "length").millis(5000, 12'000), left);
         INFO("PETSTORE_RANDOM_SEED=" << seed << " PETSTORE_RANDOM_SECONDS="
                                      << length.count() / 1000 + 1);
         try {
@@ -335,8 +338,9 @@ TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
             for (const auto& complaint : journal.complaints()) {
                 report += complaint + "\n";
             }
-            FAIL_CHECK("what happened before:\n" << journal.notes()
-                       << "what is wrong:\n" << report);
+            FAIL_CHECK("what happened before:\n"
+                       << journal.notes() << "what is wrong:\n"
+                       << report);
         }
         ++seed;
     }

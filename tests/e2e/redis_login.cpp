@@ -64,11 +64,10 @@ TEST_CASE("redis: with a password from the URL or a file")
 TEST_CASE("redis: directives give credentials where a URL has none")
 {
     RedisServer redis({"requirepass s3cret-word"});
-    const auto port = std::to_string(redis.port());
     TempDir dir;
     write_file(dir / "wrong", "wrong-word\n");
     NginxOptions options;
-    options.redis = "redis://default:s3cret-word@127.0.0.1:" + port;
+    options.redis = "redis://default:s3cret-word@" + redis.address();
     options.http = "petstore_redis_user nobody; petstore_redis_password_file "
                    + (dir / "wrong") + ";";
     expect_works(options.redis, options, redis);

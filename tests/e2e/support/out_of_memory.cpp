@@ -214,6 +214,8 @@ Response Target::send(Http::Request request) const
 NginxOptions behind_proxy(NginxOptions options)
 {
     options.redis = "%PROXY%";
+    // A Redis that is silent has to be noticed before the client gives up.
+    options.location += " petstore_redis_timeout 1s;";
     return options;
 }
 
