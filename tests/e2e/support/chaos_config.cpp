@@ -224,7 +224,9 @@ NginxOptions random_configuration(Random& random,
     std::string http = kHttp;
     maybe(http, random, "petstore_zone 32k;");
     maybe(http, random, "petstore_plan enterprise minute=50 day=5000;");
-    maybe(http, random, "petstore_redis_timeout 100ms;");
+    // Both, always: a harness may have patient ones of its own.
+    http += "    petstore_redis_connect_timeout 250ms; petstore_redis_timeout "
+            + random.pick<std::string>({"100ms", "500ms"}) + ";\n";
     maybe(http, random,
           "petstore_ban threshold=10 window=5s duration=1s "
           "max=4s;");

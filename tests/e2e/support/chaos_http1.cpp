@@ -362,9 +362,6 @@ bool Http1Client::read_answers(Wire& wire, std::vector<Sent>& sent, bool fresh)
             complain(fault + ": " + ask.title(), sent_,
                      answer + "\n" + response.body);
         }
-        if (response.status == 200 && ask.limit != 0) {
-            requests_.follow(next_of(response));
-        }
         if (last || response.header("connection") == "close") {
             return false;
         }

@@ -18,7 +18,8 @@ Operator::Operator(World& world, RedisServer& redis, NginxServer& nginx,
                    std::function<NginxOptions()> configuration,
                    std::uint64_t seed)
     : world_(world), redis_(redis), nginx_(nginx),
-      configuration_(std::move(configuration)), random_(seed, kMe)
+      configuration_(std::move(configuration)), random_(seed, kMe),
+      forgetful_(random_.chance(50))
 {}
 
 void Operator::note(const std::string& what)
@@ -31,12 +32,16 @@ void Operator::run(const std::atomic<bool>& stop)
     while (!stop) {
         try {
             act();
+            if (forgetful_ && redis_runs_) {
+                // Workers forget all pets, and read them again.
+                redis_.command({"INCR", "petstore:{petstore:pets}:changes"});
+            }
         } catch (const HarnessError& problem) {
             // A Redis that was paused or killed in the middle of something. One
             // that nginx does not survive shows there.
             note(problem.what());
         }
-        std::this_thread::sleep_for(random_.millis(20, 500));
+        std::this_thread::sleep_for(random_.millis(20, forgetful_ ? 100 : 500));
     }
 }
 
@@ -48,7 +53,10 @@ void Operator::act()
         redis_runs_ = true;
         return;
     }
-    const int choice = random_.between(1, 100);
+    const int choice = random_.between(1, forgetful_ ? 300 : 100);
+    if (choice > 100) {
+        return;
+    }
     if (choice <= 20) {
         reload();
     } else if (choice <= 45) {

@@ -33,6 +33,7 @@ private:
     NginxServer& nginx_;
     std::function<NginxOptions()> configuration_;
     Random random_;
+    const bool forgetful_;
     bool redis_runs_ = true;
     bool damaged_ = false;
     Clock::time_point reloaded_{};

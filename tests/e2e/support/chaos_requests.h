@@ -40,8 +40,6 @@ public:
     {}
 
     Ask any();
-    // Where a list says that it goes on: the next ask may follow.
-    void follow(const std::string& next) { next_ = next; }
 
 private:
     Ask untagged();
@@ -58,7 +56,6 @@ private:
     World& world_;
     Random& random_;
     std::string who_;
-    std::string next_;
     int made_ = 0;
 };
 

@@ -142,6 +142,20 @@ void World::learn_admitted(Role role)
     }
 }
 
+void World::learn_cursor(const std::string& cursor)
+{
+    const std::lock_guard lock(mutex_);
+    if (cursors_.size() < 500) {
+        cursors_.push_back(cursor);
+    }
+}
+
+std::string World::cursor(Random& random) const
+{
+    const std::lock_guard lock(mutex_);
+    return cursors_.empty() ? "" : random.pick(cursors_);
+}
+
 std::map<long long, std::string> World::created() const
 {
     const std::lock_guard lock(mutex_);

@@ -29,7 +29,7 @@ enum class Role {
 class World {
 public:
     static constexpr long long kPerMinute = 40;
-    static constexpr int kPets = 300;  // with the ids 1 … 300 and name_of()
+    static constexpr int kPets = 2000;  // "pet 1" and so on, of 16 buckets
 
     World(const RedisServer& redis, Journal& journal);
 
@@ -53,6 +53,10 @@ public:
     std::string learn_seen(long long id, const std::string& name);
     void learn_admitted(Role role);
 
+    // Cursors that answers gave, for all clients and rounds.
+    void learn_cursor(const std::string& cursor);
+    std::string cursor(Random& random) const;  // "" while there is none
+
     // Of this round.
     std::map<long long, std::string> created() const;
     long long admitted() const;
@@ -66,6 +70,7 @@ private:
     std::map<long long, std::string> created_;
     std::map<std::string, long long> idempotent_;
     long long admitted_ = 0;
+    std::vector<std::string> cursors_;
 };
 
 }  // namespace petstore::e2e

@@ -34,11 +34,7 @@ std::string bulk(const std::string& text)
 Lie error(Random& random)
 {
     const std::string text = random.pick<std::string>(
-        {"NOSCRIPT No matching script. Please use EVAL.",
-         "NOSCRIPT No matching script. Please use EVAL.",
-         "NOSCRIPT No matching script. Please use EVAL.",
-         "READONLY You can't write against a read only replica.",
-         "READONLY You can't write against a read only replica.",
+        {"READONLY You can't write against a read only replica.",
          "LOADING Redis is loading the dataset in memory",
          "OOM command not allowed when used memory > 'maxmemory'.",
          "MISCONF Redis is configured to save RDB snapshots",
@@ -274,8 +270,14 @@ std::string encode_value(const Value& value)
     return bytes;
 }
 
-Lie lie_instead_of(const std::string& reply, Random& random)
+Lie lie_instead_of(const std::string& command, const std::string& reply,
+                   Random& random)
 {
+    // The one error that is answered with another command; most surprising
+    // where no script was called.
+    if (random.chance(command == "EVALSHA" ? 10 : 35)) {
+        return {"-NOSCRIPT", "-NOSCRIPT No matching script.\r\n"};
+    }
     const int kind = random.between(1, 100);
     if (kind <= 30) {
         return error(random);

@@ -15,7 +15,8 @@ struct Lie {
     bool close = false;  // the connection, afterwards
 };
 
-Lie lie_instead_of(const std::string& reply, Random& random);
+Lie lie_instead_of(const std::string& command, const std::string& reply,
+                   Random& random);
 
 // A value as Redis writes it.
 std::string encode_value(const Value& value);

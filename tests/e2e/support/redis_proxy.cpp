@@ -138,6 +138,7 @@ void RedisProxy::change_faults()
 
     Faults calm;
     calm.name = "calm";
+    calm.lie = may_lie_ ? random_.pick({0, 2, 5}) : 0;
     Faults slow;
     slow.name = "slow";
     slow.delay = 60;
@@ -157,7 +158,7 @@ void RedisProxy::change_faults()
     closing.refuse = random_.pick({0, 0, 0, 50, 100});
     Faults lying;
     lying.name = "lying";
-    lying.lie = random_.pick({2, 5, 10, 30});
+    lying.lie = random_.pick({20, 50, 100, 300});
     lying.slice = random_.pick({0, 20});
 
     const int kind = random_.between(1, 100);
@@ -173,7 +174,7 @@ void RedisProxy::change_faults()
                            + std::to_string(faults_.delay_ms) + " ms, close "
                            + std::to_string(faults_.close) + " %, refuse "
                            + std::to_string(faults_.refuse) + " %, lie "
-                           + std::to_string(faults_.lie) + " %");
+                           + std::to_string(faults_.lie) + " ‰");
 }
 
 // --- the loop ----------------------------------------------------------------
@@ -289,6 +290,10 @@ void RedisProxy::accept(int listener)
         Connection connection;
         connection.client = client;
         connection.server = server;
+        // What a worker does only while its memory is empty.
+        if (misbehaving_ && may_lie_ && random_.chance(60)) {
+            connection.first_lies = random_.between(1, 6);
+        }
         connections_.push_back(std::move(connection));
         ++open_;
         journal_.count("redis connections");
@@ -391,12 +396,18 @@ void RedisProxy::pass_on(Connection& connection, std::string reply)
         journal_.count("replies closed upon");
         return;
     }
-    if (!random_.chance(faults_.lie)) {
+    // Most replies are the limiter's, and pages are read once and remembered.
+    const bool rare = name == "LRANGE" || name == "LINDEX" || name == "EVAL";
+    const int chance = std::min(faults_.lie * (rare ? 20 : 1), 500);
+    const bool first = rare && connection.first_lies > 0;
+    connection.first_lies -= first ? 1 : 0;
+    if (!first && random_.between(1, 1000) > chance) {
         return queue(connection, reply, due);
     }
-    const Lie lie = lie_instead_of(reply, random_);
+    const Lie lie = lie_instead_of(name, reply, random_);
     journal_.note(kMe, "lies to " + name + ": " + lie.name);
     journal_.count("lies");
+    journal_.count("lies to " + name);
     queue(connection, lie.bytes, due);
     if (lie.close) {
         connection.to_client.push_back({due, "", true, false});

@@ -50,10 +50,12 @@ private:
         std::string to_server;
         std::deque<Chunk> to_client;
         Clock::time_point frozen_until{};
+        int first_lies = 0;  // to the first reads
         bool server_ended = false;
         bool ended = false;
     };
-    // Chances in percent; for each reply where nothing else is said.
+    // Chances in percent, of lies in a thousand; for each reply where nothing
+    // else is said.
     struct Faults {
         const char* name = "faithful";
         int delay = 0;
