@@ -200,12 +200,13 @@ bool PageReader::add_filtered(const resp::Reply& reply)
     if (reply.size() % 2 != 0) {
         return false;
     }
+    api::PetId before = query_.after;
     for (std::size_t i = 0; i < reply.size(); i += 2) {
-        if (!reply[i].is(resp::Type::integer)
+        if (!reply[i].is(resp::Type::integer) || reply[i].integer() <= before
             || !reply[i + 1].is(resp::Type::string)) {
             return false;
         }
-        const api::PetId id = reply[i].integer();
+        const api::PetId id = before = reply[i].integer();
         damaged_bucket_ = bucket_of(id);
         if (!add_row(id, reply[i + 1].text())) {
             return false;

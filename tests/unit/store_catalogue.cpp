@@ -267,6 +267,27 @@ TEST_CASE("a filtered page", "[store]")
     CHECK(page.last == 900);
 }
 
+TEST_CASE("the ids of a filtered page ascend from where it starts", "[store]")
+{
+    Replies replies;
+    const auto taken = [&](const std::vector<api::PetId>& ids) {
+        std::vector<std::string> items;
+        for (const api::PetId id : ids) {
+            items.push_back(integer(id));
+            items.push_back(bulk("a1:x"));
+        }
+        return PageReader(query_of(5, 3, api::Status::available))
+            .add(0, replies(array(items)));
+    };
+    CHECK(taken({4, 5, 900}));
+    CHECK_FALSE(taken({3}));
+    CHECK_FALSE(taken({0}));
+    CHECK_FALSE(taken({5, 5}));
+    CHECK_FALSE(taken({5, 4}));
+    CHECK_FALSE(taken({std::numeric_limits<api::PetId>::min()}));
+    CHECK_FALSE(taken({5, -1}));
+}
+
 TEST_CASE("a page with a damaged record is none, and names its bucket",
           "[store]")
 {
