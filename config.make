@@ -1,5 +1,5 @@
-# Flags for our objects only. Names stay inside the module, and a warning of a
-# compiler we have not met does not break a user's build.
+# Flags for our objects only. Symbols stay hidden, and a warning from a compiler
+# that we have not tested does not break a user's build.
 petstore_objs=
 for src in $petstore_srcs; do
     case $src in

@@ -1,8 +1,9 @@
-// The table of contents of the module: its directives and the places where
-// nginx calls it. What they do is in src/ngx.
-#include "src/ngx/anonymous.h"
+// The module's entry points: its directives and the hooks that nginx calls.
+// src/ngx implements them.
+#include "src/ngx/address_limit.h"
 #include "src/ngx/config.h"
 #include "src/ngx/error_filter.h"
+#include "src/ngx/guard.h"
 #include "src/ngx/module.h"
 #include "src/ngx/variables.h"
 #include "src/ngx/worker.h"
@@ -25,6 +26,9 @@ ngx_command_t commands[] = {
     {ngx_string("petstore"),
      NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1, set_petstore,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
+    {ngx_string("petstore_guard"), kLevels | NGX_CONF_FLAG, set_guard,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, guard), nullptr},
 
     {ngx_string("petstore_redis"), kLevels | NGX_CONF_1MORE, set_redis,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
@@ -87,12 +91,12 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
         return NGX_OK;
     }
     check_locations(cf, *conf);
-    conf->zone = add_anonymous_zone(cf, conf->zone_size);
+    conf->zone = add_address_zone(cf, conf->zone_size);
     if (conf->zone == nullptr) {
         return NGX_ERROR;
     }
     install_error_filter();
-    return NGX_OK;
+    return conf->has_guard ? install_guard(cf) : NGX_OK;
 }
 
 ngx_http_module_t context = {

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the commands in this folder share. Sourced, not run.
+# Shared by the scripts in this folder. Sourced, not run.
 
-# Variables here are read by the scripts that source this file.
+# The scripts that source this file read these variables.
 # shellcheck disable=SC2034
 {
     ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-    # Another folder keeps the builds of two people in one tree apart.
+    # Set PETSTORE_BUILD_DIR to build one tree in separate folders.
     BUILD=${PETSTORE_BUILD_DIR:-$ROOT/build}
     MODULE=ngx_http_petstore_module.so
 
@@ -31,7 +31,7 @@ is_installed() {
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
-# As root directly, else by sudo.
+# Runs a command as root, through sudo if necessary.
 as_root() {
     if [[ $(id -u) == 0 ]]; then
         "$@"
@@ -40,8 +40,8 @@ as_root() {
     fi
 }
 
-# Installs what is missing of the packages given; without network or rights
-# where nothing is.
+# Installs those of the given packages that are missing. If none is, needs
+# neither network nor root.
 need_packages() {
     local missing=() package
     for package; do
@@ -60,7 +60,7 @@ need_packages() {
     as_root env LC_ALL=C bash "$ROOT/scripts/apt-install" "${missing[@]}"
 }
 
-# The version of the nginx on this machine, "1.22.1".
+# Prints the version of nginx on this machine, such as "1.22.1".
 nginx_version() {
     local text
     text=$(nginx_binary_run -v 2>&1)
@@ -69,7 +69,8 @@ nginx_version() {
 
 nginx_binary_run() { PATH=$PATH:/usr/sbin:/sbin nginx "$@"; }
 
-# The name of LLVM's tool $1, of version 14. Without it, says so and fails.
+# Prints the name of version 14 of LLVM's tool $1. Without it, says so and
+# fails.
 llvm_tool() {
     local name found=none
     for name in "$1-14" "$1"; do

@@ -27,7 +27,7 @@ constexpr std::array<bool, 256> make_base62_set()
 
 constexpr std::array<bool, 256> kIsBase62 = make_base62_set();
 
-// Without a branch per character: those of random digits can't be predicted.
+// Branch-free: on random digits, a branch per character would be mispredicted.
 bool is_base62(std::string_view text) noexcept
 {
     bool all = true;
@@ -39,7 +39,8 @@ bool is_base62(std::string_view text) noexcept
 
 using RandomDigits = std::array<char, kRandomDigits>;
 
-// The 256 bits as one number, most significant digit first: 62^43 > 2^256.
+// Encodes the 256 bits as one number, most significant digit first. 43 digits
+// suffice: 62^43 > 2^256.
 RandomDigits base62_of(Digest number) noexcept
 {
     RandomDigits digits{};
@@ -88,7 +89,7 @@ bearer_token(std::string_view authorization) noexcept
     }
     const std::size_t first =
         authorization.find_first_not_of(' ', kScheme.size());
-    // White space around a field value is no part of it, but not every nginx
+    // White space around a field value is not part of it, but not every nginx
     // protocol handler strips it.
     const std::size_t last = authorization.find_last_not_of(" \t");
     if (first == std::string_view::npos || last < first) {

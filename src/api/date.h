@@ -15,11 +15,11 @@ std::string http_date(UnixTime time);
 // "2030-12-05T00:00:00Z"
 std::string iso_time(UnixTime time);
 
-// "2030-12-05" (midnight UTC) or "2030-12-05T10:00:00Z"; nullopt for anything
-// that is not a date of the calendar.
+// "2030-12-05" (midnight UTC) or "2030-12-05T10:00:00Z"; nullopt unless it is a
+// calendar date.
 std::optional<UnixTime> parse_date(std::string_view text) noexcept;
 
-// "90", "90s", "15m", "24h", "7d" → seconds; nullopt otherwise.
+// "90", "90s", "15m", "24h" or "7d", in seconds; nullopt otherwise.
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
 
 }  // namespace petstore::api

@@ -2,15 +2,19 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace petstore::api {
 
 using Digest = std::array<unsigned char, 32>;
 
-// SHA-256 by OpenSSL. Throws std::runtime_error where OpenSSL can't (a FIPS
-// provider that failed to load, no memory).
+// Throws std::runtime_error if OpenSSL fails (a FIPS provider that did not
+// load, out of memory).
 Digest sha256(std::string_view bytes);
+
+// Parses 64 hexadecimal digits, upper or lower case.
+std::optional<Digest> digest_of_hex(std::string_view hex) noexcept;
 
 inline std::string_view bytes_of(const Digest& digest) noexcept
 {

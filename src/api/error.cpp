@@ -108,7 +108,7 @@ Generic generic_error(int status) noexcept
     }
 }
 
-// nginx keeps these to choose an error_page by; the client gets a 400.
+// nginx uses these statuses only to select an error_page; the client gets 400.
 constexpr bool is_internal_bad_request(int status)
 {
     return status >= 494 && status <= 497;

@@ -6,8 +6,8 @@
 
 namespace petstore::api {
 
-// Every error that the service itself decides on. The table in error.cpp is
-// the only place that knows their HTTP status and their public name.
+// The errors that the service itself produces. Only the table in error.cpp maps
+// them to an HTTP status and a public name.
 enum class ErrorCode {
     invalid_json,
     missing_body,
@@ -35,8 +35,8 @@ enum class ErrorCode {
     outcome_unknown,
 };
 
-// The text of an error: most often a literal, which is shared. Such an error
-// can be made and copied where nothing may throw.
+// The text of an error, usually a string literal. A literal is shared, so such
+// an error can be created and copied where nothing may throw.
 class Message {
 public:
     Message() = default;
@@ -53,8 +53,8 @@ private:
     std::string own_;
 };
 
-// An error as a value. `message` is English prose for people; it may quote a
-// field or parameter name of ours but never bytes that the client sent.
+// An error as a value. `message` is English text for humans. It may name our
+// fields and parameters but never quotes bytes that the client sent.
 struct Error {
     ErrorCode code;
     Message message;
@@ -63,19 +63,19 @@ struct Error {
 int http_status(ErrorCode code) noexcept;
 std::string_view code_name(ErrorCode code) noexcept;
 
-// The body for every error: {"code":…,"message":…,"status":…}.
+// The body of every error response: {"code":…,"message":…,"status":…}.
 std::string error_body(std::string_view code, std::string_view message,
                        int status);
 std::string error_body(const Error& error);
 
-// The error for a response that nginx made by itself (413 before a handler
-// ran, 400 for a broken request line, 502 of a proxied location …). Any
-// status from 400 up has an answer; `status` is what the client gets to see,
-// which for nginx's internal 494 to 497 is 400.
+// The error for a response that nginx generated itself (413 before a handler
+// ran, 400 for a malformed request line, 502 from a proxied location, …).
+// Defined for every status from 400 up. The body contains the status that the
+// client gets: 400 for nginx's internal 494 to 497.
 std::string error_body_for_status(int status);
 std::string_view code_name_for_status(int status) noexcept;
 
-// Whether such a response carries Retry-After: 1.
+// Whether a response with this status carries Retry-After: 1.
 bool is_retryable_status(int status) noexcept;
 
 }  // namespace petstore::api

@@ -19,10 +19,10 @@ constexpr bool is_json_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// Feeds a body to nlohmann's lexer without the digits that make no difference.
-// The lexer takes a number beyond the range of double for a syntax error, but
-// 1e999 is JSON and, in a member we ignore, none of our business. 21 digits are
-// too many for any int64 and 2 of the exponent keep the rest finite.
+// Feeds a body to nlohmann's lexer, dropping digits that cannot change the
+// result. The lexer rejects a number outside the range of double as a syntax
+// error, but 1e999 is valid JSON and allowed in an ignored member. 21 digits
+// exceed any int64; 2 exponent digits keep the rest finite.
 class NumberTrimmer {
 public:
     using iterator_category = std::input_iterator_tag;
@@ -91,8 +91,8 @@ private:
     int most_ = kMostDigits;
 };
 
-// The names of all objects that are open. An object's names are sorted when it
-// ends, which no choice of names can make slow, unlike a hash table.
+// The member names of all open objects. Names are sorted when their object
+// ends: unlike a hash table, no choice of names makes that slow.
 class OpenNames {
 public:
     void begin_object() { objects_.push_back(names_.size()); }
@@ -103,7 +103,7 @@ public:
         bytes_.append(name);
     }
 
-    // False where the object had a name twice.
+    // False if the object had a duplicate name.
     bool end_object()
     {
         const auto first =
@@ -138,8 +138,8 @@ private:
     std::vector<std::size_t> objects_;
 };
 
-// A handler of nlohmann's SAX interface, whence the names of its functions.
-// What is wrong with a field waits until the whole body was seen to be JSON.
+// Handler for nlohmann's SAX interface, which dictates the function names.
+// Reports field errors only if the whole body is valid JSON.
 class NewPetReader {
 public:
     bool null() { return value(); }
@@ -149,7 +149,7 @@ public:
 
     bool number_integer(std::int64_t number)
     {
-        // The lexer sends what has a minus sign here: 0 was "-0".
+        // Called only for numbers with a minus sign, so 0 here was "-0".
         if (field() == Field::category && number < 0) {
             pet_.category_id = number;
             category_.valid = true;
@@ -220,9 +220,9 @@ public:
 
     std::string_view syntax_problem() const { return problem_; }
 
-    std::variant<NewPet, Error> result()
+    std::variant<NewPet, Error> result(IdMember id)
     {
-        if (id_.present) {
+        if (id_.present && id == IdMember::refuse) {
             return Error{ErrorCode::read_only_field,
                          "id is assigned by the service and must not be "
                          "sent."};
@@ -280,7 +280,7 @@ private:
         return Field::none;
     }
 
-    // The field whose value comes now; values further down belong to none.
+    // The field that the next value belongs to; none for nested values.
     Field field() const { return depth_ == 1 ? field_ : Field::none; }
 
     bool value()
@@ -313,12 +313,12 @@ private:
 
 }  // namespace
 
-std::variant<NewPet, Error> parse_new_pet(std::string_view body)
+std::variant<NewPet, Error> parse_new_pet(std::string_view body, IdMember id)
 {
     if (std::all_of(body.begin(), body.end(), is_json_space)) {
         return Error{ErrorCode::missing_body, "The request needs a body."};
     }
-    // nlohmann's lexer skips the one and takes the other for the end.
+    // nlohmann's lexer skips a byte order mark and stops at a NUL.
     if (body.substr(0, kByteOrderMark.size()) == kByteOrderMark
         || body.find('\0') != std::string_view::npos) {
         return Error{ErrorCode::invalid_json, std::string(kNotJson)};
@@ -330,7 +330,7 @@ std::variant<NewPet, Error> parse_new_pet(std::string_view body)
         return Error{ErrorCode::invalid_json,
                      std::string(reader.syntax_problem())};
     }
-    return reader.result();
+    return reader.result(id);
 }
 
 }  // namespace petstore::api

@@ -10,15 +10,20 @@ namespace petstore::api {
 
 inline constexpr int kMaxJsonDepth = 16;
 
-// Reads the body of createPet by SAX: nothing is built from what the client
-// sends but the three values we keep. I-JSON (RFC 7493): UTF-8 without a byte
-// order mark, no lone surrogates, no duplicate names at any level; depth at
-// most kMaxJsonDepth.
+// How to treat an "id" member. `petstorectl pet import` ignores it, because the
+// lines that export writes contain it.
+enum class IdMember { refuse, ignore };
+
+// Parses a pet: the body of createPet or a line of an import. A SAX parser that
+// stores only the three values. Requires I-JSON (RFC 7493): UTF-8 without a
+// byte order mark, no lone surrogates, no duplicate names at any level; depth
+// at most kMaxJsonDepth.
 //
-// Errors, of several the first in this list, whatever the order of members:
-// missing_body (empty or white space only), invalid_json, read_only_field ("id"
-// present, whatever its value), missing_field, invalid_field (name before
-// categoryId before status).
-std::variant<NewPet, Error> parse_new_pet(std::string_view body);
+// If there are several errors, the first in this list is returned, whatever the
+// order of the members: missing_body (empty or white space only), invalid_json,
+// read_only_field ("id" is present and refused), missing_field, invalid_field
+// (name before categoryId before status).
+std::variant<NewPet, Error> parse_new_pet(std::string_view body,
+                                          IdMember id = IdMember::refuse);
 
 }  // namespace petstore::api

@@ -11,7 +11,7 @@ namespace petstore::api {
 
 enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
 
-// What a key opens and until when: what every request looks at.
+// What a key permits and until when. Checked for every request.
 struct KeyRights {
     bool disabled = false;
     unsigned scopes = kScopeAll;
@@ -27,20 +27,25 @@ struct KeyRights {
         return operation == Operation::none
                || (scopes & (is_read(operation) ? kScopeRead : kScopeWrite));
     }
+
+    bool allows(Method method) const noexcept
+    {
+        return scopes & (is_read(method) ? kScopeRead : kScopeWrite);
+    }
 };
 
-// What is known of an API key; never the key itself.
+// The metadata of an API key; never the key itself.
 struct KeyRecord : KeyRights {
     std::string id;
-    std::string account;  // counters and bans belong to it
+    std::string account;  // owns the counters and bans
     std::string plan = "free";
-    std::optional<std::int64_t> per_minute;  // own numbers override the plan's
+    std::optional<std::int64_t> per_minute;  // overrides the plan's
     std::optional<std::int64_t> per_day;
     std::string label;
     UnixTime created = 0;
     std::string last4;
-    std::string replaced_by;  // id of the key it was rotated to
-    // The account's epoch when the record was written, see docs/redis-keys.md.
+    std::string replaced_by;  // id of the key that rotation created
+    // The account's epoch when the record was written; see docs/redis-keys.md.
     std::int64_t epoch = 0;
 };
 

@@ -13,8 +13,8 @@ const Window& later(const Window& a, const Window& b) noexcept
     return b.reset > a.reset ? b : a;
 }
 
-// The window to tell the client of: the one with fewer requests left. A denied
-// request violates a window that has none left, so the same rule finds it.
+// The window to report to the client: the one with fewer requests left. A
+// denied request has exhausted a window, so the same rule finds that one.
 const Window& tightest(const Decision& decision) noexcept
 {
     const std::int64_t minute = decision.minute.remaining();

@@ -9,7 +9,7 @@
 
 namespace petstore::api {
 
-using Millis = std::int64_t;  // Unix time in milliseconds, of Redis's clock
+using Millis = std::int64_t;  // Unix time in milliseconds, by Redis's clock
 
 // One of an account's two windows after a decision.
 struct Window {
@@ -25,52 +25,53 @@ struct Window {
 
 enum class Verdict { admitted, limited, banned };
 
-// What Redis said of one request: admitted (both windows charged) or not
-// (neither is).
+// Redis's decision on one request: admitted (charged to both windows) or denied
+// (charged to neither).
 struct Decision {
     Verdict verdict = Verdict::limited;
     Window minute;
     Window day;
-    Millis ban_until = 0;  // of banned
+    Millis ban_until = 0;  // if banned
     Millis now = 0;        // Redis's clock
 };
 
-// The three numbers of the X-RateLimit headers.
+// The values of the X-RateLimit headers.
 struct RateView {
     std::int64_t limit = 0;
     std::int64_t remaining = 0;
     UnixTime reset = 0;  // seconds, rounded up
 };
 
-// Admitted: the window with the fewest requests left, on a tie the one that
-// resets later. Limited: the violated one, of two the one that resets later,
-// with 0 remaining. Banned: the end of the ban.
+// Admitted: the window with fewer requests left, or on a tie the one that
+// resets later. Limited: the violated window, or of two the one that resets
+// later, with 0 remaining. Banned: the end of the ban.
 RateView rate_view(const Decision& decision) noexcept;
 
-// When a denied account may be back: the end of the ban, or of the violated
-// window, of two the later one.
+// When a denied account may retry: the end of the ban or of the violated
+// window; of two violated windows, the later end.
 Millis denial_end(const Decision& decision) noexcept;
 
-// Whole seconds from `now` until `end`, rounded up, at least 1. Not from the
-// rounded Reset: that could tell a second more than a window lasts.
+// Whole seconds from `now` to `end`, rounded up, at least 1. Not computed from
+// the rounded Reset, which could exceed the window by a second.
 std::int64_t retry_after(Millis end, Millis now) noexcept;
 
-// rate_limit_exceeded or api_key_banned in words: which limit was hit and when
-// to come back.
+// The rate_limit_exceeded or api_key_banned error. Its message says which limit
+// was hit and when to retry.
 Error denial(const Decision& decision, Millis now);
 
 UnixTime seconds_up(Millis time) noexcept;
 
-// When an account is banned and for how long; all in seconds.
+// When accounts are banned and for how long. More than `threshold` denials
+// within `window` cause a ban of `duration`. Each further ban within 24 hours
+// lasts twice as long, up to `max`. Times are in seconds.
 struct BanPolicy {
     bool enabled = true;
-    std::int64_t threshold = 100;  // more denials than this in a window …
+    std::int64_t threshold = 100;
     std::int64_t window = 60;
-    std::int64_t duration =
-        300;                  // … ban for so long, doubled each further time
-    std::int64_t max = 3600;  // … up to this, within 24 hours
+    std::int64_t duration = 300;
+    std::int64_t max = 3600;
 
-    // An account may always be denied as often as its minute limit.
+    // Never below the minute limit: an account may always be denied that often.
     std::int64_t threshold_for(const Limits& limits) const noexcept
     {
         return threshold > limits.minute ? threshold : limits.minute;

@@ -18,20 +18,20 @@ struct ListQuery {
 
 inline constexpr int kMaxPageLimit = 100;
 
-// Reads a raw query string (still percent-encoded, no leading "?"). Unknown
-// parameters are ignored; a known one that is repeated, empty, malformed or
-// out of range is invalid_parameter with its name in the message. A cursor
-// must come from encode_cursor() with the same filter.
+// Parses a raw query string (still percent-encoded, without the "?"). Ignores
+// unknown parameters. A known one that is repeated, empty, malformed or out of
+// range yields invalid_parameter, with its name in the message. A cursor must
+// come from encode_cursor() with the same filter.
 std::variant<ListQuery, Error> parse_list_query(std::string_view query);
 
 // Opaque keyset cursor: base64url of a version byte, the filter, the last id
-// seen (8 bytes, big endian) and a CRC-32 of those, so that a cursor cut or
-// mistyped is told from a real one. It is no secret.
+// seen (8 bytes, big endian) and a CRC-32 of those, which detects truncated and
+// mistyped cursors. Not a secret.
 std::string encode_cursor(PetId after, std::optional<Status> status);
 
 // The value of the Link header: <base/pets?limit=…&status=…&cursor=…>;
-// rel="next". `base` is the base path, after petstore_base_url where that is
-// set.
+// rel="next". `base` is the base path, prefixed with petstore_base_url if that
+// is set.
 std::string next_link(std::string_view base, const ListQuery& query,
                       PetId last);
 

@@ -14,7 +14,7 @@ constexpr bool is_control(char32_t point)
     return point < 0x20 || (point >= 0x7F && point < 0xA0);
 }
 
-// Unicode's White_Space without those that are control characters.
+// Unicode White_Space except control characters.
 constexpr bool is_white_space(char32_t point)
 {
     return point == 0x20 || point == 0xA0 || point == 0x1680

@@ -6,14 +6,23 @@
 namespace petstore::api {
 namespace {
 
-// A key record may come from anywhere, so its numbers are brought into the
-// range in which counting is exact.
+// Clamps to the range in which counting is exact: any program may have written
+// the key record.
 std::int64_t in_range(std::int64_t number) noexcept
 {
     return std::clamp<std::int64_t>(number, 0, kMaxLimit);
 }
 
 }  // namespace
+
+bool is_plan_name(std::string_view name) noexcept
+{
+    constexpr std::size_t kMaxSize = 32;
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    return !name.empty() && name.size() <= kMaxSize
+           && name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
 
 PlanTable::PlanTable()
     : plans_{{"free", {60, 1'000}},

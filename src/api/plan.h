@@ -17,24 +17,27 @@ struct Limits {
 inline constexpr std::int64_t kMinuteSeconds = 60;
 inline constexpr std::int64_t kDaySeconds = 86400;
 
-// The largest number a plan may grant: Redis's counters and Lua's numbers both
-// hold it exactly.
+// The largest limit of a plan. Redis's counters and Lua's numbers represent it
+// exactly.
 inline constexpr std::int64_t kMaxLimit = 1'000'000'000'000;
 
-// Plans by name. A new table holds free, pro and business; enterprise has no
-// numbers of its own and lives on those of the key.
+// 1 to 32 lower-case letters, digits, "-" or "_".
+bool is_plan_name(std::string_view name) noexcept;
+
+// Plans by name. A new table holds free, pro and business. enterprise has no
+// limits itself and uses the key's.
 class PlanTable {
 public:
     PlanTable();
 
     void set(std::string name, Limits limits);
 
-    // Known by name: in the table, or "enterprise".
+    // True for the plans in the table and for "enterprise".
     bool knows(std::string_view name) const noexcept;
 
-    // The numbers for a key: its own where it has them, else its plan's. A plan
-    // that nobody defined, and enterprise without numbers, count as free:
-    // a mistake of the operator must not open the gate.
+    // The limits of a key: its own where set, else its plan's. An undefined
+    // plan, and enterprise without limits, count as free: an operator's mistake
+    // must not lift the limits.
     Limits limits_of(const KeyRecord& key) const noexcept;
 
 private:

@@ -67,4 +67,9 @@ bool is_read(Operation operation) noexcept
     return operation != Operation::create_pet;
 }
 
+bool is_read(Method method) noexcept
+{
+    return method != Method::post && method != Method::other;
+}
+
 }  // namespace petstore::api

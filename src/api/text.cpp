@@ -13,8 +13,8 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr std::string_view kBase64Url =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-// What follows the backslash in a JSON string: 0 for bytes copied as they are,
-// 'u' for those without a short form.
+// The character after the backslash in a JSON string: 0 for bytes copied
+// unchanged, 'u' for those without a short escape.
 constexpr std::array<char, 256> make_escapes()
 {
     std::array<char, 256> escapes{};
@@ -33,7 +33,7 @@ constexpr std::array<char, 256> make_escapes()
 
 constexpr std::array<char, 256> kEscapes = make_escapes();
 
-// Texts are looked through eight bytes at a time where they can be.
+// Strings are scanned eight bytes at a time where possible.
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
@@ -49,7 +49,7 @@ std::uint64_t load_word(const char* bytes) noexcept
     return word;
 }
 
-// Whether one of the bytes is below `least`, at most 0x80.
+// Whether any byte is below `least`, which must be at most 0x80.
 constexpr bool has_below(std::uint64_t word, unsigned char least)
 {
     return ((word - in_every_byte(least)) & ~word & kHighBits) != 0;

@@ -7,38 +7,38 @@
 
 namespace petstore::api {
 
-// Plain decimal, as JSON and URLs write an int64: an optional minus sign, no
-// plus, no leading zero, no "-0", nothing around it. nullopt for everything
-// else, overflow included.
+// Parses plain decimal, as JSON and URLs write an int64: optional minus sign,
+// no plus, no leading zero, no "-0", nothing around it. nullopt for anything
+// else, including overflow.
 std::optional<std::int64_t> parse_int64(std::string_view text) noexcept;
 
 void append_int(std::string& out, std::int64_t value);
 
-// RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
-// Returns the number of code points, nullopt where the text is not UTF-8.
+// Validates UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above
+// U+10FFFF. Returns the number of code points, nullopt if invalid.
 std::optional<std::size_t> utf8_length(std::string_view text) noexcept;
 bool is_utf8(std::string_view text) noexcept;
 
-// Appends `text` as a JSON string with its quotes (RFC 8259, section 7).
-// Bytes above 0x7F are copied as they are.
+// Appends `text` as a JSON string with its quotes (RFC 8259, section 7). Bytes
+// above 0x7F are copied unchanged.
 void append_json_string(std::string& out, std::string_view text);
 
 // The same without the quotes.
 void append_json_text(std::string& out, std::string_view text);
 
-// application/x-www-form-urlencoded decoding of one name or value. nullopt
-// where a percent sign is not followed by two hexadecimal digits.
+// Decodes one application/x-www-form-urlencoded name or value. nullopt if a
+// percent sign is not followed by two hexadecimal digits.
 std::optional<std::string> form_decode(std::string_view text);
 
-// base64url without padding, RFC 4648 section 5. Decoding takes only the
-// canonical form: what encode() would have written.
+// base64url without padding (RFC 4648, section 5). Decoding accepts only the
+// canonical form, which encoding produces.
 std::string base64url_encode(std::string_view bytes);
 std::optional<std::string> base64url_decode(std::string_view text);
 
 std::string to_hex(std::string_view bytes);
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept;
 
-// 0x21..0x7E only, and at least one of them.
+// Not empty, and only 0x21 to 0x7E.
 bool is_visible_ascii(std::string_view text) noexcept;
 
 }  // namespace petstore::api

@@ -7,9 +7,9 @@ namespace petstore::api {
 
 inline constexpr char32_t kNoCodePoint = 0xFFFFFFFF;
 
-// The number of bytes of the code point that `text`, which must not be empty,
-// starts with; 0 where it does not start with one (RFC 3629: no overlong forms,
-// no surrogates, nothing above U+10FFFF).
+// The size in bytes of the first code point of `text`, which must not be empty.
+// 0 if `text` does not start with one (RFC 3629: no overlong forms, no
+// surrogates, nothing above U+10FFFF).
 inline std::size_t code_point_size(std::string_view text) noexcept
 {
     const auto in = [text](std::size_t i, unsigned least, unsigned most) {
@@ -42,8 +42,8 @@ inline std::size_t code_point_size(std::string_view text) noexcept
                : 0;
 }
 
-// Takes one code point off the front of `text`, which must not be empty;
-// kNoCodePoint where it does not start with one.
+// Removes the first code point from `text`, which must not be empty, and
+// returns it. kNoCodePoint if `text` does not start with one.
 inline char32_t take_code_point(std::string_view& text) noexcept
 {
     const std::size_t size = code_point_size(text);

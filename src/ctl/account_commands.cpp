@@ -4,15 +4,15 @@
 
 #include "../api/date.h"
 #include "../api/plan.h"
-#include "key_store.h"
+#include "../store/keys/key_administration.h"
 #include "output.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-// A limit that nginx alone knows is null.
-Json json_of(const AccountUsage::Counter& counter,
+// `limit` is null if only nginx.conf defines it.
+Json json_of(const store::AccountUsage::Counter& counter,
              const std::optional<std::int64_t>& limit)
 {
     Json json = {
@@ -27,7 +27,7 @@ Json json_of(const AccountUsage::Counter& counter,
 }
 
 std::vector<std::string> row_of(std::string name,
-                                const AccountUsage::Counter& counter,
+                                const store::AccountUsage::Counter& counter,
                                 const std::optional<std::int64_t>& limit)
 {
     return {std::move(name), std::to_string(counter.used),
@@ -40,9 +40,9 @@ std::vector<std::string> row_of(std::string name,
 
 void unban_account(Context& context, const std::string& id)
 {
-    KeyStore store(context.redis(), context.schema());
-    const std::string account = store.find(id).record.account;
-    const bool was_banned = store.unban(account);
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const std::string account = keys.find(id).record.account;
+    const bool was_banned = keys.unban(account);
     if (context.json()) {
         print_json(
             {{"id", id}, {"account", account}, {"was_banned", was_banned}});
@@ -54,9 +54,9 @@ void unban_account(Context& context, const std::string& id)
 
 void show_usage(Context& context, const std::string& id)
 {
-    KeyStore store(context.redis(), context.schema());
-    const api::KeyRecord record = store.find(id).record;
-    const AccountUsage used = store.usage(record.account);
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const api::KeyRecord record = keys.find(id).record;
+    const store::AccountUsage used = keys.usage(record.account);
 
     const api::PlanTable plans;
     std::optional<std::int64_t> minute = record.per_minute;

@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// The commands about the account of a key: `key unban` and `key usage`.
+// The commands on a key's account: `key unban` and `key usage`.
 
 void unban_account(Context& context, const std::string& id);
 void show_usage(Context& context, const std::string& id);

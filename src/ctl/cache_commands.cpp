@@ -1,6 +1,6 @@
 #include "cache_commands.h"
 
-#include "../store/catalogue.h"
+#include "../store/pets/catalogue.h"
 #include "output.h"
 
 namespace petstore::ctl {
@@ -11,10 +11,7 @@ void clear(Context& context)
 {
     const store::Catalogue catalogue(context.schema());
     const bool cleared =
-        context.redis()
-            .run_script([&](bool eval) { return catalogue.clear_caches(eval); })
-            .integer()
-        == 1;
+        context.redis().run_script(catalogue.clear_caches()).integer() == 1;
     if (context.json()) {
         print_json({{"cleared", cleared}});
     } else {

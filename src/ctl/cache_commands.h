@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// Adds `cache …`; the one that is called leaves what it does in `action`.
+// Adds `cache …`. The parsed command sets `action`.
 void add_cache_commands(CLI::App& app, Action& action);
 
 }  // namespace petstore::ctl

@@ -52,7 +52,7 @@ std::string full_name(const CLI::App& app)
                              : full_name(*parent) + ' ' + app.get_name();
 }
 
-// How to get the help of a command: "petstorectl help key create".
+// The command that prints the help of `app`: "petstorectl help key create".
 std::string help_line(const CLI::App& app)
 {
     std::string line = full_name(app);
@@ -67,22 +67,21 @@ std::string did_you_mean(std::string_view meant)
 
 void print_help(const CLI::App& app)
 {
-    // Not app.help(), which prints the help of the subcommand in use: of
-    // "help".
+    // Not app.help(): that prints the help of the parsed subcommand, "help".
     std::string text = app.get_formatter()->make_help(
         &app, full_name(app), CLI::AppFormatMode::Normal);
     text.erase(text.find_last_not_of('\n') + 1);
     print_line(text);
 }
 
-// The command that was asked for: the last of the command line that is known.
+// The last known command on the command line.
 const CLI::App& deepest(const CLI::App& app)
 {
     const auto parsed = app.get_subcommands();
     return parsed.empty() ? app : deepest(*parsed.front());
 }
 
-// A command of a group is often typed without the group's name.
+// Also finds a command typed without its group's name.
 std::string closest_command(const CLI::App& app, const std::string& word)
 {
     std::string meant(closest(word, command_names(app)));
@@ -127,8 +126,8 @@ bool is_a(const CLI::ParseError& error)
     return dynamic_cast<const Kind*>(&error) != nullptr;
 }
 
-// CLI11 quotes arguments in some of its messages. Those kept are the ones that
-// name options only.
+// Some CLI11 messages quote arguments, which may be API keys. Keeps only
+// messages that name options.
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error)
 {
     const CLI::App& command = deepest(app);

@@ -8,13 +8,13 @@ namespace petstore::ctl {
 
 namespace {
 
-store::Endpoint checked_endpoint(const std::string& url)
+redis::Endpoint checked_endpoint(const std::string& url)
 {
-    auto endpoint = store::parse_endpoint(url);
+    auto endpoint = redis::parse_endpoint(url);
     if (const auto* wrong = std::get_if<std::string>(&endpoint)) {
         throw UsageError("--redis: " + *wrong);
     }
-    return std::get<store::Endpoint>(std::move(endpoint));
+    return std::get<redis::Endpoint>(std::move(endpoint));
 }
 
 const std::string& checked_prefix(const std::string& prefix)

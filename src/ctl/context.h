@@ -9,7 +9,7 @@
 
 namespace petstore::ctl {
 
-// What a command runs with: the global options, and the Redis they name.
+// The global options, and the Redis they name.
 class Context {
 public:
     // Throws UsageError.
@@ -18,12 +18,12 @@ public:
     bool json() const noexcept { return json_; }
     const store::Schema& schema() const noexcept { return schema_; }
 
-    // Connects at the first call, after a command has checked its arguments.
+    // Connects on the first call, so commands check their arguments first.
     // Throws Failure.
     RedisSession& redis();
 
 private:
-    store::Endpoint endpoint_;
+    redis::Endpoint endpoint_;
     store::Schema schema_;
     bool json_;
     std::optional<RedisSession> redis_;

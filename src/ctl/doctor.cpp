@@ -59,7 +59,7 @@ private:
                              verdict == Verdict::ok ? "" : std::move(advice)});
     }
 
-    // "name:value" lines, as INFO and CLUSTER INFO write them.
+    // Parses "name:value" lines of INFO and CLUSTER INFO.
     void read_lines(std::string_view text)
     {
         while (!text.empty()) {
@@ -75,10 +75,10 @@ private:
 
     void read_info()
     {
-        read_lines(redis_.call(resp::Command("INFO")).text());
+        read_lines(redis_.call(redis::Command("INFO")).text());
         if (info("cluster_enabled") == "1") {
             read_lines(
-                redis_.call(resp::Command("CLUSTER").arg("INFO")).text());
+                redis_.call(redis::Command("CLUSTER").arg("INFO")).text());
         }
     }
 
@@ -88,17 +88,17 @@ private:
         return found == info_.end() ? "" : found->second;
     }
 
-    // Empty where CONFIG is forbidden, as managed services do.
+    // Empty if CONFIG is forbidden, as in managed services.
     std::string config(std::string_view name)
     {
-        redis_.send(resp::Command("CONFIG").arg("GET").arg(name));
-        const resp::Reply& reply = redis_.receive_any();
+        redis_.send(redis::Command("CONFIG").arg("GET").arg(name));
+        const redis::Reply& reply = redis_.receive_any();
         return reply.size() == 2 ? std::string(reply[1].text()) : "";
     }
 
     void check_version()
     {
-        // Valkey reports here the version of Redis that it is compatible with.
+        // Valkey reports the version of Redis that it is compatible with.
         const std::string version = info("redis_version");
         const auto major =
             api::parse_int64(version.substr(0, version.find('.')));

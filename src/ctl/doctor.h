@@ -6,8 +6,8 @@
 
 namespace petstore::ctl {
 
-// Adds `doctor`, which looks for what would make Redis lose data, run slowly or
-// refuse our commands.
+// Adds `doctor`, which checks whether Redis may lose data, runs slowly or
+// refuses our commands.
 void add_doctor_command(CLI::App& app, Action& action);
 
 }  // namespace petstore::ctl

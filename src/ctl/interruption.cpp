@@ -15,8 +15,8 @@ constexpr time_t kSecondsToReply = 3;
 volatile std::sig_atomic_t g_requested = 0;
 volatile std::sig_atomic_t g_redis = -1;
 
-// The socket's timeouts rather than a flag alone: the signal may come right
-// before a recv(), which it would not interrupt.
+// Shortens the socket's timeouts besides setting a flag: a signal right before
+// recv() would not interrupt it.
 void on_signal(int)
 {
     const int error = errno;
@@ -39,7 +39,7 @@ Interruption::Interruption(int redis)
     std::size_t i = 0;
     for (const int number : kSignals) {
         sigaction(number, nullptr, &before_[i]);
-        // What the parent has ignored (nohup) stays ignored.
+        // A signal that the parent ignores (nohup) stays ignored.
         if (before_[i].sa_handler != SIG_IGN) {
             sigaction(number, &action, nullptr);
         }
@@ -62,14 +62,14 @@ bool Interruption::requested() const noexcept
 
 bool Interruption::wait_readable(int fd) const
 {
-    sigset_t ours;
+    sigset_t signals;
     sigset_t before;
-    sigemptyset(&ours);
+    sigemptyset(&signals);
     for (const int number : kSignals) {
-        sigaddset(&ours, number);
+        sigaddset(&signals, number);
     }
     // A signal between the check and the wait must end the wait.
-    sigprocmask(SIG_BLOCK, &ours, &before);
+    sigprocmask(SIG_BLOCK, &signals, &before);
     pollfd wait = {fd, POLLIN, 0};
     while (!requested() && ppoll(&wait, 1, nullptr, &before) < 0
            && errno == EINTR) {

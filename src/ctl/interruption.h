@@ -4,13 +4,12 @@
 
 namespace petstore::ctl {
 
-// While this lives, the first SIGINT, SIGTERM or SIGHUP only asks the command
-// to stop and say how far it came; a second one ends the process as usual. One
-// at a time.
+// While this object exists, the first SIGINT, SIGTERM or SIGHUP asks the
+// command to stop and report its progress; a second one ends the process as
+// usual. Only one object at a time.
 class Interruption {
 public:
-    // `redis`: the socket of a connection. From the first signal on, nothing is
-    // waited for there longer than a moment.
+    // `redis`: the connection's socket. The first signal shortens its timeouts.
     explicit Interruption(int redis);
     ~Interruption();
     Interruption(const Interruption&) = delete;
@@ -18,7 +17,7 @@ public:
 
     bool requested() const noexcept;
 
-    // Waits until there is something to read. False: interrupted.
+    // Waits until `fd` is readable. False if interrupted.
     bool wait_readable(int fd) const;
 
 private:

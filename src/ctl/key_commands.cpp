@@ -2,11 +2,11 @@
 
 #include <memory>
 
+#include "../store/keys/key_administration.h"
 #include "account_commands.h"
 #include "exit.h"
 #include "key_issue.h"
 #include "key_options.h"
-#include "key_store.h"
 #include "output.h"
 
 namespace petstore::ctl {
@@ -31,9 +31,9 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     api::KeyRecord scratch;
     options.apply(scratch);
 
-    KeyStore store(context.redis(), context.schema());
-    const api::UnixTime now = store.now();
-    const auto record = store.update(id, [&](api::KeyRecord& changed) {
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const api::UnixTime now = keys.now();
+    const auto record = keys.update(id, [&](api::KeyRecord& changed) {
         options.apply(changed);
         check_record(changed, now);
     });
@@ -42,8 +42,8 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
-    KeyStore store(context.redis(), context.schema());
-    const auto record = store.update(
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const auto record = keys.update(
         id, [&](api::KeyRecord& changed) { changed.disabled = disabled; });
     report_change(context, record,
                   "Key " + id + (disabled ? " is disabled." : " is enabled."));
@@ -51,16 +51,16 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
 
 void list(Context& context)
 {
-    KeyStore store(context.redis(), context.schema());
-    const auto listing = store.list();
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const auto listing = keys.list();
     if (context.json()) {
         Json array = Json::array();
-        for (const StoredKey& key : listing.keys) {
+        for (const store::StoredKey& key : listing.keys) {
             array.push_back(json_of(key.record));
         }
         print_json(array);
     } else {
-        print_keys(listing.keys, store.now());
+        print_keys(listing.keys, keys.now());
     }
     for (const std::string& id : listing.missing) {
         warn("key " + id
@@ -75,8 +75,8 @@ void list(Context& context)
 
 void show(Context& context, const std::string& id)
 {
-    KeyStore store(context.redis(), context.schema());
-    const auto record = store.find(id).record;
+    store::KeyAdministration keys(context.redis(), context.schema());
+    const auto record = keys.find(id).record;
     if (context.json()) {
         print_json(json_of(record));
     } else {
@@ -86,7 +86,7 @@ void show(Context& context, const std::string& id)
 
 void remove(Context& context, const std::string& id)
 {
-    KeyStore(context.redis(), context.schema()).remove(id);
+    store::KeyAdministration(context.redis(), context.schema()).remove(id);
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {
@@ -94,7 +94,7 @@ void remove(Context& context, const std::string& id)
     }
 }
 
-// A command with an ID and nothing else.
+// Adds a command whose only argument is ID.
 void add_id_command(CLI::App& parent, const char* name, const char* help,
                     Action& action,
                     void (*run)(Context&, const std::string& id))

@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// Adds `key …`; the one that is called leaves what it does in `action`.
+// Adds `key …`. The parsed command sets `action`.
 void add_key_commands(CLI::App& app, Action& action);
 
 }  // namespace petstore::ctl

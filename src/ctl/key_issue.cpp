@@ -7,10 +7,9 @@
 #include "../api/bearer.h"
 #include "../api/date.h"
 #include "../api/text.h"
-#include "digest_hex.h"
+#include "../store/keys/key_administration.h"
 #include "exit.h"
 #include "key_rotation.h"
-#include "key_store.h"
 #include "output.h"
 
 namespace petstore::ctl {
@@ -19,7 +18,7 @@ namespace {
 
 constexpr std::size_t kIdLength = 16;
 constexpr std::size_t kLast4 = 4;
-// Four characters of a shorter key would give too much of it away.
+// Four characters would reveal too much of a shorter key.
 constexpr std::size_t kShortestToShow = 12;
 constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
 
@@ -49,20 +48,20 @@ std::string new_secret(const Context& context)
     return api::make_key(context.schema().prefix(), random_digest());
 }
 
-void set_secret(StoredKey& key, const std::string& secret)
+void set_secret(store::StoredKey& key, const std::string& secret)
 {
     key.digest = api::sha256(secret);
     key.record.last4 = last4_of(secret);
 }
 
-// The secret is alone on standard output, so that KEY=$(petstorectl …) works.
-// When this returns, the operating system has taken all of it.
+// Prints only the secret to standard output, so that KEY=$(petstorectl …)
+// works. Returns once all of it is written.
 void show(const Context& context, api::KeyRecord record,
           const std::string& secret)
 {
-    // A reader that is gone is an error to clean up after, not the end.
+    // Report a closed pipe as an error, so that the caller can clean up.
     std::signal(SIGPIPE, SIG_IGN);
-    record.disabled = false;  // as it will be
+    record.disabled = false;  // print its final state
     if (context.json()) {
         print_json(json_of(record, secret));
     } else {
@@ -73,9 +72,9 @@ void show(const Context& context, api::KeyRecord record,
     flush_output();
 }
 
-// A key whose secret nobody has seen must not stay. `undo` removes it.
+// `undo` removes a key whose secret could not be shown.
 template <class Undo>
-void show_or_undo(const Context& context, const StoredKey& key,
+void show_or_undo(const Context& context, const store::StoredKey& key,
                   const std::string& secret, Undo undo)
 {
     try {
@@ -122,24 +121,24 @@ void check_secret(const Context& context, const std::string& secret)
 
 void create_key(Context& context, const KeyOptions& options)
 {
-    StoredKey key;
+    store::StoredKey key;
     options.apply(key.record);
-    KeyStore store(context.redis(), context.schema());
-    key.record.created = store.now();
+    store::KeyAdministration keys(context.redis(), context.schema());
+    key.record.created = keys.now();
     check_record(key.record, key.record.created);
     key.record.id = new_id();
     key.record.account = new_id();
     const std::string secret = new_secret(context);
     set_secret(key, secret);
 
-    store.begin(key);
+    keys.begin(key);
     show_or_undo(context, key, secret,
-                 [&] { store.discard(key.record.id, key.digest); });
+                 [&] { keys.discard(key.record.id, key.digest); });
     try {
-        if (!store.enable(key)) {
+        if (!keys.enable(key)) {
             throw Failure("someone else has changed the new key");
         }
-        store.announce(key.record.account, key.record.epoch);
+        keys.announce(key.record.account, key.record.epoch);
     } catch (const Failure& failure) {
         throw Failure(std::string(failure.what())
                       + "; the key shown does not work before petstorectl key "
@@ -151,10 +150,10 @@ void create_key(Context& context, const KeyOptions& options)
 void import_key(Context& context, const KeyOptions& options,
                 const std::string& secret_argument, const std::string& sha256)
 {
-    StoredKey key;
+    store::StoredKey key;
     options.apply(key.record);
     if (!sha256.empty()) {
-        const auto digest = digest_of_hex(sha256);
+        const auto digest = api::digest_of_hex(sha256);
         if (!digest) {
             throw UsageError("--sha256 must be 64 hexadecimal digits");
         }
@@ -165,16 +164,16 @@ void import_key(Context& context, const KeyOptions& options,
         set_secret(key, secret);
     }
 
-    KeyStore store(context.redis(), context.schema());
-    key.record.created = store.now();
+    store::KeyAdministration keys(context.redis(), context.schema());
+    key.record.created = keys.now();
     check_record(key.record, key.record.created);
     key.record.id = new_id();
     key.record.account = new_id();
-    store.begin(key);
-    if (!store.enable(key)) {
+    keys.begin(key);
+    if (!keys.enable(key)) {
         throw Failure("someone else is adding this key at this moment");
     }
-    store.announce(key.record.account, key.record.epoch);
+    keys.announce(key.record.account, key.record.epoch);
 
     if (context.json()) {
         print_json(json_of(key.record));
@@ -193,14 +192,14 @@ void rotate_key(Context& context, const std::string& id,
                          "at most 3650d");
     }
 
-    KeyStore store(context.redis(), context.schema());
-    StoredKey next;
+    store::KeyAdministration keys(context.redis(), context.schema());
+    store::StoredKey next;
     next.record.id = new_id();
-    next.record.created = store.now();
+    next.record.created = keys.now();
     const std::string secret = new_secret(context);
     set_secret(next, secret);
 
-    Rotation rotation(store, id);
+    Rotation rotation(keys, id);
     rotation.begin(next);
     show_or_undo(context, next, secret, [&] { rotation.abandon(next); });
     api::KeyRecord old;

@@ -7,12 +7,12 @@
 
 namespace petstore::ctl {
 
-// The commands that make a key: `key create`, `key import` and `key rotate`.
+// The commands that create a key: `key create`, `key import` and `key rotate`.
 
 void create_key(Context& context, const KeyOptions& options);
 
-// `secret` is the key, or "-" to read it from standard input; with `sha256`,
-// its digest in hexadecimal, `secret` is ignored.
+// `secret` is the key, or "-" to read it from standard input. It is ignored if
+// `sha256`, the digest of the key in hexadecimal, is given.
 void import_key(Context& context, const KeyOptions& options,
                 const std::string& secret, const std::string& sha256);
 

@@ -11,8 +11,6 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::size_t kMaxPlanName = 32;
-
 void set_number(const std::optional<std::string>& option, const char* name,
                 std::optional<std::int64_t>& number)
 {
@@ -32,9 +30,7 @@ void set_number(const std::optional<std::string>& option, const char* name,
 
 void check_plan(const std::string& plan)
 {
-    if (plan.empty() || plan.size() > kMaxPlanName
-        || plan.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-")
-               != std::string::npos) {
+    if (!api::is_plan_name(plan)) {
         throw UsageError("--plan must be 1 to 32 lower-case letters, digits, "
                          "\"_\" or \"-\"");
     }

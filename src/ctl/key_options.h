@@ -8,8 +8,8 @@
 
 namespace petstore::ctl {
 
-// The properties of a key as options of create, import and set; those not
-// given stay as they are. "none" takes a number or date away.
+// The properties of a key, as options of create, import and set. An option not
+// given leaves its property unchanged; "none" removes a limit or date.
 struct KeyOptions {
     std::optional<std::string> plan;
     std::optional<std::string> per_minute;
@@ -21,12 +21,12 @@ struct KeyOptions {
     void add_to(CLI::App& command);
     bool any() const noexcept;
 
-    // Throws UsageError for values that no key can have.
+    // Throws UsageError for an invalid value.
     void apply(api::KeyRecord& record) const;
 };
 
-// What can only be judged of the whole record. Throws UsageError for one that
-// would not work, and warns of one that may surprise.
+// Checks the whole record. Throws UsageError if the key would not work, and
+// warns about surprising values.
 void check_record(const api::KeyRecord& record, api::UnixTime now);
 
 }  // namespace petstore::ctl

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "../api/text.h"
-#include "digest_hex.h"
 #include "exit.h"
 
 namespace petstore::ctl {
@@ -16,11 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// A rotation that runs takes milliseconds.
-constexpr auto kPatience = 1s;
-constexpr auto kLookAgain = 50ms;
+// Far longer than a rotation takes, which is milliseconds.
+constexpr auto kTakeOverAfter = 1s;
+constexpr auto kPollInterval = 50ms;
 
-std::string to_text(const StoredKey& key)
+std::string to_text(const store::StoredKey& key)
 {
     return key.record.id + ':' + api::to_hex(api::bytes_of(key.digest));
 }
@@ -35,7 +34,7 @@ std::vector<Rotation::Successor> Rotation::parse(std::string_view successors)
         successors.remove_prefix(std::min(successors.size(), one.size() + 1));
         const std::size_t colon = one.find(':');
         if (colon != std::string_view::npos) {
-            if (const auto digest = digest_of_hex(one.substr(colon + 1))) {
+            if (const auto digest = api::digest_of_hex(one.substr(colon + 1))) {
                 parsed.push_back({std::string(one.substr(0, colon)), *digest});
             }
         }
@@ -43,39 +42,40 @@ std::vector<Rotation::Successor> Rotation::parse(std::string_view successors)
     return parsed;
 }
 
-bool Rotation::is_claimed(const StoredKey& old, const StoredKey& next)
+bool Rotation::is_claimed(const store::StoredKey& old,
+                          const store::StoredKey& next)
 {
     const std::string& all = old.successors;
     return all.substr(0, all.find(' ')) == to_text(next);
 }
 
-void Rotation::check(const StoredKey& old)
+void Rotation::check(const store::StoredKey& old)
 {
     const api::KeyRecord& record = old.record;
     if (!record.replaced_by.empty()) {
         // The other rotation may have been interrupted before its last step.
-        store_.announce(record.account, record.epoch);
+        keys_.announce(record.account, record.epoch);
         throw Failure("key " + id_ + " was rotated before: rotate key "
                       + record.replaced_by + ", which replaced it");
     }
-    if (record.expires && *record.expires <= store_.now()) {
+    if (record.expires && *record.expires <= keys_.now()) {
         throw Failure("key " + id_ + " has expired: set a new --expires first");
     }
 }
 
-std::vector<Rotation::Successor> Rotation::claim(StoredKey& next)
+std::vector<Rotation::Successor> Rotation::claim(store::StoredKey& next)
 {
     std::string seen;
     auto since = Clock::now();
     for (;;) {
-        StoredKey old = store_.find(id_);
+        store::StoredKey old = keys_.find(id_);
         check(old);
         if (old.successors != seen) {
             seen = old.successors;
             since = Clock::now();
         }
-        if (!seen.empty() && Clock::now() - since < kPatience) {
-            std::this_thread::sleep_for(kLookAgain);
+        if (!seen.empty() && Clock::now() - since < kTakeOverAfter) {
+            std::this_thread::sleep_for(kPollInterval);
             continue;
         }
 
@@ -85,67 +85,67 @@ std::vector<Rotation::Successor> Rotation::claim(StoredKey& next)
         next.record.last4 = fresh.last4;
         next.record.epoch = 0;
         old.successors = to_text(next) + (seen.empty() ? "" : " ") + seen;
-        if (store_.write(old)) {
+        if (keys_.write(old)) {
             return parse(seen);
         }
         next.record = fresh;
     }
 }
 
-void Rotation::begin(StoredKey& next)
+void Rotation::begin(store::StoredKey& next)
 {
     for (const Successor& other : claim(next)) {
-        store_.discard(other.id, other.digest);
+        keys_.discard(other.id, other.digest);
     }
-    store_.begin(next);
-    // Whoever takes the claim over from now on finds `next` and removes it. Who
-    // did so before could not.
-    const auto old = store_.look(id_);
+    keys_.begin(next);
+    // A rotation that takes over the claim after this point finds `next` and
+    // removes it. An earlier one could not.
+    const auto old = keys_.look(id_);
     if (!old || !is_claimed(*old, next)) {
         displaced(next);
     }
 }
 
-void Rotation::displaced(const StoredKey& next)
+void Rotation::displaced(const store::StoredKey& next)
 {
-    store_.discard(next.record.id, next.digest);
+    keys_.discard(next.record.id, next.digest);
     throw Failure("key " + id_
                   + " was rotated or deleted by someone else meanwhile");
 }
 
-api::KeyRecord Rotation::finish(StoredKey& next, std::int64_t grace)
+api::KeyRecord Rotation::finish(store::StoredKey& next, std::int64_t grace)
 {
-    // The new key works before the old one ends.
-    if (!store_.enable(next)) {
+    // The new key must work before the old one expires.
+    if (!keys_.enable(next)) {
         displaced(next);
     }
     for (;;) {
-        auto old = store_.look(id_);
+        auto old = keys_.look(id_);
         if (!old || !is_claimed(*old, next)) {
             displaced(next);
         }
-        const api::UnixTime end = store_.now() + grace;
+        const api::UnixTime end = keys_.now() + grace;
         api::KeyRecord& record = old->record;
         record.expires = std::min(record.expires.value_or(end), end);
         record.replaced_by = next.record.id;
         old->successors.clear();
-        if (store_.write(*old)) {
-            store_.announce(next.record.account, next.record.epoch);
+        if (keys_.write(*old)) {
+            keys_.announce(next.record.account, next.record.epoch);
             return std::move(record);
         }
     }
 }
 
-void Rotation::abandon(const StoredKey& next)
+void Rotation::abandon(const store::StoredKey& next)
 {
-    store_.discard(next.record.id, next.digest);
+    keys_.discard(next.record.id, next.digest);
     for (;;) {
-        auto old = store_.look(id_);
+        auto old = keys_.look(id_);
         if (!old || !is_claimed(*old, next)) {
             return;
         }
         old->successors.clear();
-        if (store_.write(*old)) {
+        if (keys_.write(*old)) {
             return;
         }
     }

@@ -3,38 +3,39 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "key_store.h"
+#include "../store/keys/key_administration.h"
 
 namespace petstore::ctl {
 
-// Replaces a key by a new one of the same account.
+// Replaces a key with a new one of the same account.
 //
-// The old key's record decides. A rotation writes its claim there and is over
-// when the record names the key that replaced it. Until then the old key works
-// as before. A claim whose owner does nothing for a moment is taken over, with
-// a new secret, since the other one may never have been shown; what the first
-// owner does after that fails, and its key is removed.
+// The old key's record is authoritative. A rotation writes its claim there and
+// completes when the record names the new key; until then the old key works as
+// before. If a claim makes no progress for a second, another rotation takes it
+// over with a new secret, since the first secret may never have been shown. The
+// first rotation then fails, and its key is removed.
 //
 // Throws Failure.
 class Rotation {
 public:
-    Rotation(KeyStore& store, std::string id)
-        : store_(store), id_(std::move(id))
+    Rotation(store::KeyAdministration& keys, std::string id)
+        : keys_(keys), id_(std::move(id))
     {}
 
-    // Claims the old key for `next`, of which id, digest, last4 and `created`
-    // are set, and stores `next` with the rest taken from the old key. It does
-    // not work yet.
-    void begin(StoredKey& next);
+    // Claims the old key for `next`, whose id, digest, last4 and `created` must
+    // be set. Copies the rest from the old key and stores `next`, still
+    // disabled.
+    void begin(store::StoredKey& next);
 
-    // Makes `next` work and ends the old key in `grace` seconds, or when it
-    // would have ended anyway. Returns the old key's record.
-    api::KeyRecord finish(StoredKey& next, std::int64_t grace);
+    // Enables `next` and lets the old key expire in `grace` seconds, unless it
+    // expires earlier anyway. Returns the old key's record.
+    api::KeyRecord finish(store::StoredKey& next, std::int64_t grace);
 
-    // Takes begin() back.
-    void abandon(const StoredKey& next);
+    // Undoes begin().
+    void abandon(const store::StoredKey& next);
 
 private:
     struct Successor {
@@ -43,12 +44,13 @@ private:
     };
 
     static std::vector<Successor> parse(std::string_view successors);
-    static bool is_claimed(const StoredKey& old, const StoredKey& next);
-    void check(const StoredKey& old);
-    std::vector<Successor> claim(StoredKey& next);
-    [[noreturn]] void displaced(const StoredKey& next);
+    static bool is_claimed(const store::StoredKey& old,
+                           const store::StoredKey& next);
+    void check(const store::StoredKey& old);
+    std::vector<Successor> claim(store::StoredKey& next);
+    [[noreturn]] void displaced(const store::StoredKey& next);
 
-    KeyStore& store_;
+    store::KeyAdministration& keys_;
     const std::string id_;
 };
 

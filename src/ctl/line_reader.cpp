@@ -13,7 +13,7 @@ namespace petstore::ctl {
 
 namespace {
 
-// What a pet needs is far below; a file without line ends is not NDJSON.
+// Far more than a pet needs. A file without line ends is not NDJSON.
 constexpr std::size_t kMaxLine = std::size_t{64} * 1024;
 
 [[noreturn]] void cannot_read()
@@ -74,7 +74,7 @@ bool LineReader::fill(const Interruption& interruption)
 
 bool LineReader::next(std::string_view& line, const Interruption& interruption)
 {
-    std::size_t searched = 0;  // from begin_ on
+    std::size_t searched = 0;  // bytes after begin_
     for (;;) {
         const char* start = buffer_.data() + begin_;
         const std::size_t held = end_ - begin_;

@@ -10,7 +10,7 @@
 
 namespace petstore::ctl {
 
-// The lines of a file, at most 64 KiB long, counted. Throws Failure.
+// Reads and counts the lines of a file, at most 64 KiB each. Throws Failure.
 class LineReader {
 public:
     // "-" is standard input.
@@ -19,14 +19,14 @@ public:
     LineReader(const LineReader&) = delete;
     LineReader& operator=(const LineReader&) = delete;
 
-    // The next line without its end, valid until the next call. False at the
-    // end of the file, or when interrupted.
+    // The next line without its line end, valid until the next call. False at
+    // the end of the file, or if interrupted.
     bool next(std::string_view& line, const Interruption& interruption);
 
     std::uint64_t number() const noexcept { return number_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
 
-    // Of a regular file.
+    // nullopt unless it is a regular file.
     std::optional<std::uint64_t> size() const;
 
 private:
@@ -34,7 +34,7 @@ private:
 
     int fd_;
     std::vector<char> buffer_;
-    std::size_t begin_ = 0;  // what is left of the buffer: [begin_, end_)
+    std::size_t begin_ = 0;  // unread: [begin_, end_)
     std::size_t end_ = 0;
     bool ended_ = false;
     std::uint64_t number_ = 0;

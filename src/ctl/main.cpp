@@ -26,13 +26,14 @@ int complain(const std::string& message, ExitCode code)
     return code;
 }
 
-// Where a standard stream is closed, the connection to Redis would get its
-// number and what is printed. Reading and writing must fail instead.
+// If a standard stream is closed, the connection to Redis would reuse its
+// descriptor and receive what is printed. Opens placeholders on which reading
+// and writing fail.
 void occupy_standard_streams()
 {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(fd, F_GETFD) == -1) {
-            // The lowest free number is this one.
+            // open() returns the lowest free descriptor, which is `fd`.
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         }
     }
@@ -72,7 +73,7 @@ int run(int argc, char** argv)
             Context context(redis, prefix, json);
             action(context);
         } catch (const CLI::Success&) {
-            // help or version
+            // Help or the version was printed.
         }
         flush_output();
         return kExitOk;

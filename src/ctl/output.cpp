@@ -31,8 +31,8 @@ std::string text_number(const std::optional<std::int64_t>& own,
     return std::to_string(own.value_or(of_plan));
 }
 
-// A record may have been written by other hands: nothing in it may move the
-// terminal's cursor.
+// Replaces control characters: any program may have written the record, and the
+// terminal would interpret escape sequences.
 std::string printable(std::string_view text)
 {
     std::string safe(text);
@@ -49,7 +49,7 @@ std::string text_time(const std::optional<api::UnixTime>& time)
     return time ? api::iso_time(*time) : "-";
 }
 
-const char* state_of(const StoredKey& key, api::UnixTime now)
+const char* state_of(const store::StoredKey& key, api::UnixTime now)
 {
     if (key.unfinished) {
         return "unfinished";
@@ -60,8 +60,7 @@ const char* state_of(const StoredKey& key, api::UnixTime now)
     return key.record.usable_at(now) ? "usable" : "expired";
 }
 
-// The numbers that a worker goes by, as far as they can be told from here:
-// nginx may know plans of its own.
+// The limits that workers apply, unless nginx.conf defines the plan.
 api::Limits limits_of(const api::KeyRecord& record)
 {
     return api::PlanTable().limits_of(record);
@@ -148,12 +147,12 @@ void print_key(const api::KeyRecord& record)
     line("last4", printable(record.last4));
 }
 
-void print_keys(const std::vector<StoredKey>& keys, api::UnixTime now)
+void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now)
 {
     std::vector<std::vector<std::string>> rows;
     rows.push_back({"ID", "PLAN", "MINUTE", "DAY", "SCOPES", "CREATED",
                     "EXPIRES", "STATE", "LAST4", "LABEL"});
-    for (const StoredKey& key : keys) {
+    for (const store::StoredKey& key : keys) {
         const api::KeyRecord& record = key.record;
         const api::Limits limits = limits_of(record);
         rows.push_back({printable(record.id), printable(record.plan),

@@ -7,30 +7,30 @@
 #include <vector>
 
 #include "../api/key.h"
-#include "key_store.h"
+#include "../store/keys/stored_key.h"
 
 namespace petstore::ctl {
 
 using Json = nlohmann::ordered_json;
 
-// Data go to standard output, everything else to standard error.
+// Data goes to standard output, messages to standard error.
 void print_line(std::string_view text);
 void print_json(const Json& value);
 void say(std::string_view message);
 void warn(std::string_view message);
 
-// Throws Failure when something written has not arrived, as on a full disk.
+// Throws Failure if output could not be written, as on a full disk.
 void flush_output();
 
-// With `secret`, the key itself: only when it is made.
+// `secret`: the key itself, for a new key only.
 Json json_of(const api::KeyRecord& record, std::string_view secret = {});
 void print_key(const api::KeyRecord& record);
-void print_keys(const std::vector<StoredKey>& keys, api::UnixTime now);
+void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now);
 
 // "1 pet", "2 pets"
 std::string pets_text(std::uint64_t count);
 
-// Columns of `rows` as wide as their widest cell; the first row is the head.
+// Prints `rows` in aligned columns. The first row is the header.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace petstore::ctl

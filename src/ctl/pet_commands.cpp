@@ -4,7 +4,7 @@
 
 #include "../api/pet.h"
 #include "../api/text.h"
-#include "../store/catalogue.h"
+#include "../store/pets/catalogue.h"
 #include "exit.h"
 #include "output.h"
 #include "pet_export.h"
@@ -27,12 +27,9 @@ void set_status(Context& context, const std::string& id_text,
     }
 
     const store::Catalogue catalogue(context.schema());
-    const auto changed =
-        context.redis()
-            .run_script([&](bool eval) {
-                return catalogue.set_status(*id, *status, eval);
-            })
-            .integer();
+    const auto changed = context.redis()
+                             .run_script(catalogue.set_status(*id, *status))
+                             .integer();
     if (changed < 0) {
         throw Failure("there is no pet " + id_text);
     }

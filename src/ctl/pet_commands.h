@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// Adds `pet …`; the one that is called leaves what it does in `action`.
+// Adds `pet …`. The parsed command sets `action`.
 void add_pet_commands(CLI::App& app, Action& action);
 
 }  // namespace petstore::ctl

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "../store/catalogue.h"
-#include "../store/damage.h"
-#include "../store/record.h"
-#include "../store/version.h"
+#include "../redis/error_table.h"
+#include "../store/pets/catalogue.h"
+#include "../store/pets/record.h"
+#include "../store/pets/version.h"
 #include "exit.h"
 #include "output.h"
 #include "progress.h"
@@ -19,13 +19,13 @@ namespace petstore::ctl {
 
 namespace {
 
-// Pages of one round trip.
+// Pages per round trip.
 constexpr int kWindow = 32;
 
 struct Pending {
     store::PageReader reader;
     std::size_t commands;
-    std::optional<std::int64_t> damaged;  // bucket
+    std::optional<std::int64_t> damaged;  // number of the bucket
 };
 
 class Exporter {
@@ -48,21 +48,20 @@ public:
     }
 
 private:
-    // 0 for an empty store. Throws Failure where the keys that tell it are
-    // damaged, or lost: the first pet is asked for before them, so it was not
-    // created in between.
+    // 0 for an empty catalogue. Throws Failure if a Redis key of the version is
+    // damaged or lost. The first pet is read before these keys, so a pet
+    // without a last id means damage, not a pet created in between.
     api::PetId last_id()
     {
         redis_.send(catalogue_.get(1));
         redis_.send(catalogue_.version());
         redis_.send(catalogue_.last_id());
-        const bool has_pets = !receive(schema_.bucket(0)).is(resp::Type::nil);
-        const resp::Reply& numbers = redis_.receive();
+        const bool has_pets = !receive(schema_.bucket(0)).is(redis::Type::nil);
+        const redis::Reply& numbers = redis_.receive();
         const auto version = numbers.size() == 2
                                  ? store::Version::parse(numbers[0], numbers[1])
                                  : store::Version{-1, -1};
-        receive(
-            schema_.last_pet_id());  // for its type, which MGET does not tell
+        receive(schema_.last_pet_id());  // checks the type, which MGET ignores
         if (version.damage() == store::Version::Damage::changes) {
             throw damaged(schema_.changes());
         }
@@ -73,8 +72,8 @@ private:
         return version.last_id;
     }
 
-    // Ids are dense, so where the next pages start is known before they are
-    // read. True if there is more behind them.
+    // Reads and writes kWindow pages. Ids are dense, so the start of each page
+    // is known in advance. Returns whether there are more.
     bool window(api::PetId end)
     {
         std::vector<Pending> pages;
@@ -83,7 +82,7 @@ private:
             query.limit = api::kMaxPageLimit;
             query.after = last_ + i * api::kMaxPageLimit;
             const auto commands = catalogue_.list_all(query);
-            for (const resp::Command& command : commands) {
+            for (const redis::Command& command : commands) {
                 redis_.send(command);
             }
             pages.push_back(
@@ -116,8 +115,8 @@ private:
     void read(Pending& page)
     {
         for (std::size_t i = 0; i < page.commands; ++i) {
-            const resp::Reply& reply = redis_.receive_any();
-            if (reply.is_error() && !store::is_wrong_type(reply)) {
+            const redis::Reply& reply = redis_.receive_any();
+            if (reply.is_error() && !redis::is_wrong_type(reply)) {
                 redis_.check(reply);
             }
             if (!page.reader.add(i, reply) && !page.damaged) {
@@ -126,10 +125,10 @@ private:
         }
     }
 
-    const resp::Reply& receive(const std::string& key)
+    const redis::Reply& receive(const std::string& key)
     {
-        const resp::Reply& reply = redis_.receive_any();
-        if (store::is_wrong_type(reply)) {
+        const redis::Reply& reply = redis_.receive_any();
+        if (redis::is_wrong_type(reply)) {
             throw damaged(key);
         }
         redis_.check(reply);
@@ -172,7 +171,7 @@ void export_pets(Context& context, const std::string& file)
         Exporter(context, std::cout).run();
         return;
     }
-    context.redis();  // a file is not emptied for a Redis that is away
+    context.redis();  // connect before truncating the file
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     if (!out) {
         throw Failure(file + ": " + std::strerror(errno));

@@ -6,8 +6,8 @@
 
 namespace petstore::ctl {
 
-// Writes all pets as NDJSON, ids ascending, to the file, "-" for standard
-// output.
+// Writes all pets to `file` ("-" for standard output) as NDJSON, in ascending
+// id order.
 void export_pets(Context& context, const std::string& file);
 
 }  // namespace petstore::ctl

@@ -4,20 +4,20 @@
 #include <utility>
 #include <vector>
 
-#include "../store/pet_batch.h"
+#include "../api/json.h"
+#include "../store/pets/pet_batch.h"
 #include "exit.h"
 #include "interruption.h"
 #include "line_reader.h"
 #include "output.h"
-#include "pet_line.h"
 #include "progress.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-// Sends pets in batches, each only after the reply to the one before, so that
-// none is created behind one that could not be.
+// Sends pets in batches, each after the reply to the previous one, so that no
+// pet is created after one that failed.
 class Importer {
 public:
     Importer(RedisSession& redis, const store::Schema& schema)
@@ -26,7 +26,7 @@ public:
         pets_.reserve(store::PetBatch::kMaxPets);
     }
 
-    // `line`: the number of the line that the pet is on.
+    // `line`: the pet's line number.
     void add(api::NewPet pet, std::uint64_t line)
     {
         pets_.push_back(std::move(pet));
@@ -36,13 +36,13 @@ public:
         }
     }
 
-    // Throws Failure; what is counted below is right even then.
+    // Throws Failure; the counters are correct even then.
     void flush()
     {
         if (pets_.empty()) {
             return;
         }
-        // Whatever happens, nothing is sent twice.
+        // Cleared before sending, so nothing is ever sent twice.
         const auto pets = std::exchange(pets_, {});
         const auto lines = std::exchange(lines_, {});
         pets_.reserve(store::PetBatch::kMaxPets);
@@ -63,7 +63,7 @@ public:
 
     std::uint64_t imported() const noexcept { return imported_; }
 
-    // Pets behind those that may have been created too.
+    // Further pets that may have been created.
     std::uint64_t in_doubt() const noexcept { return in_doubt_; }
 
     // "imported 7 pets, the last one from line 8"
@@ -81,10 +81,10 @@ public:
     }
 
 private:
-    const resp::Reply& send(const std::vector<api::NewPet>& pets)
+    const redis::Reply& send(const std::vector<api::NewPet>& pets)
     {
         try {
-            // An error instead of a reply means that the script has not begun.
+            // If Redis replies with an error, it has not run the script.
             return redis_.call(batch_.create(pets));
         } catch (const LostConnection& lost) {
             in_doubt_ = lost.sent() ? pets.size() : 0;
@@ -132,7 +132,7 @@ public:
     std::uint64_t imported() const noexcept { return importer_.imported(); }
 
 private:
-    // False: interrupted. What was not sent before that is not created.
+    // False if interrupted; pets not sent by then are not created.
     bool read()
     {
         for (;;) {
@@ -140,7 +140,7 @@ private:
             try {
                 pet = next();
             } catch (const Failure&) {
-                importer_.flush();  // what stands before it is created
+                importer_.flush();  // creates the pets before the invalid line
                 throw;
             }
             if (!pet) {
@@ -156,7 +156,7 @@ private:
         return true;
     }
 
-    // nullopt at the end of the file, or when interrupted.
+    // nullopt at the end of the file, or if interrupted.
     std::optional<api::NewPet> next()
     {
         std::string_view line;
@@ -167,7 +167,7 @@ private:
             }
         } while (is_blank(line));
 
-        auto pet = parse_pet_line(line);
+        auto pet = api::parse_new_pet(line, api::IdMember::ignore);
         if (const auto* error = std::get_if<api::Error>(&pet)) {
             throw Failure("line " + std::to_string(lines_.number()) + ": "
                           + std::string(error->message.text()));

@@ -6,9 +6,10 @@
 
 namespace petstore::ctl {
 
-// Creates a pet for each line of NDJSON in the file, "-" for standard input, in
-// the order of the lines. Stops at the first line that is not a pet, when Redis
-// refuses one or is lost, and at a signal, and reports how far it came.
+// Creates a pet for each NDJSON line of `file` ("-" for standard input), in
+// order. Accepts what createPet accepts and ignores "id", which export writes.
+// Stops at the first invalid line, at a signal, and if Redis refuses a pet or
+// the connection breaks. Reports how many pets were created.
 void import_pets(Context& context, const std::string& file);
 
 }  // namespace petstore::ctl

@@ -6,11 +6,12 @@
 
 namespace petstore::ctl {
 
-// A line on standard error that tells how far a long command is. Draws nothing
-// unless standard error is a terminal.
+// Shows the progress of a long command on standard error, if that is a
+// terminal.
 class Progress {
 public:
-    // `total` in the unit of `done` below; unknown for a pipe.
+    // `total` is in the unit of update()'s `done`; nullopt if unknown, as for a
+    // pipe.
     explicit Progress(std::optional<std::uint64_t> total);
     ~Progress() { clear(); }
     Progress(const Progress&) = delete;
@@ -18,7 +19,7 @@ public:
 
     void update(std::uint64_t pets, std::uint64_t done);
 
-    // Takes the line away, before a message.
+    // Erases the progress line. Call before printing a message.
     void clear();
 
 private:

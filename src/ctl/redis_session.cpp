@@ -1,7 +1,9 @@
 #include "redis_session.h"
 
 #include <chrono>
+#include <utility>
 
+#include "../redis/error_table.h"
 #include "../store/damage.h"
 #include "exit.h"
 
@@ -12,10 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kConnectTimeout = 5s;
-// A Redis that writes to a slow disk may take its time over a big import.
+// Long enough for a Redis that writes a big import to a slow disk.
 constexpr auto kReplyTimeout = 60s;
 
-resp::BlockingConnection connect(const store::Endpoint& endpoint)
+redis::BlockingConnection connect(const redis::Endpoint& endpoint)
 {
     if (endpoint.tls) {
         throw Failure("rediss:// (TLS) is not supported yet");
@@ -23,13 +25,13 @@ resp::BlockingConnection connect(const store::Endpoint& endpoint)
     try {
         auto connection =
             endpoint.is_unix()
-                ? resp::BlockingConnection::unix_socket(endpoint.path,
-                                                        kConnectTimeout)
-                : resp::BlockingConnection::tcp(endpoint.host, endpoint.port,
-                                                kConnectTimeout);
+                ? redis::BlockingConnection::unix_socket(endpoint.path,
+                                                         kConnectTimeout)
+                : redis::BlockingConnection::tcp(endpoint.host, endpoint.port,
+                                                 kConnectTimeout);
         connection.set_timeout(kReplyTimeout);
         return connection;
-    } catch (const resp::ConnectionError& error) {
+    } catch (const redis::ConnectionError& error) {
         throw Failure("cannot connect to " + endpoint.display() + ": "
                       + error.what());
     }
@@ -37,40 +39,40 @@ resp::BlockingConnection connect(const store::Endpoint& endpoint)
 
 }  // namespace
 
-RedisSession::RedisSession(const store::Endpoint& endpoint)
+RedisSession::RedisSession(const redis::Endpoint& endpoint)
     : where_(endpoint.display()), connection_(connect(endpoint))
 {
     if (!endpoint.user.empty() || !endpoint.password.empty()) {
-        resp::Command auth("AUTH");
+        redis::Command auth("AUTH");
         if (!endpoint.user.empty()) {
             auth.arg(endpoint.user);
         }
         call(auth.arg(endpoint.password));
     }
     if (endpoint.database) {
-        call(resp::Command("SELECT").arg(endpoint.database));
+        call(redis::Command("SELECT").arg(endpoint.database));
     }
 }
 
-const resp::Reply& RedisSession::receive_any()
+const redis::Reply& RedisSession::receive_any()
 {
     try {
         return connection_.get();
-    } catch (const resp::NotSent& error) {
+    } catch (const redis::NotSent& error) {
         throw LostConnection(where_ + ": " + error.what(), false);
-    } catch (const resp::ConnectionError& error) {
+    } catch (const redis::ConnectionError& error) {
         throw LostConnection(where_ + ": " + error.what(), true);
     }
 }
 
-const resp::Reply& RedisSession::receive()
+const redis::Reply& RedisSession::receive()
 {
-    const resp::Reply& reply = receive_any();
+    const redis::Reply& reply = receive_any();
     check(reply);
     return reply;
 }
 
-void RedisSession::check(const resp::Reply& reply) const
+void RedisSession::check(const redis::Reply& reply) const
 {
     if (!reply.is_error()) {
         return;
@@ -88,31 +90,54 @@ void RedisSession::check(const resp::Reply& reply) const
     throw Failure(where_ + ": " + std::string(reply.text()));
 }
 
-const resp::Reply&
-RedisSession::transaction(const std::vector<resp::Command>& commands)
+// For a script, reports its first key, which is the one it writes.
+void RedisSession::check(const redis::Reply& reply,
+                         const redis::Command& command) const
 {
-    send(resp::Command("MULTI"));
-    for (const resp::Command& command : commands) {
+    if (redis::is_wrong_type(reply) && !command.routing_key().empty()) {
+        throw Failure("the Redis key " + std::string(command.routing_key())
+                      + " is damaged: it holds another type; repair it first");
+    }
+    check(reply);
+}
+
+const redis::Reply& RedisSession::run_script(redis::Command command)
+{
+    send(command);
+    const redis::Reply* reply = &receive_any();
+    if (command.fall_back_to_text(*reply)) {
+        send(command);
+        reply = &receive_any();
+    }
+    check(*reply, command);
+    return *reply;
+}
+
+const redis::Reply&
+RedisSession::transaction(const std::vector<redis::Command>& commands)
+{
+    send(redis::Command("MULTI"));
+    for (const redis::Command& command : commands) {
         send(command);
     }
-    send(resp::Command("EXEC"));
+    send(redis::Command("EXEC"));
 
-    // A refused command makes EXEC an error too: read all before the first is
-    // reported, or the rest would answer the next command.
+    // A refused command makes EXEC fail too. Read all replies before throwing,
+    // or the rest would be mistaken for replies to the next command.
     std::string refused;
     for (std::size_t i = 0; i <= commands.size(); ++i) {
-        const resp::Reply& queued = receive_any();
+        const redis::Reply& queued = receive_any();
         if (queued.is_error() && refused.empty()) {
             refused = queued.text();
         }
     }
-    const resp::Reply& result = receive_any();
+    const redis::Reply& result = receive_any();
     if (!refused.empty()) {
         throw Failure(where_ + ": " + refused);
     }
     check(result);
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        check(result[i]);
+    for (std::size_t i = 0; i < result.size() && i < commands.size(); ++i) {
+        check(result[i], commands[i]);
     }
     return result;
 }

@@ -3,58 +3,42 @@
 #include <string>
 #include <vector>
 
-#include "../resp/blocking_connection.h"
-#include "../resp/command.h"
-#include "../resp/reply.h"
-#include "../store/endpoint.h"
+#include "../redis/blocking_connection.h"
+#include "../redis/command.h"
+#include "../redis/endpoint.h"
+#include "../redis/reply.h"
+#include "../store/command_runner.h"
 
 namespace petstore::ctl {
 
-// A connection to one Redis, logged in and with its database chosen. Throws
+// An authenticated connection to one Redis, with its database selected. Throws
 // Failure with a message for the operator.
-class RedisSession {
+class RedisSession final : public store::CommandRunner {
 public:
-    explicit RedisSession(const store::Endpoint& endpoint);
+    explicit RedisSession(const redis::Endpoint& endpoint);
 
-    // Pipelining: as many send() as wanted, then as many receive().
-    void send(const resp::Command& command) { connection_.append(command); }
-
-    // The next reply, valid until the next call; errors too.
-    const resp::Reply& receive_any();
-
-    // The same, but an error is thrown.
-    const resp::Reply& receive();
-
-    const resp::Reply& call(const resp::Command& command)
+    void send(const redis::Command& command) override
     {
-        send(command);
-        return receive();
+        connection_.append(command);
     }
+    const redis::Reply& receive() override;
+    const redis::Reply& run_script(redis::Command command) override;
+    const redis::Reply&
+    transaction(const std::vector<redis::Command>& commands) override;
 
-    // Runs a script by its digest and, where Redis does not know it yet, by its
-    // text. `make(bool eval)` builds the command.
-    template <class Make>
-    const resp::Reply& run_script(Make make)
-    {
-        send(make(false));
-        const resp::Reply& reply = receive_any();
-        if (reply.error_code() == "NOSCRIPT")
-            return call(make(true));
-        check(reply);
-        return reply;
-    }
+    // The next reply, even if it is an error. Valid until the next call.
+    const redis::Reply& receive_any();
+
+    // Throws an error reply as Failure.
+    void check(const redis::Reply& reply) const;
+    void check(const redis::Reply& reply, const redis::Command& command) const;
 
     // The socket, for setsockopt() only.
     int descriptor() const noexcept { return connection_.descriptor(); }
 
-    // MULTI, the commands, EXEC. The array of their replies.
-    const resp::Reply& transaction(const std::vector<resp::Command>& commands);
-
-    void check(const resp::Reply& reply) const;
-
 private:
     std::string where_;
-    resp::BlockingConnection connection_;
+    redis::BlockingConnection connection_;
 };
 
 }  // namespace petstore::ctl

@@ -10,7 +10,7 @@ namespace {
 // The longest command has 10 letters, the longest option 15 with its dashes.
 constexpr std::size_t kMaxWord = 15;
 
-// The shortest keys that are issued anywhere have 16 characters or more.
+// API keys have at least 16 characters, whoever issues them.
 constexpr std::size_t kMinToken = 16;
 
 bool is_lower(char c) noexcept
@@ -24,7 +24,8 @@ bool is_token(char c) noexcept
            || c == '_' || c == '-';
 }
 
-// Edits (insertions, removals, changes, swaps of neighbours) between two words.
+// Edit distance: insertions, deletions, substitutions, and transpositions of
+// neighbours.
 std::size_t distance(std::string_view a, std::string_view b)
 {
     std::vector<std::size_t> before;
@@ -77,7 +78,7 @@ bool may_repeat_path(std::string_view path) noexcept
 std::string_view closest(std::string_view word,
                          const std::vector<std::string>& candidates)
 {
-    // Two mistakes in a long word, one in a short one.
+    // Tolerate two mistakes in a long word, one in a short one.
     const std::size_t most = word.size() > 4 ? 2 : 1;
     std::string_view best;
     std::size_t least = most + 1;

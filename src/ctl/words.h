@@ -6,18 +6,17 @@
 
 namespace petstore::ctl {
 
-// What may be said about a word of the command line that is not understood. Any
-// of them can be an API key, given in the wrong place, and messages end up in
-// logs.
+// Decides what an error message may repeat of an unknown word on the command
+// line. Any word may be a misplaced API key, and messages end up in logs.
 
-// Whether `word` looks like a mistyped command or option: short, letters and
-// dashes only. The value of an option ("--name=value") is none of it.
+// Whether `word` looks like a mistyped command or option: short, lower-case
+// letters and dashes only. Pass options without their value.
 bool may_repeat(std::string_view word) noexcept;
 
-// Whether `path` is one of ordinary names, none of them as long as an API key.
+// Whether `path` has only ordinary names, all shorter than an API key.
 bool may_repeat_path(std::string_view path) noexcept;
 
-// The candidate that `word` was most probably meant to be; empty: none.
+// The closest candidate; empty if none is close enough.
 std::string_view closest(std::string_view word,
                          const std::vector<std::string>& candidates);
 

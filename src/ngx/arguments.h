@@ -5,18 +5,18 @@
 #include <string_view>
 #include <utility>
 
-#include "guard.h"
-#include "ngx.h"
-#include "str.h"
+#include "../ngx_base/exception_border.h"
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/str.h"
 
-// The arguments of the directive that is being read, and how wrong ones are
-// refused: with the value quoted and what is accepted instead.
+// The arguments of the directive being parsed. Errors quote the invalid value
+// and name what is accepted instead.
 namespace petstore::ngx {
 
 inline char* const kConfOk = NGX_CONF_OK;
 inline char* const kConfError = static_cast<char*>(NGX_CONF_ERROR);
 
-// The first one is the directive's name.
+// Element 0 is the directive's name.
 inline ngx_str_t* arguments(ngx_conf_t* cf) noexcept
 {
     return static_cast<ngx_str_t*>(cf->args->elts);
@@ -58,9 +58,9 @@ public:
 
     explicit Parameters(ngx_conf_t* cf) noexcept : cf_(cf) {}
 
-    // Calls `take` for each argument from `first` on; it offers the argument to
-    // number() and seconds() for each name there is. False when one was
-    // refused, which is reported. `accepted` lists the names.
+    // Calls `take` for each argument from index `first`. `take` passes the
+    // argument to number() and seconds(), once for each known name. False if an
+    // argument was refused; the error is logged. `accepted` lists the names.
     template <typename Take>
     bool each(ngx_uint_t first, const char* accepted, Take&& take)
     {
@@ -80,12 +80,12 @@ public:
     void number(std::string_view name, std::int64_t most,
                 Value& value) noexcept;
 
-    // name=TIME, from a second to a day.
+    // name=TIME, from one second to one day.
     void seconds(std::string_view name, Value& value) noexcept;
 
 private:
-    // What follows "name=", if the argument is that parameter. It must not be
-    // there twice.
+    // The text after "name=" if the argument is this parameter. Refuses a
+    // duplicate.
     std::optional<std::string_view> take(std::string_view name,
                                          bool seen) noexcept;
 

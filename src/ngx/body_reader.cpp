@@ -1,6 +1,6 @@
 #include "body_reader.h"
 
-#include "guard.h"
+#include "../ngx_base/exception_border.h"
 #include "response.h"
 
 namespace petstore::ngx {
@@ -34,21 +34,22 @@ BodyReader::Result BodyReader::start(ngx_http_request_t* r, std::size_t limit,
     const ngx_int_t rc = ngx_http_read_client_request_body(r, on_body);
     starting_ = false;
     if (r != r->main) {
-        // nginx has called on_body() for a subrequest by now. Later calls are
-        // for the reader of the main request, which may still be at it.
+        // For a subrequest, nginx has called on_body() by now. Later calls are
+        // for the reader of the main request, which may still be reading.
         info.body_reader = before;
     }
     if (rc >= NGX_HTTP_SPECIAL_RESPONSE) {
         status_ = rc;
         return Result::failed;
     }
-    // The call counts itself; the caller holds the request already.
+    // ngx_http_read_client_request_body() took a reference, but the caller
+    // holds the request already.
     r->main->count--;
     return arrived_ ? proceed(r) : Result::pending;
 }
 
-// Called by nginx as soon as there is something to take; for a body that came
-// whole with an HTTP/2 request, which nginx buffers, from a later event.
+// nginx calls this as soon as data is available. If a whole body arrived with
+// an HTTP/2 request, nginx buffers it and calls this from a later event.
 void BodyReader::on_body(ngx_http_request_t* r) noexcept
 {
     BodyReader& self = *request_info(r, false)->body_reader;
@@ -65,14 +66,14 @@ BodyReader::Result BodyReader::proceed(ngx_http_request_t* r)
     return result == Result::done && r->reading_body ? read_more(r) : result;
 }
 
-// Takes over what nginx has read so far. A body that nginx buffers is whole,
-// and others may read it: a request and its mirror share the buffers.
+// Consumes what nginx has read so far. A body that nginx buffers is complete
+// and may have other readers: a request and its mirror share the buffers.
 BodyReader::Result BodyReader::take(ngx_http_request_t* r)
 {
     if (r->request_body == nullptr) {
         return Result::done;
     }
-    const bool ours = r->request_body_no_buffering;
+    const bool unbuffered = r->request_body_no_buffering;
     for (auto* link = r->request_body->bufs; link; link = link->next) {
         ngx_buf_t& buffer = *link->buf;
         const auto size = static_cast<std::size_t>(ngx_buf_size(&buffer));
@@ -87,12 +88,12 @@ BodyReader::Result BodyReader::take(ngx_http_request_t* r)
         } else {
             body_.append(reinterpret_cast<char*>(buffer.pos), size);
         }
-        if (ours) {  // nginx may use their memory again
+        if (unbuffered) {  // nginx may reuse the memory
             buffer.file_pos = buffer.file_last;
             buffer.pos = buffer.last;
         }
     }
-    if (ours) {
+    if (unbuffered) {
         r->request_body->bufs = nullptr;
     }
     return Result::done;
@@ -114,7 +115,8 @@ BodyReader::Result BodyReader::read_more(ngx_http_request_t* r)
         if (result != Result::done || rc == NGX_OK) {
             return result;
         }
-        // NGX_AGAIN also says that its buffer was full, which take() changed.
+        // NGX_AGAIN can also mean that nginx's buffer was full; take() has
+        // emptied it.
         if (body_.size() == before) {
             break;
         }

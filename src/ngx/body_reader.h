@@ -2,35 +2,35 @@
 
 #include <string>
 
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
 
 namespace petstore::ngx {
 
-// Reads a request's body into memory, up to a limit, without temporary files:
-// unbuffered, so that more than the limit never piles up anywhere. A body that
-// another module has read before, into a file perhaps, is taken from there.
+// Reads a request's body into memory, up to a limit, without temporary files.
+// Reads unbuffered, so no more than the limit ever accumulates. Copies a body
+// that another module has already read, possibly into a file.
 class BodyReader {
 public:
     enum class Result {
         done,     // body() is complete
-        pending,  // on_finished will be called
+        pending,  // `finished` will be called
         too_large,
         timed_out,
-        failed,  // a broken body, a client gone, no memory: see status()
+        failed,  // malformed body, client gone, out of memory: see status()
     };
 
-    // Called with the owner and the result, from an event of the client's
-    // connection, once after `pending`.
+    // Called once after `pending`, with start()'s owner, from an event of the
+    // client's connection.
     using Finished = void (*)(void* owner, Result result);
 
-    // Starts reading; `owner` is handed to `finished`. The request must be
-    // suspended, with r->main->count raised for it.
+    // Starts reading; passes `owner` to `finished`. The caller must have
+    // suspended the request and incremented r->main->count.
     Result start(ngx_http_request_t* r, std::size_t limit, void* owner,
                  Finished finished);
 
     std::string& body() noexcept { return body_; }
 
-    // Of `failed`: what to finalize the request with.
+    // After `failed`: the status to finalize the request with.
     ngx_int_t status() const noexcept { return status_; }
 
 private:

@@ -4,10 +4,10 @@
 #include <array>
 #include <variant>
 
+#include "../ngx_base/str.h"
 #include "arguments.h"
 #include "module.h"
 #include "pool.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
@@ -19,7 +19,7 @@ constexpr char kDefaultRedis[] = "redis://127.0.0.1:6379/0";
 constexpr api::BanPolicy kBan;                 // the defaults
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
-// The first line of the file, without its end.
+// Reads the first line of the file, without its line end.
 bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
 {
     if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) {
@@ -32,7 +32,7 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
                            ngx_open_file_n " \"%V\" failed", &path);
         return false;
     }
-    std::array<char, kMaxPassword + 3> buffer;  // and "\r\n" and one more
+    std::array<char, kMaxPassword + 3> buffer;  // plus "\r\n" and one more byte
     std::size_t size = 0;
     ssize_t n = 0;
     do {
@@ -63,11 +63,11 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
     return false;
 }
 
-// The addresses of a Redis. Host names are resolved here, once, as proxy_pass
-// does.
-bool resolve(ngx_conf_t* cf, LinkSettings& link)
+// Resolves the addresses of a Redis. Like proxy_pass, resolves host names only
+// once, here.
+bool resolve(ngx_conf_t* cf, NodeSettings& node)
 {
-    const auto& endpoint = link.endpoint;
+    const auto& endpoint = node.endpoint;
     std::string text = endpoint.is_unix()
                            ? "unix:" + endpoint.path
                            : (endpoint.host.find(':') == std::string::npos
@@ -87,20 +87,20 @@ bool resolve(ngx_conf_t* cf, LinkSettings& link)
     }
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
         const auto* bytes = reinterpret_cast<u_char*>(url.addrs[i].sockaddr);
-        link.addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
+        node.addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
                                   std::string(view(url.addrs[i].name))});
     }
     return true;
 }
 
-// The index of a link or store with these settings, made if there is none.
-std::optional<std::size_t> find_link(ngx_conf_t* cf, MainConf& main,
-                                     LinkSettings wanted)
+// Returns the index of the node with these settings, creating it if necessary.
+std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
+                                     NodeSettings wanted)
 {
-    for (std::size_t i = 0; i < main.links.size(); ++i) {
-        const auto& link = main.links[i];
-        if (link.endpoint == wanted.endpoint && link.timeout == wanted.timeout
-            && link.connect_timeout == wanted.connect_timeout) {
+    for (std::size_t i = 0; i < main.nodes.size(); ++i) {
+        const auto& node = main.nodes[i];
+        if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
+            && node.connect_timeout == wanted.connect_timeout) {
             return i;
         }
     }
@@ -108,48 +108,49 @@ std::optional<std::size_t> find_link(ngx_conf_t* cf, MainConf& main,
         return std::nullopt;
     }
     wanted.name = wanted.endpoint.display();
-    main.links.push_back(std::move(wanted));
-    return main.links.size() - 1;
+    main.nodes.push_back(std::move(wanted));
+    return main.nodes.size() - 1;
 }
 
-std::size_t find_store(MainConf& main, std::size_t link,
-                       std::string_view prefix)
+std::size_t find_storage(MainConf& main, std::size_t node,
+                         std::string_view prefix)
 {
-    for (std::size_t i = 0; i < main.stores.size(); ++i) {
-        if (main.stores[i].link == link && main.stores[i].prefix == prefix) {
+    for (std::size_t i = 0; i < main.storages.size(); ++i) {
+        if (main.storages[i].node == node
+            && main.storages[i].prefix == prefix) {
             return i;
         }
     }
-    main.stores.push_back({link, std::string(prefix)});
-    return main.stores.size() - 1;
+    main.storages.push_back({node, std::string(prefix)});
+    return main.storages.size() - 1;
 }
 
-// What goes wrong here is reported where it was written; what was not written
-// at all, at `petstore`.
-bool choose_store(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+// Reports a problem at the directive that caused it, or for defaults at
+// `petstore` or `petstore_guard`.
+bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    auto parsed = store::parse_endpoint(view(conf.redis));
-    LinkSettings link;
-    link.endpoint = std::get<store::Endpoint>(std::move(parsed));
-    link.timeout = conf.redis_timeout;
-    link.connect_timeout = conf.redis_connect_timeout;
-    if (link.endpoint.user.empty()) {
-        link.endpoint.user = view(conf.redis_user);
+    auto parsed = redis::parse_endpoint(view(conf.redis));
+    NodeSettings node;
+    node.endpoint = std::get<redis::Endpoint>(std::move(parsed));
+    node.timeout = conf.redis_timeout;
+    node.connect_timeout = conf.redis_connect_timeout;
+    if (node.endpoint.user.empty()) {
+        node.endpoint.user = view(conf.redis_user);
     }
-    if (conf.redis_password_file.len != 0 && link.endpoint.password.empty()) {
+    if (conf.redis_password_file.len != 0 && node.endpoint.password.empty()) {
         const ReportAt at(cf, conf.password_place);
         if (!read_password(cf, conf.redis_password_file,
-                           link.endpoint.password)) {
+                           node.endpoint.password)) {
             return false;
         }
     }
-    const ReportAt at(cf,
-                      conf.redis_place.known() ? conf.redis_place : conf.place);
-    const auto index = find_link(cf, main, std::move(link));
+    const Place& place = conf.serves ? conf.place : conf.guard_place;
+    const ReportAt at(cf, conf.redis_place.known() ? conf.redis_place : place);
+    const auto index = find_node(cf, main, std::move(node));
     if (!index) {
         return false;
     }
-    conf.store = find_store(main, *index, view(conf.prefix));
+    conf.storage = find_storage(main, *index, view(conf.prefix));
     return true;
 }
 
@@ -159,28 +160,29 @@ ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
 }
 
-// The module decides on the size of bodies, after authentication; nginx's own
-// limit would answer before it. A smaller one of the user's still counts.
+// Disables nginx's limit on body sizes, which nginx would apply before
+// authentication; the module applies its own after it. A smaller
+// client_max_body_size still counts.
 void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     auto* core = core_conf(cf);
-    if (core->noname) {  // `if` and limit_except know no limits of their own
-        conf.max_body = prev.max_body;
+    if (core->noname) {  // `if` and limit_except have no separate limit
+        conf.service.max_body = prev.service.max_body;
     } else {
-        conf.max_body = conf.max_body_size;
+        conf.service.max_body = conf.max_body_size;
         if (core->handler != content_handler) {
             return;
         }
         if (core->client_max_body_size > 0) {
-            conf.max_body = std::min<std::size_t>(
-                conf.max_body,
+            conf.service.max_body = std::min<std::size_t>(
+                conf.service.max_body,
                 static_cast<std::size_t>(core->client_max_body_size));
         }
     }
     core->client_max_body_size = 0;
 }
 
-// nginx does not hand a location's handler down to its limit_except blocks; cf.
+// nginx does not pass a location's handler down to its limit_except blocks; see
 // ngx_http_proxy_merge_loc_conf().
 void inherit_handler(ngx_conf_t* cf)
 {
@@ -190,13 +192,16 @@ void inherit_handler(ngx_conf_t* cf)
     }
 }
 
-// A location inside another is served by a directive of its own; `if` and
-// limit_except are parts of the location they stand in.
+// A nested location needs its own `petstore`; `if` and limit_except belong to
+// the location that contains them.
 void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.serves == NGX_CONF_UNSET) {
         conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
         conf.place = prev.place;
+    }
+    if (conf.guard == NGX_CONF_UNSET) {
+        conf.guard_place = prev.guard_place;
     }
     if (conf.redis.data == nullptr) {
         conf.redis_place = prev.redis_place;
@@ -239,6 +244,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept
         return nullptr;
     }
     conf->serves = NGX_CONF_UNSET;
+    conf->guard = NGX_CONF_UNSET;
     conf->base_path = ngx_null_string;
     conf->redis = ngx_null_string;
     conf->redis_user = ngx_null_string;
@@ -269,6 +275,13 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         auto& conf = *static_cast<LocConf*>(child);
 
         inherit_service(cf, prev, conf);
+        if (conf.serves && conf.guard == 0) {
+            const ReportAt at(cf, conf.guard_place);
+            return refuse(cf, "\"petstore_guard off\" cannot be used in a "
+                              "location with \"petstore\", which always "
+                              "requires an API key");
+        }
+        ngx_conf_merge_value(conf.guard, prev.guard, 0);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         ngx_conf_merge_str_value(conf.redis, prev.redis, kDefaultRedis);
         ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
@@ -297,25 +310,34 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                              kBan.duration);
         ngx_conf_merge_value(conf.ban_max, prev.ban_max, kBan.max);
 
-        conf.ban_policy = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
-                           conf.ban_duration, conf.ban_max};
-        conf.link_base = std::string(view(conf.base_url));
-        conf.link_base += view(conf.base_path);
-        conf.deprecated_link = "<" + conf.link_base
+        service::Settings& service = conf.service;
+        service.base_path = view(conf.base_path);
+        service.link_base = std::string(view(conf.base_url));
+        service.link_base += view(conf.base_path);
+        service.get_sunset = conf.get_sunset;
+        service.limit_dry_run = conf.limit_dry_run != 0;
+        service.enforce_address_limit = conf.anonymous_enforce != 0;
+        service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
+                       conf.ban_duration, conf.ban_max};
+        conf.deprecated_link = "<" + service.link_base
                                + "/pets?status=available>; "
                                  "rel=\"successor-version\"";
-        conf.sunset = conf.get_sunset == kNeverGone
+        conf.sunset = conf.get_sunset == service::Settings::kNeverGone
                           ? std::string()
                           : api::http_date(conf.get_sunset);
 
         auto& main = main_conf_of(cf);
         main.replaces_errors |= conf.json_errors != 0;
+        main.has_guard |= conf.guard != 0;
         if (conf.serves) {
             inherit_handler(cf);
+            take_over_body_limit(cf, prev, conf);
+        }
+        if (conf.serves || conf.guard) {
             main.in_use = true;
             conf.main = &main;
-            take_over_body_limit(cf, prev, conf);
-            if (!choose_store(cf, main, conf)) {
+            service.plans = &main.plans;
+            if (!choose_storage(cf, main, conf)) {
                 return kConfError;
             }
         }

@@ -9,16 +9,17 @@
 #include "../api/date.h"
 #include "../api/limit.h"
 #include "../api/plan.h"
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
+#include "../ngx_redis/node_settings.h"
+#include "../service/settings.h"
 #include "place.h"
-#include "redis_link.h"
 
 namespace petstore::ngx {
 
-// A Redis and the namespace in it that a location works with. Locations with
-// the same settings share one, and so its connection and caches.
-struct StoreSettings {
-    std::size_t link;  // index in MainConf::links
+// The Redis and prefix of a location. Locations with the same settings share
+// one storage, and so its connection and caches.
+struct StorageSettings {
+    std::size_t node;  // index in MainConf::nodes
     std::string prefix;
 };
 
@@ -31,22 +32,23 @@ struct Served {
     const LocConf* conf;
 };
 
-// What nginx's generic directive setters write to by offset, apart from the
-// C++ parts, which have none.
+// The members that nginx's generic directive setters write to by offset. Kept
+// apart from the C++ members, because offsets need standard layout.
 struct MainConfBase {
     size_t zone_size;
-    size_t worker_memory;  // for each store
+    size_t worker_memory;  // bytes per storage
 };
 
 struct MainConf : MainConfBase {
-    std::deque<LinkSettings> links;
-    std::vector<StoreSettings> stores;
+    std::deque<NodeSettings> nodes;
+    std::vector<StorageSettings> storages;
     api::PlanTable plans;
     std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
     std::vector<Served> served;
     ngx_shm_zone_t* zone = nullptr;
-    bool in_use = false;           // any location serves the API
-    bool replaces_errors = false;  // petstore_json_errors, anywhere
+    bool in_use = false;           // any location serves the API or is guarded
+    bool has_guard = false;        // any location is guarded
+    bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
 
 enum LimitHeaders : ngx_uint_t {
@@ -55,9 +57,10 @@ enum LimitHeaders : ngx_uint_t {
     kHeadersIetf,
 };
 
-// Every value is "unset" until merged, as in nginx's own modules.
+// All values are unset until merged, as in nginx's own modules.
 struct LocConfBase {
-    ngx_flag_t serves;  // petstore: this location answers the API
+    ngx_flag_t serves;  // petstore: this location serves the API
+    ngx_flag_t guard;
     ngx_str_t base_path;
     ngx_str_t redis;
     ngx_str_t redis_user;
@@ -67,7 +70,7 @@ struct LocConfBase {
     ngx_str_t prefix;
     ngx_str_t base_url;
     size_t max_body_size;
-    time_t get_sunset;  // kNeverGone for off
+    time_t get_sunset;  // Settings::kNeverGone if off
     ngx_flag_t json_errors;
     ngx_flag_t limit_dry_run;
     ngx_uint_t limit_headers;
@@ -80,20 +83,17 @@ struct LocConfBase {
     ngx_int_t ban_max;
 };
 
-inline constexpr time_t kNeverGone = 0;
-
 struct LocConf : LocConfBase {
     Place place;  // of `petstore`
+    Place guard_place;
     Place redis_place;
     Place password_place;
 
-    // Made by merging, from the values above.
-    std::size_t store = 0;  // index in MainConf::stores
-    std::size_t max_body = 0;
-    std::string link_base;        // what links start with: base URL and path
+    // Merging computes these from the values above.
+    std::size_t storage = 0;  // index in MainConf::storages
+    service::Settings service;
     std::string deprecated_link;  // Link of the deprecated operation
-    std::string sunset;           // its Sunset, empty for off
-    api::BanPolicy ban_policy;
+    std::string sunset;           // its Sunset; empty if off
     const MainConf* main = nullptr;
 };
 
@@ -102,25 +102,26 @@ char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
-// Warns of what is no error but cannot be meant. Called once all has been read
-// and merged.
+// Warns about settings that are valid but probably unintended. Call after
+// everything is parsed and merged.
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
 
-// What set_size() takes, in ngx_command_t::post.
+// The range that set_size() accepts, in ngx_command_t::post.
 struct SizeRange {
     off_t least;
     off_t most;
-    off_t least_pages;  // of memory; for shared memory
+    off_t least_pages;  // in memory pages; for shared memory
 };
 extern SizeRange body_sizes;
 extern SizeRange zone_sizes;
 extern SizeRange worker_memory_sizes;
 
-// Setters that quote a wrong value and name what is accepted.
+// Setters whose errors quote the invalid value and name what is accepted.
 char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_password_file(ngx_conf_t* cf, ngx_command_t* cmd,
                         void* conf) noexcept;

@@ -1,18 +1,18 @@
-// What the configuration says that cannot be meant, as far as it is no error.
+// Warns about settings that are valid but probably unintended.
 #include <algorithm>
 #include <cstring>
 
+#include "../ngx_base/str.h"
 #include "config.h"
 #include "module.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
 namespace {
 
-// Whether the location may change the URI after it was chosen. The first member
-// of the rewrite module's configuration is its list of rules, nullptr for none;
-// the module exports no more than that.
+// Whether the location may rewrite the URI after nginx has chosen the location.
+// Reads the first member of the rewrite module's configuration, its list of
+// rules (nullptr if empty); the module exports nothing better.
 bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
 {
     for (ngx_uint_t i = 0; cf->cycle->modules[i] != nullptr; ++i) {
@@ -27,8 +27,8 @@ bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
     return false;
 }
 
-// Whether the path of a request that starts with `prefix` can be one of the API
-// at `base`.
+// Whether the path of a request that starts with `prefix` can be an API path at
+// `base`.
 bool can_match(std::string_view prefix, std::string_view base) noexcept
 {
     constexpr std::string_view kPets = "/pets/";

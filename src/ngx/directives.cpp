@@ -1,13 +1,14 @@
-// The setters of the directives: what they take, and what is wrong with it.
+// The directives' setters, which parse and validate their arguments.
 #include <algorithm>
 #include <variant>
 
+#include "../api/plan.h"
 #include "../api/text.h"
+#include "../ngx_base/str.h"
 #include "../store/schema.h"
 #include "arguments.h"
 #include "config.h"
 #include "module.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
@@ -17,7 +18,7 @@ constexpr api::BanPolicy kBan;  // the defaults
 
 char kDuplicate[] = "is duplicate";
 
-// "32k", as nginx reads it.
+// A size as nginx parses it, such as "32k".
 struct SizeText {
     explicit SizeText(off_t size) noexcept
     {
@@ -34,7 +35,7 @@ struct SizeText {
     u_char text[NGX_OFF_T_LEN + 2];
 };
 
-// Visible ASCII that no link has to escape.
+// Visible ASCII that a link need not escape.
 bool is_plain_path(std::string_view text) noexcept
 {
     return api::is_visible_ascii(text)
@@ -51,31 +52,25 @@ bool is_base_path(std::string_view text) noexcept
            && text.find("/.") == std::string_view::npos;
 }
 
-// http or https, a host, perhaps a path; no user, no query.
+// http or https, a host, optionally a path; no user, no query.
 bool is_base_url(std::string_view text) noexcept
 {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (text.substr(0, scheme.size()) == scheme) {
             const auto host = text.substr(
                 scheme.size(), text.find('/', scheme.size()) - scheme.size());
+            // Variables are not expanded; one would be sent literally.
             return !host.empty() && is_plain_path(text)
-                   && text.find('@') == std::string_view::npos;
+                   && text.find_first_of("@$") == std::string_view::npos;
         }
     }
     return false;
 }
 
-bool is_plan_name(std::string_view name) noexcept
-{
-    return !name.empty() && name.size() <= 32
-           && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_")
-                  == std::string_view::npos;
-}
-
 }  // namespace
 
 SizeRange body_sizes = {1, off_t{1} << 30, 0};
-// No entry takes more than a quarter of its share: less would hold few.
+// A cache entry may take a quarter of its share, so less would hold only a few.
 SizeRange worker_memory_sizes = {off_t{1} << 20, off_t{1} << 40, 0};
 SizeRange zone_sizes = {0, off_t{64} << 30, 8};
 
@@ -178,6 +173,12 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     });
 }
 
+char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    static_cast<LocConf*>(conf)->guard_place = current_place(cf);
+    return ngx_conf_set_flag_slot(cf, cmd, conf);
+}
+
 char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
@@ -196,19 +197,19 @@ char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                     &args[i]);
             }
         }
-        // What follows may be the rest of a password with a space in it.
+        // Not quoted: it may be the rest of a password that contains a space.
         if (cf->args->nelts > 2) {
             return refuse(cf, "\"petstore_redis\" directive takes one URL");
         }
-        const auto quoted = store::redact_url(view(args[1]));
-        const auto parsed = store::parse_endpoint(view(args[1]));
+        const auto quoted = redis::redact_url(view(args[1]));
+        const auto parsed = redis::parse_endpoint(view(args[1]));
         if (const auto* problem = std::get_if<std::string>(&parsed)) {
             return refuse(cf,
                           "invalid URL \"%s\" in \"petstore_redis\" directive: "
                           "%s",
                           quoted.c_str(), problem->c_str());
         }
-        if (std::get<store::Endpoint>(parsed).tls) {
+        if (std::get<redis::Endpoint>(parsed).tls) {
             return refuse(cf,
                           "\"%s\" in \"petstore_redis\" directive: TLS is not "
                           "supported by this version",
@@ -261,11 +262,12 @@ char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             const auto text = view(arguments(cf)[1]);
             const auto quoted = text.find('@') == std::string_view::npos
                                     ? std::string(text)
-                                    : store::redact_url(text);
+                                    : redis::redact_url(text);
             return refuse(cf,
                           "invalid value \"%s\" in \"petstore_base_url\" "
                           "directive, it must be an absolute http or https URL "
-                          "without user, query and characters to be escaped",
+                          "without user, query, variables and characters to be "
+                          "escaped",
                           quoted.c_str());
         }
         loc.base_url = url;
@@ -281,7 +283,7 @@ char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     }
     const ngx_str_t& argument = arguments(cf)[1];
     if (view(argument) == "off") {
-        loc.get_sunset = kNeverGone;
+        loc.get_sunset = service::Settings::kNeverGone;
         return kConfOk;
     }
     const auto date = api::parse_date(view(argument));
@@ -299,7 +301,7 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     return conf_guarded(cf, [&]() -> char* {
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t& name = arguments(cf)[1];
-        if (!is_plan_name(view(name))) {
+        if (!api::is_plan_name(view(name))) {
             return refuse(cf,
                           "invalid plan \"%V\" in \"petstore_plan\" directive, "
                           "it must be 1 to 32 lower-case letters, digits, "
@@ -361,7 +363,8 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 })) {
             return kConfError;
         }
-        // One directive is one policy: what it leaves out is not inherited.
+        // A directive is a complete policy: omitted parameters are not
+        // inherited.
         loc.ban_threshold = threshold.value_or(kBan.threshold);
         loc.ban_window = window.value_or(kBan.window);
         loc.ban_duration = duration.value_or(kBan.duration);

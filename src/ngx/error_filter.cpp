@@ -1,9 +1,9 @@
 #include "error_filter.h"
 
-#include "guard.h"
+#include "../ngx_base/exception_border.h"
+#include "../ngx_base/str.h"
 #include "module.h"
 #include "response.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
@@ -13,17 +13,38 @@ namespace {
 ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 
+// Whether nginx is relaying an upstream's response, live or from its cache. It
+// clears `cleanup` before it sends an error of its own instead, or follows
+// X-Accel-Redirect.
+bool is_from_upstream(const ngx_http_request_t* r) noexcept
+{
+    bool from_cache = false;
+#if (NGX_HTTP_CACHE)
+    from_cache = r->cached;
+#endif
+    return r->upstream != nullptr
+           && (r->upstream->cleanup != nullptr || from_cache);
+}
+
 // Whether the body is one of nginx's built-in pages, as far as a filter can
 // see: not an upstream's answer, not a file, not text of a `return`.
 bool is_builtin_page(const ngx_http_request_t* r) noexcept
 {
     const auto& out = r->headers_out;
-    const bool from_upstream =
-        r->upstream != nullptr && r->upstream->headers_in.status_n != 0;
     const bool html =
         out.content_length_n <= 0 || view(out.content_type) == "text/html";
-    return !from_upstream && html && out.last_modified_time == -1
+    return !is_from_upstream(r) && html && out.last_modified_time == -1
            && r->err_status != 0;
+}
+
+// A client's request that is in a guarded location, or was in one.
+bool is_guarded(ngx_http_request_t* r) noexcept
+{
+    if (r != r->main) {
+        return false;
+    }
+    const RequestInfo* info = request_info(r, false);
+    return loc_conf(r)->guard || (info != nullptr && info->has_guard);
 }
 
 bool is_to_replace(ngx_http_request_t* r) noexcept
@@ -34,7 +55,7 @@ bool is_to_replace(ngx_http_request_t* r) noexcept
     if (r->content_handler == content_handler) {
         return true;
     }
-    return loc_conf(r)->json_errors && is_builtin_page(r);
+    return (loc_conf(r)->json_errors || is_guarded(r)) && is_builtin_page(r);
 }
 
 void clear_header(ngx_table_elt_t*& header) noexcept
@@ -48,12 +69,16 @@ void clear_header(ngx_table_elt_t*& header) noexcept
 ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
 {
     const auto status = static_cast<int>(r->headers_out.status);
-    info.error_json = copy(r->pool, api::error_body_for_status(status));
+    if (info.refused && info.refusal_status == status) {
+        info.error_json = info.refusal;
+    } else {
+        info.error_json = copy(r->pool, api::error_body_for_status(status));
+        info.error_code = api::code_name_for_status(status);
+    }
     if (info.error_json.data == nullptr) {
         return NGX_ERROR;
     }
     info.replaced = true;
-    info.error_code = api::code_name_for_status(status);
 
     auto& out = r->headers_out;
     clear_header(out.content_length);
@@ -68,7 +93,8 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     out.content_type_lowcase = nullptr;
     r->allow_ranges = 0;
 
-    if (!add_common_headers(r, info)) {
+    remove_rate_headers(r);  // those of a response that a filter has dropped
+    if (!add_common_headers(r, info, info.deprecated)) {
         return NGX_ERROR;
     }
     if (api::is_retryable_status(status) && !has_header(r, "Retry-After")
@@ -80,12 +106,18 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
 
 ngx_int_t header_filter(ngx_http_request_t* r) noexcept
 {
-    if (!is_to_replace(r)) {
+    const bool to_replace = is_to_replace(r);
+    if (!to_replace && !is_guarded(r)) {
         return next_header_filter(r);
     }
     RequestInfo* info = request_info(r, true);
     if (info == nullptr) {
         return NGX_ERROR;
+    }
+    if (!to_replace) {
+        return info->generated_by_module || set_rate_headers(r, *info)
+                   ? next_header_filter(r)
+                   : NGX_ERROR;
     }
     // A filter may have dropped our response for an error of its own, such as
     // 412 for If-Match.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
 
 namespace petstore::ngx {
 

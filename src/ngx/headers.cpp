@@ -1,11 +1,12 @@
-// The only file that knows how header lists differ: since nginx 1.23 lines of
-// one name are linked by `next`; before, slots of several lines are arrays.
+// The only file that handles both layouts of header lists: since nginx 1.23,
+// `next` links lines of the same name; before, multi-line slots are arrays.
 #include "headers.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "../api/text.h"
-#include "str.h"
+#include "../ngx_base/str.h"
 
 namespace petstore::ngx {
 
@@ -22,7 +23,7 @@ bool is_dead(const ngx_table_elt_t* line) noexcept
     return line->hash == 0;
 }
 
-// A header that nginx sends once: the new line replaces the old one.
+// For a header that nginx sends once: the new line replaces the old one.
 bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
 {
     if (slot != nullptr) {
@@ -32,8 +33,8 @@ bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
     return true;
 }
 
-// A header that may have several lines. nginx and other modules work on the
-// first one, so it must not be one that somebody has removed.
+// For a header that may have several lines. nginx and other modules use the
+// first one, so it must not be a removed one.
 #if (nginx_version >= 1023000)
 
 bool append(ngx_http_request_t*, Lines& lines, ngx_table_elt_t* line) noexcept
@@ -75,7 +76,7 @@ bool append(ngx_http_request_t* r, Lines& lines, ngx_table_elt_t* line) noexcept
     return true;
 }
 
-// WWW-Authenticate: its slot has room for one line, the latest.
+// WWW-Authenticate: the slot holds only the latest line.
 bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
             ngx_table_elt_t* line) noexcept
 {
@@ -84,6 +85,22 @@ bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
 }
 
 #endif
+
+// Removes an identical earlier line, from an error page or a back end.
+void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& added) noexcept
+{
+    for (auto* part = &headers.part; part; part = part->next) {
+        auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (&lines[i] != &added
+                && api::equals_ignoring_case(view(lines[i].key),
+                                             view(added.key))
+                && view(lines[i].value) == view(added.value)) {
+                lines[i].hash = 0;
+            }
+        }
+    }
+}
 
 bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
 {
@@ -96,6 +113,7 @@ bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
         return append(r, out.link, line);
     }
     if (name == "WWW-Authenticate") {
+        drop_repeated(out.headers, *line);
         return append(r, out.www_authenticate, line);
     }
     if (name == "ETag") {
@@ -162,6 +180,23 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
         }
     }
     return false;
+}
+
+void remove_headers(ngx_http_request_t* r,
+                    std::initializer_list<std::string_view> names) noexcept
+{
+    for (auto* part = &r->headers_out.headers.part; part; part = part->next) {
+        auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            const auto key = view(lines[i].key);
+            const auto is_key = [key](std::string_view name) {
+                return api::equals_ignoring_case(key, name);
+            };
+            if (std::any_of(names.begin(), names.end(), is_key)) {
+                lines[i].hash = 0;
+            }
+        }
+    }
 }
 
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,

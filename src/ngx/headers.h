@@ -1,20 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
 
 // Header lines of a request and its response.
 namespace petstore::ngx {
 
-// Adds a response header. One that nginx keeps in a slot of headers_out goes
-// there too: `expires`, auth_request, headers-more, Lua and $sent_http_… find
-// it by the slot. A Location that is a path stays out of its slot, because
-// nginx would prefix it with the Host.
+// Adds a response header. If headers_out has a slot for it, sets that too:
+// `expires`, auth_request, headers-more, Lua and $sent_http_… look there. A
+// Location that is a path stays out of its slot, because nginx would prefix it
+// with the Host.
 //
-// The texts are shared, not copied: they must live as long as the request.
-// False when memory is out.
+// The strings are shared, not copied: they must live as long as the request.
+// False if out of memory.
 bool add_header(ngx_http_request_t* r, std::string_view name,
                 std::string_view value) noexcept;
 bool add_header_copy(ngx_http_request_t* r, std::string_view name,
@@ -22,11 +23,15 @@ bool add_header_copy(ngx_http_request_t* r, std::string_view name,
 bool add_header_number(ngx_http_request_t* r, std::string_view name,
                        std::int64_t value) noexcept;
 
-// Whether the response has a header of that name.
+// Whether the response has a header of this name.
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 
-// The request's header of that name, nullptr for none. `repeated` tells
-// whether there was more than one.
+// Removes the response headers of these names, in any case.
+void remove_headers(ngx_http_request_t* r,
+                    std::initializer_list<std::string_view> names) noexcept;
+
+// The request's header of this name, nullptr if absent. Sets `repeated` to
+// whether there is more than one.
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
                              bool& repeated) noexcept;
 

@@ -1,10 +1,9 @@
 #pragma once
 
+#include "../ngx_base/ngx.h"
 #include "config.h"
-#include "ngx.h"
 
-// nginx's C code looks it up by this name; defined in
-// ngx_http_petstore_module.cpp.
+// nginx looks it up by this name. Defined in ngx_http_petstore_module.cpp.
 extern "C" {
 extern ngx_module_t ngx_http_petstore_module;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
 
 namespace petstore::ngx {
 
-// Where a directive stands: recorded while it is read, for what turns out to be
-// wrong later.
+// The file and line of a directive, recorded while parsing for errors that are
+// found later.
 struct Place {
     ngx_str_t file = ngx_null_string;
     ngx_uint_t line = 0;
@@ -13,7 +13,7 @@ struct Place {
     bool known() const noexcept { return line != 0; }
 };
 
-// Of the directive that is being read.
+// The place of the directive being parsed.
 inline Place current_place(const ngx_conf_t* cf) noexcept
 {
     return cf->conf_file == nullptr
@@ -21,8 +21,8 @@ inline Place current_place(const ngx_conf_t* cf) noexcept
                : Place{cf->conf_file->file.name, cf->conf_file->line};
 }
 
-// As long as it lives, ngx_conf_log_error() names this place. Merging happens
-// at the closing brace of http, which is what nginx would name.
+// While this object exists, ngx_conf_log_error() reports this place. When
+// merging, nginx would report the closing brace of http.
 class ReportAt {
 public:
     ReportAt(ngx_conf_t* cf, const Place& place) noexcept

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
 
 namespace petstore::ngx {
 
@@ -13,9 +13,9 @@ void destroy_in_pool(void* object) noexcept
     static_cast<T*>(object)->~T();
 }
 
-// Creates a C++ object in an nginx pool, destroyed with the pool. Memory and
-// destructor are registered in one step, and the destructor only once the
-// constructor was through. nullptr when memory is out.
+// Creates a C++ object in an nginx pool, which destroys it. One
+// ngx_pool_cleanup_add() provides the memory and the cleanup handler, which is
+// set only after the constructor has succeeded. nullptr if out of memory.
 template <typename T, typename... Args>
 T* pool_new(ngx_pool_t* pool, Args&&... args) noexcept
 {
@@ -33,9 +33,9 @@ T* pool_new(ngx_pool_t* pool, Args&&... args) noexcept
     return static_cast<T*>(cleanup->data);
 }
 
-// The T that pool_new() put into `pool`, nullptr for none. Finds what an
-// internal redirect hides: that clears the module contexts of a request, not
-// its pool.
+// The T that pool_new() created in `pool`, nullptr if none. Also works after an
+// internal redirect, which clears the module contexts of a request but not its
+// pool.
 template <typename T>
 T* find_in_pool(ngx_pool_t* pool) noexcept
 {

@@ -1,9 +1,9 @@
 #include "response.h"
 
-#include "anonymous.h"
+#include "../ngx_base/str.h"
+#include "address_limit.h"
 #include "module.h"
 #include "pool.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
@@ -87,46 +87,83 @@ RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
     return info;
 }
 
-bool add_common_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
+namespace {
+
+bool know_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
-    const LocConf& conf = *loc_conf(r);
-    if (!info.has_rate) {
-        const auto* main = main_conf(r);
-        if (main->zone != nullptr) {
-            info.rate =
-                anonymous_window(r, main->zone, conf.anonymous_limit, false)
-                    .rate;
-            info.has_rate = true;
-        }
+    const auto* main = main_conf(r);
+    if (!info.has_rate && main->zone != nullptr) {
+        info.rate =
+            address_window(r, main->zone, loc_conf(r)->anonymous_limit, false)
+                .rate;
+        info.has_rate = true;
     }
-    if (!has_header(r, "Cache-Control")
-        && !add_header(r, "Cache-Control", "no-store")) {
-        return false;
-    }
-    if (!add_rate_headers(r, info)) {
-        return false;
-    }
-    if (info.has_windows) {
-        if (conf.limit_headers == kHeadersWindows
-            && !add_window_headers(r, info.decision)) {
-            return false;
-        }
-        if (conf.limit_headers == kHeadersIetf
-            && !add_ietf_headers(r, info.decision)) {
-            return false;
-        }
-    }
-    return !info.deprecated || add_deprecation_headers(r);
+    return info.has_rate;
+}
+
+bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    const ngx_uint_t headers = loc_conf(r)->limit_headers;
+    know_rate(r, info);
+    return add_rate_headers(r, info)
+           && (!info.has_windows || headers != kHeadersWindows
+               || add_window_headers(r, info.decision))
+           && (!info.has_windows || headers != kHeadersIetf
+               || add_ietf_headers(r, info.decision));
+}
+
+}  // namespace
+
+bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
+                        bool deprecated) noexcept
+{
+    return (has_header(r, "Cache-Control")
+            || add_header(r, "Cache-Control", "no-store"))
+           && add_all_rate_headers(r, info)
+           && (!deprecated || add_deprecation_headers(r));
+}
+
+void remove_rate_headers(ngx_http_request_t* r) noexcept
+{
+    remove_headers(r, {"X-RateLimit-Limit", "X-RateLimit-Remaining",
+                       "X-RateLimit-Reset", "X-RateLimit-Limit-Minute",
+                       "X-RateLimit-Remaining-Minute",
+                       "X-RateLimit-Reset-Minute", "X-RateLimit-Limit-Day",
+                       "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
+                       "RateLimit", "RateLimit-Policy", "RateLimit-Limit",
+                       "RateLimit-Remaining", "RateLimit-Reset"});
+}
+
+bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    remove_rate_headers(r);
+    return add_all_rate_headers(r, info);
+}
+
+bool add_response_headers(ngx_http_request_t* r,
+                          const service::Response& response) noexcept
+{
+    return (response.allow.empty() || add_header(r, "Allow", response.allow))
+           && (response.authenticate.empty()
+               || add_header(r, "WWW-Authenticate", response.authenticate))
+           && (response.retry_after == 0
+               || add_header_number(r, "Retry-After", response.retry_after))
+           && (response.link.empty()
+               || add_header_copy(r, "Link", response.link))
+           && (response.location.empty()
+               || add_header_copy(r, "Location", response.location))
+           && (!response.replayed
+               || add_header(r, "Idempotent-Replayed", "true"));
 }
 
 namespace {
 
 // Sends the header; the body has to follow unless `done` is set.
-ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
-                    std::size_t size, bool& done) noexcept
+ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
+                    ngx_int_t status, std::size_t size, bool& done) noexcept
 {
     done = true;
-    if (!add_common_headers(r, info)) {
+    if (!add_common_headers(r, info, deprecated)) {
         // Not a status: some headers are set, and nginx's error page would
         // carry them again.
         return NGX_ERROR;
@@ -146,53 +183,77 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, ngx_int_t status,
     return rc;
 }
 
-ngx_int_t send_body(ngx_http_request_t* r, ngx_buf_t* buffer) noexcept
+// A buffer with the body: a copy, or a share of the cached response, which the
+// pool keeps until it was sent. nullptr if out of memory.
+ngx_buf_t* body_buffer(ngx_pool_t* pool,
+                       const service::Response& response) noexcept
 {
+    using Shared = std::shared_ptr<const store::CachedResponse>;
+    if (response.cached == nullptr) {
+        ngx_buf_t* buffer = ngx_create_temp_buf(pool, response.body.size());
+        if (buffer != nullptr) {
+            buffer->last = ngx_cpymem(buffer->last, response.body.data(),
+                                      response.body.size());
+        }
+        return buffer;
+    }
+    auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(pool));
+    if (buffer == nullptr
+        || pool_new<Shared>(pool, response.cached) == nullptr) {
+        return nullptr;
+    }
+    const ngx_str_t body = borrow(response.cached->body);
+    buffer->memory = 1;
+    buffer->pos = body.data;
+    buffer->last = body.data + body.len;
+    return buffer;
+}
+
+}  // namespace
+
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        bool deprecated,
+                        const service::Response& response) noexcept
+{
+    if (!add_response_headers(r, response)) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    const std::size_t size = response.cached != nullptr
+                                 ? response.cached->body.size()
+                                 : response.body.size();
+    bool done = false;
+    const ngx_int_t rc =
+        send_head(r, info, deprecated, response.status, size, done);
+    if (done) {
+        return rc;
+    }
+    ngx_buf_t* buffer = body_buffer(r->pool, response);
+    if (buffer == nullptr) {
+        return NGX_ERROR;
+    }
     buffer->last_buf = r == r->main ? 1 : 0;
     buffer->last_in_chain = 1;
     ngx_chain_t out{buffer, nullptr};
     return ngx_http_output_filter(r, &out);
 }
 
-}  // namespace
-
-ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
-                        ngx_int_t status, std::string_view body) noexcept
+void close_after_expect(ngx_http_request_t* r) noexcept
 {
-    bool done = false;
-    const ngx_int_t rc = send_head(r, info, status, body.size(), done);
-    if (done) {
-        return rc;
+    if (r->headers_in.expect != nullptr && !r->expect_tested) {
+        r->keepalive = 0;
     }
-    ngx_buf_t* buffer = ngx_create_temp_buf(r->pool, body.size());
-    if (buffer == nullptr) {
-        return NGX_ERROR;
-    }
-    buffer->last = ngx_cpymem(buffer->last, body.data(), body.size());
-    return send_body(r, buffer);
 }
 
-ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
-                        ngx_int_t status,
-                        std::shared_ptr<const store::Answer> answer) noexcept
+void discard_body(ngx_http_request_t* r) noexcept
 {
-    bool done = false;
-    const ngx_int_t rc = send_head(r, info, status, answer->body.size(), done);
-    if (done) {
-        return rc;
+    if (r->request_body != nullptr || r->discard_body) {
+        return;
     }
-    const std::string& body = answer->body;
-    auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(r->pool));
-    if (buffer == nullptr
-        || pool_new<std::shared_ptr<const store::Answer>>(r->pool,
-                                                          std::move(answer))
-               == nullptr) {
-        return NGX_ERROR;
+    close_after_expect(r);
+    r->expect_tested = 1;
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
     }
-    buffer->memory = 1;
-    buffer->pos = reinterpret_cast<u_char*>(const_cast<char*>(body.data()));
-    buffer->last = buffer->pos + body.size();
-    return send_body(r, buffer);
 }
 
 }  // namespace petstore::ngx

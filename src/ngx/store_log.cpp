@@ -1,10 +1,11 @@
 #include "store_log.h"
 
-#include "str.h"
+#include "../ngx_base/str.h"
 
 namespace petstore::ngx {
 
-// Damage is met with every request that needs the data.
+// Limited to one message per second: each request that needs the data reports
+// the damage.
 void StoreLog::damaged(std::string_view redis_key) noexcept
 {
     if (damage_logged_ && ngx_current_msec - damage_logged_at_ < 1000) {
@@ -49,13 +50,30 @@ void StoreLog::look_up_refused() noexcept
     refused_ = 0;
 }
 
-void StoreLog::unexpected_reply() noexcept
+void StoreLog::unexpected_limiter_reply() noexcept
 {
     if (unexpected_logged_ != ngx_time()) {
         unexpected_logged_ = ngx_time();
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
                       "petstore: unexpected reply of Redis to the limiter");
     }
+}
+
+void StoreLog::account_banned(const store::Account& account,
+                              const store::AccountStatus& status) noexcept
+{
+    log_ban(log_, account, status);
+}
+
+void log_ban(ngx_log_t& log, const store::Account& account,
+             const store::AccountStatus& status) noexcept
+{
+    ngx_log_error(NGX_LOG_WARN, &log, 0,
+                  "petstore: account %s banned for %L s after %L denied "
+                  "requests",
+                  account.id().c_str(),
+                  (status.decision.ban_until - status.decision.now) / 1000,
+                  status.denials);
 }
 
 }  // namespace petstore::ngx

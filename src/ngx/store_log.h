@@ -1,31 +1,36 @@
 #pragma once
 
-#include "../store/key_loader.h"
-#include "ngx.h"
+#include "../ngx_base/ngx.h"
+#include "../store/storage.h"
 
 namespace petstore::ngx {
 
-// Writes to the error log what the store reports, with ids and digests only,
-// never an API key.
-class StoreLog final : public store::KeyLog {
+// Writes the store's reports to the error log. Logs ids and digests, never an
+// API key.
+class StoreLog final : public store::StorageLog {
 public:
-    // `log` is borrowed: the cycle's.
+    // `log` is the cycle's and must outlive this object.
     explicit StoreLog(ngx_log_t& log) noexcept : log_(log) {}
 
     void damaged(std::string_view redis_key) noexcept override;
     void unknown_plan(const api::KeyRecord& record) noexcept override;
     void look_up_refused() noexcept override;
-    // To a limiter's command.
-    void unexpected_reply() noexcept;
+    void unexpected_limiter_reply() noexcept override;
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override;
 
 private:
     ngx_log_t& log_;
-    ngx_uint_t refused_ = 0;  // look-ups that no line tells of yet
+    ngx_uint_t refused_ = 0;  // look-ups not logged yet
     time_t refused_logged_ = 0;
     time_t unexpected_logged_ = 0;
-    ngx_uint_t damages_ = 0;  // reports of damage, likewise
+    ngx_uint_t damages_ = 0;  // damage reports not logged yet
     bool damage_logged_ = false;
     ngx_msec_t damage_logged_at_ = 0;
 };
+
+// Logs a ban that this host has caused.
+void log_ban(ngx_log_t& log, const store::Account& account,
+             const store::AccountStatus& status) noexcept;
 
 }  // namespace petstore::ngx

@@ -1,7 +1,7 @@
 #include "variables.h"
 
+#include "../ngx_base/str.h"
 #include "response.h"
-#include "str.h"
 
 namespace petstore::ngx {
 
@@ -44,13 +44,22 @@ ngx_int_t handler(ngx_http_request_t* r, ngx_http_variable_value_t* value,
 ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
                     ngx_http_variable_value_t* value)
 {
-    return found(value, api::to_string(info.operation));
+    return found(value, info.operation == api::Operation::none
+                            ? std::string_view()
+                            : api::to_string(info.operation));
 }
 
 ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
                  ngx_http_variable_value_t* value)
 {
     return found(value, info.key ? info.key->record.id() : std::string_view());
+}
+
+ngx_int_t account(ngx_http_request_t*, const RequestInfo& info,
+                  ngx_http_variable_value_t* value)
+{
+    return found(value,
+                 info.key ? info.key->account->id() : std::string_view());
 }
 
 ngx_int_t plan(ngx_http_request_t*, const RequestInfo& info,
@@ -81,7 +90,7 @@ ngx_int_t error_code(ngx_http_request_t*, const RequestInfo& info,
     return found(value, info.error_code);
 }
 
-// Seconds with milliseconds, as $upstream_response_time.
+// Seconds with millisecond resolution, like $upstream_response_time.
 ngx_int_t redis_time(ngx_http_request_t* r, const RequestInfo& info,
                      ngx_http_variable_value_t* value)
 {
@@ -103,6 +112,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
     } variables[] = {
         {ngx_string("petstore_operation"), handler<operation>},
         {ngx_string("petstore_key_id"), handler<key_id>},
+        {ngx_string("petstore_account"), handler<account>},
         {ngx_string("petstore_plan"), handler<plan>},
         {ngx_string("petstore_limit_status"), handler<limit_status>},
         {ngx_string("petstore_limit_remaining"), handler<limit_remaining>},

@@ -1,18 +1,37 @@
 #include "worker.h"
 
 #include "../api/digest.h"
-#include "../store/script.h"
-#include "guard.h"
+#include "../ngx_base/exception_border.h"
+#include "../store/scripts.h"
 #include "module.h"
 
 namespace petstore::ngx {
 
 namespace {
 
+constexpr ngx_msec_t kReportEvery = 500;
+
 Worker* current_worker;
 
-// OpenSSL initializes itself when it is first used, and crashes if memory runs
-// out then. Not in a request, therefore.
+class NginxClock final : public store::Clock {
+public:
+    store::Monotonic monotonic() const noexcept override
+    {
+        return ngx_current_msec;
+    }
+
+    api::Millis host_time() const noexcept override
+    {
+        const ngx_time_t* time = ngx_timeofday();
+        return static_cast<api::Millis>(time->sec) * 1000
+               + static_cast<api::Millis>(time->msec);
+    }
+};
+
+const NginxClock nginx_clock{};
+
+// OpenSSL initializes itself on first use and crashes if memory runs out then.
+// So the first use must not be in a request.
 void initialize_digests()
 {
     static_cast<void>(api::sha256({}));
@@ -24,26 +43,44 @@ void initialize_digests()
 
 }  // namespace
 
-Worker::Worker(const MainConf& conf, ngx_log_t& log)
+WorkerStorage::WorkerStorage(const StorageSettings& settings,
+                             const MainConf& conf, redis::Link& link,
+                             redis::Scheduler& scheduler,
+                             const store::Clock& clock, ngx_log_t& log)
+    : log_(log), timer_(*this, &log, true),
+      storage_(settings.prefix,
+               {link, link, scheduler, clock, *this, log_, conf.plans},
+               store::MemoryShares(conf.worker_memory))
+{}
+
+void WorkerStorage::start() noexcept
 {
-    initialize_digests();
-    for (const auto& settings : conf.links) {
-        links_.push_back(std::make_unique<RedisLink>(settings, log));
-    }
-    for (const auto& settings : conf.stores) {
-        stores_.push_back(std::make_unique<Store>(
-            settings, *links_[settings.link], conf,
-            store::MemoryShares(conf.worker_memory), log));
+    if (!timer_.running()) {
+        timer_.start(kReportEvery);
     }
 }
 
-// What waits for Redis still works with its Store when it is told that no reply
-// will come, and ends.
+Worker::Worker(const MainConf& conf, ngx_log_t& log) : scheduler_(log)
+{
+    initialize_digests();
+    for (const auto& settings : conf.nodes) {
+        nodes_.push_back(std::make_unique<Node>(settings, scheduler_, log));
+    }
+    for (const auto& settings : conf.storages) {
+        storages_.push_back(std::make_unique<WorkerStorage>(
+            settings, conf, *nodes_[settings.node], scheduler_, nginx_clock,
+            log));
+    }
+}
+
+// Pending commands still use their storage when they learn that no reply will
+// come, so the nodes close first.
 Worker::~Worker()
 {
-    for (const auto& link : links_) {
-        link->close();
+    for (const auto& node : nodes_) {
+        node->close();
     }
+    scheduler_.run();
 }
 
 Worker* Worker::current() noexcept
@@ -53,7 +90,7 @@ Worker* Worker::current() noexcept
 
 ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
 {
-    // nullptr in a configuration without an http block
+    // nullptr if the configuration has no http block
     const auto* conf = static_cast<MainConf*>(
         ngx_http_cycle_get_module_main_conf(cycle, ngx_http_petstore_module));
     if (conf == nullptr || !conf->in_use) {

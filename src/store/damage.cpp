@@ -7,7 +7,7 @@ api::Error damage_error() noexcept
     return {api::ErrorCode::internal_error, "The store's data are damaged."};
 }
 
-std::string_view damaged_key(const resp::Reply& reply) noexcept
+std::string_view damaged_key(const redis::Reply& reply) noexcept
 {
     constexpr std::string_view kDamaged = "DAMAGED ";
     constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
@@ -19,11 +19,6 @@ std::string_view damaged_key(const resp::Reply& reply) noexcept
     }
     const std::string_view key = text.substr(kDamaged.size());
     return key.substr(0, key.find_first_not_of(kAllowed));
-}
-
-bool is_wrong_type(const resp::Reply& reply) noexcept
-{
-    return reply.error_code() == "WRONGTYPE";
 }
 
 }  // namespace petstore::store

@@ -3,29 +3,26 @@
 #include <string_view>
 
 #include "../api/error.h"
-#include "../resp/reply.h"
+#include "../redis/reply.h"
 
 namespace petstore::store {
 
-// Where data in Redis are reported that this service cannot have written.
+// Receives reports of data in Redis that this service cannot have written.
 class DamageLog {
 public:
-    // Names of Redis keys are built from digests and ids, so they may be
-    // logged.
+    // Redis keys are built from digests and ids, so they are safe to log.
     virtual void damaged(std::string_view redis_key) noexcept = 0;
 
 protected:
     ~DamageLog() = default;
 };
 
-// What the client is told.
+// The client's error for damaged data.
 api::Error damage_error() noexcept;
 
-// The key that a script has found damaged: "DAMAGED <key>". Empty for any other
-// reply, and cut at the first byte that is in no name of ours.
-std::string_view damaged_key(const resp::Reply& reply) noexcept;
-
-// The key of a command that names one key is of another type than ours.
-bool is_wrong_type(const resp::Reply& reply) noexcept;
+// The Redis key that a script reports as damaged: "DAMAGED <key>". Empty for
+// any other reply. Truncated at the first byte that our Redis keys never
+// contain.
+std::string_view damaged_key(const redis::Reply& reply) noexcept;
 
 }  // namespace petstore::store

@@ -1,12 +1,13 @@
-// Whoever waits for Redis is called exactly once, whatever runs out of memory,
-// and the next one has the right answer.
+// A waiter for Redis is called exactly once, whichever allocation fails, and
+// the next one gets the right result.
 #include <memory>
 
 #include "shortage.h"
-#include "store/key_loader.h"
-#include "store/limit_queue.h"
-#include "store/reader.h"
-#include "store/record.h"
+#include "store/accounts/denial_reporter.h"
+#include "store/accounts/limit_queue.h"
+#include "store/keys/key_loader.h"
+#include "store/pets/reader.h"
+#include "store/pets/record.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 
@@ -19,11 +20,11 @@ namespace {
 class Ready {
 public:
     explicit Ready(const std::string& text) : reply_(replies_(text)) {}
-    operator const resp::Reply&() const { return reply_; }
+    operator const redis::Reply&() const { return reply_; }
 
 private:
     Replies replies_;
-    const resp::Reply& reply_;
+    const redis::Reply& reply_;
 };
 
 const char* const kNoScript = "-NOSCRIPT x\r\n";
@@ -83,12 +84,12 @@ struct LookUps {
         wire.take().handler->on_reply(record);
         CHECK(waiter.calls == 1);
         REQUIRE(waiter.key);
-        CHECK(waiter.key->account->id == kAccount);
+        CHECK(waiter.key->account->id() == kAccount);
         CHECK(cache.find(first) == waiter.key);
     }
 
     const store::Schema schema{"petstore"};
-    const store::Keys keys{schema};
+    const store::KeyRecords keys{schema};
     const api::PlanTable plans;
     const api::Digest first = api::sha256("1");
     const api::Digest second = api::sha256("2");
@@ -101,16 +102,16 @@ struct LookUps {
 };
 
 struct KeyRecord {
-    void act() { found = store::Keys::parse(record); }
+    void act() { found = store::KeyRecords::parse(record); }
     void check(bool thrown) const
     {
         if (!thrown) {
-            CHECK(found.result == store::Keys::Found::Result::found);
+            CHECK(found.result == store::KeyRecords::Found::Result::found);
             CHECK(found.record.account == kAccount);
         }
     }
     const Ready record{key_record()};
-    store::Keys::Found found{};
+    store::KeyRecords::Found found{};
 };
 
 struct UnknownKeys {
@@ -134,18 +135,17 @@ struct UnknownKeys {
 
 struct LimitWaiter final : store::LimitWaiter {
     void on_limit_sent() noexcept override {}
-    void on_limit(const store::Limiter::Answer& answer,
+    void on_limit(const store::LimitResult& result,
                   std::int64_t) noexcept override
     {
         ++calls;
-        result = answer.result;
+        kind = result.kind;
     }
-    void on_limit_error(const resp::Reply&) noexcept override { ++calls; }
-    void on_limit_loss(store::Loss) noexcept override { ++calls; }
+    void on_limit_error(const redis::Reply&) noexcept override { ++calls; }
+    void on_limit_no_reply(redis::NoReply) noexcept override { ++calls; }
 
     int calls = 0;
-    store::Limiter::Answer::Result result =
-        store::Limiter::Answer::Result::invalid;
+    store::LimitResult::Kind kind = store::LimitResult::Kind::invalid;
 };
 
 std::string decided(int accounts)
@@ -169,8 +169,8 @@ struct Limits {
         return key;
     }
 
-    template <typename Answer>
-    void ask(Answer&& answer)
+    template <typename Reply>
+    void ask(Reply&& reply)
     {
         std::size_t next = 0;
         for (const auto& key : {first, first, second, other, other}) {
@@ -181,7 +181,7 @@ struct Limits {
         }
         wire.end_iteration();
         while (wire.waits()) {
-            answer(wire.take());
+            reply(wire.take());
         }
     }
 
@@ -200,7 +200,7 @@ struct Limits {
         REQUIRE(wire.waits());
         wire.take().handler->on_reply(one);
         CHECK(waiter.calls == 1);
-        CHECK(waiter.result == store::Limiter::Answer::Result::decided);
+        CHECK(waiter.kind == store::LimitResult::Kind::decided);
     }
 
     const store::Schema schema{"petstore"};
@@ -210,7 +210,7 @@ struct Limits {
     const Ready no_script{kNoScript};
     store::KeyCache cache{1 << 20};
     Wire wire;
-    store::LimitQueue queue{wire, limiter};
+    store::LimitQueue queue{wire, wire, limiter};
     const std::shared_ptr<store::CachedKey> first = make_key("a");
     const std::shared_ptr<store::CachedKey> second = make_key("a");
     const std::shared_ptr<store::CachedKey> other = make_key("b");
@@ -245,9 +245,101 @@ struct Lost : Limits {
     void act()
     {
         ask([&](const Wire::Sent& sent) {
-            sent.handler->on_loss(store::Loss::unknown);
+            sent.handler->on_no_reply(redis::NoReply::in_doubt);
         });
     }
+};
+
+// --- denials ----------------------------------------------------------------
+
+struct FixedClock final : store::Clock {
+    store::Monotonic monotonic() const noexcept override { return 5000; }
+    api::Millis host_time() const noexcept override { return 0; }
+};
+
+struct SilentTimer final : store::ReportTimer {
+    void start() noexcept override {}
+};
+
+struct DenialWaiter final : store::DenialWaiter {
+    void account_banned(const store::Account&,
+                        const store::AccountStatus&) noexcept override
+    {}
+    void on_denial_counted(const api::Decision& decision) noexcept override
+    {
+        ++calls;
+        limit = decision.minute.limit;
+    }
+    int calls = 0;
+    std::int64_t limit = 0;
+};
+
+// A report in the background, one that a request waits for, and the timer's.
+struct Denials : Limits {
+    void act()
+    {
+        first->account->count_denial(policy, first->limits, 0);
+        reporter.report(first, policy);
+        first->account->count_denial(policy, first->limits, 0);
+        reporter.report_and_wait(first, policy, decision, waiter);
+        other->account->count_denial(policy, other->limits, 0);
+        try {
+            reporter.queue(other, policy);
+        } catch (const std::bad_alloc&) {
+        }
+        reporter.flush();
+        pump();
+        reporter.flush();
+        pump();
+    }
+
+    void pump()
+    {
+        while (wire.waits()) {
+            const auto sent = wire.take();
+            ++commands;
+            if (sent.is("EVALSHA")) {
+                sent.handler->on_reply(no_script);
+            } else {
+                sent.handler->on_reply(status);
+            }
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        CHECK(waiter.calls == 1);
+        CHECK(waiter.limit == 60);
+        CHECK_FALSE(wire.waits());
+        // Nothing is held up: the next reports are sent.
+        for (const auto& key : {first, other}) {
+            commands = 0;
+            key->account->count_denial(policy, key->limits, 0);
+            reporter.report(key, policy);
+            pump();
+            CHECK(commands == 2);
+            CHECK_FALSE(key->account->has_denials());
+        }
+    }
+
+    const api::BanPolicy policy;
+    const FixedClock clock;
+    SilentTimer timer;
+    SilentLog log;
+    struct : store::BanLog {
+        void account_banned(const store::Account&,
+                            const store::AccountStatus&) noexcept override
+        {}
+    } bans;
+    const Ready status{
+        array({integer(1), integer(0), integer(5),
+               bulk(encode_numbers({7, 0, 60, 60'000, 70, 86'400'000}))})};
+    store::DenialReporter reporter{wire, limiter, clock, timer, log, bans};
+    DenialWaiter waiter;
+    api::Decision decision{
+        api::Verdict::limited, {60, 60, 60'000}, {1000, 70, 86'400'000}, 0, 5};
+    int commands = 0;
 };
 
 // --- reads ------------------------------------------------------------------
@@ -257,15 +349,15 @@ struct ReadWaiter final : store::ReadWaiter {
     {
         ++calls;
         const auto* found =
-            std::get_if<std::shared_ptr<const store::Answer>>(&result);
-        answer = found != nullptr ? *found : nullptr;
+            std::get_if<std::shared_ptr<const store::CachedResponse>>(&result);
+        response = found != nullptr ? *found : nullptr;
         if (const auto* error = std::get_if<api::Error>(&result)) {
             status = api::http_status(error->code);
         }
     }
     int calls = 0;
     int status = 200;
-    std::shared_ptr<const store::Answer> answer;
+    std::shared_ptr<const store::CachedResponse> response;
 };
 
 constexpr store::Version kVersion{1024, 1000};
@@ -303,7 +395,7 @@ struct Reads {
             }
         } catch (const std::bad_alloc&) {
         }
-        std::shared_ptr<const store::Answer> found;
+        std::shared_ptr<const store::CachedResponse> found;
         try {
             found = reader.find(key, version);
         } catch (const std::bad_alloc&) {
@@ -349,14 +441,14 @@ struct Reads {
         for (const auto& waiter : waiters) {
             CHECK(waiter.calls == 1);
             CHECK((waiter.status == 200 || waiter.status >= 500));
-            CHECK((waiter.answer != nullptr) == (waiter.status == 200));
+            CHECK((waiter.response != nullptr) == (waiter.status == 200));
         }
         ReadWaiter waiter;
         read(keys[0], {kVersion.last_id, kVersion.changes + 9}, waiter);
         pump();
         CHECK(waiter.calls == 1);
-        REQUIRE(waiter.answer);
-        CHECK(waiter.answer->body
+        REQUIRE(waiter.response);
+        CHECK(waiter.response->body
               == R"({"id":5,"name":"a name that needs memory",)"
                  R"("categoryId":7,"status":"sold"})");
     }
@@ -396,19 +488,24 @@ TEST_CASE("unknown keys")
     fail_each_allocation<UnknownKeys>();
 }
 
-TEST_CASE("limits that are decided")
+TEST_CASE("decisions of the limiter")
 {
     fail_each_allocation<Decided>();
 }
 
-TEST_CASE("limits whose script Redis has lost")
+TEST_CASE("decisions of a limiter that Redis does not know")
 {
     fail_each_allocation<WithoutScript>();
 }
 
-TEST_CASE("limits that are never answered")
+TEST_CASE("decisions that are lost")
 {
     fail_each_allocation<Lost>();
+}
+
+TEST_CASE("reports of denials")
+{
+    fail_each_allocation<Denials>();
 }
 
 TEST_CASE("reads")

@@ -1,14 +1,14 @@
-// What is made from bytes is right, or is not made: a lack of memory must not
-// look like a fault of the client's, or of the data.
+// A value is right, or there is none: a lack of memory must not look like an
+// error of the client, or damaged data.
 #include <openssl/err.h>
 
 #include "api/digest.h"
 #include "api/json.h"
 #include "api/page.h"
-#include "resp/command.h"
-#include "resp/decoder.h"
+#include "redis/command.h"
+#include "redis/decoder.h"
 #include "shortage.h"
-#include "store/catalogue.h"
+#include "store/pets/catalogue.h"
 #include "unit/store_replies.h"
 
 using namespace petstore;
@@ -83,7 +83,7 @@ struct Digest {
 struct Command {
     void act()
     {
-        resp::Command command("SET");
+        redis::Command command("SET");
         command.arg("key").own(std::string(300, 'x')).arg(std::int64_t{7});
         for (int i = 0; i < 150; ++i) {
             command.arg(std::int64_t{i});
@@ -107,19 +107,19 @@ struct Command {
 struct Stream {
     void act()
     {
-        resp::Decoder decoder;
+        redis::Decoder decoder;
         for (const char byte : text) {
-            const resp::Reply* reply = nullptr;
+            const redis::Reply* reply = nullptr;
             if (!decoder.feed({&byte, 1})) {
                 broken = true;
                 return;
             }
             const auto state = decoder.next(reply);
-            if (state == resp::Decoder::State::broken) {
+            if (state == redis::Decoder::State::broken) {
                 broken = true;
                 return;
             }
-            if (state == resp::Decoder::State::reply) {
+            if (state == redis::Decoder::State::reply) {
                 right &= reply->size() == 2
                          && (*reply)[0].text() == std::string_view(kName)
                          && (*reply)[1].integer() == 5;
@@ -159,7 +159,7 @@ struct Page {
         }
     }
     Replies replies;
-    const resp::Reply& reply =
+    const redis::Reply& reply =
         replies(array({bulk("s7:" + std::string(kName))}));
     bool good = false;
     std::string body;

@@ -5,35 +5,52 @@
 #include <string>
 #include <string_view>
 
-#include "store/link.h"
+#include "redis/link.h"
+#include "redis/scheduler.h"
+#include "redis/script.h"
 
-// A link whose other end is the test. It allocates no more than a real one: to
-// format a command, and a command that it has no memory for is not sent.
-class Wire final : public petstore::store::TurnLink {
+// Records commands; the test supplies the replies. Allocates no more than a
+// real link does: to format a command. A command that it has no memory for is
+// not sent.
+class Wire final : public petstore::redis::Link,
+                   public petstore::redis::Scheduler {
 public:
     struct Sent {
-        petstore::store::ReplyHandler* handler;
-        // Of the command: its name, and whether its last argument is -1.
+        petstore::redis::ReplyHandler* handler;
+        // Of the command: its name, its first argument if that has 40 bytes as
+        // a script's digest has, and whether its last argument is -1.
         std::array<char, 16> name;
+        std::array<char, 41> digest;
         bool whole;
 
         bool is(std::string_view text) const { return text == name.data(); }
+        bool calls(const petstore::redis::Script& script) const
+        {
+            return is("EVALSHA") && script.sha1 == digest.data();
+        }
     };
 
-    void send(const petstore::resp::Command& command,
-              petstore::store::ReplyHandler& handler) noexcept override
+    void send(const petstore::redis::Command& command,
+              petstore::redis::ReplyHandler& handler) noexcept override
     {
         try {
             text_.clear();
             command.append_to(text_);
         } catch (...) {
-            return handler.on_loss(petstore::store::Loss::not_sent);
+            return handler.on_no_reply(petstore::redis::NoReply::not_sent);
         }
         // "*<arguments>\r\n$<size>\r\n<name>\r\n…"
         const auto start = text_.find('\n', text_.find('$')) + 1;
-        const auto name = text_.substr(start, text_.find('\r', start) - start);
-        Sent sent{&handler, {}, text_.size() > 4};
+        const auto name = std::string_view(text_).substr(
+            start, text_.find('\r', start) - start);
+        Sent sent{&handler, {}, {}, false};
         name.copy(sent.name.data(), sent.name.size() - 1);
+        const std::string_view size = "\r\n$40\r\n";
+        const std::string_view rest =
+            std::string_view(text_).substr(start + name.size());
+        if (rest.substr(0, size.size()) == size) {
+            rest.substr(size.size(), 40).copy(sent.digest.data(), 40);
+        }
         const std::string_view end = "\r\n-1\r\n";
         sent.whole =
             text_.size() > end.size()
@@ -41,23 +58,24 @@ public:
         sent_.at(last_++ % sent_.size()) = sent;
     }
 
-    void defer(petstore::store::Deferred& deferred) noexcept override
+    void schedule(petstore::redis::EndOfIterationTask& task,
+                  Stage /*stage*/) noexcept override
     {
-        deferred_.at(deferred_count_++) = &deferred;
+        tasks_.at(task_count_++) = &task;
     }
 
-    std::uint64_t session() const noexcept override { return 1; }
+    std::uint64_t connection_generation() const noexcept override { return 1; }
 
     void end_iteration()
     {
-        for (std::size_t i = 0; i < deferred_count_; ++i) {
-            deferred_[i]->emit();
+        for (std::size_t i = 0; i < task_count_; ++i) {
+            tasks_[i]->run();
         }
-        deferred_count_ = 0;
+        task_count_ = 0;
     }
 
     bool waits() const { return first_ != last_; }
-    // The oldest command, which the caller now answers.
+    // The oldest command, to which the caller now replies.
     Sent take() { return sent_.at(first_++ % sent_.size()); }
 
 private:
@@ -65,6 +83,6 @@ private:
     std::array<Sent, 64> sent_{};
     std::size_t first_ = 0;
     std::size_t last_ = 0;
-    std::array<petstore::store::Deferred*, 16> deferred_{};
-    std::size_t deferred_count_ = 0;
+    std::array<petstore::redis::EndOfIterationTask*, 16> tasks_{};
+    std::size_t task_count_ = 0;
 };

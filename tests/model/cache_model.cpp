@@ -1,8 +1,9 @@
-// clear_caches.lua, the real one in a real Redis.
+// clear_caches.lua in a real Redis.
+#include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "resp/blocking_connection.h"
-#include "store/catalogue.h"
+#include "redis/blocking_connection.h"
+#include "store/pets/catalogue.h"
 
 using namespace petstore;
 using e2e::RedisServer;
@@ -27,11 +28,11 @@ struct Fixture {
     // The reply, or -1 for an error.
     long long clear() const
     {
-        auto connection = resp::BlockingConnection::unix_socket(
+        auto connection = redis::BlockingConnection::unix_socket(
             redis.socket(), std::chrono::seconds(20));
-        connection.append(catalogue.clear_caches(true));
+        connection.append(as_text(catalogue.clear_caches()));
         const auto& reply = connection.get();
-        return reply.is(resp::Type::integer) ? reply.integer() : -1;
+        return reply.is(redis::Type::integer) ? reply.integer() : -1;
     }
 
     long long changes() const
@@ -90,7 +91,7 @@ TEST_CASE("clear caches: without a catalogue nothing is written")
     CHECK(f.redis.command({"DBSIZE"}).integer == 0);
 }
 
-TEST_CASE("clear caches: a damaged number is an error, and stays")
+TEST_CASE("clear caches: a damaged number is an error and is kept")
 {
     Fixture f;
     f.redis.command({"RPUSH", kChanges, "7"});

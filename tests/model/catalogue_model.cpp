@@ -1,5 +1,5 @@
-// The catalogue's commands and scripts, the real ones in a real Redis, against
-// a plain list of the pets in memory.
+// The catalogue's commands and scripts in a real Redis, compared with a plain
+// list of the pets in memory.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -9,12 +9,13 @@
 #include <random>
 
 #include "api/text.h"
+#include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "resp/blocking_connection.h"
-#include "store/catalogue.h"
-#include "store/reader.h"
-#include "store/record.h"
+#include "redis/blocking_connection.h"
+#include "store/pets/catalogue.h"
+#include "store/pets/reader.h"
+#include "store/pets/record.h"
 #include "unit/recorded_damage.h"
 
 using namespace petstore;
@@ -34,7 +35,7 @@ std::mt19937 seeded()
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str())));
 }
 
-// How the statuses are spread over the ids.
+// The distribution of the statuses over the ids.
 struct Spread {
     const char* name;
     double rare;  // share of sold
@@ -48,25 +49,23 @@ constexpr Spread kSpreads[] = {
     {"in runs", 0.33, 0.33, 50}, {"in long runs", 0.2, 0.2, 400},
 };
 
-// A turn link over a connection that blocks: replies come when wait() is
-// called.
-class BlockingLink final : public store::TurnLink {
+// A link over a blocking connection: replies arrive when wait() is called.
+class BlockingLink final : public redis::Link {
 public:
-    explicit BlockingLink(resp::BlockingConnection& connection)
+    explicit BlockingLink(redis::BlockingConnection& connection)
         : connection_(connection)
     {}
 
-    void send(const resp::Command& command,
-              store::ReplyHandler& handler) noexcept override
+    void send(const redis::Command& command,
+              redis::ReplyHandler& handler) noexcept override
     {
         connection_.append(command);
         handlers_.push_back(&handler);
         ++sent;
     }
-    void defer(store::Deferred& deferred) noexcept override { deferred.emit(); }
-    std::uint64_t session() const noexcept override { return 1; }
+    std::uint64_t connection_generation() const noexcept override { return 1; }
 
-    // The oldest reply; false if none is on its way.
+    // Waits for the oldest reply. False if no command is open.
     bool wait()
     {
         if (handlers_.empty()) {
@@ -81,25 +80,25 @@ public:
     int sent = 0;
 
 private:
-    resp::BlockingConnection& connection_;
-    std::deque<store::ReplyHandler*> handlers_;
+    redis::BlockingConnection& connection_;
+    std::deque<redis::ReplyHandler*> handlers_;
 };
 
 class Shop {
 public:
     Shop()
-        : connection(resp::BlockingConnection::unix_socket(
+        : connection(redis::BlockingConnection::unix_socket(
             redis.socket(), std::chrono::seconds(20)))
     {}
 
-    const resp::Reply& call(const resp::Command& command)
+    const redis::Reply& call(const redis::Command& command)
     {
         connection.append(command);
         return connection.get();
     }
 
-    // A name in one of a hundred is so long that its bucket takes several of
-    // the blocks that Redis keeps a list in.
+    // One name in a hundred is so long that Redis stores its bucket in several
+    // listpacks.
     api::NewPet some_pet(Status status)
     {
         const auto length = pick(1, 100) == 1 ? pick(200, 1020) : pick(1, 40);
@@ -128,7 +127,7 @@ public:
         for (int i = 1; i <= count; ++i) {
             pets.push_back(some_pet(status_of(i)));
             connection.append(
-                catalogue.create(pets.back(), {}, std::nullopt, true));
+                as_text(catalogue.create(pets.back(), {}, std::nullopt)));
         }
         for (int i = 1; i <= count; ++i) {
             const auto created =
@@ -143,7 +142,7 @@ public:
         auto& pet = pets.at(static_cast<std::size_t>(id - 1));
         const bool changes = pet.status != status;
         pet.status = status;
-        REQUIRE(call(catalogue.set_status(id, status, true)).integer()
+        REQUIRE(call(as_text(catalogue.set_status(id, status))).integer()
                 == changes);
     }
 
@@ -151,7 +150,7 @@ public:
     {
         store::PageReader reader(query);
         const auto commands =
-            query.status ? std::vector{catalogue.list_by_status(query, true)}
+            query.status ? std::vector{as_text(catalogue.list_by_status(query))}
                          : catalogue.list_all(query);
         for (std::size_t i = 0; i < commands.size(); ++i) {
             REQUIRE(reader.add(i, call(commands[i])));
@@ -163,11 +162,11 @@ public:
     {
         pets.push_back(pet);
         const auto created = store::Catalogue::parse_created(
-            call(catalogue.create(pet, {}, std::nullopt, true)));
+            call(as_text(catalogue.create(pet, {}, std::nullopt))));
         REQUIRE(created.result == Result::created);
     }
 
-    // As the limiter tells it.
+    // What the limiter replies.
     store::Version version()
     {
         const auto number = [this](const std::string& key) {
@@ -187,7 +186,7 @@ public:
         return json;
     }
 
-    // What read() should find.
+    // What read() should return.
     Page expected(const api::ListQuery& query) const
     {
         const auto end = static_cast<api::PetId>(pets.size());
@@ -214,8 +213,8 @@ public:
         return std::uniform_int_distribution<std::int64_t>(from, to)(random);
     }
 
-    // Where pages begin: anywhere, at the borders of buckets and bytes, at the
-    // end and far behind it.
+    // Where pages start: anywhere, at boundaries of buckets and bytes, at the
+    // end and far beyond it.
     api::PetId some_start()
     {
         const auto end = static_cast<api::PetId>(pets.size());
@@ -249,7 +248,7 @@ public:
         return query;
     }
 
-    // Every key with its value, as Redis dumps it.
+    // DUMP of every key.
     std::map<std::string, std::string> save()
     {
         std::map<std::string, std::string> all;
@@ -268,7 +267,7 @@ public:
         }
     }
 
-    // To see that all is as it was. A counter of 0 is as good as none.
+    // For comparison. A counter of 0 counts as missing.
     std::map<std::string, std::string> contents()
     {
         auto all = save();
@@ -280,7 +279,7 @@ public:
 
     std::mt19937 random = seeded();
     RedisServer redis{{"appendonly no"}};
-    resp::BlockingConnection connection;
+    redis::BlockingConnection connection;
     const store::Schema schema{"petstore"};
     const store::Catalogue catalogue{schema};
     std::vector<api::NewPet> pets;
@@ -288,7 +287,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("model: pages and pets are those of a plain list")
+TEST_CASE("model: pages and pets equal those of a plain list")
 {
     const auto spread =
         GENERATE(from_range(std::begin(kSpreads), std::end(kSpreads)));
@@ -313,20 +312,21 @@ TEST_CASE("model: pages and pets are those of a plain list")
     for (const auto id : {1, 2, 127, 128, 129, 130, 1000, 4001, 4002}) {
         const auto& reply = shop.call(shop.catalogue.get(id));
         if (id > count) {
-            REQUIRE(reply.is(resp::Type::nil));
+            REQUIRE(reply.is(redis::Type::nil));
         } else {
             const auto& pet = shop.pets[static_cast<std::size_t>(id - 1)];
             REQUIRE(reply.text() == store::encode_record(pet));
         }
     }
-    REQUIRE(shop.call(shop.catalogue.set_status(count + 1, Status::sold, true))
-                .integer()
-            == -1);
+    REQUIRE(
+        shop.call(as_text(shop.catalogue.set_status(count + 1, Status::sold)))
+            .integer()
+        == -1);
 }
 
 namespace {
 
-// What the script of a filtered page made Redis do.
+// What the script of a filtered page costs.
 struct Work {
     std::int64_t calls = 0;
     std::int64_t records = 0;
@@ -359,8 +359,8 @@ Work work_of(const Shop& shop,
     return work;
 }
 
-// Bitmaps that look dense where they are not: the distance from one pet of the
-// status to the next, again and again, 0 for one at random.
+// Bitmaps that look dense but are not: the distances from one pet of the status
+// to the next, repeated; 0 for a random one.
 const std::vector<std::vector<int>> kSteps = {
     {128},
     {1, 127},
@@ -382,7 +382,7 @@ const std::vector<std::vector<int>> kSteps = {
 
 }  // namespace
 
-TEST_CASE("model: a filtered page reads no more than its bound")
+TEST_CASE("model: a filtered page reads a bounded number of records")
 {
     const auto steps = GENERATE(from_range(kSteps));
     const auto start = GENERATE(1, 127);
@@ -424,11 +424,11 @@ TEST_CASE("model: a filtered page reads no more than its bound")
     }
 }
 
-TEST_CASE("model: a filtered page with a pet that lost its record is none")
+TEST_CASE("model: a lost record fails a filtered page")
 {
     Shop shop;
     shop.fill(1000, kSpreads[1]);
-    // Nothing of the second bucket is left, nor the end of the fourth.
+    // The second bucket is lost, and the end of the fourth.
     const auto lost = [](api::PetId id) {
         return (id > 128 && id <= 256) || (id > 400 && id <= 512);
     };
@@ -440,7 +440,7 @@ TEST_CASE("model: a filtered page with a pet that lost its record is none")
         query.status = kStatuses[shop.pick(0, 2)];
         query.after = shop.pick(0, 1000);
         query.limit = static_cast<int>(shop.pick(1, 30));
-        // The first of its rows, or of the row more, that is lost.
+        // The first lost row, including the one after the page.
         api::PetId first = 0;
         int rows = 0;
         for (auto id = query.after + 1; id <= 1000 && rows <= query.limit;
@@ -453,7 +453,7 @@ TEST_CASE("model: a filtered page with a pet that lost its record is none")
             }
         }
         const auto& reply =
-            shop.call(shop.catalogue.list_by_status(query, true));
+            shop.call(as_text(shop.catalogue.list_by_status(query)));
         INFO(query.after << " " << query.limit << " " << first);
         if (first != 0) {
             ++damaged;
@@ -475,25 +475,25 @@ TEST_CASE("model: a filtered page with a pet that lost its record is none")
         shop.redis.command({"HSET", name, "x", "y"});
         if (name != shop.schema.bucket(0)) {
             CHECK(store::damaged_key(
-                      shop.call(shop.catalogue.list_by_status(query, true)))
+                      shop.call(as_text(shop.catalogue.list_by_status(query))))
                   == name);
             shop.redis.command({"DEL", name});
             shop.redis.command({"SETBIT", name, "5", "1"});
         } else {
             CHECK(store::damaged_key(
-                      shop.call(shop.catalogue.list_by_status(query, true)))
+                      shop.call(as_text(shop.catalogue.list_by_status(query))))
                   == name);
         }
     }
-    // What is no damage is told as it is.
+    // Other errors are passed on.
     shop.redis.command({"ACL", "SETUSER", "default", "-bitpos"});
-    CHECK(shop.call(shop.catalogue.list_by_status(query, true)).is_error());
+    CHECK(shop.call(as_text(shop.catalogue.list_by_status(query))).is_error());
     CHECK(store::damaged_key(
-              shop.call(shop.catalogue.list_by_status(query, true)))
+              shop.call(as_text(shop.catalogue.list_by_status(query))))
               .empty());
 }
 
-TEST_CASE("model: no pet is written where another one belongs")
+TEST_CASE("model: a pet never takes the place of another one")
 {
     const auto count = GENERATE(0, 1, 127, 128, 200);
     INFO(count << " pets");
@@ -501,17 +501,17 @@ TEST_CASE("model: no pet is written where another one belongs")
     shop.fill(count, kSpreads[1]);
     const auto bucket = shop.schema.bucket(store::bucket_of(count + 1));
     const store::Catalogue::Idempotency idempotency{{}, {}};
-    const auto create = [&]() -> const resp::Reply& {
-        return shop.call(shop.catalogue.create({"Rex", 7, Status::sold}, "acc",
-                                               idempotency, true));
+    const auto create = [&]() -> const redis::Reply& {
+        return shop.call(as_text(shop.catalogue.create({"Rex", 7, Status::sold},
+                                                       "acc", idempotency)));
     };
     const auto last_id = shop.schema.last_pet_id();
     const auto changes = shop.schema.changes();
     const auto sold = shop.schema.status_bitmap(Status::sold);
     const auto replay = shop.schema.idempotency("acc", idempotency.key);
-    // `break_it` damages, the reply names `damaged` (empty: any other error,
-    // Redis's versions differ), and the catalogue stays as it is. Then all is
-    // as it was before.
+    // Damages the data by `break_it`; then the reply must name `damaged`
+    // (empty: any other error, Redis versions differ) and change nothing.
+    // Restores the data.
     const auto check = [&](const std::vector<e2e::Words>& break_it,
                            const std::string& damaged) {
         INFO(break_it.back()[0] << ' ' << break_it.back()[1]);
@@ -537,7 +537,7 @@ TEST_CASE("model: no pet is written where another one belongs")
         check({{"DEL", bucket}}, bucket);
     }
     if (count > 0) {
-        // The next id would be the first one again.
+        // The next id would be 1 again.
         check({{"DEL", last_id}}, last_id);
         check({{"SET", last_id, "0"}}, last_id);
         check({{"DEL", last_id}, {"DEL", shop.schema.bucket(0)}}, last_id);
@@ -563,7 +563,7 @@ TEST_CASE("model: no pet is written where another one belongs")
     CHECK(created.id == count + 1);
 }
 
-TEST_CASE("model: the status of a pet is changed whole or not at all")
+TEST_CASE("model: a status changes completely or not at all")
 {
     Shop shop;
     shop.fill(200, kSpreads[1]);
@@ -574,8 +574,8 @@ TEST_CASE("model: the status of a pet is changed whole or not at all")
     shop.set_status(150, Status::available);
     const auto bucket = shop.schema.bucket(1);
     const auto saved = shop.save();
-    const auto change = [&](api::PetId id) -> const resp::Reply& {
-        return shop.call(shop.catalogue.set_status(id, Status::sold, true));
+    const auto change = [&](api::PetId id) -> const redis::Reply& {
+        return shop.call(as_text(shop.catalogue.set_status(id, Status::sold)));
     };
     const auto check = [&](const std::vector<e2e::Words>& break_it,
                            const std::string& damaged, api::PetId id = 150) {
@@ -626,7 +626,7 @@ struct Waiter final : store::ReadWaiter {
     std::vector<store::ReadResult> results;
 };
 
-// One request: what is read ahead, the limiter's reply, the answer.
+// One request: reads ahead, gets the version, gets its response.
 void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
                 const api::ListQuery& query, api::PetId pet)
 {
@@ -636,32 +636,32 @@ void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
     if (reader.read_ahead(key)) {
         reader.confirm(key, now);
     }
-    auto answer = reader.find(key, now);
-    if (answer == nullptr) {
+    auto response = reader.find(key, now);
+    if (response == nullptr) {
         Waiter waiter;
         reader.read(key, now, waiter);
         while (waiter.results.empty()) {
             REQUIRE(link.wait());
         }
-        answer = std::get<std::shared_ptr<const store::Answer>>(
+        response = std::get<std::shared_ptr<const store::CachedResponse>>(
             waiter.results.at(0));
     }
     if (pet) {
-        REQUIRE(answer->body == shop.json_of(pet));
+        REQUIRE(response->body == shop.json_of(pet));
         return;
     }
     const auto expected = shop.expected(query);
-    REQUIRE(answer->body == expected.body);
-    REQUIRE(answer->last == (expected.more ? expected.last : 0));
+    REQUIRE(response->body == expected.body);
+    REQUIRE(response->next_after == (expected.more ? expected.last : 0));
 }
 
 }  // namespace
 
-TEST_CASE("model: a worker's memory answers as the catalogue is")
+TEST_CASE("model: cached reads return what is in the catalogue")
 {
     const auto spread =
         GENERATE(from_range(std::begin(kSpreads), std::end(kSpreads)));
-    // So little that buckets push each other out, and enough for all.
+    // So little that buckets evict each other, and enough for all.
     const auto bytes = GENERATE(std::size_t{8} * 1024, std::size_t{1} << 20);
     INFO(spread.name << ", " << bytes << " bytes");
     Shop shop;
@@ -680,7 +680,7 @@ TEST_CASE("model: a worker's memory answers as the catalogue is")
             shop.add(shop.some_pet(kStatuses[shop.pick(0, 2)]));
             break;
         case 2:
-            // Seldom enough for buckets to be of use in between.
+            // Rarely, so that buckets are useful in between.
             if (shop.pick(0, 5) == 0) {
                 while (link.wait()) {
                 }
@@ -704,6 +704,6 @@ TEST_CASE("model: a worker's memory answers as the catalogue is")
     while (link.wait()) {
     }
     if (bytes >= std::size_t{1} << 20) {
-        CHECK(link.sent < kReads / 2);  // the rest came from memory
+        CHECK(link.sent < kReads / 2);  // the rest was cached
     }
 }

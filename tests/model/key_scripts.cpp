@@ -1,12 +1,13 @@
-// The scripts that change keys, in a real Redis.
+// The scripts that change key records, in a real Redis.
 #include <string>
 #include <vector>
 
+#include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "store/account_state.h"
-#include "store/key_admin.h"
-#include "store/script.h"
+#include "store/accounts/account_state.h"
+#include "store/keys/stored_key.h"
+#include "store/scripts.h"
 
 using namespace petstore;
 using e2e::RedisServer;
@@ -15,11 +16,12 @@ using e2e::Value;
 namespace {
 
 const store::Schema kSchema("petstore");
-const store::KeyAdmin kAdmin(kSchema);
+const store::StoredKeyCommands kCommands(kSchema);
 const std::string kState = kSchema.account_state("a1");
 
-Value send(const RedisServer& redis, const resp::Command& command)
+Value send(const RedisServer& redis, const redis::Command& call)
 {
+    const auto command = as_text(call);
     const auto argv = command.argv();
     return redis.command({argv.begin(), argv.end()});
 }
@@ -48,8 +50,8 @@ std::int64_t micros(const RedisServer& redis)
 
 std::int64_t touch(const RedisServer& redis, const std::string& written = "")
 {
-    auto command = store::call(store::scripts::touch_account(), 1, true);
-    command.arg(kState);
+    redis::Command command(store::scripts::touch_account(), 1);
+    command.key(kState);
     if (!written.empty()) {
         command.arg(written);
     }
@@ -66,38 +68,37 @@ std::int64_t epoch_of_state(const RedisServer& redis)
 
 }  // namespace
 
-TEST_CASE("key scripts: a record is written once for each epoch that was read")
+TEST_CASE("key scripts: a record is written once per epoch that was read")
 {
     RedisServer redis;
     auto key = some_key();
     const auto before = micros(redis);
-    const auto first =
-        send(redis, kAdmin.write(key, std::nullopt, true)).integer;
+    const auto first = send(redis, kCommands.write(key, std::nullopt)).integer;
     CHECK(first >= before);
     CHECK(first <= micros(redis));
     CHECK(field(redis, key, "epoch") == std::to_string(first));
 
-    // It is there now.
-    CHECK(send(redis, kAdmin.write(key, std::nullopt, true)).integer == 0);
-    CHECK(send(redis, kAdmin.write(key, first - 1, true)).integer == 0);
+    // The record exists now.
+    CHECK(send(redis, kCommands.write(key, std::nullopt)).integer == 0);
+    CHECK(send(redis, kCommands.write(key, first - 1)).integer == 0);
     key.record.label = "new";
-    const auto second = send(redis, kAdmin.write(key, first, true)).integer;
+    const auto second = send(redis, kCommands.write(key, first)).integer;
     CHECK(second > first);
     CHECK(field(redis, key, "label") == "new");
-    // Somebody else had read it, too.
+    // Another writer had read the same epoch.
     key.record.label = "late";
-    CHECK(send(redis, kAdmin.write(key, first, true)).integer == 0);
+    CHECK(send(redis, kCommands.write(key, first)).integer == 0);
     CHECK(field(redis, key, "label") == "new");
 
-    // An empty value is none.
+    // An empty value removes the field.
     key.record.label.clear();
-    CHECK(send(redis, kAdmin.write(key, second, true)).integer > second);
+    CHECK(send(redis, kCommands.write(key, second)).integer > second);
     CHECK(redis.command({"HEXISTS", kSchema.key_record(key.digest), "label"})
               .integer
           == 0);
 }
 
-TEST_CASE("key scripts: the epoch of a record grows whatever the clock says")
+TEST_CASE("key scripts: the epoch of a record grows even against the clock")
 {
     RedisServer redis;
     const auto key = some_key();
@@ -105,13 +106,13 @@ TEST_CASE("key scripts: the epoch of a record grows whatever the clock says")
     redis.command({"HSET", kSchema.key_record(key.digest), "id", "k1",
                    "account", "a1", "epoch", std::to_string(ahead), "colour",
                    "red"});
-    CHECK(send(redis, kAdmin.write(key, ahead, true)).integer == ahead + 1);
-    // What a later version has written stays.
+    CHECK(send(redis, kCommands.write(key, ahead)).integer == ahead + 1);
+    // Fields of a later version are kept.
     CHECK(field(redis, key, "colour") == "red");
 
     // A record without an epoch, as written by hand.
     redis.command({"HDEL", kSchema.key_record(key.digest), "epoch"});
-    CHECK(send(redis, kAdmin.write(key, 0, true)).integer > 0);
+    CHECK(send(redis, kCommands.write(key, 0)).integer > 0);
 }
 
 TEST_CASE("key scripts: only an unfinished record expires")
@@ -120,48 +121,46 @@ TEST_CASE("key scripts: only an unfinished record expires")
     auto key = some_key();
     const auto name = kSchema.key_record(key.digest);
     key.unfinished = true;
-    const auto first =
-        send(redis, kAdmin.write(key, std::nullopt, true)).integer;
+    const auto first = send(redis, kCommands.write(key, std::nullopt)).integer;
     CHECK(redis.command({"PTTL", name}).integer > 86'000'000);
     key.unfinished = false;
-    CHECK(send(redis, kAdmin.write(key, first, true)).integer > first);
+    CHECK(send(redis, kCommands.write(key, first)).integer > first);
     CHECK(redis.command({"PTTL", name}).integer == -1);
 }
 
-TEST_CASE("key scripts: a record is deleted unless it was changed meanwhile")
+TEST_CASE("key scripts: a record is deleted unless it was changed since")
 {
     RedisServer redis;
     auto key = some_key();
-    key.record.epoch =
-        send(redis, kAdmin.write(key, std::nullopt, true)).integer;
+    key.record.epoch = send(redis, kCommands.write(key, std::nullopt)).integer;
     auto changed = key;
     changed.record.epoch =
-        send(redis, kAdmin.write(key, key.record.epoch, true)).integer;
-    CHECK(send(redis, kAdmin.remove(key, true)).integer == 0);
+        send(redis, kCommands.write(key, key.record.epoch)).integer;
+    CHECK(send(redis, kCommands.remove(key)).integer == 0);
     CHECK(field(redis, key, "id") == "k1");
-    CHECK(send(redis, kAdmin.remove(changed, true)).integer == 1);
+    CHECK(send(redis, kCommands.remove(changed)).integer == 1);
     CHECK(redis.command({"EXISTS", kSchema.key_record(key.digest)}).integer
           == 0);
-    CHECK(send(redis, kAdmin.remove(changed, true)).integer == 1);
+    CHECK(send(redis, kCommands.remove(changed)).integer == 1);
 }
 
-TEST_CASE("key scripts: a state takes a record's epoch only if it exists")
+TEST_CASE("key scripts: only an existing state takes a record's epoch")
 {
     RedisServer redis;
-    // A new state: never the epoch of a record.
+    // A new state never takes the epoch of a record.
     const auto start = micros(redis);
     CHECK(touch(redis, std::to_string(start + 1'000'000)) < start + 1'000'000);
     const auto first = epoch_of_state(redis);
     CHECK(first >= start);
 
-    // One that exists: the record's, or one more than its own.
+    // An existing state takes the record's epoch, or its own plus one.
     CHECK(touch(redis, std::to_string(first + 500)) == first + 500);
     CHECK(epoch_of_state(redis) == first + 500);
     CHECK(touch(redis, std::to_string(first + 500)) == first + 501);
     CHECK(touch(redis, std::to_string(first)) == first + 502);
     CHECK(touch(redis, "0") == first + 503);
 
-    // A record that somebody has edited does no harm.
+    // A record edited by hand does no harm.
     CHECK(touch(redis, "9007199254740993") < micros(redis) + 1'000'000);
     CHECK(touch(redis, "nonsense") < micros(redis) + 1'000'000);
     CHECK(touch(redis) > first + 503);

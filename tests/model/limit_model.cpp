@@ -1,10 +1,10 @@
-// The scripts that decide on requests, the real ones in a real Redis, against a
-// model of SPEC 3 that was written without looking at them.
+// The limiter's scripts in a real Redis, compared with a model of SPEC 3 that
+// was written without looking at them.
 //
-// Time passes by moving everything that an account has in Redis into the past:
-// scripts know times only relative to now, so that is the same. A clock that is
-// set back moves it into the future. What is left of real time is bracketed by
-// asking Redis for it before and after each call.
+// Time passes by moving all data of an account into the past: scripts use times
+// only relative to now, so the effect is the same. Setting the clock back moves
+// the data into the future. The real time of a call is bracketed by TIME before
+// and after it.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -13,11 +13,13 @@
 #include <sstream>
 
 #include "api/text.h"
+#include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "resp/blocking_connection.h"
-#include "store/account_state.h"
-#include "store/limiter.h"
+#include "redis/blocking_connection.h"
+#include "store/accounts/account_state.h"
+#include "store/accounts/limiter.h"
+#include "store/scripts.h"
 
 using namespace petstore;
 using e2e::RedisServer;
@@ -32,7 +34,7 @@ constexpr Number kDay = 86'400'000;
 constexpr Number kLastId = 7;
 constexpr Number kChanges = 3;
 
-// When a call was executed: not before, not after.
+// The time in which a call was executed.
 struct Span {
     Number from = 0;
     Number to = 0;
@@ -40,10 +42,10 @@ struct Span {
     bool has(Number time) const { return from <= time && time <= to; }
 };
 
-// The end of a key that this very call has set.
+// Placeholder for an expiry set by the current call.
 constexpr Number kSetNow = 0;
 
-// Something with an end; Redis keeps it up to and including that millisecond.
+// A key with an expiry; Redis keeps it up to and including that millisecond.
 struct Counter {
     Number count = 0;
     Number end = kSetNow;
@@ -54,7 +56,7 @@ bool alive(const std::optional<Counter>& counter, Number now)
     return counter && now <= counter->end;
 }
 
-// The numbers of an account's state, in the order in which Redis has them.
+// The numbers of an account's state, in the order of their storage.
 enum Field { kEpoch, kBanEnd, kMinuteUsed, kMinuteEnd, kDayUsed, kDayEnd };
 
 struct State {
@@ -65,7 +67,7 @@ struct State {
     Number operator[](Field field) const { return fields[field]; }
 };
 
-// An account as it should be.
+// The expected account.
 struct Account {
     std::string id;
     api::Limits limits;
@@ -73,7 +75,7 @@ struct Account {
     std::optional<State> state;
     std::optional<Counter> strikes;
     std::optional<Counter> bans;
-    std::deque<std::string> history;  // what was done to it lately
+    std::deque<std::string> history;  // its latest calls
 };
 
 enum class Kind { limit, strike, touch, unban, pass, forget };
@@ -85,10 +87,10 @@ struct Call {
     bool fresh = false;
 };
 
-// What was answered on one account.
+// The part of a reply about one account.
 struct Reply {
-    Numbers numbers;               // those that are no state
-    std::optional<Numbers> state;  // where one is told
+    Numbers numbers;  // without the state
+    std::optional<Numbers> state;
 
     std::string show() const
     {
@@ -103,8 +105,8 @@ struct Reply {
     }
 };
 
-// What the account becomes by a call that Redis began at `begun` and that
-// looked at the clock at `now`; nullopt where that is not what was answered.
+// The account after a call that Redis started at `begun` and that read the
+// clock at `now`; nullopt if the reply contradicts that.
 class Model {
 public:
     Model(Account account, const Reply& reply, Span span, Number begun,
@@ -147,11 +149,11 @@ public:
     }
 
 private:
-    // An epoch made of the time in microseconds.
+    // An epoch made from the time in microseconds.
     bool is_new_epoch(Number epoch) const { return span_.has(epoch / 1000); }
 
-    // The clock may have been set back: no window ends later than one that
-    // begins now, and no ban later than if it had begun now.
+    // After the clock was set back: no window ends later than one that opens
+    // now, and no ban later than one that starts now.
     void bring_back_ends()
     {
         State& state = *account_.state;
@@ -169,8 +171,7 @@ private:
         }
     }
 
-    // The state as it is told: windows that have ended are shown as they would
-    // be if they began now.
+    // The state in the reply: expired windows appear as if they opened now.
     State current() const
     {
         State state = *account_.state;
@@ -190,19 +191,19 @@ private:
 
     bool limit(const Call& call)
     {
-        const auto& told = reply_.numbers;
-        if (told.size() != 4 || !reply_.state || told[0] != now_
-            || told[1] != kLastId || told[2] != kChanges) {
+        const auto& numbers = reply_.numbers;
+        if (numbers.size() != 4 || !reply_.state || numbers[0] != now_
+            || numbers[1] != kLastId || numbers[2] != kChanges) {
             return false;
         }
-        const Number admitted = told[3];
+        const Number admitted = numbers[3];
         auto& state = account_.state;
         auto known = call.epoch;
         if (!state) {
             state = State{};
             (*state)[kEpoch] = (*reply_.state)[kEpoch];
             state->end = kSetNow;
-            // Never the caller's, not even one that was just read.
+            // Never the caller's, not even one that was read just now.
             if (!is_new_epoch((*state)[kEpoch])) {
                 return false;
             }
@@ -237,13 +238,13 @@ private:
 
     bool strike(const Call& call)
     {
-        const auto& told = reply_.numbers;
+        const auto& numbers = reply_.numbers;
         auto& state = account_.state;
-        if (told.size() != 3 || told[2] != now_) {
+        if (numbers.size() != 3 || numbers[2] != now_) {
             return false;
         }
         if (!state || call.epoch != (*state)[kEpoch]) {
-            return told[0] == -1 && told[1] == 0
+            return numbers[0] == -1 && numbers[1] == 0
                    && reply_.state
                           == (state ? std::optional(state->fields)
                                     : std::nullopt);
@@ -276,7 +277,7 @@ private:
                 counter.reset();
             }
         }
-        return told[0] == strikes && told[1] == (new_ban ? 1 : 0)
+        return numbers[0] == strikes && numbers[1] == (new_ban ? 1 : 0)
                && reply_.state == next.fields;
     }
 
@@ -318,7 +319,7 @@ private:
 class Machine {
 public:
     explicit Machine(unsigned seed)
-        : random_(seed), connection_(resp::BlockingConnection::unix_socket(
+        : random_(seed), connection_(redis::BlockingConnection::unix_socket(
                              redis_.socket(), std::chrono::seconds(5))),
           schema_("model"), limiter_(schema_)
     {
@@ -333,8 +334,8 @@ public:
         }
     }
 
-    // One call to each of many accounts, so that they can travel together; the
-    // limiter is asked of several at once. Returns how many.
+    // Pipelines one call per account; calls of the limiter take several
+    // accounts. Returns the number of calls.
     int step()
     {
         std::shuffle(accounts_.begin(), accounts_.end(), random_);
@@ -361,7 +362,7 @@ public:
         return static_cast<int>(calls.size());
     }
 
-    std::map<std::string, int> seen;  // how often what happened
+    std::map<std::string, int> seen;  // number of calls per outcome
 
 private:
     Number pick(Number from, Number to)
@@ -385,7 +386,7 @@ private:
     Call choose(Account& account)
     {
         if (chance(1)) {
-            plan(account);  // an operator's change
+            plan(account);  // as if an operator changed it
         }
         Call call;
         call.epoch = account.state ? (*account.state)[kEpoch] : pick(0, 1);
@@ -413,8 +414,8 @@ private:
         return call;
     }
 
-    // A moment, a while, or so far that some end comes about when the next call
-    // of the account does, which is some milliseconds later.
+    // A moment, a while, or until about some expiry: the account's next call
+    // comes some milliseconds later.
     Number step_of(const Account& account)
     {
         static const Number whiles[] = {
@@ -422,7 +423,7 @@ private:
         if (chance(50)) {
             return whiles[pick(0, std::size(whiles) - 1)];
         }
-        // The clock is set back by a moment, a window, many windows.
+        // Sets the clock back by a moment, a window, many windows.
         static const Number back[] = {1,         1000,     59'000,    61'000,
                                       3'600'000, 2 * kDay, 400 * kDay};
         if (chance(40)) {
@@ -447,31 +448,31 @@ private:
         return std::max<Number>(end - latest_ - pick(-3, 25), 1);
     }
 
-    void ask(const resp::Command& command) { connection_.append(command); }
+    void ask(const redis::Command& command) { connection_.append(command); }
 
     void send(const std::vector<Call>& calls, std::size_t from, std::size_t to)
     {
-        ask(resp::Command("TIME"));
+        ask(redis::Command("TIME"));
         if (calls[from].kind == Kind::limit) {
-            std::vector<store::Limiter::Question> questions;
+            std::vector<store::LimitRequest> requests;
             for (auto i = from; i < to; ++i) {
-                questions.push_back({accounts_[i].id, calls[i].epoch,
-                                     accounts_[i].limits, calls[i].count,
-                                     calls[i].fresh});
+                requests.push_back({accounts_[i].id, calls[i].epoch,
+                                    accounts_[i].limits, calls[i].count,
+                                    calls[i].fresh});
             }
-            ask(limiter_.decide(questions, true));
+            ask(as_text(limiter_.decide(requests)));
         } else {
             send(accounts_[from], calls[from]);
         }
-        ask(resp::Command("TIME"));
+        ask(redis::Command("TIME"));
         for (auto i = from; i < to; ++i) {
             for (const auto& name : names(accounts_[i].id)) {
-                ask(resp::Command("PEXPIRETIME").own(name));
+                ask(redis::Command("PEXPIRETIME").key(name));
             }
-            ask(resp::Command("GET").own(
+            ask(redis::Command("GET").key(
                 schema_.account_state(accounts_[i].id)));
         }
-        ask(resp::Command("TIME"));
+        ask(redis::Command("TIME"));
     }
 
     void send(const Account& account, const Call& call)
@@ -481,21 +482,21 @@ private:
         case Kind::limit:
             break;
         case Kind::strike:
-            ask(limiter_.strike(id, call.epoch, call.count, account.limits,
-                                account.policy, true));
+            ask(as_text(limiter_.report_denials(
+                id, call.epoch, call.count, account.limits, account.policy)));
             break;
         case Kind::touch:
-            ask(store::call(store::scripts::touch_account(), 1, true)
-                    .own(schema_.account_state(id)));
+            ask(as_text(redis::Command(store::scripts::touch_account(), 1)
+                            .key(schema_.account_state(id))));
             break;
         case Kind::unban:
-            ask(store::call(store::scripts::unban(), 3, true)
-                    .own(schema_.account_state(id))
-                    .own(schema_.strikes(id))
-                    .own(schema_.bans(id)));
+            ask(as_text(redis::Command(store::scripts::unban(), 3)
+                            .key(schema_.account_state(id))
+                            .key(schema_.strikes(id))
+                            .key(schema_.bans(id))));
             break;
         case Kind::pass: {
-            // Everything the account has, as it is `count` ms later.
+            // Moves all data of the account `count` ms into the past.
             static const char* const text = R"(
                 local step = tonumber(ARGV[1])
                 local state = redis.call('GET', KEYS[1])
@@ -512,18 +513,18 @@ private:
                   if ends > 0 then redis.call('PEXPIREAT', key, ends - step) end
                 end
                 return 0)";
-            resp::Command command("EVAL");
+            redis::Command command("EVAL");
             command.arg(text).arg(Number(3));
             for (const auto& name : names(id)) {
-                command.own(name);
+                command.key(name);
             }
             ask(command.arg(call.count));
             break;
         }
         case Kind::forget: {
-            resp::Command command("DEL");
+            redis::Command command("DEL");
             for (const auto& name : names(id)) {
-                command.own(name);
+                command.key(name);
             }
             ask(command);
             break;
@@ -545,7 +546,7 @@ private:
         return latest_;
     }
 
-    static std::optional<Numbers> state_of(const resp::Reply& reply)
+    static std::optional<Numbers> state_of(const redis::Reply& reply)
     {
         const auto state = store::AccountState::decode(reply.text());
         if (!state) {
@@ -555,7 +556,7 @@ private:
                        state->minute_end, state->day_used,  state->day_end};
     }
 
-    // A limiter's reply is about several accounts.
+    // A reply of the limiter covers several accounts.
     std::vector<Reply> receive_replies(Kind kind, std::size_t accounts)
     {
         const auto& reply = connection_.get();
@@ -569,22 +570,22 @@ private:
                                      reply[3 + 2 * i].integer()};
                 copies[i].state = state_of(reply[4 + 2 * i]);
             }
-        } else if (reply.is(resp::Type::array)) {
+        } else if (reply.is(redis::Type::array)) {
             REQUIRE(reply.size() == 4);
             for (std::size_t i = 0; i < 3; ++i) {
                 copies[0].numbers.push_back(reply[i].integer());
             }
             copies[0].state = state_of(reply[3]);
         } else {
-            REQUIRE(reply.is(resp::Type::integer));
+            REQUIRE(reply.is(redis::Type::integer));
             copies[0].numbers.push_back(reply.integer());
         }
         return copies;
     }
 
-    // What Redis has of an account after a call.
+    // An account in Redis after a call.
     struct Kept {
-        Numbers ends;  // of its keys
+        Numbers ends;  // expiry of its keys
         std::optional<Numbers> state;
     };
 
@@ -642,8 +643,8 @@ private:
         }
     }
 
-    // Redis looks at the clock when a script begins, and the script when it
-    // asks; any pair of moments may be it.
+    // Redis reads the clock when a script starts, and again for TIME in the
+    // script. Any pair of moments may be right.
     Account expected(const Account& account, const Call& call,
                      const Reply& reply, Span span)
     {
@@ -655,7 +656,7 @@ private:
                 }
             }
         }
-        fail(account, "another answer was expected");
+        fail(account, "unexpected reply");
     }
 
     static void move(Account& account, Number step)
@@ -675,50 +676,49 @@ private:
         }
     }
 
-    // Whatever is in Redis has the end that it should. Ends that this call has
-    // set, to `length` from its moment, are taken from there.
+    // Checks the expiry of all keys. Learns those that this call has set, which
+    // must be `length` after it.
     void check_ends(Account& account, const Call& call, const Numbers& ends,
                     Span span, Number after)
     {
         const bool touched = call.kind == Kind::touch;
         const Number passed = call.kind == Kind::pass ? call.count : 0;
         const auto check = [&](const char* what, bool there, Number& expected,
-                               Number told, Number length) {
+                               Number actual, Number length) {
             if (!there) {
-                if (told != -2) {
+                if (actual != -2) {
                     fail(account, std::string(what) + " should not be there");
                 }
                 return false;
             }
-            if (told == -1) {
+            if (actual == -1) {
                 fail(account, std::string(what) + " has no end");
             }
-            if (told == -2) {
-                // Gone by itself, at the very moment, or right before it was
-                // moved away from there.
+            if (actual == -2) {
+                // Expired at this moment, or right before it was moved.
                 if (expected != kSetNow
                     && std::min(expected, expected + passed) <= after) {
                     return false;
                 }
                 fail(account, std::string(what) + " is not there");
             }
-            if (told != expected) {
+            if (actual != expected) {
                 const bool set = expected == kSetNow || touched;
-                if (!set || !span.has(told - length)) {
+                if (!set || !span.has(actual - length)) {
                     fail(account, std::string(what) + " has another end: "
-                                      + std::to_string(told) + ", not "
+                                      + std::to_string(actual) + ", not "
                                       + std::to_string(expected));
                 }
-                expected = told;
+                expected = actual;
             }
             return true;
         };
         const auto check_counter = [&](const char* what,
                                        std::optional<Counter>& counter,
-                                       Number told, Number length) {
+                                       Number actual, Number length) {
             Number none = 0;
             if (!check(what, counter.has_value(), counter ? counter->end : none,
-                       told, length)) {
+                       actual, length)) {
                 counter.reset();
             }
         };
@@ -737,9 +737,9 @@ private:
     void note(const Account& account, const Call& call, const Reply& reply)
     {
         ++seen["calls"];
-        const auto& told = reply.numbers;
+        const auto& numbers = reply.numbers;
         if (call.kind == Kind::limit) {
-            const auto admitted = told.at(3);
+            const auto admitted = numbers.at(3);
             ++seen[admitted < 0               ? "stale"
                    : admitted == call.count   ? "admitted"
                    : admitted > 0             ? "partly admitted"
@@ -754,32 +754,32 @@ private:
                            && reply.state->at(end) <= latest;
                 };
                 seen["window brought back"] +=
-                    moved(kMinuteEnd, told.at(0) + kMinute);
+                    moved(kMinuteEnd, numbers.at(0) + kMinute);
                 seen["day brought back, denied"] +=
-                    moved(kDayEnd, told.at(0) + kDay) && admitted == 0;
+                    moved(kDayEnd, numbers.at(0) + kDay) && admitted == 0;
                 seen["ban brought back"] +=
                     reply.state->at(kBanEnd)
                     && reply.state->at(kBanEnd) < (*account.state)[kBanEnd];
             }
         } else if (call.kind == Kind::strike) {
-            ++seen[told.at(0) < 0             ? "stale strike"
-                   : told.at(1)               ? "new ban"
+            ++seen[numbers.at(0) < 0          ? "stale strike"
+                   : numbers.at(1)            ? "new ban"
                    : reply.state->at(kBanEnd) ? "strike in a ban"
                                               : "strike"];
-            if (account.state && told.at(0) >= 0) {
+            if (account.state && numbers.at(0) >= 0) {
                 seen["window brought back by a strike"] +=
-                    (*account.state)[kMinuteEnd] > told.at(2) + kMinute;
+                    (*account.state)[kMinuteEnd] > numbers.at(2) + kMinute;
                 seen["ban brought back by a strike"] +=
-                    !told.at(1) && reply.state->at(kBanEnd)
+                    !numbers.at(1) && reply.state->at(kBanEnd)
                     && reply.state->at(kBanEnd) < (*account.state)[kBanEnd];
             }
-            if (told.at(1) && account.bans) {
+            if (numbers.at(1) && account.bans) {
                 ++seen["longer ban"];
             }
         } else if (call.kind == Kind::touch) {
             ++seen["touched"];
         } else if (call.kind == Kind::unban) {
-            ++seen[told.at(0) ? "unbanned" : "no ban to lift"];
+            ++seen[numbers.at(0) ? "unbanned" : "no ban to lift"];
         }
     }
 
@@ -795,7 +795,7 @@ private:
 
     std::mt19937 random_;
     RedisServer redis_{{"appendonly no"}};
-    resp::BlockingConnection connection_;
+    redis::BlockingConnection connection_;
     const store::Schema schema_;
     const store::Limiter limiter_;
     std::vector<Account> accounts_;
@@ -813,7 +813,7 @@ TEST_CASE("model: a hundred thousand calls of the scripts of the limiter")
     for (int calls = 0; calls < 100'000;) {
         calls += machine.step();
     }
-    // It went everywhere.
+    // Every outcome was covered.
     std::string counts;
     for (const auto& [what, count] : machine.seen) {
         counts += what + ": " + std::to_string(count) + "\n";

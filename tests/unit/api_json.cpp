@@ -390,6 +390,30 @@ TEST_CASE("the body must be an object", "[json]")
     }
 }
 
+TEST_CASE("an id may be ignored instead of refused", "[json]")
+{
+    const auto imported = [](std::string_view line) {
+        const auto result = parse_new_pet(line, IdMember::ignore);
+        const auto* error = std::get_if<Error>(&result);
+        return error == nullptr ? std::get<NewPet>(result).name
+                                : std::string(code_name(error->code));
+    };
+    for (const char* id : {"1", "-7", "1e999", "\"x\"", "null",
+                           "[1,{\"id\":2}]", "{\"name\":\"y\",\"a\":\"}\"}"}) {
+        CAPTURE(id);
+        const std::string member = "\"id\":"s + id;
+        CHECK(imported("{" + member + R"(,"name":"Rex","categoryId":1})")
+              == "Rex");
+        CHECK(imported(R"({"name":"Rex",)" + member + R"(,"categoryId":1})")
+              == "Rex");
+        CHECK(imported(with_member(member)) == "Rex");
+    }
+    CHECK(imported(R"({"\u0069d":1,"name":"Rex","categoryId":1})") == "Rex");
+    CHECK(imported(R"({"id":1,"name":"Rex"})") == "missing_field");
+    CHECK(imported(R"({"id":1,"id":1})") == "invalid_json");
+    CHECK(imported(R"({"id":})") == "invalid_json");
+}
+
 TEST_CASE("of several problems the gravest is told", "[json]")
 {
     // Syntax anywhere, then id, then what is missing, then what is invalid.

@@ -6,7 +6,7 @@
 
 #include "store/damage.h"
 
-// Remembers what was reported.
+// Records the reported Redis keys.
 struct RecordedDamage final : petstore::store::DamageLog {
     void damaged(std::string_view redis_key) noexcept override
     {

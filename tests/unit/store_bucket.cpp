@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/bucket.h"
+#include "store/pets/bucket.h"
 #include "store_replies.h"
 
 using namespace petstore;
@@ -42,28 +42,28 @@ std::string json_of(const Bucket& bucket, int row, api::PetId id)
 
 }  // namespace
 
-TEST_CASE("a set of rows has those that are in it", "[store]")
+TEST_CASE("a set of rows", "[store]")
 {
     CHECK(RowSet().empty());
-    CHECK(RowSet::stretch(3, 3).empty());
-    CHECK(RowSet::stretch(5, 3).empty());
-    CHECK(RowSet::stretch(0, 128).size() == 128);
-    CHECK(rows_of(RowSet::stretch(62, 66)) == std::vector{62, 63, 64, 65});
-    CHECK(rows_of(RowSet::stretch(64, 65)) == std::vector{64});
-    CHECK(rows_of(RowSet::stretch(127, 128)) == std::vector{127});
-    CHECK(rows_of(RowSet::stretch(60, 128).first(6))
+    CHECK(RowSet::range(3, 3).empty());
+    CHECK(RowSet::range(5, 3).empty());
+    CHECK(RowSet::range(0, 128).size() == 128);
+    CHECK(rows_of(RowSet::range(62, 66)) == std::vector{62, 63, 64, 65});
+    CHECK(rows_of(RowSet::range(64, 65)) == std::vector{64});
+    CHECK(rows_of(RowSet::range(127, 128)) == std::vector{127});
+    CHECK(rows_of(RowSet::range(60, 128).first(6))
           == std::vector{60, 61, 62, 63, 64, 65});
-    CHECK(RowSet::stretch(60, 70).first(0).empty());
+    CHECK(RowSet::range(60, 70).first(0).empty());
 
     RowSet some;
     for (const int row : {0, 63, 64, 127}) {
         some.add(row);
     }
     CHECK(some.size() == 4);
-    CHECK(rows_of(some & RowSet::stretch(1, 127)) == std::vector{63, 64});
+    CHECK(rows_of(some & RowSet::range(1, 127)) == std::vector{63, 64});
 }
 
-TEST_CASE("a bucket gives its pets as any other answer does", "[store]")
+TEST_CASE("a bucket writes pets like any other response", "[store]")
 {
     const std::vector<std::string> records = {
         "a7:Rex", "p-9223372036854775808:a \"b\" \\ c",
@@ -88,14 +88,14 @@ TEST_CASE("a bucket gives its pets as any other answer does", "[store]")
     CHECK(bucket->bytes() > 1020);
 }
 
-TEST_CASE("a bucket may be empty or full, not more", "[store]")
+TEST_CASE("a bucket may be empty or full, but not larger", "[store]")
 {
     CHECK(parse({})->size() == 0);
     CHECK(parse(std::vector<std::string>(128, "a1:x"))->size() == 128);
     CHECK_FALSE(parse(std::vector<std::string>(129, "a1:x")));
 }
 
-TEST_CASE("one damaged record makes a bucket none", "[store]")
+TEST_CASE("one damaged record makes a bucket invalid", "[store]")
 {
     CHECK_FALSE(parse({"a1:x", "a:x", "a1:x"}));
     CHECK_FALSE(parse({"a1:x", ""}));

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "store/catalogue.h"
-#include "store/record.h"
+#include "store/pets/catalogue.h"
+#include "store/pets/record.h"
+#include "store/scripts.h"
 #include "store_replies.h"
 
 using namespace petstore;
@@ -47,7 +48,7 @@ std::string json_of(api::PetId id, const std::string& name)
 
 }  // namespace
 
-TEST_CASE("a pet is one element of its bucket", "[store]")
+TEST_CASE("a pet is read from its bucket", "[store]")
 {
     CHECK(words(kCatalogue.get(1))
           == Words{"LINDEX", "petstore:{petstore:pets}:bucket:0", "0"});
@@ -59,7 +60,7 @@ TEST_CASE("a pet is one element of its bucket", "[store]")
           == Words{"LINDEX", "petstore:{petstore:pets}:bucket:7", "103"});
 }
 
-TEST_CASE("a page asks for one row more than it has", "[store]")
+TEST_CASE("a page reads one row more than it has", "[store]")
 {
     const auto commands = kCatalogue.list_all(query_of(3, 10));
     REQUIRE(commands.size() == 1);
@@ -67,7 +68,7 @@ TEST_CASE("a page asks for one row more than it has", "[store]")
           == Words{"LRANGE", "petstore:{petstore:pets}:bucket:0", "10", "13"});
 }
 
-TEST_CASE("a page reads two buckets where it has to", "[store]")
+TEST_CASE("a page reads a second bucket if needed", "[store]")
 {
     const auto commands = kCatalogue.list_all(query_of(3, 126));
     REQUIRE(commands.size() == 2);
@@ -81,7 +82,7 @@ TEST_CASE("a page reads two buckets where it has to", "[store]")
     CHECK(kCatalogue.list_all(query_of(1, 126)).size() == 1);
 }
 
-TEST_CASE("a page behind the last id is asked for without overflow", "[store]")
+TEST_CASE("a page beyond the last id does not overflow", "[store]")
 {
     const auto query = query_of(100, std::numeric_limits<std::int64_t>::max());
     const auto commands = kCatalogue.list_all(query);
@@ -106,20 +107,19 @@ TEST_CASE("a page behind the last id is asked for without overflow", "[store]")
 TEST_CASE("a filtered page is one script", "[store]")
 {
     const auto query = query_of(20, 5, api::Status::pending);
-    CHECK(words(kCatalogue.list_by_status(query, false))
+    CHECK(words(kCatalogue.list_by_status(query))
           == Words{"EVALSHA", store::scripts::list_by_status().sha1, "1",
                    "petstore:{petstore:pets}:status:pending", "5", "21",
                    "petstore:{petstore:pets}:", "p"});
     auto far = query;
     far.after = std::numeric_limits<std::int64_t>::max();
-    CHECK(words(kCatalogue.list_by_status(far, false))[4]
-          == "4503599627370496");
+    CHECK(words(kCatalogue.list_by_status(far))[4] == "4503599627370496");
 }
 
 TEST_CASE("a create is one script", "[store]")
 {
     const api::NewPet pet{"Rex", 7, api::Status::sold};
-    CHECK(words(kCatalogue.create(pet, "acc", std::nullopt, false))
+    CHECK(words(kCatalogue.create(pet, "acc", std::nullopt))
           == Words{"EVALSHA", store::scripts::create_pet().sha1, "3",
                    "petstore:{petstore:pets}:last-id",
                    "petstore:{petstore:pets}:changes",
@@ -129,9 +129,8 @@ TEST_CASE("a create is one script", "[store]")
     Catalogue::Idempotency idempotency;
     idempotency.key.fill(0x11);
     idempotency.body.fill(0x22);
-    const auto command =
-        words(kCatalogue.create(pet, "acc", idempotency, true));
-    CHECK(command[0] == "EVAL");
+    const auto command = words(kCatalogue.create(pet, "acc", idempotency));
+    CHECK(command[0] == "EVALSHA");
     CHECK(command[2] == "4");
     CHECK(command[6]
           == "petstore:{petstore:pets}:idempotency:acc:"
@@ -140,7 +139,7 @@ TEST_CASE("a create is one script", "[store]")
     CHECK(command[10] == "86400");
 }
 
-TEST_CASE("what a create answers", "[store]")
+TEST_CASE("the reply to a create is parsed", "[store]")
 {
     Replies replies;
     auto created =
@@ -167,10 +166,9 @@ TEST_CASE("what a create answers", "[store]")
     }
 }
 
-TEST_CASE("a change of status names all bitmaps", "[store]")
+TEST_CASE("a status change names all bitmaps", "[store]")
 {
-    const auto command =
-        words(kCatalogue.set_status(9, api::Status::pending, false));
+    const auto command = words(kCatalogue.set_status(9, api::Status::pending));
     CHECK(Words(command.begin() + 2, command.end())
           == Words{"4", "petstore:{petstore:pets}:changes",
                    "petstore:{petstore:pets}:status:available",
@@ -179,7 +177,7 @@ TEST_CASE("a change of status names all bitmaps", "[store]")
                    "petstore:{petstore:pets}:"});
 }
 
-TEST_CASE("a full page knows of the next one", "[store]")
+TEST_CASE("a full page knows whether there is a next one", "[store]")
 {
     Replies replies;
     PageReader reader(query_of(2, 0));
@@ -191,7 +189,7 @@ TEST_CASE("a full page knows of the next one", "[store]")
     CHECK(page.last == 2);
 }
 
-TEST_CASE("the last page ends where its bucket does", "[store]")
+TEST_CASE("the last page ends with its bucket", "[store]")
 {
     Replies replies;
     PageReader reader(query_of(2, 0));
@@ -208,7 +206,7 @@ TEST_CASE("the last page ends where its bucket does", "[store]")
     CHECK_FALSE(page.more);
 }
 
-TEST_CASE("nothing behind a hole belongs to the page", "[store]")
+TEST_CASE("a page ends at the first gap", "[store]")
 {
     Replies replies;
     // 127 and 128 in the first bucket, 129 and 130 in the second, where pets
@@ -230,7 +228,7 @@ TEST_CASE("nothing behind a hole belongs to the page", "[store]")
     CHECK(page.last == 0);
 }
 
-TEST_CASE("two buckets make one page", "[store]")
+TEST_CASE("a page is built from two buckets", "[store]")
 {
     Replies replies;
     PageReader reader(query_of(3, 126));
@@ -267,7 +265,7 @@ TEST_CASE("a filtered page", "[store]")
     CHECK(page.last == 900);
 }
 
-TEST_CASE("the ids of a filtered page ascend from where it starts", "[store]")
+TEST_CASE("the ids of a filtered page must ascend", "[store]")
 {
     Replies replies;
     const auto taken = [&](const std::vector<api::PetId>& ids) {
@@ -288,8 +286,7 @@ TEST_CASE("the ids of a filtered page ascend from where it starts", "[store]")
     CHECK_FALSE(taken({5, -1}));
 }
 
-TEST_CASE("a page with a damaged record is none, and names its bucket",
-          "[store]")
+TEST_CASE("a damaged record fails the page and names its bucket", "[store]")
 {
     Replies replies;
     for (const auto& record : {"", "a1x", "s1:x", "a1:\xFF"}) {
@@ -308,7 +305,7 @@ TEST_CASE("a page with a damaged record is none, and names its bucket",
     CHECK(reader.bucket(1) == 1);
 }
 
-TEST_CASE("a page knows what it lacks", "[store]")
+TEST_CASE("a page reports the first missing pet", "[store]")
 {
     Replies replies;
     const auto missing = [&](int limit, api::PetId after, int rows,
@@ -323,7 +320,7 @@ TEST_CASE("a page knows what it lacks", "[store]")
     CHECK(missing(3, 10, 3, 14) == 14);
     CHECK(missing(3, 10, 0, 11) == 11);
     CHECK(missing(3, 10, 0, 10) == 0);
-    CHECK(missing(3, 10, 2, 1) == 0);  // created after that was told
+    CHECK(missing(3, 10, 2, 1) == 0);  // created after the version was read
     CHECK(missing(3, std::numeric_limits<std::int64_t>::max(), 0, 100) == 0);
 
     PageReader filtered(query_of(2, 0, api::Status::available));
@@ -331,7 +328,7 @@ TEST_CASE("a page knows what it lacks", "[store]")
     CHECK(filtered.missing(100) == 0);
 }
 
-TEST_CASE("replies of another shape are refused", "[store]")
+TEST_CASE("malformed replies are refused", "[store]")
 {
     Replies replies;
     for (const auto& wrong :

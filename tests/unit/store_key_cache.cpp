@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "store/key_cache.h"
+#include "store/keys/key_cache.h"
 #include "store/memory.h"
 
 using namespace petstore;
@@ -27,7 +27,7 @@ std::shared_ptr<CachedKey> key_of(int i)
     return key;
 }
 
-// As petstorectl makes them: ids of 16 characters, an account for each key.
+// As petstorectl creates them: ids of 16 characters, one account per key.
 std::shared_ptr<CachedKey> usual_key_of(KeyCache& cache, int i)
 {
     auto id = std::to_string(i);
@@ -71,7 +71,7 @@ TEST_CASE("a stale record does not erase the newer one in its place", "[store]")
     CHECK(cache.find(digest_of(1)) == newer);
 }
 
-TEST_CASE("a record in memory keeps what requests need", "[store]")
+TEST_CASE("a cached record keeps what requests need", "[store]")
 {
     api::KeyRecord record;
     record.id = "k1";
@@ -89,7 +89,8 @@ TEST_CASE("a record in memory keeps what requests need", "[store]")
     CHECK(store::CachedRecord().plan().empty());
 }
 
-TEST_CASE("keys stay within their memory, those in use longest", "[store]")
+TEST_CASE("keys stay within their memory, and those in use stay longest",
+          "[store]")
 {
     KeyCache cache(kMegabyte);
     int kept = 0;
@@ -107,9 +108,9 @@ TEST_CASE("keys stay within their memory, those in use longest", "[store]")
     CHECK(cache.size() > 1400);
     CHECK(cache.bytes() > kMegabyte * 8 / 10);
     CHECK(cache.find(digest_of(0)) != nullptr);
-    // Their accounts went with them.
-    cache.account("a00000000000000")->strikes = 7;
-    CHECK(cache.account("a00000000000000")->strikes == 0);
+    // Their accounts left with them.
+    cache.account("a00000000000000")->return_denials(7);
+    CHECK_FALSE(cache.account("a00000000000000")->has_denials());
 }
 
 TEST_CASE("keys of one account share its memory", "[store]")
@@ -133,8 +134,7 @@ TEST_CASE("keys of one account share its memory", "[store]")
     CHECK(cache.bytes() == one);
 }
 
-TEST_CASE("100,000 keys fit into what a worker has for them by default",
-          "[store]")
+TEST_CASE("100,000 keys fit into a worker's default memory", "[store]")
 {
     const store::MemoryShares shares(128 * kMegabyte);
     KeyCache cache(shares.keys);
@@ -143,13 +143,13 @@ TEST_CASE("100,000 keys fit into what a worker has for them by default",
     }
     CHECK(cache.size() == 100'000);
     CHECK(cache.bytes() <= shares.keys);
-    // Responses, and pets with four times as much, have no less than they had
-    // before keys were counted.
+    // Keys leave enough for responses, and for buckets, which take four times
+    // as much.
     CHECK(shares.responses >= 10 * kMegabyte);
     CHECK(shares.keys + 5 * shares.responses <= 128 * kMegabyte);
 }
 
-TEST_CASE("a key that alone takes too much is not kept", "[store]")
+TEST_CASE("a key larger than a quarter of the memory is not kept", "[store]")
 {
     KeyCache cache(kMegabyte);
     cache.put(digest_of(1), key_of(1));
@@ -159,13 +159,13 @@ TEST_CASE("a key that alone takes too much is not kept", "[store]")
     key->record = store::CachedRecord(record);
     cache.put(digest_of(2), key);
     CHECK(cache.find(digest_of(2)) == nullptr);
-    // Nor is what it takes the place of.
+    // It evicts the record that it would have replaced.
     cache.put(digest_of(1), key);
     CHECK(cache.find(digest_of(1)) == nullptr);
     CHECK(cache.size() == 0);
 }
 
-TEST_CASE("a flood of unknown keys pushes no known key out", "[store]")
+TEST_CASE("a flood of unknown keys evicts no known key", "[store]")
 {
     KeyCache cache(kMegabyte);
     for (int i = 0; i < 1000; ++i) {
@@ -180,18 +180,7 @@ TEST_CASE("a flood of unknown keys pushes no known key out", "[store]")
     CHECK_FALSE(cache.is_unknown(digest_of(1000), 1000));
 }
 
-TEST_CASE("an account may outlive the cache", "[store]")
-{
-    std::shared_ptr<store::Account> account;
-    {
-        KeyCache cache(kMegabyte);
-        account = cache.account("a");
-    }
-    CHECK(account->id == "a");
-}
-
-TEST_CASE("that a key is unknown is remembered for less than a second",
-          "[store]")
+TEST_CASE("an unknown key is remembered for less than a second", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
@@ -203,8 +192,7 @@ TEST_CASE("that a key is unknown is remembered for less than a second",
     CHECK(KeyCache::kUnknownFor + KeyCache::kUnknownAgain < 1000);
 }
 
-TEST_CASE("one request looks an unknown key up again, not all of them",
-          "[store]")
+TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
@@ -213,21 +201,9 @@ TEST_CASE("one request looks an unknown key up again, not all of them",
     CHECK_FALSE(cache.is_unknown(digest, later));
     CHECK(cache.is_unknown(digest, later));
     CHECK(cache.is_unknown(digest, later + KeyCache::kUnknownAgain - 1));
-    // It never heard of an answer.
+    // It never got a reply.
     CHECK_FALSE(cache.is_unknown(digest, later + KeyCache::kUnknownAgain));
     // The key is known by now.
     cache.put(digest, key_of(1));
     CHECK_FALSE(cache.is_unknown(digest, later));
-}
-
-TEST_CASE("the keys of an account share what is known of it", "[store]")
-{
-    KeyCache cache(kMegabyte);
-    auto account = cache.account("a");
-    CHECK(cache.account("a") == account);
-    CHECK(cache.account("b") != account);
-    account->strikes = 5;
-    account.reset();
-    // With the last key it is forgotten.
-    CHECK(cache.account("a")->strikes == 0);
 }

@@ -2,16 +2,17 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/text.h"
 #include "fake_link.h"
-#include "store/key_loader.h"
+#include "store/keys/key_loader.h"
 
 using namespace petstore;
+using redis::NoReply;
 using store::KeyLoader;
 using store::KeyResult;
-using store::Loss;
 
 namespace {
 
@@ -65,7 +66,7 @@ std::string record(const std::string& account, std::int64_t epoch,
 
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const store::Keys keys{schema};
+    const store::KeyRecords keys{schema};
     const api::PlanTable plans;
     FakeLink link;
     store::KeyCache cache{1 << 20};
@@ -75,7 +76,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("requests for one key share a look-up and its record", "[store]")
+TEST_CASE("requests for one key share one look-up and its record", "[store]")
 {
     Fixture f;
     std::vector<Waiter> waiters(100);
@@ -95,7 +96,7 @@ TEST_CASE("requests for one key share a look-up and its record", "[store]")
     }
 }
 
-TEST_CASE("a look-up that left before the epoch was told is not joined",
+TEST_CASE("a look-up sent before the account's epoch changed is not joined",
           "[store]")
 {
     Fixture f;
@@ -110,7 +111,7 @@ TEST_CASE("a look-up that left before the epoch was told is not joined",
     CHECK(early.result.key->epoch == 5);
     CHECK(stale.calls == 0);
     f.link.reply(record("a", 8));
-    // The account told 9 before the record was read.
+    // The account was at epoch 9 before the record was read.
     CHECK(stale.result.key->epoch == 9);
     CHECK(later.result.key == stale.result.key);
     CHECK(f.cache.find(digest_of(1)) == stale.result.key);
@@ -132,7 +133,7 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
     CHECK(refused.result.error->code == api::ErrorCode::service_unavailable);
     CHECK(f.log.refused == 1);
 
-    // Joining one on its way costs nothing, and a reply makes room.
+    // Joining one in flight costs nothing, and a reply makes room.
     Waiter joined;
     f.loader.load(digest_of(0), 0, joined);
     f.link.reply("*0\r\n");
@@ -141,7 +142,7 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
 }
 
-TEST_CASE("a key that is not there", "[store]")
+TEST_CASE("an absent record is no error", "[store]")
 {
     Fixture f;
     Waiter absent;
@@ -153,7 +154,7 @@ TEST_CASE("a key that is not there", "[store]")
     CHECK(f.log.damaged_key.empty());
 }
 
-TEST_CASE("a damaged record of a key is an error of the service", "[store]")
+TEST_CASE("a damaged key record is an internal error and is logged", "[store]")
 {
     Fixture f;
     Waiter damaged;
@@ -168,7 +169,7 @@ TEST_CASE("a damaged record of a key is an error of the service", "[store]")
           == "petstore:key:" + api::to_hex(api::bytes_of(digest_of(2))));
 }
 
-TEST_CASE("a look-up that fails reaches everybody", "[store]")
+TEST_CASE("a failed look-up fails every waiter", "[store]")
 {
     Fixture f;
     std::vector<Waiter> waiters(3);
@@ -180,7 +181,7 @@ TEST_CASE("a look-up that fails reaches everybody", "[store]")
         if (GENERATE(false, true)) {
             f.link.reply("-LOADING x\r\n");
         } else {
-            f.link.handlers.front()->on_loss(Loss::unknown);
+            f.link.lose(NoReply::in_doubt);
         }
     }
     for (const auto& waiter : waiters) {
@@ -190,7 +191,7 @@ TEST_CASE("a look-up that fails reaches everybody", "[store]")
     }
 }
 
-TEST_CASE("a waiter may look the same key up again", "[store]")
+TEST_CASE("a waiter may look up the same key again", "[store]")
 {
     Fixture f;
     Waiter first;
@@ -206,7 +207,8 @@ TEST_CASE("a waiter may look the same key up again", "[store]")
     CHECK(second.result.key->epoch == 6);
 }
 
-TEST_CASE("an unknown plan is reported with the record", "[store]")
+TEST_CASE("an unknown plan is logged and limits as the free plan does",
+          "[store]")
 {
     Fixture f;
     Waiter waiter;

@@ -3,36 +3,36 @@
 #include <string>
 #include <vector>
 
-#include "store/key_admin.h"
-#include "store/keys.h"
+#include "store/keys/key_records.h"
+#include "store/keys/stored_key.h"
 #include "store_replies.h"
 
 using namespace petstore;
-using store::KeyAdmin;
-using store::Keys;
-using Result = store::Keys::Found::Result;
+using store::KeyRecords;
+using store::StoredKeyCommands;
+using Result = store::KeyRecords::Found::Result;
 
 namespace {
 
 const store::Schema kSchema("petstore");
 
-Keys::Found parse(const std::vector<std::string>& fields)
+KeyRecords::Found parse(const std::vector<std::string>& fields)
 {
     Replies replies;
     std::vector<std::string> items;
     for (const auto& field : fields) {
         items.push_back(bulk(field));
     }
-    return Keys::parse(replies(array(items)));
+    return KeyRecords::parse(replies(array(items)));
 }
 
 // What write_key.lua makes of a write, as the HGETALL that reads it back.
-Keys::Found round_trip(const api::KeyRecord& record)
+KeyRecords::Found round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;
     key.record = record;
     const auto command =
-        words(KeyAdmin(kSchema).write(key, std::nullopt, false));
+        words(StoredKeyCommands(kSchema).write(key, std::nullopt));
     std::vector<std::string> fields;
     for (std::size_t i = 6; i < command.size(); i += 2) {
         if (!command[i + 1].empty()) {
@@ -140,12 +140,12 @@ TEST_CASE("a reply that is no hash is invalid", "[store]")
         "*2\r\n$2\r\nid\r\n$-1\r\n", "*2\r\n$7\r\naccount\r\n$1\r\na\r\n");
     CAPTURE(reply);
     Replies replies;
-    CHECK(Keys::parse(replies(reply)).result == Result::invalid);
+    CHECK(KeyRecords::parse(replies(reply)).result == Result::invalid);
 }
 
 TEST_CASE("a record is read by the digest of its key", "[store]")
 {
-    const auto command = words(Keys(kSchema).get(api::Digest{}));
+    const auto command = words(KeyRecords(kSchema).get(api::Digest{}));
     CHECK(command
           == std::vector<std::string>{"HGETALL",
                                       "petstore:key:" + std::string(64, '0')});

@@ -4,54 +4,52 @@
 #include <vector>
 
 #include "fake_link.h"
-#include "store/account_state.h"
-#include "store/limit_queue.h"
+#include "store/accounts/account_state.h"
+#include "store/accounts/limit_queue.h"
 
 using namespace petstore;
-using store::Limiter;
-using Result = store::Limiter::Answer::Result;
+using redis::NoReply;
+using Kind = store::LimitResult::Kind;
 
 namespace {
 
 struct Waiter final : store::LimitWaiter {
-    void on_limit_sent() noexcept override { ++told; }
-    void on_limit(const Limiter::Answer& answer,
+    void on_limit_sent() noexcept override { ++sent; }
+    void on_limit(const store::LimitResult& result,
                   std::int64_t index) noexcept override
     {
         ++calls;
-        result = answer.result;
-        if (result == Result::decided) {
-            const auto decision = answer.decision(index);
+        kind = result.kind;
+        if (kind == Kind::decided) {
+            const auto decision = result.decision(index);
             admitted = decision.verdict == api::Verdict::admitted;
             remaining = decision.minute.remaining();
         }
     }
-    void on_limit_error(const resp::Reply& error) noexcept override
+    void on_limit_error(const redis::Reply& error) noexcept override
     {
         ++calls;
         this->error = error.error_code();
     }
-    void on_limit_loss(store::Loss loss) noexcept override
+    void on_limit_no_reply(NoReply cause) noexcept override
     {
         ++calls;
-        ++losses;
-        this->loss = loss;
+        causes.push_back(cause);
     }
 
-    int told = 0;
+    int sent = 0;
     int calls = 0;
-    int losses = 0;
-    Result result = Result::invalid;
+    Kind kind = Kind::invalid;
     bool admitted = false;
     std::int64_t remaining = -1;
     std::string error;
-    store::Loss loss = store::Loss::unknown;
+    std::vector<NoReply> causes;
 };
 
 constexpr std::int64_t kEpoch = 7;
 
-struct Turn {
-    Turn() : key(make_key("acc")) {}
+struct Fixture {
+    Fixture() : key(make_key("acc")) {}
 
     std::shared_ptr<store::CachedKey> make_key(const std::string& account)
     {
@@ -71,10 +69,10 @@ struct Turn {
     }
 
     const store::Schema schema{"petstore"};
-    const Limiter limiter{schema};
+    const store::Limiter limiter{schema};
     FakeLink link;
     store::KeyCache cache{1 << 20};
-    store::LimitQueue queue{link, limiter};
+    store::LimitQueue queue{link, link, limiter};
     std::shared_ptr<store::CachedKey> key;
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
@@ -108,230 +106,290 @@ std::string decided(long long admitted, long long used)
 
 }  // namespace
 
-TEST_CASE("the requests of a turn are one question", "[store]")
+TEST_CASE("all requests of an iteration travel in one command", "[store]")
 {
-    Turn turn;
+    Fixture f;
     for (int i = 0; i < 5; ++i) {
-        turn.add(i == 3);
+        f.add(i == 3);
     }
-    CHECK(turn.link.sent.empty());
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 1);
-    const auto& question = turn.link.sent.front();
-    CHECK(question[0] == "EVALSHA");
-    CHECK(question[2] == "3");
-    CHECK(question.back() == asked(5, true));  // one has just read the record
+    CHECK(f.link.sent.empty());
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    const auto& command = f.link.sent.front();
+    CHECK(command[0] == "EVALSHA");
+    CHECK(command[2] == "3");
+    CHECK(command.back() == asked(5, true));  // one has just read the record
 
     // Three are admitted, the first ones, each with a number of its own.
-    turn.link.reply(decided(3, 60));
+    f.link.reply(decided(3, 60));
     for (int i = 0; i < 5; ++i) {
-        const auto& waiter = *turn.waiters[static_cast<std::size_t>(i)];
-        CHECK(waiter.told == 1);
+        const auto& waiter = *f.waiters[static_cast<std::size_t>(i)];
+        CHECK(waiter.sent == 1);
         CHECK(waiter.calls == 1);
         CHECK(waiter.admitted == (i < 3));
         CHECK(waiter.remaining == (i < 3 ? 2 - i : 0));
     }
 }
 
-TEST_CASE("the accounts of a turn are one question", "[store]")
+TEST_CASE("all accounts of an iteration travel in one command", "[store]")
 {
-    Turn turn;
-    const auto other = turn.make_key("other");
-    turn.add();
-    turn.add(other);
-    turn.add();
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 1);
-    const auto& question = turn.link.sent.front();
-    REQUIRE(question.size() == 8);
-    CHECK(question[2] == "4");
-    CHECK(question[3] == "petstore:{acc}:state");
-    CHECK(question[4] == "petstore:{other}:state");
-    CHECK(question[7] == asked(2) + asked(1));
+    Fixture f;
+    const auto other = f.make_key("other");
+    f.add();
+    f.add(other);
+    f.add();
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    const auto& command = f.link.sent.front();
+    REQUIRE(command.size() == 8);
+    CHECK(command[2] == "4");
+    CHECK(command[3] == "petstore:{acc}:state");
+    CHECK(command[4] == "petstore:{other}:state");
+    CHECK(command[7] == asked(2) + asked(1));
 
-    turn.link.reply(decided({{1, 60}, {-1, 0, 9}}));
-    CHECK(turn.waiters[0]->admitted);
-    CHECK(turn.waiters[1]->result == Result::stale);
-    CHECK(turn.waiters[2]->result == Result::decided);
-    CHECK_FALSE(turn.waiters[2]->admitted);
+    f.link.reply(decided({{1, 60}, {-1, 0, 9}}));
+    CHECK(f.waiters[0]->admitted);
+    CHECK(f.waiters[1]->kind == Kind::stale);
+    CHECK(f.waiters[2]->kind == Kind::decided);
+    CHECK_FALSE(f.waiters[2]->admitted);
 }
 
-// The script reads all of its accounts before it charges any.
-TEST_CASE("no account is twice in a question", "[store]")
+// The script reads all accounts before it charges any.
+TEST_CASE("no command names an account twice", "[store]")
 {
-    Turn turn;
-    const auto second = turn.make_key("acc");  // another key of the account
-    turn.add();
-    turn.add(second);
-    turn.add(second);
-    turn.add();
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 2);
-    for (const auto& question : turn.link.sent) {
-        CHECK(question[2] == "3");
-        CHECK(question[3] == "petstore:{acc}:state");
-        CHECK(question.back() == asked(2));
+    Fixture f;
+    const auto second = f.make_key("acc");  // another key of the account
+    f.add();
+    f.add(second);
+    f.add(second);
+    f.add();
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 2);
+    for (const auto& command : f.link.sent) {
+        CHECK(command[2] == "3");
+        CHECK(command[3] == "petstore:{acc}:state");
+        CHECK(command.back() == asked(2));
     }
-    turn.link.reply(decided(2, 2));
-    turn.link.reply(decided(2, 4));
+    f.link.reply(decided(2, 2));
+    f.link.reply(decided(2, 4));
     // In the order of the commands: the first key's requests come first.
     const std::vector<std::int64_t> remaining = {59, 57, 56, 58};
     for (std::size_t i = 0; i < remaining.size(); ++i) {
-        CHECK(turn.waiters[i]->calls == 1);
-        CHECK(turn.waiters[i]->remaining == remaining[i]);
+        CHECK(f.waiters[i]->calls == 1);
+        CHECK(f.waiters[i]->remaining == remaining[i]);
     }
 }
 
 // A client that rotates its key uses both for a while.
 TEST_CASE("alternating keys of an account need one command per key", "[store]")
 {
-    Turn turn;
-    const auto second = turn.make_key("acc");
-    const auto other = turn.make_key("other");
+    Fixture f;
+    const auto second = f.make_key("acc");
+    const auto other = f.make_key("other");
     for (int i = 0; i < 500; ++i) {
-        turn.add(i % 2 == 0 ? turn.key : second);
-        turn.add(other);
+        f.add(i % 2 == 0 ? f.key : second);
+        f.add(other);
     }
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 2);
-    turn.link.reply(decided({{250, 250}, {500, 500}}));
-    turn.link.reply(decided({{250, 500}}));
-    for (const auto& waiter : turn.waiters) {
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(decided({{250, 250}, {500, 500}}));
+    f.link.reply(decided({{250, 500}}));
+    for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->admitted);
     }
 }
 
-TEST_CASE("a link that cannot defer sends the command at once", "[store]")
+TEST_CASE("a scheduler that runs tasks at once sends each request alone",
+          "[store]")
 {
-    Turn turn;
-    turn.link.defers = false;
-    turn.add();
-    turn.add();
-    REQUIRE(turn.link.sent.size() == 2);
-    turn.link.reply(decided(1, 1));
-    turn.link.reply(decided(1, 2));
-    for (const auto& waiter : turn.waiters) {
-        CHECK(waiter->told == 1);
+    Fixture f;
+    f.link.defers = false;
+    f.add();
+    f.add();
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(decided(1, 1));
+    f.link.reply(decided(1, 2));
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->sent == 1);
         CHECK(waiter->calls == 1);
         CHECK(waiter->admitted);
     }
 }
 
-TEST_CASE("many accounts are several questions", "[store]")
+TEST_CASE("many accounts are divided into several commands", "[store]")
 {
-    Turn turn;
+    Fixture f;
     std::vector<std::shared_ptr<store::CachedKey>> keys;
     for (int i = 0; i < 300; ++i) {
-        keys.push_back(turn.make_key("a" + std::to_string(i)));
-        turn.add(keys.back());
+        keys.push_back(f.make_key("a" + std::to_string(i)));
+        f.add(keys.back());
     }
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 3);
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 3);
     std::size_t accounts = 0;
-    for (const auto& question : turn.link.sent) {
-        const auto here = question.size() - 6;
+    for (const auto& command : f.link.sent) {
+        const auto here = command.size() - 6;
         CHECK(here <= 128);
         accounts += here;
-        turn.link.reply(decided(std::vector<Verdict>(here, {1, 1})));
+        f.link.reply(decided(std::vector<Verdict>(here, {1, 1})));
     }
     CHECK(accounts == 300);
-    for (const auto& waiter : turn.waiters) {
+    for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->admitted);
     }
 }
 
-TEST_CASE("a new account's epoch is the one that is told", "[store]")
+TEST_CASE("a new account takes the epoch that Redis replies", "[store]")
 {
-    Turn turn;
-    turn.key->epoch = 0;
-    turn.add(true);
-    turn.link.end_turn();
-    turn.link.reply(decided({{1, 1, 99}}));
-    CHECK(turn.waiters[0]->admitted);
-    CHECK(turn.key->epoch == 99);
+    Fixture f;
+    f.key->epoch = 0;
+    f.add(true);
+    f.link.end_iteration();
+    f.link.reply(decided({{1, 1, 99}}));
+    CHECK(f.waiters[0]->admitted);
+    CHECK(f.key->epoch == 99);
 }
 
-TEST_CASE("the next turn asks anew", "[store]")
+TEST_CASE("the next iteration has its own command", "[store]")
 {
-    Turn turn;
-    turn.add();
-    turn.link.end_turn();
-    turn.add();
-    turn.link.end_turn();
-    REQUIRE(turn.link.sent.size() == 2);
-    turn.link.reply(decided(1, 1));
-    CHECK(turn.waiters[0]->calls == 1);
-    CHECK(turn.waiters[1]->calls == 0);
-    turn.link.reply(decided(1, 2));
-    CHECK(turn.waiters[1]->remaining == 58);
+    Fixture f;
+    f.add();
+    f.link.end_iteration();
+    f.add();
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(decided(1, 1));
+    CHECK(f.waiters[0]->calls == 1);
+    CHECK(f.waiters[1]->calls == 0);
+    f.link.reply(decided(1, 2));
+    CHECK(f.waiters[1]->remaining == 58);
 }
 
-TEST_CASE("a question is put again with the script, once", "[store]")
+TEST_CASE("after NOSCRIPT a command is sent once more with the script's text",
+          "[store]")
 {
-    Turn turn;
-    turn.add();
-    turn.add();
-    turn.link.end_turn();
-    turn.link.reply("-NOSCRIPT No matching script\r\n");
-    REQUIRE(turn.link.sent.size() == 2);
-    CHECK(turn.link.sent[1][0] == "EVAL");
-    CHECK(turn.waiters[0]->calls == 0);
-    turn.link.reply("-NOSCRIPT still not\r\n");
-    CHECK(turn.link.sent.size() == 2);
-    for (const auto& waiter : turn.waiters) {
+    Fixture f;
+    f.add();
+    f.add();
+    f.link.end_iteration();
+    f.link.reply("-NOSCRIPT No matching script\r\n");
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[1][0] == "EVAL");
+    CHECK(f.waiters[0]->calls == 0);
+    f.link.reply("-NOSCRIPT still not\r\n");
+    CHECK(f.link.sent.size() == 2);
+    for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->told == 1);
+        CHECK(waiter->sent == 1);
         CHECK(waiter->error == "NOSCRIPT");
     }
 }
 
-TEST_CASE("a lost question is lost for all and never put again", "[store]")
+TEST_CASE("a lost reply fails every waiter and nothing is resent", "[store]")
 {
-    Turn turn;
-    turn.add();
-    turn.add();
-    turn.link.end_turn();
-    REQUIRE(turn.link.handlers.size() == 1);
-    turn.link.handlers.front()->on_loss(store::Loss::unknown);
-    CHECK(turn.link.sent.size() == 1);
-    for (const auto& waiter : turn.waiters) {
+    Fixture f;
+    f.add();
+    f.add();
+    f.link.end_iteration();
+    REQUIRE(f.link.handlers.size() == 1);
+    f.link.lose(NoReply::in_doubt);
+    CHECK(f.link.sent.size() == 1);
+    for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->loss == store::Loss::unknown);
+        CHECK(waiter->causes == std::vector<NoReply>{NoReply::in_doubt});
     }
 }
 
-TEST_CASE("a question that cannot be sent", "[store]")
+TEST_CASE("a command that cannot be sent fails every waiter", "[store]")
 {
-    Turn turn;
-    turn.link.full = true;
-    turn.add();
-    turn.add();
-    turn.link.end_turn();
-    for (const auto& waiter : turn.waiters) {
-        CHECK(waiter->told == 0);
-        CHECK(waiter->losses == 1);
-        CHECK(waiter->loss == store::Loss::not_sent);
+    Fixture f;
+    f.link.full = true;
+    f.add();
+    f.add();
+    f.link.end_iteration();
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->sent == 0);
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->causes == std::vector<NoReply>{NoReply::not_sent});
     }
-    // The key is not left with a question that is gone.
-    turn.link.full = false;
-    turn.add();
-    turn.link.end_turn();
-    CHECK(turn.link.sent.size() == 1);
-    turn.link.reply(decided(1, 1));
-    CHECK(turn.waiters[2]->admitted);
+    // The key does not keep the batch that has failed.
+    f.link.full = false;
+    f.add();
+    f.link.end_iteration();
+    CHECK(f.link.sent.size() == 1);
+    f.link.reply(decided(1, 1));
+    CHECK(f.waiters[2]->admitted);
 }
 
-TEST_CASE("an answer that is none reaches everybody", "[store]")
+TEST_CASE("a malformed reply fails every waiter", "[store]")
 {
-    Turn turn;
-    turn.add();
-    turn.add();
-    turn.link.end_turn();
-    turn.link.reply("*2\r\n:1\r\n:2\r\n");
-    for (const auto& waiter : turn.waiters) {
+    Fixture f;
+    f.add();
+    f.add();
+    f.link.end_iteration();
+    f.link.reply("*2\r\n:1\r\n:2\r\n");
+    for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->result == Result::invalid);
+        CHECK(waiter->kind == Kind::invalid);
     }
+}
+
+TEST_CASE("the script's text that cannot be sent fails every waiter once",
+          "[store]")
+{
+    Fixture f;
+    f.add();
+    f.add();
+    f.link.end_iteration();
+    f.link.full = true;
+    f.link.reply("-NOSCRIPT No matching script\r\n");
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->sent == 1);
+        CHECK(waiter->causes == std::vector<NoReply>{NoReply::not_sent});
+    }
+    CHECK(f.link.sent.size() == 1);
+}
+
+TEST_CASE("an error of Redis fails every waiter", "[store]")
+{
+    Fixture f;
+    const auto other = f.make_key("other");
+    f.add();
+    f.add(other);
+    f.link.end_iteration();
+    f.link.reply("-LOADING x\r\n");
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->error == "LOADING");
+    }
+    CHECK(f.link.sent.size() == 1);
+}
+
+TEST_CASE("a limiter on another Redis batches accounts without a version",
+          "[store]")
+{
+    Fixture f;
+    const store::Limiter limiter{f.schema,
+                                 store::Limiter::Catalogue::elsewhere};
+    store::LimitQueue queue{f.link, f.link, limiter};
+    const auto key = f.make_key("lonely");
+    Waiter first;
+    Waiter second;
+    queue.add(key, false, first);
+    queue.add(key, false, second);
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    const auto& command = f.link.sent.front();
+    REQUIRE(command.size() == 5);
+    CHECK(command[2] == "1");
+    CHECK(command[3] == "petstore:{lonely}:state");
+    CHECK(command[4] == asked(2));
+    f.link.reply(decided(1, 60));
+    CHECK(first.admitted);
+    CHECK(first.remaining == 0);
+    CHECK(second.calls == 1);
+    CHECK_FALSE(second.admitted);
 }

@@ -1,33 +1,39 @@
 #include "catch.h"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include "store/account_state.h"
-#include "store/limiter.h"
+#include "store/accounts/limiter.h"
+#include "store/scripts.h"
 #include "store_replies.h"
 
 using namespace petstore;
 using api::Verdict;
-using store::AccountState;
+using store::AccountStatus;
 using store::Limiter;
-using Result = store::Limiter::Answer::Result;
+using store::LimitRequest;
+using store::LimitResult;
+using Catalogue = store::Limiter::Catalogue;
+using Kind = store::LimitResult::Kind;
 using Words = std::vector<std::string>;
 
 namespace {
 
 const store::Schema kSchema("petstore");
+const Limiter kLimiter(kSchema);
+const Limiter kLimiterElsewhere(kSchema, Catalogue::elsewhere);
 const api::Limits kLimits{60, 1000};
 constexpr std::int64_t kEpoch = 1795254442316000;
 
-Limiter::Question question_of(std::string_view account, std::int64_t requests)
+LimitRequest request_of(std::string_view account, std::int64_t requests)
 {
-    Limiter::Question question;
-    question.account = account;
-    question.epoch = kEpoch;
-    question.limits = kLimits;
-    question.requests = requests;
-    return question;
+    LimitRequest request;
+    request.account = account;
+    request.epoch = kEpoch;
+    request.limits = kLimits;
+    request.requests = requests;
+    return request;
 }
 
 std::string state(std::int64_t minute, std::int64_t day, std::int64_t ban = 0,
@@ -43,31 +49,40 @@ std::string reply(const std::vector<std::string>& accounts)
     return array(items);
 }
 
-std::vector<Limiter::Answer>
-answers_to(const std::string& resp, const std::vector<std::int64_t>& requests)
+std::vector<LimitResult> results_of(const std::string& resp,
+                                    const std::vector<std::int64_t>& counts,
+                                    const Limiter& limiter = kLimiter)
 {
     Replies replies;
-    std::vector<Limiter::Question> questions;
-    for (const auto count : requests) {
-        questions.push_back(question_of("acc", count));
+    std::vector<LimitRequest> requests;
+    for (const auto count : counts) {
+        requests.push_back(request_of("acc", count));
     }
-    return Limiter::parse_answers(replies(resp), questions);
+    return limiter.parse_decisions(replies(resp), requests);
 }
 
-Limiter::Answer answer_to(const std::string& resp, std::int64_t requests = 1)
+LimitResult result_of(const std::string& resp, std::int64_t requests = 1,
+                      const Limiter& limiter = kLimiter)
 {
-    const auto answers = answers_to(resp, {requests});
-    REQUIRE(answers.size() == 1);
-    return answers.front();
+    const auto results = results_of(resp, {requests}, limiter);
+    REQUIRE(results.size() == 1);
+    return results.front();
 }
 
-Limiter::Standing standing_of(const std::string& resp)
+AccountStatus status_of(const std::string& resp)
 {
     Replies replies;
-    return Limiter::parse_standing(replies(resp), kLimits);
+    return Limiter::parse_status(replies(resp), kLimits);
 }
 
-// Neither script answers like this.
+AccountStatus status_after(long long denials, long long new_ban,
+                           const std::string& state)
+{
+    return status_of(
+        array({integer(denials), integer(new_ban), integer(5000), state}));
+}
+
+// Neither script replies like this.
 std::string foreign_reply()
 {
     return GENERATE(as<std::string>{}, "$-1\r\n", "$0\r\n\r\n", "$1\r\nx\r\n",
@@ -79,90 +94,105 @@ std::string foreign_reply()
                     "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n");
 }
 
+// What the script's struct.unpack('<d…') makes of the packed argument.
+std::vector<double> unpack(const std::string& packed)
+{
+    REQUIRE(packed.size() % 8 == 0);
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < packed.size(); i += 8) {
+        std::uint64_t bits = 0;
+        for (std::size_t byte = 8; byte-- > 0;) {
+            bits = bits << 8 | static_cast<unsigned char>(packed[i + byte]);
+        }
+        double number;
+        std::memcpy(&number, &bits, sizeof(number));
+        numbers.push_back(number);
+    }
+    return numbers;
+}
+
 }  // namespace
 
-TEST_CASE("an account's state is six doubles", "[store]")
+TEST_CASE("one command decides on requests of several accounts", "[store]")
 {
-    const auto bytes = encode_numbers({kEpoch, 0, 60, 61000, 1000, 86401000});
-    REQUIRE(bytes.size() == AccountState::kSize);
-    // 60.0, the least significant byte first
-    CHECK(bytes.substr(16, 8) == std::string("\0\0\0\0\0\0\x4e\x40", 8));
-    const auto state = AccountState::decode(bytes);
-    REQUIRE(state);
-    CHECK(state->epoch == kEpoch);
-    CHECK(state->ban_until == 0);
-    CHECK(state->minute_used == 60);
-    CHECK(state->minute_end == 61000);
-    CHECK(state->day_used == 1000);
-    CHECK(state->day_end == 86401000);
-}
-
-TEST_CASE("what is no account's state", "[store]")
-{
-    const auto good = encode_numbers({1, 2, 3, 4, 5, 6});
-    CHECK_FALSE(AccountState::decode(""));
-    CHECK_FALSE(AccountState::decode(good.substr(1)));
-    CHECK_FALSE(AccountState::decode(good + "x"));
-    CHECK_FALSE(AccountState::decode(encode_numbers({1, 2, -3, 4, 5, 6})));
-    CHECK(AccountState::decode(encode_numbers({1, 2, 1LL << 53, 4, 5, 6})));
-    CHECK_FALSE(
-        AccountState::decode(encode_numbers({1, 2, 1LL << 54, 4, 5, 6})));
-    // 0.5, infinity, not a number, the largest, as doubles
-    for (const auto& wrong :
-         {std::string("\0\0\0\0\0\0\xe0\x3f", 8),
-          std::string("\0\0\0\0\0\0\xf0\x7f", 8),
-          std::string("\0\0\0\0\0\0\xf8\x7f", 8),
-          std::string("\xff\xff\xff\xff\xff\xff\xef\x7f", 8)}) {
-        CHECK_FALSE(AccountState::decode(good.substr(0, 40) + wrong));
-        CHECK_FALSE(AccountState::decode(wrong + good.substr(8)));
-    }
-}
-
-TEST_CASE("the limiter asks one script of all accounts", "[store]")
-{
-    const Limiter limiter(kSchema);
-    const store::Script& script = store::scripts::limit();
-    auto fresh = question_of("b", 12);
+    const redis::Script& script = store::scripts::limit();
+    auto fresh = request_of("b", 12);
     fresh.fresh = true;
-    const std::vector<Limiter::Question> questions{question_of("a", 1), fresh};
-    CHECK(words(limiter.decide(questions, false))
+    auto command = kLimiter.decide({request_of("a", 1), fresh});
+    CHECK(command.routing_key() == "petstore:{a}:state");
+    CHECK(words(command)
           == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
                    "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
                    "petstore:{petstore:pets}:changes",
                    encode_numbers(
                        {kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 12, 1})});
-    const auto command = words(limiter.decide(questions, true));
-    CHECK(command[0] == "EVAL");
-    CHECK(command[1] == script.text);
+    command.use_script_text();
+    CHECK(words(command)[0] == "EVAL");
+    CHECK(words(command)[1] == script.text);
 }
 
-TEST_CASE("strikes bring the ban's policy", "[store]")
+TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
+          "[store]")
 {
-    const Limiter limiter(kSchema);
-    const store::Script& script = store::scripts::strike();
+    const auto command =
+        kLimiterElsewhere.decide({request_of("a", 1), request_of("b", 2)});
+    CHECK(command.routing_key() == "petstore:{a}:state");
+    CHECK(words(command)
+          == Words{"EVALSHA", store::scripts::limit().sha1, "2",
+                   "petstore:{a}:state", "petstore:{b}:state",
+                   encode_numbers(
+                       {kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 2, 0})});
+}
+
+TEST_CASE("requests are packed as five little-endian doubles per account",
+          "[store]")
+{
+    auto first = request_of("a", 3);
+    first.epoch = 1LL << 53;  // the largest that a double holds exactly
+    first.limits = {1, 1'000'000'000'000};
+    auto second = request_of("b", 250);
+    second.epoch = 0;
+    second.fresh = true;
+    for (const Limiter* limiter : {&kLimiter, &kLimiterElsewhere}) {
+        const auto packed = words(limiter->decide({first, second})).back();
+        CHECK(packed.size() == 80);
+        CHECK(unpack(packed)
+              == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 0, 60,
+                                     1000, 250, 1});
+    }
+    CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 8)
+          == std::string("\0\0\0\0\0\0\x4e\x40", 8));
+}
+
+TEST_CASE("a report of denials carries the ban policy", "[store]")
+{
+    const redis::Script& script = store::scripts::strike();
     api::BanPolicy policy;
-    CHECK(words(limiter.strike("acc", 7, 12, kLimits, policy, false))
+    const auto command = kLimiter.report_denials("acc", 7, 12, kLimits, policy);
+    CHECK(command.routing_key() == "petstore:{acc}:state");
+    CHECK(words(command)
           == Words{"EVALSHA", script.sha1, "3", "petstore:{acc}:state",
                    "petstore:{acc}:strikes", "petstore:{acc}:bans", "7", "12",
                    "100", "60", "300", "3600"});
-    CHECK(words(limiter.strike("acc", 7, 12, {500, 1000}, policy, false))[8]
+    CHECK(words(kLimiter.report_denials("acc", 7, 12, {500, 1000}, policy))[8]
           == "500");
     policy.enabled = false;
-    CHECK(words(limiter.strike("acc", 7, 12, kLimits, policy, false))[8]
+    CHECK(words(kLimiter.report_denials("acc", 7, 12, kLimits, policy))[8]
           == "9223372036854775807");
 }
 
-TEST_CASE("an admitted request", "[store]")
+TEST_CASE("an admitted request is charged to both windows", "[store]")
 {
-    const auto answer = answer_to(reply({integer(1), state(3, 40)}));
-    REQUIRE(answer.result == Result::decided);
-    CHECK(answer.admitted == 1);
-    CHECK(answer.epoch == kEpoch);
-    CHECK(answer.now == 5000);
-    CHECK(answer.version.last_id == 17);
-    CHECK(answer.version.changes == 5);
+    const auto result = result_of(reply({integer(1), state(3, 40)}));
+    REQUIRE(result.kind == Kind::decided);
+    CHECK(result.admitted == 1);
+    CHECK(result.epoch == kEpoch);
+    CHECK(result.now == 5000);
+    REQUIRE(result.version);
+    CHECK(result.version->last_id == 17);
+    CHECK(result.version->changes == 5);
 
-    const auto decision = answer.decision(0);
+    const auto decision = result.decision(0);
     CHECK(decision.verdict == Verdict::admitted);
     CHECK(decision.minute.used == 3);
     CHECK(decision.minute.limit == 60);
@@ -170,120 +200,143 @@ TEST_CASE("an admitted request", "[store]")
     CHECK(decision.day.used == 40);
     CHECK(decision.day.limit == 1000);
     CHECK(decision.day.reset == 86401000);
+    CHECK(decision.now == 5000);
+}
+
+TEST_CASE("a limiter on another Redis brings no version of the catalogue",
+          "[store]")
+{
+    // The script replies false for the keys that it was not given.
+    const auto resp =
+        array({integer(5000), kNil, kNil, integer(1), state(3, 40)});
+    const auto result = result_of(resp, 1, kLimiterElsewhere);
+    REQUIRE(result.kind == Kind::decided);
+    CHECK(result.admitted == 1);
+    CHECK(result.now == 5000);
+    CHECK(result.decision(0).minute.used == 3);
+    CHECK_FALSE(result.version);
+
+    // Where the catalogue is on the same Redis, this is an empty one.
+    const auto here = result_of(resp);
+    REQUIRE(here.version);
+    CHECK(here.version->is_empty());
+
+    // Nor is anything else in their place taken for a version.
+    const auto strange =
+        array({integer(5000), bulk("17"), bulk("5"), integer(1), state(3, 40)});
+    CHECK_FALSE(result_of(strange, 1, kLimiterElsewhere).version);
+    CHECK(result_of("*2\r\n:1\r\n:2\r\n", 1, kLimiterElsewhere).kind
+          == Kind::invalid);
 }
 
 TEST_CASE("each of several requests sees its own count", "[store]")
 {
-    const auto answer = answer_to(reply({integer(3), state(60, 103)}), 5);
-    REQUIRE(answer.result == Result::decided);
+    const auto result = result_of(reply({integer(3), state(60, 103)}), 5);
+    REQUIRE(result.kind == Kind::decided);
     for (int index = 0; index < 3; ++index) {
         CAPTURE(index);
-        CHECK(answer.decision(index).verdict == Verdict::admitted);
-        CHECK(answer.decision(index).minute.used == 58 + index);
-        CHECK(answer.decision(index).day.used == 101 + index);
+        CHECK(result.decision(index).verdict == Verdict::admitted);
+        CHECK(result.decision(index).minute.used == 58 + index);
+        CHECK(result.decision(index).day.used == 101 + index);
     }
     for (int index = 3; index < 5; ++index) {
         CAPTURE(index);
-        CHECK(answer.decision(index).verdict == Verdict::limited);
-        CHECK(answer.decision(index).minute.used == 60);
-        CHECK(answer.decision(index).now == 5000);
+        CHECK(result.decision(index).verdict == Verdict::limited);
+        CHECK(result.decision(index).minute.used == 60);
+        CHECK(result.decision(index).now == 5000);
     }
 }
 
-TEST_CASE("each account has an answer of its own", "[store]")
+TEST_CASE("each account of a command has its own result", "[store]")
 {
-    const auto answers = answers_to(
+    const auto results = results_of(
         reply({integer(2), state(2, 2), integer(-1), state(0, 0, 0, kEpoch + 1),
                integer(-2), bulk(""), integer(0), state(60, 70)}),
         {2, 1, 1, 1});
-    REQUIRE(answers.size() == 4);
-    CHECK(answers[0].result == Result::decided);
-    CHECK(answers[0].admitted == 2);
-    CHECK(answers[1].result == Result::stale);
-    CHECK(answers[1].epoch == kEpoch + 1);
-    CHECK(answers[2].result == Result::damaged);
-    CHECK(answers[3].result == Result::decided);
-    CHECK(answers[3].decision(0).verdict == Verdict::limited);
+    REQUIRE(results.size() == 4);
+    CHECK(results[0].kind == Kind::decided);
+    CHECK(results[0].admitted == 2);
+    CHECK(results[1].kind == Kind::stale);
+    CHECK(results[1].epoch == kEpoch + 1);
+    CHECK(results[2].kind == Kind::damaged);
+    CHECK(results[3].kind == Kind::decided);
+    CHECK(results[3].decision(0).verdict == Verdict::limited);
 }
 
-TEST_CASE("a banned account", "[store]")
+TEST_CASE("a banned account is denied until the ban ends", "[store]")
 {
-    const auto answer = answer_to(reply({integer(0), state(1, 2, 305000)}));
-    REQUIRE(answer.result == Result::decided);
-    CHECK(answer.decision(0).verdict == Verdict::banned);
-    CHECK(answer.decision(0).ban_until == 305000);
-    CHECK(answer.decision(0).now == 5000);
+    const auto result = result_of(reply({integer(0), state(1, 2, 305000)}));
+    REQUIRE(result.kind == Kind::decided);
+    CHECK(result.decision(0).verdict == Verdict::banned);
+    CHECK(result.decision(0).ban_until == 305000);
+    CHECK(result.decision(0).now == 5000);
 }
 
-TEST_CASE("an account's standing after strikes", "[store]")
+TEST_CASE("the reply to a report brings the account's status", "[store]")
 {
-    const auto standing = [](long long strikes, long long new_ban,
-                             const std::string& state) {
-        return standing_of(
-            array({integer(strikes), integer(new_ban), integer(5000), state}));
-    };
-    auto told = standing(33, 0, state(60, 70));
-    REQUIRE(told.result == Result::decided);
-    CHECK(told.decision.verdict == Verdict::limited);
-    CHECK(told.decision.now == 5000);
-    CHECK(told.strikes == 33);
-    CHECK_FALSE(told.new_ban);
+    auto status = status_after(33, 0, state(60, 70));
+    REQUIRE(status.kind == Kind::decided);
+    CHECK(status.decision.verdict == Verdict::limited);
+    CHECK(status.decision.now == 5000);
+    CHECK(status.denials == 33);
+    CHECK_FALSE(status.new_ban);
 
-    told = standing(101, 1, state(60, 70, 305000));
-    CHECK(told.decision.verdict == Verdict::banned);
-    CHECK(told.decision.ban_until == 305000);
-    CHECK(told.strikes == 101);
-    CHECK(told.new_ban);
+    status = status_after(101, 1, state(60, 70, 305000));
+    CHECK(status.decision.verdict == Verdict::banned);
+    CHECK(status.decision.ban_until == 305000);
+    CHECK(status.denials == 101);
+    CHECK(status.new_ban);
 
-    CHECK(standing(33, 0, state(0, 70)).decision.verdict == Verdict::admitted);
-    CHECK(standing(33, 0, state(0, 1000)).decision.verdict == Verdict::limited);
-    CHECK(standing(-1, 0, state(0, 0)).result == Result::stale);
-    CHECK(standing(-1, 0, bulk("")).result == Result::stale);
-    CHECK(standing(-2, 0, state(0, 0)).result == Result::invalid);
-    CHECK(standing(1, 0, bulk("")).result == Result::invalid);
-    CHECK(standing(1, 0, kNil).result == Result::invalid);
+    CHECK(status_after(33, 0, state(0, 70)).decision.verdict
+          == Verdict::admitted);
+    CHECK(status_after(33, 0, state(0, 1000)).decision.verdict
+          == Verdict::limited);
+    CHECK(status_after(-1, 0, state(0, 0)).kind == Kind::stale);
+    CHECK(status_after(-1, 0, bulk("")).kind == Kind::stale);
+    CHECK(status_after(-2, 0, state(0, 0)).kind == Kind::invalid);
+    CHECK(status_after(1, 0, bulk("")).kind == Kind::invalid);
+    CHECK(status_after(1, 0, kNil).kind == Kind::invalid);
 }
 
-TEST_CASE("what neither script answers is invalid", "[store]")
+TEST_CASE("a reply that neither script gives is invalid", "[store]")
 {
     const std::string reply = foreign_reply();
     CAPTURE(reply);
-    CHECK(answer_to(reply).result == Result::invalid);
-    CHECK(standing_of(reply).result == Result::invalid);
+    CHECK(result_of(reply).kind == Kind::invalid);
+    CHECK(result_of(reply, 1, kLimiterElsewhere).kind == Kind::invalid);
+    CHECK(status_of(reply).kind == Kind::invalid);
 }
 
-TEST_CASE("an answer that cannot be is invalid", "[store]")
+TEST_CASE("an impossible decision is invalid", "[store]")
 {
     // More admitted than asked for.
-    CHECK(answer_to(reply({integer(2), state(2, 2)})).result
-          == Result::invalid);
-    CHECK(answer_to(reply({bulk("1"), state(2, 2)})).result == Result::invalid);
-    CHECK(answer_to(reply({integer(1), kNil})).result == Result::invalid);
-    CHECK(answer_to(array({integer(-1), bulk("17"), bulk("5"), integer(1),
+    CHECK(result_of(reply({integer(2), state(2, 2)})).kind == Kind::invalid);
+    CHECK(result_of(reply({bulk("1"), state(2, 2)})).kind == Kind::invalid);
+    CHECK(result_of(reply({integer(1), kNil})).kind == Kind::invalid);
+    CHECK(result_of(array({integer(-1), bulk("17"), bulk("5"), integer(1),
                            state(1, 1)}))
-              .result
-          == Result::invalid);
+              .kind
+          == Kind::invalid);
 }
 
-TEST_CASE("a state that cannot be is damaged", "[store]")
+TEST_CASE("an impossible state is damaged", "[store]")
 {
-    CHECK(answer_to(reply({integer(1), state(-1, 2)})).result
-          == Result::damaged);
-    CHECK(answer_to(reply({integer(-1), bulk(std::string(48, 'x'))})).result
-          == Result::damaged);
-    CHECK(answer_to(reply({integer(-2), bulk("")})).result == Result::damaged);
+    CHECK(result_of(reply({integer(1), state(-1, 2)})).kind == Kind::damaged);
+    CHECK(result_of(reply({integer(-1), bulk(std::string(48, 'x'))})).kind
+          == Kind::damaged);
+    CHECK(result_of(reply({integer(-2), bulk("")})).kind == Kind::damaged);
 }
 
-TEST_CASE("a damaged catalogue changes nothing for an account", "[store]")
+TEST_CASE("a damaged catalogue does not affect decisions", "[store]")
 {
     using Damage = store::Version::Damage;
     const auto damage = [](const std::string& last_id,
                            const std::string& changes) {
-        const auto answer = answer_to(
+        const auto result = result_of(
             array({integer(5000), last_id, changes, integer(1), state(3, 40)}));
-        REQUIRE(answer.result == Result::decided);
-        CHECK(answer.decision(0).verdict == Verdict::admitted);
-        return answer.version.damage();
+        REQUIRE(result.kind == Kind::decided);
+        CHECK(result.decision(0).verdict == Verdict::admitted);
+        return result.version.value().damage();
     };
     CHECK(damage(bulk("17"), bulk("5")) == Damage::none);
     CHECK(damage(kNil, kNil) == Damage::none);

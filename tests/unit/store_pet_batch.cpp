@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "store/pet_batch.h"
-#include "store/script.h"
+#include "store/pets/pet_batch.h"
+#include "store/scripts.h"
 #include "store_replies.h"
 
 using namespace petstore;
@@ -18,7 +18,7 @@ std::string count_and_error(long long count, const std::string& error)
 
 }  // namespace
 
-TEST_CASE("a batch of pets is one script with its text", "[store]")
+TEST_CASE("a batch of pets is one script sent as text", "[store]")
 {
     const store::Schema schema("shop");
     const std::vector<api::NewPet> pets = {{"Rex", 7, api::Status::sold},
@@ -37,12 +37,12 @@ TEST_CASE("a batch of pets is one script with its text", "[store]")
         "s7:Rex",
         "a-1:Tom"};
     CHECK(command == expected);
-    // Pets are created by the one script that does.
+    // It contains the script that creates a single pet.
     CHECK(command[1].find(store::scripts::create_pet().text)
           != std::string::npos);
 }
 
-TEST_CASE("a reply to a batch tells how far it came", "[store]")
+TEST_CASE("the reply to a batch says how many pets were created", "[store]")
 {
     Replies replies;
     const auto all = PetBatch::parse(replies(array({integer(3)})), 3);

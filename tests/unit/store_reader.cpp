@@ -4,11 +4,11 @@
 
 #include "fake_link.h"
 #include "recorded_damage.h"
-#include "store/reader.h"
-#include "store/record.h"
+#include "store/pets/reader.h"
+#include "store/pets/record.h"
 
 using namespace petstore;
-using store::Loss;
+using redis::NoReply;
 using store::Reader;
 using store::ReadKey;
 using store::ReadResult;
@@ -32,6 +32,14 @@ struct Fixture {
     Waiter waiter;
 };
 
+const std::string& body_of(const Waiter& waiter)
+{
+    REQUIRE(waiter.results.size() == 1);
+    return std::get<std::shared_ptr<const store::CachedResponse>>(
+               waiter.results[0])
+        ->body;
+}
+
 const store::Version kNow{1000, 1};
 
 ReadKey sold()
@@ -43,7 +51,7 @@ ReadKey sold()
 
 }  // namespace
 
-TEST_CASE("a script that Redis does not know is sent with its text", "[store]")
+TEST_CASE("a script unknown to Redis is sent with its text", "[store]")
 {
     Fixture f;
     f.reader.read(sold(), kNow, f.waiter);
@@ -54,14 +62,11 @@ TEST_CASE("a script that Redis does not know is sent with its text", "[store]")
     CHECK(f.waiter.results.empty());
     f.link.reply(array({integer(3), bulk("s1:x")}));
     REQUIRE(f.waiter.results.size() == 1);
-    const auto* answer =
-        std::get_if<std::shared_ptr<const store::Answer>>(&f.waiter.results[0]);
-    REQUIRE(answer);
-    CHECK((*answer)->body
+    CHECK(body_of(f.waiter)
           == R"([{"id":3,"name":"x","categoryId":1,"status":"sold"}])");
 }
 
-TEST_CASE("a read whose script cannot be sent again fails once", "[store]")
+TEST_CASE("a read fails once if its script cannot be sent again", "[store]")
 {
     Fixture f;
     f.reader.read(sold(), kNow, f.waiter);
@@ -73,9 +78,9 @@ TEST_CASE("a read whose script cannot be sent again fails once", "[store]")
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
 
-TEST_CASE("NOSCRIPT in answer to a plain command fails the read", "[store]")
+TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
 {
-    // A page over two buckets is two commands.
+    // A page over two buckets is two plain commands.
     Fixture f;
     api::ListQuery query;
     query.after = 120;
@@ -91,6 +96,45 @@ TEST_CASE("NOSCRIPT in answer to a plain command fails the read", "[store]")
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
 
+TEST_CASE("NOSCRIPT as the reply to any plain command is only a failed read",
+          "[store]")
+{
+    // A pet, the version, and both commands on a catalogue that looks empty.
+    const auto now =
+        GENERATE(std::optional(kNow), std::optional<store::Version>(),
+                 std::optional(store::Version{}));
+    Fixture f;
+    f.reader.read(ReadKey::of_pet(7), now, f.waiter);
+    REQUIRE_FALSE(f.link.commands.empty());
+    while (!f.link.commands.empty()) {
+        CHECK(f.waiter.results.empty());
+        f.link.reply("-NOSCRIPT x\r\n");
+    }
+    REQUIRE(f.waiter.results.size() == 1);
+    const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
+    REQUIRE(error);
+    CHECK(error->code == api::ErrorCode::service_unavailable);
+}
+
+TEST_CASE("a reader may be destroyed with reads in flight", "[store]")
+{
+    const store::Schema schema{"petstore"};
+    const store::Catalogue catalogue{schema};
+    FakeLink link;
+    RecordedDamage log;
+    Waiter waiter;
+    {
+        Reader reader{link, catalogue, log, 1 << 20};
+        reader.read(sold(), kNow, waiter);
+        reader.read(ReadKey::of_pet(7), kNow, waiter);
+        reader.read(ReadKey::of_pet(8), kNow, waiter);  // loads the bucket
+        reader.read(ReadKey::of_pet(9), std::nullopt, waiter);
+        reader.read(ReadKey::of_pet(9), store::Version{}, waiter);
+        CHECK(link.sent.size() == 6);
+    }
+    CHECK(waiter.results.empty());
+}
+
 namespace {
 
 using Names = std::vector<std::string>;
@@ -101,8 +145,8 @@ const Names kSlice{"LRANGE"};
 const Names kWhole{"LRANGE whole"};
 const Names kScript{"EVALSHA"};
 
-// A reader with a catalogue behind it, of which every third pet is pending and
-// every third sold.
+// A reader over a simulated catalogue. A third of the pets is pending, a third
+// sold.
 struct Shop {
     explicit Shop(int pets)
     {
@@ -110,7 +154,7 @@ struct Shop {
         for (int i = 0; i < pets; ++i) {
             add();
         }
-        reader.find(pet(1), now);  // which tells it the version
+        reader.find(pet(1), now);  // lets the reader know the version
     }
 
     void add()
@@ -167,8 +211,8 @@ struct Shop {
         return "[" + body + "]";
     }
 
-    // Redis's answer to the oldest command, as the catalogue is now.
-    void answer()
+    // Replies to the oldest command from the catalogue as it is now.
+    void reply()
     {
         const auto command = link.commands.front();
         std::vector<std::string> items;
@@ -208,7 +252,7 @@ struct Shop {
         link.reply(array(items));
     }
 
-    // What was sent since the last call.
+    // The names of the commands without a reply.
     Names sent()
     {
         Names names;
@@ -220,36 +264,31 @@ struct Shop {
         return names;
     }
 
-    // One request, as an exchange makes it: what is read ahead, then the
-    // limiter's reply with `now`, then the answer. Returns what it cost.
+    // One request: reads ahead, gets `now` with the limiter's reply, gets its
+    // response. Returns the commands sent.
     Names ask(const ReadKey& key)
     {
         const bool ahead = reader.read_ahead(key);
         if (ahead) {
             reader.confirm(key, now);
         }
-        auto answer = reader.find(key, now);
+        const auto response = reader.find(key, now);
         Waiter waiter;
-        if (answer == nullptr) {
+        if (response == nullptr) {
             reader.read(key, now, waiter);
         }
         const Names cost = sent();
         while (!link.commands.empty()) {
-            answer_and_count();
+            reply_and_count();
         }
-        if (answer == nullptr) {
-            REQUIRE(waiter.results.size() == 1);
-            answer = std::get<std::shared_ptr<const store::Answer>>(
-                waiter.results[0]);
-        }
-        CHECK(answer->body == expected(key));
+        CHECK((response ? response->body : body_of(waiter)) == expected(key));
         return cost;
     }
 
-    void answer_and_count()
+    void reply_and_count()
     {
         whole += sent().front() == kWhole.front();
-        answer();
+        reply();
     }
 
     store::Version now;
@@ -270,7 +309,7 @@ const api::Error* error_of(const Waiter& waiter)
 
 }  // namespace
 
-TEST_CASE("a bucket that is missed again is read whole, and then never",
+TEST_CASE("a bucket that is missed twice is loaded, and then not read again",
           "[store]")
 {
     Shop shop(1000);
@@ -292,7 +331,7 @@ TEST_CASE("a bucket that is missed again is read whole, and then never",
     CHECK(shop.ask(Shop::pet(257)) == kOne);
 }
 
-TEST_CASE("a page over two buckets takes both", "[store]")
+TEST_CASE("a page over two buckets loads both", "[store]")
 {
     Shop shop(1000);
     const Names two_slices{"LRANGE", "LRANGE"};
@@ -303,12 +342,12 @@ TEST_CASE("a page over two buckets takes both", "[store]")
     CHECK(shop.ask(Shop::page(0, 100)) == kNone);
     CHECK(shop.ask(Shop::page(156, 99)) == kNone);
     CHECK(shop.ask(Shop::page(156, 100)) == two_slices);
-    // With one of the two in memory the other one is enough.
+    // If one of the two is cached, only the other one is read.
     CHECK(shop.ask(Shop::page(250)) == kWhole);
     CHECK(shop.ask(Shop::page(250, 19)) == kNone);
 }
 
-TEST_CASE("the end of the list is known without a read", "[store]")
+TEST_CASE("the last page needs no read", "[store]")
 {
     const int pets = GENERATE(256, 300);
     Shop shop(pets);
@@ -326,7 +365,7 @@ TEST_CASE("the end of the list is known without a read", "[store]")
     CHECK(shop.ask(Shop::page(1LL << 60)) == kNone);
 }
 
-TEST_CASE("a pet that was added elsewhere shows at once", "[store]")
+TEST_CASE("a pet created elsewhere is visible at once", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(130));
@@ -338,13 +377,13 @@ TEST_CASE("a pet that was added elsewhere shows at once", "[store]")
         shop.ask(Shop::page(last - 10));
         shop.ask(Shop::page(last - 30, 50, api::Status::pending));
         shop.ask(Shop::pet(last));
-        // What is older is as true as before.
+        // Older pets stay cached.
         CHECK(shop.ask(Shop::page(130 + i % 30)) == kNone);
         CHECK(shop.ask(Shop::pet(190)) == kNone);
     }
 }
 
-TEST_CASE("after a change of a pet nothing is taken for true", "[store]")
+TEST_CASE("a changed pet invalidates all buckets", "[store]")
 {
     Shop shop(300);
     for (const api::PetId id : {1, 2, 129, 130, 257, 258}) {
@@ -355,7 +394,7 @@ TEST_CASE("after a change of a pet nothing is taken for true", "[store]")
     CHECK(shop.ask(Shop::page(140, 5)) == kSlice);
     CHECK(shop.ask(Shop::page(141, 5)) == kWhole);
     CHECK(shop.ask(Shop::page(142, 5)) == kNone);
-    // A change that comes while the bucket is on its way.
+    // A change while the bucket is in flight.
     shop.change(151, 's');
     shop.ask(Shop::pet(140));
     CHECK(shop.ask(Shop::pet(141)) == kWhole);
@@ -364,7 +403,7 @@ TEST_CASE("after a change of a pet nothing is taken for true", "[store]")
     shop.ask(Shop::page(130, 40));
 }
 
-TEST_CASE("what comes together shares one read of its bucket", "[store]")
+TEST_CASE("concurrent requests share one load of their bucket", "[store]")
 {
     Shop shop(1000);
     shop.ask(Shop::pet(900));
@@ -393,25 +432,23 @@ TEST_CASE("what comes together shares one read of its bucket", "[store]")
     }
     CHECK(shop.sent().size() == 2);
     while (!shop.link.commands.empty()) {
-        shop.answer_and_count();
+        shop.reply_and_count();
     }
     CHECK(shop.whole == 1);
     for (std::size_t i = 0; i < keys.size(); ++i) {
         REQUIRE(waiters[i].results.size() == 1);
-        CHECK(std::get<std::shared_ptr<const store::Answer>>(
-                  waiters[i].results[0])
-                  ->body
-              == shop.expected(keys[i]));
+        CHECK(body_of(waiters[i]) == shop.expected(keys[i]));
     }
 }
 
-TEST_CASE("filtered pages bring in the buckets they lie in", "[store]")
+TEST_CASE("filtered pages load the buckets that hold them", "[store]")
 {
     Shop shop(1000);
     const auto sold = [](api::PetId after) {
         return Shop::page(after, 50, api::Status::sold);
     };
-    // The first read notes them, the second loads them behind its back.
+    // The first read notes the buckets, the second loads them in the
+    // background.
     CHECK(shop.ask(sold(100)) == kScript);
     CHECK(shop.whole == 0);
     CHECK(shop.ask(sold(101)) == kScript);
@@ -421,7 +458,7 @@ TEST_CASE("filtered pages bring in the buckets they lie in", "[store]")
     CHECK(shop.ask(Shop::pet(222)) == kNone);
 }
 
-TEST_CASE("a rare status is left to the script", "[store]")
+TEST_CASE("a page of a rare status is left to the script", "[store]")
 {
     Shop shop(128 * 40);
     for (api::PetId id = 1; id <= shop.now.last_id; ++id) {
@@ -439,7 +476,7 @@ TEST_CASE("a rare status is left to the script", "[store]")
     CHECK(shop.ask(Shop::page(4000, 20, api::Status::sold)) == kNone);
 }
 
-TEST_CASE("a damaged record fails where it is, and nowhere else", "[store]")
+TEST_CASE("a damaged record fails only the reads that need it", "[store]")
 {
     Shop shop(200);
     shop.record(50) = "nonsense";
@@ -448,7 +485,7 @@ TEST_CASE("a damaged record fails where it is, and nowhere else", "[store]")
         Waiter waiter;
         shop.reader.read(Shop::pet(50), shop.now, waiter);
         while (!shop.link.commands.empty()) {
-            shop.answer();
+            shop.reply();
         }
         const auto* error = error_of(waiter);
         REQUIRE(error);
@@ -461,14 +498,14 @@ namespace {
 
 const std::string kCatalogue = "petstore:{petstore:pets}:";
 
-// What a read came to that Redis answers as the shop says.
+// The error of a read to which Redis replies from the catalogue.
 api::ErrorCode failure(Shop& shop, const ReadKey& key,
-                       const std::optional<store::Version>& told)
+                       const std::optional<store::Version>& now)
 {
     Waiter waiter;
-    shop.reader.read(key, told, waiter);
+    shop.reader.read(key, now, waiter);
     while (!shop.link.commands.empty()) {
-        shop.answer();
+        shop.reply();
     }
     const auto* error = error_of(waiter);
     REQUIRE(error);
@@ -477,36 +514,37 @@ api::ErrorCode failure(Shop& shop, const ReadKey& key,
 
 }  // namespace
 
-TEST_CASE("pets that a bucket has lost are damage", "[store]")
+TEST_CASE("pets missing from a bucket are damage", "[store]")
 {
     Shop shop(200);
-    shop.now.last_id = 190;  // what Redis has of them
-    const store::Version told{200, shop.now.changes};
+    shop.now.last_id = 190;  // Redis has lost the last ten
+    const store::Version known{200, shop.now.changes};
     for (const auto& key :
          {Shop::pet(191), Shop::pet(195), Shop::pet(200), Shop::page(189, 1),
           Shop::page(190, 1), Shop::page(100, 100), Shop::page(199)}) {
         // Alone, and with the whole bucket.
         for (int i = 0; i < 3; ++i) {
             shop.log.keys.clear();
-            CHECK(failure(shop, key, told) == api::ErrorCode::internal_error);
+            CHECK(failure(shop, key, known) == api::ErrorCode::internal_error);
             CHECK(shop.log.keys
                   == std::vector<std::string>{kCatalogue + "bucket:1"});
         }
     }
-    CHECK(failure(shop, Shop::pet(201), told) == api::ErrorCode::pet_not_found);
+    CHECK(failure(shop, Shop::pet(201), known)
+          == api::ErrorCode::pet_not_found);
     shop.ask(Shop::pet(190));
     shop.ask(Shop::page(188, 1));
     shop.ask(Shop::page(200));
 }
 
-TEST_CASE("a bucket that is missing in the middle is named", "[store]")
+TEST_CASE("damage names the bucket that is missing", "[store]")
 {
     Shop shop(400);
     // A page of 100 from the first bucket into the second.
     Waiter waiter;
     shop.reader.read(Shop::page(100, 100), shop.now, waiter);
     REQUIRE(shop.sent() == Names{"LRANGE", "LRANGE"});
-    shop.answer();
+    shop.reply();
     shop.link.reply(array({}));
     const auto* error = error_of(waiter);
     REQUIRE(error);
@@ -514,25 +552,26 @@ TEST_CASE("a bucket that is missing in the middle is named", "[store]")
     CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + "bucket:1"});
 }
 
-TEST_CASE("pets created after the version was told are no damage", "[store]")
+TEST_CASE("pets created after the version was read are not damage", "[store]")
 {
     Shop shop(128);
-    const auto told = shop.now;
+    const auto before = shop.now;
     Waiter waiter;
-    shop.reader.read(Shop::page(100, 50), told, waiter);
+    shop.reader.read(Shop::page(100, 50), before, waiter);
     REQUIRE(shop.sent() == Names{"LRANGE", "LRANGE"});
-    shop.answer();
+    shop.reply();
     for (int i = 0; i < 3; ++i) {
         shop.add();
     }
-    shop.answer();
+    shop.reply();
     CHECK_FALSE(error_of(waiter));
     // Read before it was created.
-    CHECK(failure(shop, Shop::pet(132), told) == api::ErrorCode::pet_not_found);
+    CHECK(failure(shop, Shop::pet(132), before)
+          == api::ErrorCode::pet_not_found);
     CHECK(shop.log.keys.empty());
 }
 
-TEST_CASE("a bucket of another type is damage", "[store]")
+TEST_CASE("a bucket of the wrong type is damage", "[store]")
 {
     const auto key =
         GENERATE(Shop::pet(130), Shop::page(130, 10), Shop::page(120, 20));
@@ -544,7 +583,7 @@ TEST_CASE("a bucket of another type is damage", "[store]")
             if (shop.link.commands.front()[1] == kCatalogue + "bucket:1") {
                 shop.link.reply("-WRONGTYPE x\r\n");
             } else {
-                shop.answer();
+                shop.reply();
             }
         }
         const auto* error = error_of(waiter);
@@ -555,7 +594,7 @@ TEST_CASE("a bucket of another type is damage", "[store]")
           == std::vector<std::string>(3, kCatalogue + "bucket:1"));
 }
 
-TEST_CASE("what the script of a filtered page finds damaged", "[store]")
+TEST_CASE("damage found by the script of a filtered page is logged", "[store]")
 {
     Shop shop(400);
     const auto key = Shop::page(0, 20, api::Status::sold);
@@ -569,7 +608,7 @@ TEST_CASE("what the script of a filtered page finds damaged", "[store]")
     };
     CHECK(ask("-DAMAGED " + kCatalogue + "status:sold\r\n")
           == api::ErrorCode::internal_error);
-    // No record, and one of another status.
+    // An invalid record, and one of another status.
     CHECK(ask(array({integer(2), bulk("s1:x"), integer(300), bulk("s1x")}))
           == api::ErrorCode::internal_error);
     CHECK(ask(array({integer(2), bulk("a1:x")}))
@@ -582,7 +621,7 @@ TEST_CASE("what the script of a filtered page finds damaged", "[store]")
                                       kCatalogue + "bucket:0"});
 }
 
-TEST_CASE("a version that cannot be is damage", "[store]")
+TEST_CASE("an impossible version is damage", "[store]")
 {
     struct Case {
         store::Version version;
@@ -605,10 +644,10 @@ TEST_CASE("a version that cannot be is damage", "[store]")
             CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + name});
         }
         CHECK(shop.link.sent.empty());
-        // What was read ahead is not kept.
+        // Data read ahead are not kept.
         REQUIRE(shop.reader.read_ahead(Shop::page(3)));
         shop.reader.confirm(Shop::page(3), version);
-        shop.answer();
+        shop.reply();
         CHECK(shop.ask(Shop::page(3)) != kNone);
         CHECK(shop.ask(Shop::page(3)) == kNone);
     }
@@ -616,7 +655,7 @@ TEST_CASE("a version that cannot be is damage", "[store]")
     CHECK(store::Version{1, 1}.damage() == store::Version::Damage::none);
 }
 
-TEST_CASE("the numbers of a version", "[store]")
+TEST_CASE("the numbers of a version are parsed", "[store]")
 {
     Replies replies;
     const auto parsed = [&](const std::string& last_id,
@@ -638,8 +677,8 @@ TEST_CASE("the numbers of a version", "[store]")
 
 namespace {
 
-// A read of a catalogue that was told to be empty: what is sent, and what comes
-// of these replies on the first pet and the last id.
+// Reads from a catalogue that looks empty, and replies to the commands that
+// examine it.
 struct Vacancy {
     ReadResult read(const ReadKey& key, const std::string& first_pet,
                     const std::string& last_id)
@@ -662,7 +701,7 @@ struct Vacancy {
 
 }  // namespace
 
-TEST_CASE("a catalogue that seems to be empty is looked at", "[store]")
+TEST_CASE("a catalogue that looks empty is examined", "[store]")
 {
     Vacancy vacancy;
     auto& log = vacancy.shop.log;
@@ -671,7 +710,7 @@ TEST_CASE("a catalogue that seems to be empty is looked at", "[store]")
     CHECK(vacancy.shop.reader.find(key, {}) == nullptr);
     CHECK_FALSE(Reader::is_beyond(key, {}));
 
-    // Empty, set back to 0, and with a pet created meanwhile.
+    // Empty, set back to 0, or with a pet created in between.
     const auto check_empty = [&](const ReadResult& result) {
         const auto* error = std::get_if<api::Error>(&result);
         if (key.is_pet()) {
@@ -679,10 +718,10 @@ TEST_CASE("a catalogue that seems to be empty is looked at", "[store]")
             CHECK(error->code == api::ErrorCode::pet_not_found);
         } else {
             REQUIRE_FALSE(error);
-            const auto& answer =
-                *std::get<std::shared_ptr<const store::Answer>>(result);
-            CHECK(answer.body == "[]");
-            CHECK(answer.last == 0);
+            const auto& response =
+                *std::get<std::shared_ptr<const store::CachedResponse>>(result);
+            CHECK(response.body == "[]");
+            CHECK(response.next_after == 0);
         }
     };
     check_empty(vacancy.read(key, kNil, kNil));
@@ -710,7 +749,7 @@ TEST_CASE("a catalogue that seems to be empty is looked at", "[store]")
     CHECK(log.keys.empty());
 }
 
-TEST_CASE("requests share one look at an empty catalogue", "[store]")
+TEST_CASE("requests share one examination of an empty catalogue", "[store]")
 {
     Shop shop(0);
     std::vector<Waiter> waiters(3);
@@ -719,16 +758,14 @@ TEST_CASE("requests share one look at an empty catalogue", "[store]")
     shop.reader.read(Shop::pet(1), store::Version{}, waiters[2]);
     CHECK(shop.link.sent.size() == 2);
     if (GENERATE(false, true)) {
-        shop.answer();
-        shop.answer();
+        shop.reply();
+        shop.reply();
         CHECK_FALSE(error_of(waiters[0]));
         CHECK_FALSE(error_of(waiters[1]));
         CHECK(error_of(waiters[2])->code == api::ErrorCode::pet_not_found);
     } else {
         for (int i = 0; i < 2; ++i) {
-            shop.link.handlers.front()->on_loss(Loss::unknown);
-            shop.link.handlers.pop_front();
-            shop.link.commands.pop_front();
+            shop.link.lose(NoReply::in_doubt);
         }
         for (const auto& waiter : waiters) {
             REQUIRE(error_of(waiter));
@@ -736,7 +773,7 @@ TEST_CASE("requests share one look at an empty catalogue", "[store]")
                   == api::ErrorCode::service_unavailable);
         }
     }
-    // The next one looks again.
+    // The next request examines it again.
     Waiter next;
     shop.link.full = true;
     shop.reader.read(Shop::page(0), store::Version{}, next);
@@ -744,7 +781,7 @@ TEST_CASE("requests share one look at an empty catalogue", "[store]")
     CHECK(error_of(next)->code == api::ErrorCode::service_unavailable);
 }
 
-TEST_CASE("a request without a version asks for it first", "[store]")
+TEST_CASE("a request without a version reads it first", "[store]")
 {
     Shop shop(200);
     const auto ask = [&](const ReadKey& key) {
@@ -752,23 +789,20 @@ TEST_CASE("a request without a version asks for it first", "[store]")
         shop.reader.read(key, std::nullopt, waiter);
         Names sent = shop.sent();
         while (!shop.link.commands.empty()) {
-            shop.answer();
+            shop.reply();
             const auto more = shop.sent();
             sent.insert(sent.end(), more.begin(), more.end());
         }
-        REQUIRE(waiter.results.size() == 1);
-        const auto* answer = std::get_if<std::shared_ptr<const store::Answer>>(
-            &waiter.results[0]);
-        if (answer != nullptr) {
-            CHECK((*answer)->body == shop.expected(key));
-        } else {
-            CHECK(error_of(waiter)->code == api::ErrorCode::pet_not_found);
+        if (const auto* error = error_of(waiter)) {
+            CHECK(error->code == api::ErrorCode::pet_not_found);
             CHECK(key.id > shop.now.last_id);
+        } else {
+            CHECK(body_of(waiter) == shop.expected(key));
         }
         return sent;
     };
     CHECK(ask(Shop::page(0)) == Names{"MGET", "LRANGE"});
-    CHECK(ask(Shop::page(0)) == Names{"MGET"});  // and the rest from memory
+    CHECK(ask(Shop::page(0)) == Names{"MGET"});  // the page is cached
     CHECK(ask(Shop::pet(201)) == Names{"MGET"});
     CHECK(ask(Shop::pet(150)) == Names{"MGET", "LINDEX"});
     shop.change(1, 's');
@@ -793,20 +827,19 @@ TEST_CASE("a request without a version asks for it first", "[store]")
     CHECK(error_of(lost)->code == api::ErrorCode::service_unavailable);
 }
 
-TEST_CASE("what was told before the connection was lost proves no damage",
-          "[store]")
+TEST_CASE("a version from before a lost connection proves no damage", "[store]")
 {
     Shop shop(200);
     const auto key = GENERATE(Shop::pet(150), Shop::page(140, 50));
     Waiter waiter;
     shop.reader.read(key, shop.now, waiter);
-    shop.link.session_number = 2;
+    shop.link.generation = 2;
     shop.link.reply(key.is_pet() ? kNil : array({}));
     CHECK(error_of(waiter)->code == api::ErrorCode::service_unavailable);
     CHECK(shop.log.keys.empty());
 }
 
-TEST_CASE("buckets are forgotten with the connection, or a smaller catalogue",
+TEST_CASE("buckets are dropped with the connection, or for a smaller catalogue",
           "[store]")
 {
     Shop shop(200);
@@ -814,7 +847,7 @@ TEST_CASE("buckets are forgotten with the connection, or a smaller catalogue",
     shop.ask(Shop::pet(2));
     CHECK(shop.ask(Shop::pet(3)) == kNone);
     if (GENERATE(false, true)) {
-        shop.link.session_number = 2;
+        shop.link.generation = 2;
     } else {
         shop.now.last_id = 150;
     }
@@ -825,7 +858,7 @@ TEST_CASE("buckets are forgotten with the connection, or a smaller catalogue",
     CHECK(shop.ask(Shop::pet(6)) == kNone);
 }
 
-TEST_CASE("a bucket that was on its way when all was forgotten is not kept",
+TEST_CASE("a bucket in flight while all data are dropped is not kept",
           "[store]")
 {
     Shop shop(200);
@@ -833,18 +866,18 @@ TEST_CASE("a bucket that was on its way when all was forgotten is not kept",
     Waiter waiter;
     shop.reader.read(Shop::pet(2), shop.now, waiter);
     CHECK(shop.sent() == kWhole);
-    // The version of a catalogue that was set back meanwhile.
+    // The catalogue was set back meanwhile.
     CHECK(shop.reader.find(Shop::pet(2), {150, shop.now.changes}) == nullptr);
-    shop.answer();
+    shop.reply();
     CHECK(shop.sent() == Names{"MGET"});
     while (!shop.link.commands.empty()) {
-        shop.answer();
+        shop.reply();
     }
     CHECK_FALSE(error_of(waiter));
     CHECK(shop.reader.find(Shop::pet(3), {150, shop.now.changes}) == nullptr);
 }
 
-TEST_CASE("a bucket that is lost on its way fails those that wait", "[store]")
+TEST_CASE("a lost bucket load fails its waiters", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(1));
@@ -853,7 +886,7 @@ TEST_CASE("a bucket that is lost on its way fails those that wait", "[store]")
     shop.reader.read(Shop::page(20), shop.now, waiters[1]);
     REQUIRE(shop.sent() == kWhole);
     if (GENERATE(false, true)) {
-        shop.link.handlers.at(0)->on_loss(Loss::unknown);
+        shop.link.lose(NoReply::in_doubt);
     } else {
         shop.link.reply("-LOADING x\r\n");
     }
@@ -864,7 +897,7 @@ TEST_CASE("a bucket that is lost on its way fails those that wait", "[store]")
     }
 }
 
-TEST_CASE("a bucket that cannot be sent for fails once", "[store]")
+TEST_CASE("a bucket load that cannot be sent fails once", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(1));
@@ -876,8 +909,7 @@ TEST_CASE("a bucket that cannot be sent for fails once", "[store]")
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
 
-TEST_CASE("an answer from buckets is kept when it is asked for again",
-          "[store]")
+TEST_CASE("a response built from buckets is cached the second time", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(1));
@@ -891,47 +923,35 @@ TEST_CASE("an answer from buckets is kept when it is asked for again",
     CHECK(second == third);
 }
 
-namespace {
-
-const std::string& body_of(const Waiter& waiter)
-{
-    REQUIRE(waiter.results.size() == 1);
-    return std::get<std::shared_ptr<const store::Answer>>(waiter.results[0])
-        ->body;
-}
-
-}  // namespace
-
-TEST_CASE("a page that was on its way when all was forgotten is not kept",
-          "[store]")
+TEST_CASE("a page in flight while all data are dropped is not kept", "[store]")
 {
     Shop shop(200);
     const auto key = Shop::page(0);
-    const auto told = shop.now;
+    const auto before = shop.now;
     Waiter waiter;
     if (GENERATE(false, true)) {
         REQUIRE(shop.reader.read_ahead(key));
-        shop.reader.confirm(key, told);
+        shop.reader.confirm(key, before);
     } else {
-        shop.reader.read(key, told, waiter);
+        shop.reader.read(key, before, waiter);
     }
     REQUIRE(shop.sent() == kSlice);
 
-    // Redis executes the read on data of another history, or on a smaller
-    // catalogue, which grows again afterwards.
+    // Redis executes the read on data of another generation, or on a smaller
+    // catalogue that grows again afterwards.
     if (GENERATE(false, true)) {
-        shop.link.session_number = 2;
+        shop.link.generation = 2;
     } else {
-        CHECK(shop.reader.find(key, {150, told.changes}) == nullptr);
+        CHECK(shop.reader.find(key, {150, before.changes}) == nullptr);
     }
     shop.record(4) = "s8:before";
-    shop.answer();
+    shop.reply();
     shop.record(4) = "s8:after";
-    CHECK(shop.reader.find(key, told) == nullptr);
+    CHECK(shop.reader.find(key, before) == nullptr);
     CHECK(shop.ask(key) != kNone);
 }
 
-TEST_CASE("a read on its way is not joined once all was forgotten", "[store]")
+TEST_CASE("a read in flight is not joined once all data are dropped", "[store]")
 {
     Shop shop(200);
     const auto key = GENERATE(true, false) ? Shop::pet(7) : Shop::page(0);
@@ -939,43 +959,41 @@ TEST_CASE("a read on its way is not joined once all was forgotten", "[store]")
     Waiter second;
     shop.reader.read(key, shop.now, first);
     REQUIRE(shop.sent().size() == 1);
-    shop.link.session_number = 2;
+    shop.link.generation = 2;
     shop.reader.read(key, shop.now, second);
     CHECK(shop.sent().size() == 2);
-    shop.answer();
+    shop.reply();
     CHECK(second.results.empty());
     shop.record(7) = "s8:after";
     while (!shop.link.commands.empty()) {
-        shop.answer();
+        shop.reply();
     }
     CHECK(body_of(second) == shop.expected(key));
 }
 
-TEST_CASE("requests that wait for a bucket of another history read anew",
-          "[store]")
+TEST_CASE("waiters for a bucket of another generation read again", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(1));
-    const auto told = shop.now;
+    const auto before = shop.now;
     Waiter waiter;
-    shop.reader.read(Shop::pet(2), told, waiter);
+    shop.reader.read(Shop::pet(2), before, waiter);
     REQUIRE(shop.sent() == kWhole);
-    shop.link.session_number = 2;
-    shop.answer();
+    shop.link.generation = 2;
+    shop.reply();
     REQUIRE(waiter.results.empty());
     shop.change(2, 's');
     CHECK(shop.sent() == Names{"MGET"});
     while (!shop.link.commands.empty()) {
-        shop.answer();
+        shop.reply();
     }
     CHECK(body_of(waiter) == shop.json(2));
-    // Nor is the pet kept with a version of the history before.
-    CHECK(shop.reader.find(Shop::pet(2), told) == nullptr);
-    CHECK(shop.reader.find(Shop::pet(3), told) == nullptr);
+    // Nothing is cached with a version of the earlier generation.
+    CHECK(shop.reader.find(Shop::pet(2), before) == nullptr);
+    CHECK(shop.reader.find(Shop::pet(3), before) == nullptr);
 }
 
-TEST_CASE("a load of a bucket that was forgotten does not end its successor",
-          "[store]")
+TEST_CASE("a dropped bucket load does not end its successor", "[store]")
 {
     Shop shop(200);
     shop.ask(Shop::pet(1));
@@ -985,16 +1003,16 @@ TEST_CASE("a load of a bucket that was forgotten does not end its successor",
     Waiter second;
     shop.reader.read(Shop::pet(2), shop.now, old);
     REQUIRE(shop.sent() == kWhole);
-    shop.link.session_number = 2;
+    shop.link.generation = 2;
     shop.reader.read(Shop::pet(5), shop.now, missed);
     shop.reader.read(Shop::pet(3), shop.now, first);
     REQUIRE(shop.sent() == Names{"LRANGE whole", "LINDEX", "LRANGE whole"});
-    shop.answer();
+    shop.reply();
     REQUIRE(shop.sent() == Names{"LINDEX", "LRANGE whole", "MGET"});
     shop.reader.read(Shop::pet(4), shop.now, second);
     CHECK(shop.sent().size() == 3);
     while (!shop.link.commands.empty()) {
-        shop.answer();
+        shop.reply();
     }
     CHECK(body_of(old) == shop.json(2));
     CHECK(body_of(first) == shop.json(3));

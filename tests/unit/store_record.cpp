@@ -3,13 +3,13 @@
 #include <limits>
 #include <string>
 
-#include "store/record.h"
+#include "store/pets/record.h"
 
 using namespace petstore;
 using store::decode_record;
 using store::encode_record;
 
-TEST_CASE("a pet comes back from its record as it was", "[store]")
+TEST_CASE("encoding and decoding a record keeps the pet", "[store]")
 {
     const auto status = GENERATE(api::Status::available, api::Status::pending,
                                  api::Status::sold);
@@ -33,12 +33,12 @@ TEST_CASE("a pet comes back from its record as it was", "[store]")
     CHECK(split.status == status);
 }
 
-TEST_CASE("the form of a record is the documented one", "[store]")
+TEST_CASE("a record has the documented form", "[store]")
 {
     CHECK(encode_record({"Rex", 7, api::Status::sold}) == "s7:Rex");
 }
 
-TEST_CASE("what is no record is told", "[store]")
+TEST_CASE("invalid records are refused", "[store]")
 {
     const auto record = GENERATE(
         as<std::string>{}, "", "a", "a:", "a1", "a1:", "a:x", ":", "x1:n",
@@ -58,4 +58,7 @@ TEST_CASE("128 ids share a bucket", "[store]")
     CHECK(store::position_of(128) == 127);
     CHECK(store::position_of(129) == 0);
     CHECK(store::position_of(130) == 1);
+    for (const api::PetId id : {1, 2, 128, 129, 256, 257, 1'000'000}) {
+        CHECK(store::id_at(store::bucket_of(id), store::position_of(id)) == id);
+    }
 }

@@ -24,7 +24,7 @@ std::string hex_of(const char* byte)
     return hex;
 }
 
-// What Redis Cluster hashes of a name.
+// The part of a name that Redis Cluster hashes.
 std::string slot_of(const std::string& name)
 {
     const auto open = name.find('{');
@@ -33,7 +33,7 @@ std::string slot_of(const std::string& name)
 
 }  // namespace
 
-TEST_CASE("the names of keys are the documented ones", "[store]")
+TEST_CASE("Redis keys have the documented names", "[store]")
 {
     const store::Schema schema("shop");
     CHECK(schema.key_record(digest_of(0xab)) == "shop:key:" + hex_of("ab"));
@@ -55,7 +55,8 @@ TEST_CASE("the names of keys are the documented ones", "[store]")
           == "shop:{shop:pets}:idempotency:acc:" + hex_of("01"));
 }
 
-TEST_CASE("an account shares one slot, and so does the catalogue", "[store]")
+TEST_CASE("the keys of an account share a slot, and so do the catalogue's",
+          "[store]")
 {
     const store::Schema schema("petstore");
     for (const auto& name : {schema.account_state("a1"), schema.strikes("a1"),

@@ -1,13 +1,13 @@
--- Makes what all workers remember of pets out of date, by another number of
--- changes: for data that were restored or edited behind their backs.
+-- Invalidates everything that workers cache of pets, by raising the number of
+-- changes. For data that was restored or edited outside this service.
 --
 -- KEYS  1 changes   2 last id
--- Reply: 1 done, 0 there is no catalogue, so that nothing can be remembered of
--- it; it stays without `changes`
+-- Reply: 1 done, 0 there is no catalogue; then nothing can be cached of it, and
+-- `changes` stays absent
 if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return 0 end
 
--- The time in microseconds, as a catalogue begins with, was never the number of
--- an older copy of the data.
+-- A new catalogue also starts with the time in microseconds. No older copy of
+-- the data ever had this number.
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 if now > (tonumber(redis.call('GET', KEYS[1])) or 0) then

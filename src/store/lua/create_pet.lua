@@ -2,17 +2,18 @@
 --
 -- KEYS  1 last id   2 changes   3 bitmap of the pet's status
 --       4 idempotency record (only with ARGV 3)
--- ARGV  1 record   2 what bucket names start with (the buckets share the slot
---       of KEYS)   3 digest of the body   4 seconds to remember it
+-- ARGV  1 record   2 prefix of bucket names (buckets share the slot of KEYS)
+--       3 digest of the body   4 seconds to keep the idempotency record
 --
 -- Replies
---   {id, 0}   created        {id, 1}   created before, by the same request
+--   {id, 0}   created
+--   {id, 1}   created before, by the same request
 --   {0, 2}    the idempotency key belongs to another body
---   error DAMAGED <key>   not what it should be: an id would be given again, or
---                   the record would have been another pet's; nothing was done
+--   error DAMAGED <key>   inconsistent data: an id would be reused, or the
+--                   record would belong to another pet; nothing was changed
 
--- The reply where `key` is damaged, or a command on it has failed for another
--- reason. Takes back `id`.
+-- The error reply if `key` is damaged, or `failure` itself if a command failed
+-- for another reason. Rolls back `id`.
 local function damaged(key, failure, id)
   if id == 1 then
     redis.call('DEL', KEYS[1])
@@ -40,7 +41,7 @@ end
 local id = pcall('INCR', KEYS[1])
 if type(id) == 'table' then return damaged(KEYS[1], id) end
 if id <= 1 then
-  -- Unless this is the first pet of all, ids would be given again.
+  -- Unless this is the very first pet, ids would be reused.
   local changes = pcall('GET', KEYS[2])
   if type(changes) == 'table' then return damaged(KEYS[2], changes, id) end
   if changes or id < 1 then return damaged(KEYS[1], nil, id) end
@@ -54,14 +55,14 @@ if length ~= position + 1 then
   redis.call('RPOP', bucket)
   return damaged(id == 1 and KEYS[1] or bucket, nil, id)
 end
-local bit = pcall('SETBIT', KEYS[3], id, '1') -- text: a number costs a printf
+local bit = pcall('SETBIT', KEYS[3], id, '1') -- string: a number costs a printf
 if bit ~= 0 and bit ~= 1 then
   redis.call('RPOP', bucket)
   return damaged(KEYS[3], bit, id)
 end
--- Nothing can fail from here on: SET overwrites any type.
+-- Nothing can fail after this point: SET overwrites any type.
 if id == 1 then
-  -- Tells a catalogue that was started anew from the one before it.
+  -- Distinguishes a recreated catalogue from its predecessor.
   local t = redis.call('TIME')
   redis.call('SET', KEYS[2], string.format('%.0f', t[1] * 1000000 + t[2]))
 end

@@ -1,11 +1,11 @@
--- Creates pets in the order given and stops at the first that cannot be created.
--- Runs behind create_pet.lua, whose text is wrapped in "local function
--- create(KEYS, ARGV) … end", so that a pet is created in one way only.
+-- Creates pets in the given order and stops at the first that cannot be
+-- created. Appended to create_pet.lua, whose text is wrapped in "local function
+-- create(KEYS, ARGV) … end", so there is only one way to create a pet.
 --
 -- KEYS  1 last id   2 changes   3, 4, 5 bitmaps of available, pending, sold
--- ARGV  1 what bucket names start with (the buckets share the slot of KEYS)
+-- ARGV  1 prefix of bucket names (buckets share the slot of KEYS)
 --       2… records
--- Reply: {pets created}, and the error of the next one if there was one
+-- Reply: {pets created}, then the error of the next pet if there was one
 local bitmaps = {a = KEYS[3], p = KEYS[4], s = KEYS[5]}
 local keys, args = {KEYS[1], KEYS[2]}, {false, ARGV[1]}
 for i = 2, #ARGV do

@@ -1,6 +1,6 @@
--- Deletes the record of an API key, unless it has changed since the caller wrote
--- it: a key that was enabled meanwhile must not vanish from under the workers
--- that have just read it.
+-- Deletes the record of an API key, unless it has changed since the caller
+-- wrote it: a key that was enabled meanwhile must not vanish after workers have
+-- read it.
 --
 -- KEYS  1 record
 -- ARGV  1 the epoch that the caller wrote

@@ -1,47 +1,47 @@
--- Decides on requests of some accounts, on each account by itself, and charges
--- both of its windows for those admitted, or neither. A window opens with the
--- first request counted in it. Its end never moves, except that it is never more
--- than one window ahead, and a ban never more than its length, when the clock
--- was set back.
+-- Decides on requests of several accounts, each independently. Charges admitted
+-- requests to both windows of their account, or to neither. A window opens with
+-- the first request counted in it, and its end never moves. One exception: if
+-- the clock was set back, the end of a window or ban moves to at most its
+-- length from now.
 --
--- KEYS  1 … n  states of n accounts, no two the same
---       n+1 last pet id   n+2 changes of pets  (they ride along for the worker's
---       caches)
--- ARGV  1  what is asked of each account, five doubles in one text for all of
---          them: the epoch that the caller knows, the limits of a minute and a
---          day, the number of requests, and 1 if the caller has just read the
---          record of the key, else 0
+-- KEYS  1 … n  states of n accounts, all distinct
+--       n+1 last pet id   n+2 changes of pets: the catalogue's version, for the
+--       workers' caches; absent if the catalogue is on another Redis
+-- ARGV  1  one string with five doubles for each account: the epoch that the
+--          caller knows, the limits per minute and per day, the number of
+--          requests, and 1 if the caller has just read the key's record, else 0
 --
--- Reply: {now, last id, changes, and for each account: admitted, its state},
--- times in milliseconds. The caller judges the numbers of pets, which come as
--- they are: no account depends on them. Not a number of requests but
---   -1  the caller's epoch is out of date, the state tells today's
+-- Reply: {now, last id, changes, and for each account: admitted, its state}.
+-- Times are in milliseconds. The caller must validate last id and changes,
+-- which are returned unchecked: no account depends on them. `admitted` is the
+-- number of admitted requests, or, if nothing was charged:
+--   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
--- where nothing was charged.
 local MINUTE, DAY = 60000, 86400000
-local KEEP = '172800000' -- text, for a number costs redis.call a printf
+local KEEP = '172800000' -- a string: a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
-local KEYS, asked, n = KEYS, ARGV[1], #KEYS - 2
+local KEYS, asked, n = KEYS, ARGV[1], #ARGV[1] / 40
 local seen = call('MGET', unpack(KEYS))
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local next_minute, next_day = now + MINUTE, now + DAY
-local reply = {now, seen[n + 1], seen[n + 2]}
+local reply = {now, seen[n + 1] or false, seen[n + 2] or false}
 for i = 2, 3 do
-  if reply[i] and #reply[i] > 20 then reply[i] = '' end -- no number
+  if reply[i] and #reply[i] > 20 then reply[i] = '' end -- not a number
 end
 
 for i = 1, n do
   local known, per_minute, per_day, requests, fresh = decode('<ddddd', asked, 40 * i - 39)
   local state, admitted = seen[i], -1
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
-  if not state and redis.pcall('GET', KEYS[i]) then -- an error: of another type
+  if not state and redis.pcall('GET', KEYS[i]) then -- an error: wrong type
     admitted, state = -2, ''
   elseif not state then
-    -- Never seen, or lost with or without its records: whoever remembers one has
-    -- to read it again; who has just done so may go on. The epoch is always a new
-    -- one. One taken from a record could be an old one, which a worker that
-    -- remembers another record of the account would take as today's.
+    -- A new account, or a state that was lost with or without its records. A
+    -- caller with a cached record must read it again; one that has just read it
+    -- may proceed. The epoch is always new. One taken from a record could be
+    -- old, and a worker that caches another record of the account would take it
+    -- for the current epoch.
     epoch = time[1] * 1000000 + time[2]
     if fresh == 1 then
       known = epoch
@@ -60,7 +60,7 @@ for i = 1, n do
     if minute_end > next_minute then minute_end, moved = next_minute, true end
     if day_end > next_day then day_end, moved = next_day, true end
     if ban > now then
-      -- The count of bans is kept for a day from when this one began.
+      -- The count of bans expires one day after this ban began.
       local bans = string.sub(KEYS[i], 1, -6) .. 'bans'
       local ahead = call('PEXPIRETIME', bans) - next_day
       if ahead > 0 then
@@ -70,7 +70,7 @@ for i = 1, n do
     else
       ban = 0
     end
-    -- Also if nothing is admitted, or the ends would move with each denial.
+    -- Even if nothing is admitted, or the ends would move with each denial.
     if moved then
       state = encode('<dddddd', epoch, ban, minute, minute_end, day, day_end)
       call('SET', KEYS[i], state, 'PX', KEEP)

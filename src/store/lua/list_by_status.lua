@@ -1,19 +1,19 @@
--- The next pets of one status, in order of their ids.
+-- Returns the next pets of one status, in order of their ids.
 --
 -- KEYS  1 bitmap of the status
--- ARGV  1 id to start after   2 how many   3 what bucket names start with (the
---       buckets share the slot of KEYS)   4 letter of the status
+-- ARGV  1 id to start after   2 how many   3 prefix of bucket names
+--       (buckets share the slot of KEYS)   4 letter of the status
 -- Reply: {id, record, id, record, …}
---   error DAMAGED <key>   of another type, or a bucket without a pet of the bitmap
---                   or with a record of no status
+--   error DAMAGED <key>   wrong type, or a bucket that lacks a pet of the
+--                   bitmap or has a record without a status
 --
 -- N rows take at most 2N + 1 calls and 4N + 63 records, whatever the data.
 local reading = KEYS[1]
 
--- nil where a pet has no record in the bucket `reading`, or one that is none.
+-- nil if a record in the bucket `reading` is missing or invalid.
 local function read(bitmap, id, left, names, letter)
   local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
-  -- The other two of a, p and s.
+  -- The other two letters of a, p and s.
   local one, other = letter == 97 and 112 or 97, letter == 115 and 112 or 115
   local last, spare = id, 2 * left + 64
   while left > 0 do
@@ -23,9 +23,9 @@ local function read(bitmap, id, left, names, letter)
     local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
     reading = bucket
     -- A record costs a tenth of a call. So where pets of this status are close
-    -- together, read a range and leave out the others by their letters. `spare`
-    -- is how many records may still be read in vain: a page of a third of the
-    -- pets needs 2 for each row. Once they are used up, read row by row.
+    -- together, read a range and skip the others by their letters. `spare` is
+    -- how many more records may be read in vain: a page of a third of the pets
+    -- needs 2 for each row. Once it is used up, read row by row.
     local records
     if id - last <= 3 and spare > 0 then
       local stop = position + min(3 * left, left + spare) - 1
@@ -55,7 +55,8 @@ end
 local done, result = pcall(read, KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3],
   string.byte(ARGV[4]))
 if done and result then return result end
--- The error of a command: a text, in some versions a table with it.
+-- The error of a command: a string, or in some versions a table that contains
+-- it.
 local failure = type(result) == 'table' and result.err or result
 if done or string.find(failure, '^WRONGTYPE') then
   failure = 'DAMAGED ' .. reading

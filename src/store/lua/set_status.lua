@@ -1,17 +1,18 @@
 -- Changes the status of a pet, in its record and in the index.
 --
 -- KEYS  1 changes   2, 3, 4 bitmaps of available, pending, sold
--- ARGV  1 id   2 letter of the new status   3 what the names of last id and
---       buckets start with (they share the slot of KEYS)
--- Reply: 1 changed, 0 it had this status already, -1 no such pet
---   error DAMAGED <key>   not what it should be; nothing was done
+-- ARGV  1 id   2 letter of the new status   3 prefix of the names of last id
+--       and buckets (they share the slot of KEYS)
+-- Reply: 1 changed, 0 already had this status, -1 no such pet
+--   error DAMAGED <key>   inconsistent data; nothing was changed
 local BITMAPS = {a = KEYS[2], p = KEYS[3], s = KEYS[4]}
 local id, letter = tonumber(ARGV[1]), ARGV[2]
 local position = (id - 1) % 128
 local bucket = ARGV[3] .. 'bucket:' .. (id - 1 - position) / 128
 local counter = ARGV[3] .. 'last-id'
 
--- Of a key that a command has failed on, unless for another reason.
+-- The error reply if `key` is damaged, or `failure` itself if a command failed
+-- for another reason.
 local function damaged(key, failure)
   local text = type(failure) == 'table' and failure.err
   if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
@@ -34,7 +35,7 @@ if not record or not string.match(record, '^[aps]%-?%d+:.') then return damaged(
 local before = string.sub(record, 1, 1)
 if before == letter then return 0 end
 
--- Does all of it or nothing.
+-- All or nothing: an error undoes the earlier commands.
 local undo = {}
 local function try(key, ...)
   local result = redis.pcall(...)
@@ -46,7 +47,7 @@ end
 local changes, failure = try(KEYS[1], 'INCR', KEYS[1])
 if not changes then return failure end
 undo[1] = changes == 1 and {'DEL', KEYS[1]} or {'INCRBY', KEYS[1], -1}
-if changes <= 1 then -- it was missing: the first pet starts it far above
+if changes <= 1 then -- was missing: the first pet sets it far higher
   redis.call(unpack(undo[1]))
   return damaged(KEYS[1])
 end

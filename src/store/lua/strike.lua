@@ -1,18 +1,19 @@
--- Counts requests of an account that a worker denied from memory, bans the
--- account when there were too many, and tells how it stands.
+-- Counts requests of an account that a worker denied from its cache, bans the
+-- account if there were too many, and returns the account's status.
 --
 -- KEYS  1 account state   2 strikes   3 bans
 -- ARGV  1 epoch the caller knows   2 number of denials   3 denials allowed
 --       4 their window, 5 first ban, 6 longest ban, in seconds
 --
--- Reply: {strikes, 1 if banned now, now, account state}, with -1 strikes where
--- the caller's epoch is out of date and nothing was counted.
---   error DAMAGED <key>   not what it should be; nobody was banned
+-- Reply: {strikes, 1 if banned now, now, account state}; strikes is -1 if the
+-- caller's epoch is outdated and nothing was counted
+--   error DAMAGED <key>   inconsistent data; the account was not banned
 local MINUTE, DAY = 60000, 86400000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
--- Of a key that a command has failed on, unless for another reason.
+-- The error reply if `key` is damaged, or `failure` itself if a command failed
+-- for another reason.
 local function damaged(key, failure)
   local text = type(failure) == 'table' and failure.err
   if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
@@ -32,8 +33,7 @@ local function pack()
   return struct.pack('<dddddd', epoch, ban, minute, minute_end, day, day_end)
 end
 
--- As limit.lua does: no window and no ban lasts longer because the clock was set
--- back.
+-- As in limit.lua: setting the clock back extends no window and no ban.
 local moved = false
 if minute_end > now + MINUTE then minute_end, moved = now + MINUTE, true end
 if day_end > now + DAY then day_end, moved = now + DAY, true end
@@ -46,14 +46,14 @@ if ban > now then
 end
 if moved then redis.call('SET', KEYS[1], pack(), 'PX', 2 * DAY) end
 
-local function standing(strikes, new_ban)
+local function status_reply(strikes, new_ban)
   if minute_end <= now then minute, minute_end = 0, now + MINUTE end
   if day_end <= now then day, day_end = 0, now + DAY end
   return {strikes, new_ban, now, pack()}
 end
 
--- Requests during a ban neither extend it nor count.
-if now < ban then return standing(0, 0) end
+-- Denials during a ban neither extend it nor count.
+if now < ban then return status_reply(0, 0) end
 ban = 0
 
 local strikes = redis.pcall('INCRBY', KEYS[2], ARGV[2])
@@ -64,9 +64,9 @@ if strikes == tonumber(ARGV[2]) then
 else
   redis.call('PEXPIRE', KEYS[2], window, 'LT')
 end
-if strikes <= tonumber(ARGV[3]) then return standing(strikes, 0) end
+if strikes <= tonumber(ARGV[3]) then return status_reply(strikes, 0) end
 
--- A ban makes those that begin within a day of it longer.
+-- Each ban that begins within a day of the previous one lasts longer.
 local level = redis.pcall('INCR', KEYS[3])
 if type(level) == 'table' then return damaged(KEYS[3], level) end
 redis.call('PEXPIRE', KEYS[3], DAY)
@@ -74,4 +74,4 @@ local seconds = math.min(tonumber(ARGV[6]), ARGV[5] * 2 ^ math.min(level - 1, 40
 ban = now + seconds * 1000
 redis.call('SET', KEYS[1], pack(), 'PXAT', ban + 2 * DAY)
 redis.call('DEL', KEYS[2])
-return standing(strikes, 1)
+return status_reply(strikes, 1)

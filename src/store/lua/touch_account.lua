@@ -1,12 +1,12 @@
--- Gives an account a new epoch, so that every worker of every host reads the
--- account's key records again: a worker keeps a record only as long as the
--- account's epoch is the one it knows. Windows and a running ban stay.
+-- Gives an account a new epoch, so all workers on all hosts read its key
+-- records again: a worker uses a cached record only while it has the account's
+-- epoch. Windows and a running ban stay.
 --
--- An epoch is a time in microseconds, so that an account that is lost and made
--- again is not taken for the one before. A state that exists takes the epoch of
--- the record that was just written, if that is the later one: a worker that
--- reads the record then need not read it twice. A new state never does, since
--- the record may have changed again before the state was lost.
+-- An epoch is a time in microseconds, so a recreated account is not mistaken
+-- for its predecessor. An existing state takes the epoch of the record just
+-- written, if that is later, so a worker that then reads the record need not
+-- read it twice. A new state never does: the record may have changed again
+-- before the state was lost.
 --
 -- KEYS  1 account state
 -- ARGV  1 epoch of the record that was written; optional
@@ -17,7 +17,7 @@ local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
 if #state == 48 then
   local written = tonumber(ARGV[1])
-  -- A day ahead is no clock: a record may have been edited by hand.
+  -- No clock is a day ahead: the record may have been edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
 else

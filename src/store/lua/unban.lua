@@ -1,6 +1,6 @@
--- Ends a ban and forgets what led to it. The caller gives the account a new
--- epoch after this (touch_account.lua), which tells the workers: they refuse a
--- banned account from memory.
+-- Ends a ban and resets what led to it. The caller must then give the account a
+-- new epoch (touch_account.lua), because workers deny a banned account from
+-- their caches.
 --
 -- KEYS  1 account state   2 strikes   3 bans
 -- Reply: 1 if a ban was running, else 0

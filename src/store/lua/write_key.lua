@@ -1,12 +1,11 @@
 -- Writes the record of an API key, unless it has changed since the caller read
--- it. Each write raises the record's epoch, so the epoch tells.
+-- it. Each write raises the record's epoch, which serves as its version.
 --
 -- KEYS  1 record
--- ARGV  1  the epoch that the caller read; empty if there must be no record yet
---       2  milliseconds until Redis drops the record; empty to keep it
+-- ARGV  1  the epoch that the caller read; empty if no record may exist yet
+--       2  milliseconds until the record expires; empty to keep it
 --       3… field, value, field, value …; an empty value removes the field
---
--- Reply: the new epoch; 0 if the record has changed, and nothing was written
+-- Reply: the new epoch; 0 if the record has changed and was not written
 local seen = ''
 if redis.call('EXISTS', KEYS[1]) == 1 then
   seen = redis.call('HGET', KEYS[1], 'epoch') or '0'

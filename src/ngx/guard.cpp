@@ -1,0 +1,65 @@
+#include "guard.h"
+
+#include "../ngx_base/exception_border.h"
+#include "module.h"
+#include "response.h"
+#include "worker.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
+{
+    RequestInfo* info = request_info(r, true);
+    if (info == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    for (auto* guarded = info->guarded; guarded; guarded = guarded->next) {
+        if (guarded->is_of(r)) {
+            return guarded->take_verdict();
+        }
+    }
+    info->has_guard |= r == r->main;
+    if (info->refused) {
+        return NGX_DECLINED;  // this is the error page for it
+    }
+    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+    Worker* worker = Worker::current();
+    if (cleanup == nullptr || worker == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    return worker->guarded_requests
+        .start(r, *info, conf, worker->storage(conf.storage), *cleanup)
+        .run();
+}
+
+ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
+{
+    const LocConf& conf = *loc_conf(r);
+    if (!conf.guard || r->content_handler == content_handler) {
+        return NGX_DECLINED;
+    }
+    return guarded(r->connection->log,
+                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+                   [&] { return guard(r, conf); });
+}
+
+}  // namespace
+
+// Phase handlers run from the last to the first, so this one runs before those
+// of try_files and mirror, which are modules of nginx itself.
+ngx_int_t install_guard(ngx_conf_t* cf) noexcept
+{
+    auto* core = static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    auto* handler = static_cast<ngx_http_handler_pt*>(
+        ngx_array_push(&core->phases[NGX_HTTP_PRECONTENT_PHASE].handlers));
+    if (handler == nullptr) {
+        return NGX_ERROR;
+    }
+    *handler = phase_handler;
+    return NGX_OK;
+}
+
+}  // namespace petstore::ngx

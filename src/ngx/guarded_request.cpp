@@ -1,0 +1,94 @@
+#include "guarded_request.h"
+
+#include <utility>
+
+#include "../ngx_base/str.h"
+#include "worker.h"
+
+namespace petstore::ngx {
+
+GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
+                               const LocConf& conf, store::Storage& storage,
+                               ngx_http_cleanup_t& cleanup)
+    : Responder(r), info_(info), http_(r, conf),
+      suspension_(r, Suspension::Phase::precontent),
+      task_({http_, *this, info, conf.service, storage}, *this),
+      cleanup_(cleanup)
+{
+    next = std::exchange(info.guarded, this);
+    cleanup.data = this;
+    cleanup.handler = [](void* data) {
+        static_cast<GuardedRequest*>(data)->leave();
+    };
+}
+
+ngx_int_t GuardedRequest::run() noexcept
+{
+    ngx_int_t result = NGX_AGAIN;
+    // The outer frame keeps the task alive if it leaves in the inner one.
+    task_.enter([&] {
+        task_.enter([this] { task_.run(); });
+        if (!task_.over() && !suspension_.suspend()) {
+            task_.fail();
+        }
+        result = suspension_.handler_result();
+        if (result != NGX_AGAIN) {
+            leave();
+        }
+    });
+    return result;
+}
+
+ngx_int_t GuardedRequest::take_verdict() noexcept
+{
+    const ngx_int_t verdict = suspension_.handler_result();
+    if (verdict != NGX_AGAIN) {
+        leave();
+    }
+    return verdict;
+}
+
+// Refused: nginx answers with the status, so that error_page applies. The
+// filter replaces nginx's own page by the body.
+void GuardedRequest::respond(const service::Response& response) noexcept
+{
+    ngx_http_request_t* r = request();
+    ngx_int_t rc = response.status;
+    close_after_expect(r);
+    info_.refusal = copy(r->pool, response.body);
+    info_.refusal_status = response.status;
+    info_.refused |= r == r->main;
+    if (info_.refusal.data == nullptr || !add_response_headers(r, response)) {
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    suspension_.finish(rc);
+}
+
+void GuardedRequest::fail() noexcept
+{
+    suspension_.finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+void GuardedRequest::admit() noexcept
+{
+    suspension_.finish(NGX_DECLINED);
+}
+
+// The request is freed, or goes on with its verdict.
+void GuardedRequest::leave() noexcept
+{
+    GuardedRequest** link = &info_.guarded;
+    while (*link != this) {
+        link = &(*link)->next;
+    }
+    *link = next;
+    cleanup_.handler = nullptr;
+    task_.abandon();
+}
+
+void GuardedRequest::release() noexcept
+{
+    Worker::current()->guarded_requests.end(*this);
+}
+
+}  // namespace petstore::ngx

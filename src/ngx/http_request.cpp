@@ -1,0 +1,91 @@
+#include "http_request.h"
+
+#include "../ngx_base/str.h"
+#include "address_limit.h"
+#include "headers.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+std::optional<service::Request::Field> field_of(const ngx_table_elt_t* header,
+                                                bool repeated = false) noexcept
+{
+    if (header == nullptr) {
+        return std::nullopt;
+    }
+    return service::Request::Field{view(header->value), repeated};
+}
+
+api::Method method_of(const ngx_http_request_t* r) noexcept
+{
+    switch (r->method) {
+    case NGX_HTTP_GET:
+        return api::Method::get;
+    case NGX_HTTP_HEAD:
+        return api::Method::head;
+    case NGX_HTTP_POST:
+        return api::Method::post;
+    case NGX_HTTP_OPTIONS:
+        return api::Method::options;
+    case NGX_HTTP_TRACE:
+        return api::Method::trace;
+    default:
+        return api::Method::other;
+    }
+}
+
+}  // namespace
+
+api::Method HttpRequest::method() const noexcept
+{
+    return method_of(r_);
+}
+
+api::Method HttpRequest::client_method() const noexcept
+{
+    return method_of(r_->main);
+}
+
+std::string_view HttpRequest::path() const noexcept
+{
+    return view(r_->uri);
+}
+
+std::string_view HttpRequest::query() const noexcept
+{
+    return view(r_->args);
+}
+
+std::optional<service::Request::Field>
+HttpRequest::header(service::Header name) const noexcept
+{
+    bool repeated = false;
+    switch (name) {
+    case service::Header::authorization:
+        return field_of(r_->headers_in.authorization);
+    case service::Header::content_type:
+        return field_of(r_->headers_in.content_type);
+    case service::Header::content_encoding: {
+        const auto* header = find_header(r_, "Content-Encoding", repeated);
+        return field_of(header, repeated);
+    }
+    case service::Header::idempotency_key: {
+        const auto* header = find_header(r_, "Idempotency-Key", repeated);
+        return field_of(header, repeated);
+    }
+    }
+    return std::nullopt;
+}
+
+std::int64_t HttpRequest::content_length() const noexcept
+{
+    return r_->headers_in.content_length_n;
+}
+
+service::AddressWindow HttpRequest::count_address() noexcept
+{
+    return address_window(r_, conf_.main->zone, conf_.anonymous_limit, true);
+}
+
+}  // namespace petstore::ngx

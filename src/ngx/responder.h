@@ -1,0 +1,58 @@
+#pragma once
+
+#include "../ngx_base/ngx.h"
+#include "../service/responder.h"
+#include "store_log.h"
+
+namespace petstore::ngx {
+
+// The common base of the service's responders: logging and event framing.
+// Implementations live in a container of the Worker and remove themselves.
+template <typename Base>
+class Responder : public Base {
+public:
+    explicit Responder(ngx_http_request_t* r) noexcept
+        : r_(r), connection_(r->connection)
+    {}
+
+    // As ngx_http_request_handler() does around a request's own events. The
+    // connection outlives the request, in nginx's table of connections.
+    void begin_event() noexcept override
+    {
+        ngx_http_set_log_request(connection_->log, r_);
+    }
+    void end_event() noexcept override
+    {
+        ngx_http_run_posted_requests(connection_);
+    }
+
+    void log_exception(const char* what) noexcept override
+    {
+        // Not the request's log: the request may be gone.
+        ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "petstore: %s", what);
+    }
+
+    void log_dry_run(const store::Account& account) noexcept override
+    {
+        ngx_log_error(NGX_LOG_NOTICE, connection_->log, 0,
+                      "petstore: account %s over its limit, dry run",
+                      account.id().c_str());
+    }
+
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override
+    {
+        log_ban(*connection_->log, account, status);
+    }
+
+protected:
+    ~Responder() = default;
+
+    ngx_http_request_t* request() const noexcept { return r_; }
+
+private:
+    ngx_http_request_t* const r_;
+    ngx_connection_t* const connection_;
+};
+
+}  // namespace petstore::ngx

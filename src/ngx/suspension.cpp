@@ -1,0 +1,61 @@
+#include "suspension.h"
+
+namespace petstore::ngx {
+
+// As ngx_http_limit_req_handler() does. A content handler holds the request, a
+// phase handler is held by the phase engine.
+bool Suspension::suspend() noexcept
+{
+    if (suspended_) {
+        return true;
+    }
+    ngx_event_t* event = r_->connection->read;
+    if (event->ready) {
+        ngx_post_event(event, &ngx_posted_events);
+    } else if (ngx_handle_read_event(event, 0) != NGX_OK) {
+        return false;
+    }
+    r_->read_event_handler = ngx_http_test_reading;
+    r_->write_event_handler = ngx_http_request_empty_handler;
+    if (phase_ == Phase::content) {
+        r_->main->count++;
+    }
+    suspended_ = true;
+    return true;
+}
+
+void Suspension::finish(ngx_int_t rc) noexcept
+{
+    rc_ = rc;
+    if (!suspended_) {
+        return;
+    }
+    if (phase_ == Phase::content) {
+        ngx_http_finalize_request(r_, rc);
+    } else {
+        run_phases();
+    }
+}
+
+// As ngx_http_limit_req_delay() does.
+void Suspension::run_phases() noexcept
+{
+    if (ngx_handle_read_event(r_->connection->read, 0) != NGX_OK) {
+        ngx_http_finalize_request(r_, NGX_HTTP_INTERNAL_SERVER_ERROR);
+        return;
+    }
+    suspended_ = false;
+    r_->read_event_handler = ngx_http_block_reading;
+    r_->write_event_handler = ngx_http_core_run_phases;
+    ngx_http_core_run_phases(r_);
+}
+
+ngx_int_t Suspension::handler_result() const noexcept
+{
+    if (!suspended_) {
+        return rc_;
+    }
+    return phase_ == Phase::content ? NGX_DONE : NGX_AGAIN;
+}
+
+}  // namespace petstore::ngx

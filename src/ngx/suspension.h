@@ -1,0 +1,39 @@
+#pragma once
+
+#include "../ngx_base/ngx.h"
+
+namespace petstore::ngx {
+
+// The only place where a request is suspended, to wait for Redis or for its
+// body, and resumed. Lives as long as the handler's part of the request.
+class Suspension {
+public:
+    enum class Phase { content, precontent };
+
+    Suspension(ngx_http_request_t* r, Phase phase) noexcept
+        : r_(r), phase_(phase)
+    {}
+
+    // From the handler: nginx waits for finish(), and notices if the client
+    // leaves. False if that cannot be set up.
+    bool suspend() noexcept;
+
+    // The handler is done. In the content phase `rc` finalizes the request; in
+    // the precontent phase, nginx calls the phase's handlers again, and `rc` is
+    // what this one has to return. If the request is suspended, it may be gone
+    // when this returns.
+    void finish(ngx_int_t rc) noexcept;
+
+    // What the handler returns to nginx.
+    ngx_int_t handler_result() const noexcept;
+
+private:
+    void run_phases() noexcept;
+
+    ngx_http_request_t* const r_;
+    const Phase phase_;
+    bool suspended_ = false;
+    ngx_int_t rc_ = NGX_OK;
+};
+
+}  // namespace petstore::ngx

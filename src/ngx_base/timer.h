@@ -1,0 +1,89 @@
+#pragma once
+
+#include "ngx.h"
+
+namespace petstore::ngx {
+
+// A one-shot timer that calls a member function. A cancelable timer does not
+// delay the exit of a quitting worker; see ngx_event_no_timers_left().
+template <typename T, void (T::*Fire)() noexcept>
+class Timer {
+public:
+    Timer(T& owner, ngx_log_t* log, bool cancelable) noexcept
+    {
+        event_.data = &owner;
+        event_.log = log;
+        event_.cancelable = cancelable ? 1 : 0;
+        event_.handler = [](ngx_event_t* event) noexcept {
+            (static_cast<T*>(event->data)->*Fire)();
+        };
+    }
+
+    ~Timer() { stop(); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+    void start(ngx_msec_t delay) noexcept { ngx_add_timer(&event_, delay); }
+
+    void stop() noexcept
+    {
+        if (event_.timer_set) {
+            ngx_del_timer(&event_);
+        }
+    }
+
+    bool running() const noexcept { return event_.timer_set; }
+
+private:
+    ngx_event_t event_{};
+};
+
+// Calls a member function once at the end of the current event-loop iteration,
+// however often it was posted.
+template <typename T, void (T::*Fire)() noexcept>
+class PostedEvent {
+public:
+    PostedEvent(T& owner, ngx_log_t* log) noexcept
+    {
+        event_.data = &owner;
+        event_.log = log;
+        event_.handler = [](ngx_event_t* event) noexcept {
+            (static_cast<T*>(event->data)->*Fire)();
+        };
+    }
+
+    ~PostedEvent()
+    {
+        if (event_.posted) {
+            ngx_delete_posted_event(&event_);
+        }
+    }
+
+    PostedEvent(const PostedEvent&) = delete;
+    PostedEvent& operator=(const PostedEvent&) = delete;
+
+    void post() noexcept { ngx_post_event(&event_, &ngx_posted_events); }
+
+private:
+    ngx_event_t event_{};
+};
+
+// Limits a repeated log message to one per second.
+class OncePerSecond {
+public:
+    bool due() noexcept
+    {
+        if (used_ && ngx_current_msec - last_ < 1000) {
+            return false;
+        }
+        used_ = true;
+        last_ = ngx_current_msec;
+        return true;
+    }
+
+private:
+    ngx_msec_t last_ = 0;
+    bool used_ = false;
+};
+
+}  // namespace petstore::ngx

@@ -1,0 +1,268 @@
+#include "connection.h"
+
+#include "../ngx_base/exception_border.h"
+#include "../ngx_base/str.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+using Failure = Connection::Failure;
+using Retry = redis::Breaker::Retry;
+
+constexpr std::size_t kReceiveBuffer = 64 * 1024;
+
+constexpr char kCannotConnect[] = "could not connect";
+constexpr char kLost[] = "connection lost";
+constexpr char kProtocolError[] = "protocol error";
+constexpr char kOutOfMemory[] = "out of memory";
+constexpr char kEventError[] = "event error";
+
+Failure failure(const char* reason, ngx_err_t error = 0,
+                Retry retry = Retry::after_backoff) noexcept
+{
+    return {reason, retry, false, error};
+}
+
+}  // namespace
+
+Connection::Connection(const redis::Endpoint& endpoint,
+                       redis::Pipeline& pipeline, Listener& listener,
+                       NodeLog& log)
+    : endpoint_(endpoint), pipeline_(pipeline), listener_(listener), log_(log),
+      silent_log_(*log.log()), received_(kReceiveBuffer),
+      timeout_(*this, log.log(), false)
+{
+    silent_log_.log_level = NGX_LOG_STDERR;
+}
+
+void Connection::open(const NodeSettings::Address& address,
+                      ngx_msec_t timeout) noexcept
+{
+    ngx_str_t name = borrow(address.text);
+
+    ngx_peer_connection_t peer{};
+    peer.sockaddr = reinterpret_cast<sockaddr*>(
+        const_cast<u_char*>(address.sockaddr.data()));
+    peer.socklen = static_cast<socklen_t>(address.sockaddr.size());
+    peer.name = &name;
+    peer.get = ngx_event_get_peer;
+    peer.log = &silent_log_;
+    peer.log_error = NGX_ERROR_INFO;
+
+    state_ = State::connecting;
+    const ngx_int_t rc = ngx_event_connect_peer(&peer);
+    if (rc != NGX_OK && rc != NGX_AGAIN) {
+        listener_.on_failure(failure(kCannotConnect, ngx_socket_errno));
+        return;
+    }
+
+    socket_ = peer.connection;
+    socket_->data = this;
+    socket_->log = log_.log();
+    socket_->read->log = log_.log();
+    socket_->write->log = log_.log();
+    socket_->read->handler = read_handler;
+    socket_->write->handler = write_handler;
+    timeout_.start(timeout);
+
+    if (rc == NGX_OK) {
+        on_connected();
+    }
+}
+
+void Connection::close() noexcept
+{
+    timeout_.stop();
+    if (socket_ != nullptr) {
+        ngx_close_connection(socket_);
+        socket_ = nullptr;
+    }
+    state_ = State::closed;
+}
+
+void Connection::read_handler(ngx_event_t* event) noexcept
+{
+    auto* socket = static_cast<ngx_connection_t*>(event->data);
+    static_cast<Connection*>(socket->data)->on_readable();
+}
+
+void Connection::write_handler(ngx_event_t* event) noexcept
+{
+    auto* socket = static_cast<ngx_connection_t*>(event->data);
+    static_cast<Connection*>(socket->data)->on_writable();
+}
+
+void Connection::on_connected() noexcept
+{
+    const bool begun = guarded(log_.log(), false, [this] {
+        decoder_ = std::make_unique<redis::Decoder>();
+        handshake_.begin(endpoint_);
+        return true;
+    });
+    if (!begun) {
+        listener_.on_failure(failure(kOutOfMemory));
+        return;
+    }
+    if (!endpoint_.is_unix()) {
+        (void)ngx_tcp_nodelay(socket_);
+    }
+    state_ = State::handshake;
+    listener_.on_connected();
+}
+
+void Connection::on_timeout() noexcept
+{
+    listener_.on_failure(failure("connect timed out"));
+}
+
+void Connection::on_writable() noexcept
+{
+    if (state_ != State::connecting) {
+        flush();
+        return;
+    }
+    int error = 0;
+    socklen_t length = sizeof(error);
+    if (getsockopt(socket_->fd, SOL_SOCKET, SO_ERROR, &error, &length) == -1) {
+        error = ngx_socket_errno;
+    }
+    if (error != 0) {
+        listener_.on_failure(failure(kCannotConnect, error));
+        return;
+    }
+    on_connected();
+}
+
+void Connection::flush() noexcept
+{
+    if (state_ != State::handshake && state_ != State::ready) {
+        return;
+    }
+    const bool ready = state_ == State::ready;
+    for (;;) {
+        const std::string_view bytes =
+            ready ? pipeline_.unsent() : handshake_.unsent();
+        if (bytes.empty()) {
+            break;
+        }
+        const ssize_t n = socket_->send(
+            socket_, reinterpret_cast<u_char*>(const_cast<char*>(bytes.data())),
+            bytes.size());
+        if (n == NGX_ERROR) {
+            listener_.on_failure(
+                failure(kLost, ngx_socket_errno, Retry::at_once));
+            return;
+        }
+        if (n == NGX_AGAIN) {
+            break;
+        }
+        if (ready) {
+            pipeline_.sent(static_cast<std::size_t>(n));
+        } else {
+            handshake_.sent(static_cast<std::size_t>(n));
+        }
+    }
+    if (ngx_handle_write_event(socket_->write, 0) != NGX_OK) {
+        listener_.on_failure(failure(kEventError));
+    }
+}
+
+void Connection::on_readable() noexcept
+{
+    if (socket_->close) {  // by ngx_close_idle_connections()
+        listener_.on_idle_close();
+        return;
+    }
+    if (state_ == State::connecting) {
+        return;  // the write event reports the result
+    }
+
+    for (;;) {
+        const ssize_t n =
+            socket_->recv(socket_, reinterpret_cast<u_char*>(received_.data()),
+                          received_.size());
+        if (n == NGX_AGAIN) {
+            break;
+        }
+        if (n == 0 || n == NGX_ERROR) {
+            if (is_ready() && pipeline_.empty()) {
+                listener_.on_idle_close();
+            } else {
+                listener_.on_failure(failure(
+                    kLost, n == 0 ? 0 : ngx_socket_errno,
+                    is_ready() ? Retry::at_once : Retry::after_backoff));
+            }
+            return;
+        }
+
+        const Failure failed = guarded(log_.log(), failure(kOutOfMemory), [&] {
+            return decode({received_.data(), static_cast<std::size_t>(n)});
+        });
+        if (failed.reason != nullptr) {
+            listener_.on_failure(failed);
+            return;
+        }
+    }
+
+    if (ngx_handle_read_event(socket_->read, 0) != NGX_OK) {
+        listener_.on_failure(failure(kEventError));
+        return;
+    }
+    socket_->idle = is_ready() && pipeline_.empty() ? 1 : 0;
+}
+
+// Failures are returned, not reported: a listener that opens the next
+// connection replaces the decoder, which is in use here.
+Failure Connection::decode(std::string_view bytes)
+{
+    if (!decoder_->feed(bytes)) {
+        return failure(kProtocolError);
+    }
+    for (;;) {
+        const redis::Reply* reply = nullptr;
+        switch (decoder_->next(reply)) {
+        case redis::Decoder::State::incomplete:
+            return {};
+        case redis::Decoder::State::broken:
+            return failure(kProtocolError);
+        case redis::Decoder::State::reply:
+            break;
+        }
+        const Failure failed = dispatch(*reply);
+        if (failed.reason != nullptr) {
+            return failed;
+        }
+    }
+}
+
+Failure Connection::dispatch(const redis::Reply& reply) noexcept
+{
+    if (state_ == State::handshake) {
+        return take_handshake_reply(reply);
+    }
+    return pipeline_.expects_reply() ? listener_.on_reply(reply)
+                                     : failure(kProtocolError);
+}
+
+Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
+{
+    switch (handshake_.take(reply)) {
+    case redis::Handshake::Step::accepted:
+        return {};
+    case redis::Handshake::Step::refused:
+        return failure(log_.reason("refused with", reply));
+    case redis::Handshake::Step::unexpected:
+        return failure(kProtocolError);
+    case redis::Handshake::Step::role:
+        break;
+    }
+    const Failure failed = listener_.on_handshake_done(reply);
+    if (failed.reason == nullptr) {
+        state_ = State::ready;
+        timeout_.stop();
+    }
+    return failed;
+}
+
+}  // namespace petstore::ngx

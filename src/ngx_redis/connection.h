@@ -1,0 +1,117 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/breaker.h"
+#include "../redis/decoder.h"
+#include "../redis/handshake.h"
+#include "../redis/pipeline.h"
+#include "node_log.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// One socket to one address of a Redis at a time: connects, does the handshake,
+// writes the commands of a pipeline and decodes the replies. nginx owns the
+// socket; hiredis only encodes and decodes. Never closes itself: it reports to
+// its listener, which calls close().
+class Connection {
+public:
+    // Why a connection, or an attempt to connect, must be given up. No failure
+    // if there is no reason.
+    struct Failure {
+        const char* reason = nullptr;
+        redis::Breaker::Retry retry = redis::Breaker::Retry::after_backoff;
+        bool replica = false;  // the server turned out to be one
+        ngx_err_t error = 0;   // errno, or 0
+    };
+
+    class Listener {
+    public:
+        // The handshake is to be written: flush() at the end of the event-loop
+        // iteration.
+        virtual void on_connected() noexcept = 0;
+
+        // The handshake is complete. `role` is the last reply, to INFO
+        // replication. The connection is ready unless a failure is returned,
+        // which is then reported to on_failure().
+        virtual Failure
+        on_handshake_done(const redis::Reply& role) noexcept = 0;
+
+        // The reply to the oldest command of the pipeline. The listener must
+        // not close the connection from here, but may return a failure.
+        virtual Failure on_reply(const redis::Reply& reply) noexcept = 0;
+
+        // No command is pending, and the server closed the connection or nginx
+        // wants it closed because the worker is quitting. Must call close().
+        virtual void on_idle_close() noexcept = 0;
+
+        // Must call close(), then may call open(). Until close(), is_ready()
+        // tells a lost connection from a failed attempt to connect.
+        virtual void on_failure(const Failure& failure) noexcept = 0;
+
+    protected:
+        ~Listener() = default;
+    };
+
+    // All of the arguments must outlive this object.
+    Connection(const redis::Endpoint& endpoint, redis::Pipeline& pipeline,
+               Listener& listener, NodeLog& log);
+    ~Connection() { close(); }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    // The connection must be closed. Connecting and the handshake may take
+    // `timeout` milliseconds together. May report a failure before it returns.
+    void open(const NodeSettings::Address& address,
+              ngx_msec_t timeout) noexcept;
+
+    // Has a socket.
+    bool is_open() const noexcept { return socket_ != nullptr; }
+
+    // Commands may be written.
+    bool is_ready() const noexcept { return state_ == State::ready; }
+
+    // A command was added to the pipeline: nginx must not close the connection
+    // as idle. It must be open.
+    void set_busy() noexcept { socket_->idle = 0; }
+
+    // Writes the unsent bytes of the handshake, or of the pipeline once the
+    // connection is ready. Does nothing while it is not connected.
+    void flush() noexcept;
+
+    void close() noexcept;
+
+private:
+    enum class State { closed, connecting, handshake, ready };
+
+    void on_connected() noexcept;
+    void on_readable() noexcept;
+    void on_writable() noexcept;
+    void on_timeout() noexcept;
+    Failure decode(std::string_view bytes);
+    Failure dispatch(const redis::Reply& reply) noexcept;
+    Failure take_handshake_reply(const redis::Reply& reply) noexcept;
+
+    static void read_handler(ngx_event_t* event) noexcept;
+    static void write_handler(ngx_event_t* event) noexcept;
+
+    const redis::Endpoint& endpoint_;
+    redis::Pipeline& pipeline_;
+    Listener& listener_;
+    NodeLog& log_;
+    ngx_log_t silent_log_;  // for connecting: the listener logs failures
+
+    State state_ = State::closed;
+    ngx_connection_t* socket_ = nullptr;
+    redis::Handshake handshake_;
+    std::unique_ptr<redis::Decoder> decoder_;
+    std::vector<char> received_;
+    Timer<Connection, &Connection::on_timeout> timeout_;  // until ready
+};
+
+}  // namespace petstore::ngx

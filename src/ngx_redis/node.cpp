@@ -1,0 +1,249 @@
+#include "node.h"
+
+#include "../redis/backoff.h"
+#include "../redis/error_table.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+using Retry = redis::Breaker::Retry;
+
+bool reached(ngx_msec_t deadline) noexcept
+{
+    return static_cast<ngx_msec_int_t>(deadline - ngx_current_msec) <= 0;
+}
+
+}  // namespace
+
+Node::Node(const NodeSettings& settings, redis::Scheduler& scheduler,
+           const ngx_log_t& log)
+    : settings_(settings), scheduler_(scheduler),
+      role_request_(redis::info_replication()), log_(settings.name, log),
+      connection_(settings.endpoint, pipeline_, *this, log_),
+      deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
+{}
+
+void Node::close() noexcept
+{
+    disconnect();
+    breaker_.open();
+    pipeline_.fail();
+}
+
+void Node::send(const redis::Command& command,
+                redis::ReplyHandler& handler) noexcept
+{
+    if (breaker_.is_open()) {
+        handler.on_no_reply(redis::NoReply::not_sent);
+        return;
+    }
+    if (pipeline_.full()) {
+        log_.refused();
+        schedule_flush();
+        handler.on_no_reply(redis::NoReply::not_sent);
+        return;
+    }
+    // Ahead of the command: an answer from memory, which waits for the reply to
+    // the command, must not rely on an outdated role.
+    const bool asks_role =
+        connection_.is_ready() && role_.due(ngx_current_msec);
+    if ((asks_role && !add_role_request())
+        || !pipeline_.add(command, &handler,
+                          ngx_current_msec + settings_.timeout)) {
+        handler.on_no_reply(redis::NoReply::not_sent);
+        return;
+    }
+    if (connection_.is_open()) {
+        command_added();
+    } else {
+        connect();
+    }
+}
+
+// False if out of memory.
+bool Node::add_role_request() noexcept
+{
+    if (!pipeline_.add(role_request_, nullptr,
+                       ngx_current_msec + settings_.timeout)) {
+        return false;
+    }
+    role_.asked(ngx_current_msec);
+    command_added();
+    return true;
+}
+
+void Node::command_added() noexcept
+{
+    connection_.set_busy();
+    if (connection_.is_ready() && !deadline_.running()) {
+        deadline_.start(settings_.timeout);
+    }
+    schedule_flush();
+}
+
+void Node::schedule_flush() noexcept
+{
+    if (!flush_scheduled_) {
+        flush_scheduled_ = true;
+        scheduler_.schedule(*this, redis::Scheduler::Stage::write);
+    }
+}
+
+// The write task of an event-loop iteration.
+void Node::run() noexcept
+{
+    flush_scheduled_ = false;
+    log_.report_refused();
+    connection_.flush();
+}
+
+// An attempt: all addresses, until one is a primary's.
+void Node::connect() noexcept
+{
+    untried_ = settings_.addresses.size();
+    connect_by_ = ngx_current_msec + settings_.connect_timeout;
+    try_address();
+}
+
+void Node::try_address() noexcept
+{
+    connection_.open(settings_.addresses[address_],
+                     connect_by_ - ngx_current_msec);
+}
+
+void Node::disconnect() noexcept
+{
+    deadline_.stop();
+    probe_.stop();
+    if (connection_.is_open()) {
+        ++connection_generation_;
+    }
+    connection_.close();
+}
+
+void Node::on_connected() noexcept
+{
+    role_.begin(ngx_current_msec);
+    schedule_flush();
+}
+
+Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
+{
+    const Failure failure = take_role(role);
+    if (failure.reason == nullptr) {
+        breaker_.connected(ngx_current_msec);
+        restart_deadline();
+        schedule_flush();
+    }
+    return failure;
+}
+
+Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
+{
+    // Removed first: the handler may send the next command.
+    redis::ReplyHandler* const handler = pipeline_.pop();
+    if (handler == nullptr) {
+        return take_role(reply);
+    }
+    if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
+        log_.recovered(*outage);
+    }
+    const Failure failure = reply.is_error() ? check_error(reply) : Failure{};
+    handler->on_reply(reply);
+    return failure;
+}
+
+Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
+{
+    using Finding = redis::RoleWatch::Finding;
+    const bool ready = connection_.is_ready();
+    switch (role_.take(reply, ngx_current_msec)) {
+    case Finding::primary:
+        break;
+    case Finding::other_history:
+        if (ready) {
+            ++connection_generation_;
+            log_.history_changed();
+        }
+        break;
+    case Finding::replica:
+        return {"is a replica", ready ? Retry::at_once : Retry::after_backoff,
+                true};
+    case Finding::unanswered:
+        if (!ready) {
+            return {log_.reason("refused with", reply)};
+        }
+        break;
+    case Finding::unknown:
+        log_.role_unknown(reply);
+        break;
+    }
+    return {};
+}
+
+Connection::Failure Node::check_error(const redis::Reply& error) noexcept
+{
+    const auto& row = redis::error_row(error.error_code());
+    if (row.replica) {
+        breaker_.write_refused();
+        return {log_.reason("is a replica, answered with", error),
+                Retry::at_once, true};
+    }
+    if (row.operator_fault) {
+        log_.error_reply(error);
+    }
+    return {};
+}
+
+void Node::on_deadline() noexcept
+{
+    if (!pipeline_.empty() && reached(pipeline_.deadline())) {
+        on_failure({"timed out"});
+        return;
+    }
+    restart_deadline();
+}
+
+// Without a command, the next one starts the timer.
+void Node::restart_deadline() noexcept
+{
+    deadline_.stop();
+    if (!pipeline_.empty()) {
+        const ngx_msec_t deadline = pipeline_.deadline();
+        deadline_.start(reached(deadline) ? 0 : deadline - ngx_current_msec);
+    }
+}
+
+void Node::on_idle_close() noexcept
+{
+    disconnect();  // the next command reconnects
+    pipeline_.fail();
+}
+
+void Node::on_failure(const Failure& failure) noexcept
+{
+    const bool several = settings_.addresses.size() > 1;
+    const char* const address =
+        several ? settings_.addresses[address_].text.c_str() : nullptr;
+    const bool was_ready = connection_.is_ready();
+    disconnect();
+    address_ = (address_ + 1) % settings_.addresses.size();
+
+    // No command was written yet: they wait for the next address.
+    if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
+        log_.trying_next(failure.reason, failure.error, address);
+        try_address();
+        return;
+    }
+
+    log_.failed(failure.reason, failure.error, address, failure.replica);
+    if (breaker_.failed(failure.retry, ngx_current_msec) && !ngx_exiting
+        && !ngx_terminate) {
+        probe_.start(redis::Backoff::delay(
+            breaker_.failures(), static_cast<std::uint64_t>(ngx_random())));
+    }
+    pipeline_.fail();
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/breaker.h"
+#include "../redis/command.h"
+#include "../redis/link.h"
+#include "../redis/pipeline.h"
+#include "../redis/replication.h"
+#include "../redis/scheduler.h"
+#include "connection.h"
+#include "node_log.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// A worker's link to one Redis over one pipelined connection. The Worker owns
+// it.
+//
+// Commands of one event-loop iteration leave in one write. A command that is
+// not answered in time fails together with everything behind it, and the
+// connection is closed: late replies are discarded with it. Nothing is resent.
+// After a failure the breaker opens: commands fail at once while a background
+// probe reconnects with a growing, jittered back-off.
+//
+// Only a primary is used. The handshake asks for the role, and so does an INFO
+// ahead of the next command once a second has passed. An idle connection sends
+// nothing.
+class Node final : public redis::Link,
+                   private redis::EndOfIterationTask,
+                   private Connection::Listener {
+public:
+    // `settings` and `scheduler` must outlive the node.
+    Node(const NodeSettings& settings, redis::Scheduler& scheduler,
+         const ngx_log_t& log);
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+
+    void send(const redis::Command& command,
+              redis::ReplyHandler& handler) noexcept override;
+
+    std::uint64_t connection_generation() const noexcept override
+    {
+        return connection_generation_;
+    }
+
+    // Closes the connection for good: handlers that wait for a reply, and those
+    // of later commands, get on_no_reply(). The scheduler must run once more
+    // before the node is destroyed.
+    void close() noexcept;
+
+private:
+    using Failure = Connection::Failure;
+
+    void connect() noexcept;
+    void try_address() noexcept;
+    void disconnect() noexcept;
+
+    bool add_role_request() noexcept;
+    void command_added() noexcept;
+    void schedule_flush() noexcept;
+    void run() noexcept override;
+
+    void on_connected() noexcept override;
+    Failure on_handshake_done(const redis::Reply& role) noexcept override;
+    Failure on_reply(const redis::Reply& reply) noexcept override;
+    void on_idle_close() noexcept override;
+    void on_failure(const Failure& failure) noexcept override;
+
+    Failure take_role(const redis::Reply& reply) noexcept;
+    Failure check_error(const redis::Reply& error) noexcept;
+
+    void on_deadline() noexcept;
+    void restart_deadline() noexcept;
+
+    const NodeSettings& settings_;
+    redis::Scheduler& scheduler_;
+    const redis::Command role_request_;
+    NodeLog log_;
+
+    std::size_t address_ = 0;    // index of the current one, or of the next
+    std::size_t untried_ = 0;    // addresses left for this attempt to connect
+    ngx_msec_t connect_by_ = 0;  // when the attempt must be over
+
+    redis::Pipeline pipeline_;
+    Connection connection_;
+    redis::Breaker breaker_;
+    redis::RoleWatch role_;
+    std::uint64_t connection_generation_ = 0;
+    bool flush_scheduled_ = false;
+
+    // Of the oldest command, while the connection is ready.
+    Timer<Node, &Node::on_deadline> deadline_;
+    Timer<Node, &Node::connect> probe_;
+};
+
+}  // namespace petstore::ngx

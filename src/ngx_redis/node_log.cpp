@@ -1,0 +1,107 @@
+#include "node_log.h"
+
+namespace petstore::ngx {
+
+NodeLog::NodeLog(const std::string& name, const ngx_log_t& log) noexcept
+    : name_(name.c_str()), log_(log)
+{
+    log_.handler = nullptr;
+    log_.data = nullptr;
+    log_.action = nullptr;
+}
+
+void NodeLog::failed(const char* reason, ngx_err_t error, const char* address,
+                     bool replica) noexcept
+{
+    if (outage_ && (replica_ || !replica)) {
+        return;
+    }
+    outage_ = true;
+    replica_ = replica_ || replica;
+    if (address == nullptr) {
+        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s: %s",
+                      name_, reason);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, &log_, error, "petstore: redis %s at %s: %s",
+                      name_, address, reason);
+    }
+}
+
+void NodeLog::trying_next(const char* reason, ngx_err_t error,
+                          const char* address) noexcept
+{
+    ngx_log_error(NGX_LOG_INFO, &log_, error,
+                  "petstore: redis %s at %s: %s, trying the next address",
+                  name_, address, reason);
+}
+
+void NodeLog::recovered(ngx_msec_t after) noexcept
+{
+    outage_ = false;
+    replica_ = false;
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s is back after %M ms", name_, after);
+}
+
+void NodeLog::history_changed() noexcept
+{
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s has another replication ID, cached pets "
+                  "are dropped",
+                  name_);
+}
+
+void NodeLog::role_unknown(const redis::Reply& reply) noexcept
+{
+    if (role_unknown_) {
+        return;
+    }
+    role_unknown_ = true;
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: redis %s does not report its replication role "
+                  "(%s): a failover that keeps connections open is detected by "
+                  "READONLY errors only; allow INFO",
+                  name_,
+                  reply.is_error() ? ErrorCode(reply).text()
+                                   : "INFO lacks the fields");
+}
+
+const char* NodeLog::reason(const char* words,
+                            const redis::Reply& error) noexcept
+{
+    auto* const text = reinterpret_cast<u_char*>(reason_);
+    *ngx_snprintf(text, sizeof(reason_) - 1, "%s %s", words,
+                  ErrorCode(error).text()) = '\0';
+    return reason_;
+}
+
+void NodeLog::error_reply(const redis::Reply& error) noexcept
+{
+    if (errors_.due()) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: redis %s answered with %s", name_,
+                      ErrorCode(error).text());
+    }
+}
+
+void NodeLog::report_refused() noexcept
+{
+    if (refused_ == 0 || !refusals_.due()) {
+        return;
+    }
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: redis %s: queue full, %uz commands refused", name_,
+                  refused_);
+    refused_ = 0;
+}
+
+ErrorCode::ErrorCode(const redis::Reply& error) noexcept
+{
+    std::size_t size = 0;
+    for (const char c : error.error_code().substr(0, sizeof(text_) - 1)) {
+        text_[size++] = c > ' ' && c < 0x7f ? c : '?';
+    }
+    text_[size] = '\0';
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/reply.h"
+
+namespace petstore::ngx {
+
+// Writes one node's lines to the error log: one per outage, or at most one per
+// second. Of an error only the first word is logged, because the rest may quote
+// credentials or arguments. Allocates nothing.
+class NodeLog {
+public:
+    // `name` has no credentials. It must outlive this object.
+    NodeLog(const std::string& name, const ngx_log_t& log) noexcept;
+    NodeLog(const NodeLog&) = delete;
+    NodeLog& operator=(const NodeLog&) = delete;
+
+    // Without the context of a request, because connections outlive requests.
+    ngx_log_t* log() noexcept { return &log_; }
+
+    // `address` is nullptr if the node has only one. Until recovered(), only
+    // the first failure is logged, and the first one caused by a replica.
+    void failed(const char* reason, ngx_err_t error, const char* address,
+                bool replica) noexcept;
+    void trying_next(const char* reason, ngx_err_t error,
+                     const char* address) noexcept;
+    void recovered(ngx_msec_t after) noexcept;
+    void history_changed() noexcept;
+
+    // `words` and the error's first word, as a reason for failed(). Valid until
+    // the next call.
+    const char* reason(const char* words, const redis::Reply& error) noexcept;
+
+    // INFO was refused, or lacked the fields. Logged once.
+    void role_unknown(const redis::Reply& reply) noexcept;
+
+    // An error that needs operator action.
+    void error_reply(const redis::Reply& error) noexcept;
+
+    // A command was refused because the queue was full. report_refused() logs
+    // how many there were.
+    void refused() noexcept { ++refused_; }
+    void report_refused() noexcept;
+
+private:
+    const char* name_;
+    ngx_log_t log_;
+    std::size_t refused_ = 0;  // since the last line
+    OncePerSecond errors_;
+    OncePerSecond refusals_;
+    char reason_[64];
+    bool outage_ = false;
+    bool replica_ = false;  // of the outage
+    bool role_unknown_ = false;
+};
+
+// The first word of an error reply, NUL-terminated and safe to log: a server
+// must not write control characters into the log.
+class ErrorCode {
+public:
+    explicit ErrorCode(const redis::Reply& error) noexcept;
+    const char* text() const noexcept { return text_; }
+
+private:
+    char text_[33];
+};
+
+}  // namespace petstore::ngx

@@ -1,0 +1,126 @@
+#include "command.h"
+
+#include <array>
+#include <charconv>
+#include <hiredis/hiredis.h>
+#include <memory>
+#include <new>
+
+#include "error_table.h"
+
+namespace petstore::redis {
+
+namespace {
+
+// Most commands need no second allocation.
+constexpr std::size_t kUsualArguments = 12;
+
+}  // namespace
+
+Command::Command(std::string_view name)
+{
+    args_.reserve(kUsualArguments);
+    arg(name);
+}
+
+Command::Command(const Script& script, std::int64_t keys) : Command("EVALSHA")
+{
+    script_ = &script;
+    arg(script.sha1).arg(keys);
+}
+
+Command& Command::key(std::string_view name)
+{
+    if (routing_ == 0) {
+        routing_ = args_.size();
+    }
+    return own(name);
+}
+
+Command& Command::own(std::string_view value)
+{
+    // The key names of a call fit without growing again and again.
+    constexpr std::size_t kFirstReserve = 192;
+    if (own_.empty()) {
+        own_.reserve(kFirstReserve);
+    }
+    args_.push_back({nullptr, own_.size(), value.size()});
+    own_.append(value);
+    return *this;
+}
+
+Command& Command::arg(std::int64_t value)
+{
+    std::array<char, 20> digits;
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return own({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+std::string_view Command::routing_key() const noexcept
+{
+    return routing_ == 0 ? std::string_view()
+                         : std::string_view(data_of(args_[routing_]),
+                                            args_[routing_].size);
+}
+
+void Command::use_script_text() noexcept
+{
+    constexpr std::string_view kEval = "EVAL";
+    args_[0] = {kEval.data(), 0, kEval.size()};
+    args_[1] = {script_->text.data(), 0, script_->text.size()};
+    script_ = nullptr;
+}
+
+bool Command::fall_back_to_text(const Reply& reply) noexcept
+{
+    if (script_ == nullptr || !is_unknown_script(reply)) {
+        return false;
+    }
+    use_script_text();
+    return true;
+}
+
+std::vector<std::string_view> Command::argv() const
+{
+    std::vector<std::string_view> views;
+    views.reserve(args_.size());
+    for (const Arg& arg : args_) {
+        views.emplace_back(data_of(arg), arg.size);
+    }
+    return views;
+}
+
+void Command::append_to(std::string& out) const
+{
+    // A page of 100 is the longest command that a request sends.
+    constexpr std::size_t kOnStack = 112;
+    std::array<const char*, kOnStack> stack_texts;
+    std::array<std::size_t, kOnStack> stack_sizes;
+    std::vector<const char*> heap_texts;
+    std::vector<std::size_t> heap_sizes;
+    const char** texts = stack_texts.data();
+    std::size_t* sizes = stack_sizes.data();
+    if (args_.size() > kOnStack) {
+        heap_texts.resize(args_.size());
+        heap_sizes.resize(args_.size());
+        texts = heap_texts.data();
+        sizes = heap_sizes.data();
+    }
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+        texts[i] = data_of(args_[i]);
+        sizes[i] = args_[i].size;
+    }
+
+    char* formatted = nullptr;
+    const auto size = redisFormatCommandArgv(
+        &formatted, static_cast<int>(args_.size()), texts, sizes);
+    if (size < 0) {
+        throw std::bad_alloc();
+    }
+    const std::unique_ptr<char, decltype(&redisFreeCommand)> owner(
+        formatted, redisFreeCommand);
+    out.append(formatted, static_cast<std::size_t>(size));
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reply.h"
+#include "script.h"
+
+namespace petstore::redis {
+
+// One Redis command as a list of arguments. arg() stores text as a view, which
+// must stay valid until the command is sent for the last time; key(), own() and
+// integers are stored inside.
+class Command {
+public:
+    explicit Command(std::string_view name);
+
+    // A call of `script` by its digest, with the number of keys that follow.
+    // The script must outlive the command.
+    Command(const Script& script, std::int64_t keys);
+
+    // A Redis key. The first one routes the command in a Cluster.
+    Command& key(std::string_view name);
+
+    Command& arg(std::string_view value)
+    {
+        args_.push_back({value.data(), 0, value.size()});
+        return *this;
+    }
+
+    // For values that do not outlive the caller.
+    Command& own(std::string_view value);
+
+    Command& arg(std::int64_t value);
+
+    // The key that decides which server executes the command; empty if any can.
+    // Valid until the command changes.
+    std::string_view routing_key() const noexcept;
+
+    // Sends the script's text instead of its digest from now on.
+    void use_script_text() noexcept;
+
+    // Whether to send the command once more because `reply` says that the
+    // server does not know the script. If so, it now carries the text.
+    bool fall_back_to_text(const Reply& reply) noexcept;
+
+    // Views into this command, valid until it changes.
+    std::vector<std::string_view> argv() const;
+
+    // Appends the command's RESP form, produced by hiredis. Throws
+    // std::bad_alloc.
+    void append_to(std::string& out) const;
+
+private:
+    // Owned bytes move when more are added, so they are located by offset.
+    struct Arg {
+        const char* borrowed;  // nullptr: own_[offset]
+        std::size_t offset;
+        std::size_t size;
+    };
+
+    const char* data_of(const Arg& arg) const noexcept
+    {
+        return arg.borrowed ? arg.borrowed : own_.data() + arg.offset;
+    }
+
+    std::vector<Arg> args_;
+    std::string own_;
+    const Script* script_ = nullptr;  // while its digest is sent
+    std::size_t routing_ = 0;         // index in args_; 0 for none
+};
+
+}  // namespace petstore::redis

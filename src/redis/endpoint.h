@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace petstore::redis {
+
+// Address and credentials of a Redis, parsed from a URL:
+//   redis://[user[:password]@]host[:port][/db]
+//   rediss://…                                   (TLS)
+//   unix:/path[?db=N]
+// A userinfo without a colon is a user name; ":password@" has no user. Userinfo
+// may be percent-encoded. IPv6 addresses are in brackets.
+struct Endpoint {
+    std::string host;  // empty for a unix socket
+    int port = 6379;
+    std::string path;  // of the unix socket
+    bool tls = false;
+    std::string user;
+    std::string password;
+    int database = 0;
+
+    bool is_unix() const noexcept { return !path.empty(); }
+
+    // For logs and messages: without user and password.
+    std::string display() const;
+
+    bool operator==(const Endpoint& other) const noexcept;
+};
+
+// The string is an error message, which never contains the password.
+std::variant<Endpoint, std::string> parse_endpoint(std::string_view url);
+
+// A URL, which may be malformed, in a form that is safe to log: "***" replaces
+// whatever is, or may have been meant as, a user or a password.
+std::string redact_url(std::string_view url);
+
+}  // namespace petstore::redis

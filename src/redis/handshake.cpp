@@ -1,0 +1,39 @@
+#include "handshake.h"
+
+#include "command.h"
+#include "replication.h"
+
+namespace petstore::redis {
+
+void Handshake::begin(const Endpoint& endpoint)
+{
+    bytes_.clear();
+    sent_ = 0;
+    replies_ = 0;
+    const auto add = [this](const Command& command) {
+        command.append_to(bytes_);
+        ++replies_;
+    };
+
+    if (!endpoint.user.empty()) {
+        add(Command("AUTH").arg(endpoint.user).arg(endpoint.password));
+    } else if (!endpoint.password.empty()) {
+        add(Command("AUTH").arg(endpoint.password));
+    }
+    if (endpoint.database != 0) {
+        add(Command("SELECT").arg(endpoint.database));
+    }
+    add(Command("PING"));
+    add(info_replication());
+}
+
+Handshake::Step Handshake::take(const Reply& reply) noexcept
+{
+    if (replies_ > 1) {
+        --replies_;
+        return reply.is_error() ? Step::refused : Step::accepted;
+    }
+    return unsent().empty() ? Step::role : Step::unexpected;
+}
+
+}  // namespace petstore::redis

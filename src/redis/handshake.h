@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "endpoint.h"
+#include "reply.h"
+
+namespace petstore::redis {
+
+// The commands that open a connection: AUTH and SELECT if needed, PING and
+// INFO. All replies must be there before the first other command is written: it
+// must not run as the wrong user, in the wrong database or on a replica.
+class Handshake {
+public:
+    // Throws std::bad_alloc.
+    void begin(const Endpoint& endpoint);
+
+    std::string_view unsent() const noexcept
+    {
+        return std::string_view(bytes_).substr(sent_);
+    }
+    // The first `bytes` bytes of unsent() were written.
+    void sent(std::size_t bytes) noexcept { sent_ += bytes; }
+
+    enum class Step {
+        accepted,    // more replies follow
+        refused,     // the reply is the reason
+        role,        // this is the last reply, to INFO
+        unexpected,  // the command was not sent yet
+    };
+    Step take(const Reply& reply) noexcept;
+
+private:
+    std::string bytes_;
+    std::size_t sent_ = 0;
+    std::size_t replies_ = 0;  // still to come
+};
+
+}  // namespace petstore::redis

@@ -1,0 +1,61 @@
+#include "pipeline.h"
+
+namespace petstore::redis {
+
+bool Pipeline::add(const Command& command, ReplyHandler* handler,
+                   std::uint64_t deadline) noexcept
+{
+    const std::size_t before = bytes_.size();
+    try {
+        command.append_to(bytes_);
+        pending_.push_back({handler, deadline, end_});
+    } catch (...) {
+        bytes_.resize(before);
+        return false;
+    }
+    end_ += bytes_.size() - before;
+    return true;
+}
+
+void Pipeline::sent(std::size_t bytes) noexcept
+{
+    sent_ += bytes;
+    written_ += bytes;
+    if (sent_ == bytes_.size()) {
+        bytes_.clear();
+        sent_ = 0;
+    } else if (sent_ > bytes_.size() / 2) {
+        // Or a server that reads, but never catches up, would make this grow.
+        bytes_.erase(0, sent_);
+        sent_ = 0;
+    }
+}
+
+ReplyHandler* Pipeline::pop() noexcept
+{
+    ReplyHandler* const handler = pending_.front().handler;
+    pending_.pop_front();
+    return handler;
+}
+
+// In place, because a second deque would need memory. When a handler makes the
+// next connection fail, the inner call removes what the outer one has left.
+void Pipeline::fail() noexcept
+{
+    bytes_.clear();
+    sent_ = 0;
+    failing_ = pending_.size();
+    while (failing_ > 0) {
+        const Pending lost = pending_.front();
+        pending_.pop_front();
+        --failing_;
+        if (lost.handler != nullptr) {
+            lost.handler->on_no_reply(
+                lost.start < written_ ? NoReply::in_doubt : NoReply::not_sent);
+        }
+    }
+    // Bytes that were never written leave no gap in the stream.
+    written_ = end_ - bytes_.size();
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "link.h"
+
+namespace petstore::redis {
+
+// The commands of one connection that have no reply yet, oldest first: their
+// unsent bytes, deadlines and handlers. Knows neither sockets nor clocks.
+class Pipeline {
+public:
+    // Callers must not add commands beyond either limit.
+    static constexpr std::size_t kMaxPending = 4096;
+    static constexpr std::size_t kMaxUnsentBytes = 1024 * 1024;
+
+    Pipeline() = default;
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+
+    bool empty() const noexcept { return size() == 0; }
+    bool full() const noexcept
+    {
+        return size() >= kMaxPending || unsent().size() >= kMaxUnsentBytes;
+    }
+
+    // False if out of memory; nothing was added then. `handler` is borrowed
+    // until pop() or fail(), and may be nullptr.
+    bool add(const Command& command, ReplyHandler* handler,
+             std::uint64_t deadline) noexcept;
+
+    std::string_view unsent() const noexcept
+    {
+        return std::string_view(bytes_).substr(sent_);
+    }
+
+    // The first `bytes` bytes of unsent() were written.
+    void sent(std::size_t bytes) noexcept;
+
+    // Of the oldest command. The pipeline must not be empty.
+    std::uint64_t deadline() const noexcept
+    {
+        return pending_[failing_].deadline;
+    }
+
+    // Whether the oldest command was written, at least in part. If not, no
+    // reply can be due.
+    bool expects_reply() const noexcept
+    {
+        return !empty() && pending_[failing_].start < written_;
+    }
+
+    // Removes the oldest command, which has its reply; returns its handler.
+    // Not during fail().
+    ReplyHandler* pop() noexcept;
+
+    // The connection is lost: removes all commands and calls on_no_reply() of
+    // their handlers, which may add commands for the next connection and may
+    // even make that fail too. Nothing may be written until this returns.
+    void fail() noexcept;
+
+private:
+    struct Pending {
+        ReplyHandler* handler;
+        std::uint64_t deadline;
+        std::size_t start;  // offset of its first byte in the stream
+    };
+
+    std::size_t size() const noexcept { return pending_.size() - failing_; }
+
+    std::string bytes_;  // those before sent_ were written
+    std::size_t sent_ = 0;
+
+    // Offsets in the stream of all bytes ever added.
+    std::size_t written_ = 0;  // of bytes_[sent_]
+    std::size_t end_ = 0;      // of the end of bytes_
+
+    std::deque<Pending> pending_;
+    std::size_t failing_ = 0;  // of pending_: fail() removes them next
+};
+
+}  // namespace petstore::redis

@@ -1,0 +1,83 @@
+#include "replication.h"
+
+#include <algorithm>
+
+#include "error_table.h"
+
+namespace petstore::redis {
+
+namespace {
+
+// The value of a line "name:value"; empty if there is none.
+std::string_view field(std::string_view info, std::string_view name) noexcept
+{
+    while (!info.empty()) {
+        const std::string_view line = info.substr(0, info.find('\n'));
+        info.remove_prefix(std::min(info.size(), line.size() + 1));
+        if (line.size() > name.size() && line.substr(0, name.size()) == name
+            && line[name.size()] == ':') {
+            const std::string_view value = line.substr(name.size() + 1);
+            return value.substr(0, value.find('\r'));
+        }
+    }
+    return {};
+}
+
+// Redis could answer INFO, but refuses to.
+bool forbids_info(std::string_view code) noexcept
+{
+    return error_row(code).code.empty() || code == "NOPERM" || code == "ERR";
+}
+
+}  // namespace
+
+Command info_replication()
+{
+    Command command("INFO");
+    command.arg("replication");
+    return command;
+}
+
+Replication parse_replication(const Reply& reply) noexcept
+{
+    using Role = Replication::Role;
+    if (reply.is_error()) {
+        return {forbids_info(reply.error_code()) ? Role::unknown
+                                                 : Role::unanswered,
+                {}};
+    }
+    const std::string_view role = field(reply.text(), "role");
+    if (role == "slave" || role == "replica") {
+        return {Role::replica, {}};
+    }
+    const std::string_view id = field(reply.text(), "master_replid");
+    if (role != "master" || id.size() != Replication::kIdSize) {
+        return {};
+    }
+    return {Role::primary, id};
+}
+
+RoleWatch::Finding RoleWatch::take(const Reply& reply,
+                                   std::uint64_t now) noexcept
+{
+    const Replication replication = parse_replication(reply);
+    switch (replication.role) {
+    case Replication::Role::primary:
+        break;
+    case Replication::Role::replica:
+        return Finding::replica;
+    case Replication::Role::unknown:
+        known_ = false;
+        return Finding::unknown;
+    case Replication::Role::unanswered:
+        asked_at_ = now - kInterval;  // due again
+        return Finding::unanswered;
+    }
+    if (replication.id == std::string_view(id_.data(), id_.size())) {
+        return Finding::primary;
+    }
+    std::copy_n(replication.id.data(), id_.size(), id_.data());
+    return Finding::other_history;
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "command.h"
+#include "reply.h"
+
+namespace petstore::redis {
+
+// A server's replication role, as INFO reports it.
+struct Replication {
+    enum class Role {
+        primary,
+        replica,
+        unknown,     // INFO is forbidden, or lacks the fields
+        unanswered,  // a temporary error, as while a script blocks Redis
+    };
+    static constexpr std::size_t kIdSize = 40;
+
+    Role role = Role::unknown;
+
+    // Of a primary: identifies the history of its data. It changes if the
+    // server was a replica in between. Valid as long as the reply.
+    std::string_view id;
+};
+
+Command info_replication();
+
+Replication parse_replication(const Reply& reply) noexcept;
+
+// Tracks the role of the server behind one connection at a time: decides when
+// to ask for it and interprets the replies. Times are milliseconds of a
+// monotonic clock.
+class RoleWatch {
+public:
+    // Bounds how long answers from memory may continue after a failover and
+    // back that kept the connection open. docs/scaling.md promises this.
+    static constexpr std::uint64_t kInterval = 1000;
+
+    // A new connection, whose handshake asks for the role.
+    void begin(std::uint64_t now) noexcept
+    {
+        known_ = true;
+        asked_at_ = now;
+    }
+
+    // Whether to ask ahead of the next command.
+    bool due(std::uint64_t now) const noexcept
+    {
+        return known_ && now - asked_at_ >= kInterval;
+    }
+    void asked(std::uint64_t now) noexcept { asked_at_ = now; }
+
+    enum class Finding { primary, other_history, replica, unknown, unanswered };
+    Finding take(const Reply& reply, std::uint64_t now) noexcept;
+
+private:
+    // False once the server did not report its role: it is treated as a primary
+    // and not asked again on this connection.
+    bool known_ = false;
+    std::uint64_t asked_at_ = 0;
+    std::array<char, Replication::kIdSize> id_{};  // the last one reported
+};
+
+}  // namespace petstore::redis

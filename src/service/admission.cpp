@@ -1,0 +1,314 @@
+#include "admission.h"
+
+#include <utility>
+
+#include "../api/bearer.h"
+#include "../store/failure.h"
+
+namespace petstore::service {
+
+namespace {
+
+// A record may change while it is read. More often than this is a fault.
+constexpr int kMaxRefreshes = 3;
+
+}  // namespace
+
+void Admission::run()
+{
+    const auto authorization = task_.request().header(Header::authorization);
+    if (!authorization) {
+        return refuse_key(api::ErrorCode::missing_api_key);
+    }
+    const auto token = api::bearer_token(authorization->value);
+    if (!token) {
+        return refuse_key(api::ErrorCode::missing_api_key);
+    }
+    // Known keys first: checking the form costs as much as looking the key up.
+    store::Storage& storage = task_.storage();
+    if (token->size() <= api::kMaxKeyLength) {
+        digest_ = api::sha256(*token);
+        key_ = storage.keys.find(digest_);
+        if (key_ != nullptr) {
+            return check_limits(Record::remembered);
+        }
+    }
+    if (api::key_form(*token, storage.schema.prefix())
+            == api::KeyForm::malformed
+        || storage.keys.is_unknown(digest_, task_.now())) {
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+    load_key();
+}
+
+void Admission::abandon() noexcept
+{
+    if (!task_.gone() && task_.state().deciding == this) {
+        task_.state().deciding = nullptr;
+    }
+}
+
+void Admission::load_key()
+{
+    task_.wait();
+    task_.storage().key_loader.load(digest_, epoch_, *this);
+}
+
+void Admission::on_key(const store::KeyResult& result) noexcept
+{
+    task_.deliver([&] {
+        if (result.error) {
+            return task_.refuse(*result.error);
+        }
+        key_ = result.key;
+        key_ == nullptr ? forget_key() : check_limits(Record::fresh);
+    });
+}
+
+// The record is older than its account's `epoch`. Another request may have read
+// a newer one meanwhile.
+void Admission::refresh_key(std::int64_t epoch)
+{
+    store::KeyCache& keys = task_.storage().keys;
+    epoch_ = epoch;
+    auto current = keys.find(digest_);
+    if (current != nullptr && current != key_ && current->epoch >= epoch) {
+        key_ = std::move(current);
+        return check_limits(Record::remembered);
+    }
+    keys.erase(digest_, *key_);
+    load_key();
+}
+
+// The key does not exist, or is no longer usable.
+void Admission::forget_key()
+{
+    store::KeyCache& keys = task_.storage().keys;
+    task_.state().key = nullptr;
+    if (key_ != nullptr) {
+        keys.erase(digest_, *key_);
+    }
+    keys.put_unknown(digest_, task_.now());
+    refuse_key(api::ErrorCode::invalid_api_key);
+}
+
+// Requests without a valid key count in the window of their address. Only where
+// it is enforced does it limit them.
+void Admission::refuse_key(api::ErrorCode code)
+{
+    RequestState& state = task_.state();
+    if (!state.address) {
+        state.address = task_.request().count_address();
+    }
+    const AddressWindow& window = *state.address;
+    state.rate = window.rate;
+    state.has_rate = true;
+    task_.report().limit_status = "DENIED";
+
+    Response response;
+    const Settings& settings = task_.settings();
+    if (settings.enforce_address_limit && window.exceeded
+        && !settings.limit_dry_run) {
+        const api::Millis now = task_.storage().clock.host_time() / 1000 * 1000;
+        api::Decision decision;
+        decision.minute = {window.rate.limit, window.rate.limit,
+                           window.rate.reset * 1000};
+        decision.day = {1, 0, 0};
+        task_.report().limit_status = "LIMITED";
+        response.retry_after = api::retry_after(decision.minute.reset, now);
+        return task_.refuse(api::denial(decision, now), std::move(response));
+    }
+
+    const bool sent = code == api::ErrorCode::invalid_api_key;
+    response.authenticate =
+        sent ? "Bearer realm=\"petstore\", error=\"invalid_token\""
+             : "Bearer realm=\"petstore\"";
+    task_.refuse({code, sent ? "The API key is not valid."
+                             : "An API key is required: \"Authorization: "
+                               "Bearer <API_KEY>\"."},
+                 std::move(response));
+}
+
+void Admission::check_limits(Record record)
+{
+    store::Storage& storage = task_.storage();
+    RequestState& state = task_.state();
+    if (!storage.is_usable(key_->record)) {
+        return forget_key();
+    }
+    state.key = key_;
+
+    if (state.decided) {  // before an internal redirect, or for another part
+        return apply_decision(state.decision);
+    }
+    if (state.deciding != nullptr) {
+        state.deciding->followers_.push_back(this);
+        return task_.wait();
+    }
+    if (deny_from_memory()) {
+        return;
+    }
+    client_.prepare();
+    task_.wait();
+    state.deciding = this;
+    storage.limits.add(key_, record == Record::fresh, *this);
+}
+
+// Redis denied requests of this account a moment ago, so it would deny this one
+// too.
+bool Admission::deny_from_memory()
+{
+    const auto now = task_.now();
+    const auto decision = key_->account->denial(key_->limits, now);
+    if (!decision) {
+        return false;
+    }
+    const bool confirm = key_->account->needs_confirmation(now);
+    apply_decision(*decision);
+    if (confirm) {
+        task_.storage().denials.report(key_, task_.settings().ban);
+    }
+    return true;
+}
+
+void Admission::on_limit_sent() noexcept
+{
+    sent_ = task_.now();
+    if (!task_.over() && refreshes_ == 0) {
+        task_.attempt([this] { client_.on_limit_sent(); });
+    }
+}
+
+void Admission::on_limit(const store::LimitResult& result,
+                         std::int64_t index) noexcept
+{
+    // What was read ahead was sent behind the first command.
+    if (result.kind == store::LimitResult::Kind::decided && result.version
+        && refreshes_ == 0) {
+        task_.attempt([&] { client_.on_limit_decided(*result.version); });
+    }
+    end_limit_check([&] { take_result(result, index); });
+}
+
+void Admission::on_limit_error(const redis::Reply& error) noexcept
+{
+    end_limit_check([&] { task_.refuse(store::failure_of(error, false)); });
+}
+
+void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
+{
+    end_limit_check([&] { task_.refuse(store::failure_of(cause, false)); });
+}
+
+// Runs `body`, then resumes the subrequests that wait for the same decision;
+// without one, the first of them asks again.
+template <typename Body>
+void Admission::end_limit_check(Body&& body) noexcept
+{
+    const auto followers = std::exchange(followers_, {});
+    if (!task_.gone()) {
+        task_.state().deciding = nullptr;
+    }
+    task_.deliver(std::forward<Body>(body));  // may destroy this
+    for (Admission* follower : followers) {
+        follower->task_.deliver(
+            [follower] { follower->check_limits(Record::remembered); });
+    }
+}
+
+void Admission::take_result(const store::LimitResult& result,
+                            std::int64_t index)
+{
+    using Kind = store::LimitResult::Kind;
+    store::Storage& storage = task_.storage();
+    if (result.kind == Kind::stale && refreshes_++ < kMaxRefreshes) {
+        return refresh_key(result.epoch);
+    }
+    if (result.kind == Kind::damaged) {
+        storage.log.damaged(storage.schema.account_state(key_->account->id()));
+        return task_.refuse(store::damage_error());
+    }
+    if (result.kind != Kind::decided) {
+        storage.log.unexpected_limiter_reply();
+        return task_.refuse({api::ErrorCode::service_unavailable,
+                             "The request could not be counted. Please try "
+                             "again later."});
+    }
+    version_ = result.version;
+    const api::Decision decision = result.decision(index);
+    key_->account->remember(decision, sent_, task_.now());
+    storage.redis_ahead = result.now - storage.clock.host_time();
+    if (!storage.is_usable(key_->record)) {
+        return forget_key();  // Redis's clock says that it has expired
+    }
+    apply_decision(decision);
+}
+
+void Admission::apply_decision(const api::Decision& decision)
+{
+    RequestState& state = task_.state();
+    const bool again = std::exchange(state.decided, true);
+    state.decision = decision;
+    state.has_windows = true;
+    state.rate = api::rate_view(decision);
+    state.has_rate = true;
+
+    if (decision.verdict == api::Verdict::admitted) {
+        task_.report().limit_status = "PASSED";
+        return client_.on_admitted();
+    }
+    if (task_.settings().limit_dry_run) {
+        task_.report().limit_status = decision.verdict == api::Verdict::banned
+                                          ? "BANNED_DRY_RUN"
+                                          : "LIMITED_DRY_RUN";
+        task_.responder().log_dry_run(*key_->account);
+        return client_.on_admitted();
+    }
+    again ? deny(decision) : count_denial(decision);
+}
+
+// A denial that exceeds the ban threshold is answered once Redis has counted
+// it, with the ban that it may have caused.
+void Admission::count_denial(const api::Decision& decision)
+{
+    const api::BanPolicy& policy = task_.settings().ban;
+    if (decision.verdict == api::Verdict::banned || !policy.enabled) {
+        return deny(decision);
+    }
+    store::DenialReporter& denials = task_.storage().denials;
+    if (!key_->account->count_denial(policy, key_->limits, task_.now())) {
+        denials.queue(key_, policy);
+        return deny(decision);
+    }
+    task_.wait();
+    denials.report_and_wait(key_, policy, decision, *this);
+}
+
+void Admission::account_banned(const store::Account& account,
+                               const store::AccountStatus& status) noexcept
+{
+    store::BanLog& log = task_.over()
+                             ? static_cast<store::BanLog&>(task_.storage().log)
+                             : task_.responder();
+    log.account_banned(account, status);
+}
+
+void Admission::on_denial_counted(const api::Decision& decision) noexcept
+{
+    task_.deliver([&] { deny(decision); });
+}
+
+void Admission::deny(const api::Decision& decision)
+{
+    RequestState& state = task_.state();
+    state.decision = decision;
+    state.rate = api::rate_view(decision);
+    task_.report().limit_status =
+        decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
+    Response response;
+    response.retry_after =
+        api::retry_after(api::denial_end(decision), decision.now);
+    task_.refuse(api::denial(decision, decision.now), std::move(response));
+}
+
+}  // namespace petstore::service

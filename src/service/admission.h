@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../api/digest.h"
+#include "../store/storage.h"
+#include "task.h"
+
+namespace petstore::service {
+
+// Who is admitted.
+class AdmissionClient {
+public:
+    // The key is valid and the limiter is about to be asked: a good moment to
+    // find out what will be read.
+    virtual void prepare() {}
+
+    // The limiter's command was sent; reads sent now are executed after it, in
+    // the same round trip. May be skipped.
+    virtual void on_limit_sent() {}
+
+    // What was read after that command is at least as new as `version`.
+    virtual void on_limit_decided(const store::Version& version)
+    {
+        static_cast<void>(version);
+    }
+
+    virtual void on_admitted() = 0;
+
+protected:
+    ~AdmissionClient() = default;
+};
+
+// Lets a request pass or refuses it: key → ban → limits → rate headers. A
+// refused request is answered here; its client is not called.
+class Admission final : private store::KeyWaiter,
+                        private store::LimitWaiter,
+                        private store::DenialWaiter {
+public:
+    // Both borrowed, and part of the same object as this.
+    Admission(Task& task, AdmissionClient& client) noexcept
+        : task_(task), client_(client)
+    {}
+
+    void run();
+
+    // The request is being freed: no other part of it may wait for this one any
+    // more. Those that do already are resumed with the limiter's reply.
+    void abandon() noexcept;
+
+    // Once admitted.
+    const store::CachedKey& key() const noexcept { return *key_; }
+
+    // Of the catalogue, if the limiter's reply brought it.
+    const std::optional<store::Version>& version() const noexcept
+    {
+        return version_;
+    }
+
+private:
+    void load_key();
+    void on_key(const store::KeyResult& result) noexcept override;
+    void refresh_key(std::int64_t epoch);
+    void forget_key();
+    void refuse_key(api::ErrorCode code);
+
+    enum class Record { remembered, fresh };  // fresh: read in this iteration
+    void check_limits(Record record);
+    bool deny_from_memory();
+    void on_limit_sent() noexcept override;
+    void on_limit(const store::LimitResult& result,
+                  std::int64_t index) noexcept override;
+    void on_limit_error(const redis::Reply& error) noexcept override;
+    void on_limit_no_reply(redis::NoReply cause) noexcept override;
+    template <typename Body>
+    void end_limit_check(Body&& body) noexcept;
+    void take_result(const store::LimitResult& result, std::int64_t index);
+
+    void apply_decision(const api::Decision& decision);
+    void count_denial(const api::Decision& decision);
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override;
+    void on_denial_counted(const api::Decision& decision) noexcept override;
+    void deny(const api::Decision& decision);
+
+    Task& task_;
+    AdmissionClient& client_;
+
+    api::Digest digest_{};  // of the API key
+    std::shared_ptr<store::CachedKey> key_;
+    std::int64_t epoch_ = 0;  // that the next record read must have
+    int refreshes_ = 0;
+    store::Monotonic sent_ = 0;          // when the limiter was asked
+    std::vector<Admission*> followers_;  // subrequests that share the decision
+    std::optional<store::Version> version_;
+};
+
+}  // namespace petstore::service

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "../store/pets/reader.h"
+#include "api_request.h"
+#include "operation.h"
+
+namespace petstore::service {
+
+// What the operations that read pets have in common: reading ahead with the
+// limiter's command, and responses from memory.
+class PetRead : public OperationHandler, private store::ReadWaiter {
+public:
+    void prepare() final;
+    void on_limit_sent() final;
+    void on_limit_decided(const store::Version& version) final;
+    void run() final;
+
+protected:
+    explicit PetRead(ApiRequest& request) noexcept : request_(request) {}
+
+    ApiRequest& request() const noexcept { return request_; }
+
+    // What the request reads, or the error that it gets.
+    using Target = std::variant<store::ReadKey, api::Error>;
+    virtual Target target() const = 0;
+
+    // The Link header of what was read; empty for none.
+    virtual std::string link(const store::ReadKey& key,
+                             const store::CachedResponse& response) const
+    {
+        static_cast<void>(key);
+        static_cast<void>(response);
+        return {};
+    }
+
+private:
+    void on_read(const store::ReadResult& result) noexcept override;
+    void send(std::shared_ptr<const store::CachedResponse> response);
+
+    ApiRequest& request_;
+    std::optional<Target> target_;
+    bool reading_ahead_ = false;
+};
+
+}  // namespace petstore::service

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "../api/limit.h"
+#include "../api/router.h"
+
+namespace petstore::service {
+
+// The window of a client address, for requests without a valid key.
+struct AddressWindow {
+    api::RateView rate;
+    bool exceeded = false;
+};
+
+enum class Header {
+    authorization,
+    content_type,
+    content_encoding,
+    idempotency_key,
+};
+
+// One HTTP request. Views are valid as long as the request.
+class Request {
+public:
+    struct Field {
+        std::string_view value;
+        bool repeated = false;  // there are further fields of that name
+    };
+
+    // Not a subrequest.
+    virtual bool is_main() const noexcept { return true; }
+
+    virtual api::Method method() const noexcept = 0;
+    // A subrequest has a method of its own, mostly GET.
+    virtual api::Method client_method() const noexcept { return method(); }
+    virtual std::string_view path() const noexcept = 0;  // decoded
+    virtual std::string_view query() const noexcept = 0;
+    virtual std::optional<Field> header(Header name) const noexcept = 0;
+    virtual std::int64_t content_length() const noexcept = 0;  // -1: unknown
+
+    // Counts this request in the window of its client's address.
+    virtual AddressWindow count_address() noexcept = 0;
+
+protected:
+    ~Request() = default;
+};
+
+}  // namespace petstore::service

@@ -1,0 +1,94 @@
+#include "task.h"
+
+#include <string>
+
+namespace petstore::service {
+
+Task::Task(const Context& context) noexcept : context_(context)
+{
+    if (context.request.is_main()) {
+        static_cast<RequestReport&>(context.state) = {};
+        context.state.answers_main = true;
+    }
+}
+
+RequestReport& Task::report() noexcept
+{
+    return context_.request.is_main() || !context_.state.answers_main
+               ? context_.state
+               : own_report_;
+}
+
+void Task::wait() noexcept
+{
+    RequestState& state = context_.state;
+    if (!state.asked_redis) {
+        state.asked_redis = true;
+        state.redis_started = now();
+    }
+    ++waiting_;
+}
+
+void Task::respond(const Response& response)
+{
+    if (!over()) {
+        finished_ = true;
+        context_.responder.respond(response);
+    }
+}
+
+void Task::fail() noexcept
+{
+    if (!over()) {
+        finished_ = true;
+        context_.responder.fail();
+    }
+}
+
+void Task::refuse(const api::Error& error)
+{
+    refuse(error, {});
+}
+
+// `response` brings headers.
+void Task::refuse(const api::Error& error, Response response)
+{
+    if (over()) {
+        return;
+    }
+    response.status = api::http_status(error.code);
+    report().error_code = api::code_name(error.code);
+    if (response.status == 503) {
+        response.retry_after = 1;
+    }
+    if (response.status >= 500) {
+        if (report().limit_status.empty()) {
+            report().limit_status = "UNAVAILABLE";
+        }
+        use_last_rate();
+    }
+    const std::string body = api::error_body(error);
+    response.body = body;
+    respond(response);
+}
+
+// Redis could not be asked: reports what it last said about the key's account,
+// or the limit of a free key with nothing left.
+void Task::use_last_rate() noexcept
+{
+    RequestState& state = context_.state;
+    if (state.has_rate) {
+        return;
+    }
+    const api::RateView* last =
+        state.key != nullptr ? state.key->account->last_rate() : nullptr;
+    if (last != nullptr) {
+        state.rate = *last;
+    } else {
+        state.rate = {context_.settings.plans->limits_of({}).minute, 0,
+                      context_.storage.now() + 1};
+    }
+    state.has_rate = true;
+}
+
+}  // namespace petstore::service

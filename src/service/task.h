@@ -1,0 +1,156 @@
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "../api/error.h"
+#include "../store/storage.h"
+#include "request.h"
+#include "request_state.h"
+#include "responder.h"
+#include "settings.h"
+
+namespace petstore::service {
+
+// A request in the service. Whatever waits for Redis points to its task, never
+// to the request, which may end at any time; the task is released once the
+// request has ended and everything outstanding has called back.
+class Task {
+public:
+    // All borrowed. `request` and `state` are used only until abandon().
+    struct Context {
+        Request& request;
+        Responder& responder;
+        RequestState& state;
+        const Settings& settings;
+        store::Storage& storage;
+    };
+
+    explicit Task(const Context& context) noexcept;
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    // The request is being freed.
+    virtual void abandon() noexcept
+    {
+        const Hold hold(*this);
+        gone_ = true;
+    }
+
+    Request& request() const noexcept { return context_.request; }
+    RequestState& state() const noexcept { return context_.state; }
+
+    // Where to note what becomes of this request: a subrequest must not change
+    // what is reported about the main request.
+    RequestReport& report() noexcept;
+
+    const Settings& settings() const noexcept { return context_.settings; }
+    store::Storage& storage() const noexcept { return context_.storage; }
+    store::Monotonic now() const noexcept
+    {
+        return context_.storage.clock.monotonic();
+    }
+    Responder& responder() const noexcept { return context_.responder; }
+
+    // Nothing can be done for the request any more.
+    bool over() const noexcept { return finished_ || gone_; }
+    bool gone() const noexcept { return gone_; }
+
+    // --- waiting for Redis --------------------------------------------------
+    // Call wait() before the request to Redis, and deliver() from its callback,
+    // of which there must be exactly one. Nothing between may throw.
+    void wait() noexcept;
+    template <typename Body>
+    void deliver(Body&& body) noexcept;
+
+    // Runs `body`, during which the task is not released. An exception ends the
+    // request with a 500.
+    template <typename Body>
+    void enter(Body&& body) noexcept;
+
+    // Runs `body`, which the request can do without: false after an exception.
+    template <typename Body>
+    bool attempt(Body&& body) noexcept;
+
+    // --- ending the request -------------------------------------------------
+    // It was ended by the responder, or goes on without the service.
+    void finish() noexcept { finished_ = true; }
+    void fail() noexcept;  // 500
+    void respond(const Response& response);
+    void refuse(const api::Error& error);
+    void refuse(const api::Error& error, Response response);
+
+protected:
+    ~Task() = default;
+
+private:
+    class Hold {
+    public:
+        explicit Hold(Task& task) noexcept : task_(task) { ++task_.depth_; }
+        ~Hold()
+        {
+            if (--task_.depth_ == 0 && task_.gone_ && task_.waiting_ == 0) {
+                task_.context_.responder.release();
+            }
+        }
+        Hold(const Hold&) = delete;
+
+    private:
+        Task& task_;
+    };
+
+    void use_last_rate() noexcept;
+
+    const Context context_;
+    RequestReport own_report_;  // of a subrequest
+    int waiting_ = 0;           // callbacks outstanding
+    int depth_ = 0;             // calls into the task on the stack
+    bool gone_ = false;
+    bool finished_ = false;
+};
+
+template <typename Body>
+void Task::enter(Body&& body) noexcept
+{
+    const Hold hold(*this);
+    if (!attempt(std::forward<Body>(body))) {
+        fail();
+    }
+}
+
+template <typename Body>
+bool Task::attempt(Body&& body) noexcept
+{
+    const Hold hold(*this);
+    try {
+        body();
+        return true;
+    } catch (const std::exception& exception) {
+        context_.responder.log_exception(exception.what());
+    } catch (...) {
+        context_.responder.log_exception("unknown exception");
+    }
+    return false;
+}
+
+template <typename Body>
+void Task::deliver(Body&& body) noexcept
+{
+    const Hold hold(*this);
+    --waiting_;
+    if (over()) {
+        return;
+    }
+    RequestState& state = context_.state;
+    state.redis_time = now() - state.redis_started;
+    const bool from_event = depth_ == 1;
+    if (from_event) {
+        context_.responder.begin_event();
+    }
+    enter(std::forward<Body>(body));
+    if (from_event) {
+        context_.responder.end_event();
+    }
+}
+
+}  // namespace petstore::service

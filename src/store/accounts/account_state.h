@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../../api/limit.h"
+
+namespace petstore::store {
+
+// An account's state in Redis: one value of 48 bytes, six little-endian doubles
+// in the order of the members. Lua decodes it with one struct.unpack call.
+// Doubles are exact up to 2^53.
+struct AccountState {
+    static constexpr std::size_t kSize = 48;
+
+    std::int64_t epoch = 0;     // see docs/redis-keys.md
+    api::Millis ban_until = 0;  // 0 if none
+    std::int64_t minute_used = 0;
+    api::Millis minute_end = 0;  // if past, no window is open
+    std::int64_t day_used = 0;
+    api::Millis day_end = 0;
+
+    // nullopt if `bytes` is not a valid state.
+    static std::optional<AccountState> decode(std::string_view bytes) noexcept;
+};
+
+// Appends numbers in the encoding that scripts unpack with '<d'.
+void append_numbers(std::string& out,
+                    std::initializer_list<std::int64_t> numbers);
+
+}  // namespace petstore::store

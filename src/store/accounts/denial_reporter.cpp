@@ -1,0 +1,156 @@
+#include "denial_reporter.h"
+
+#include <utility>
+
+#include "../../redis/script_call.h"
+
+namespace petstore::store {
+
+// One report without a reply so far.
+class DenialReporter::Report final : public redis::InFlight<Report>::Item,
+                                     private redis::ScriptCall {
+public:
+    // `waiter` is nullptr for a report in the background.
+    Report(DenialReporter& owner, std::shared_ptr<CachedKey> key,
+           const api::Decision& decision, DenialWaiter* waiter) noexcept
+        : owner_(owner), key_(std::move(key)), decision_(decision),
+          waiter_(waiter), sent_(owner.clock_.monotonic())
+    {}
+
+    void send(const api::BanPolicy& policy) noexcept
+    {
+        Account& account = *key_->account;
+        account.report_in_flight_ |= waiter_ == nullptr;
+        denials_ = account.take_denials();
+        try {
+            start(owner_.link_, owner_.limiter_.report_denials(
+                                    account.id(), key_->epoch, denials_,
+                                    key_->limits, policy));
+        } catch (...) {
+            on_no_result(redis::NoReply::not_sent);
+        }
+    }
+
+private:
+    void on_result(const redis::Reply& reply) noexcept override
+    {
+        Account& account = *key_->account;
+        if (const auto damaged = damaged_key(reply); !damaged.empty()) {
+            owner_.damage_log_.damaged(damaged);
+        }
+        const auto status = Limiter::parse_status(reply, key_->limits);
+        if (status.kind == LimitResult::Kind::decided) {
+            const Monotonic now = owner_.clock_.monotonic();
+            account.remember(status.decision, sent_, now);
+            account.set_reported(status.denials, now);
+            if (status.new_ban) {
+                BanLog& log = waiter_ != nullptr ? *waiter_ : owner_.ban_log_;
+                log.account_banned(account, status);
+            }
+            // If a window has ended meanwhile, the request was denied and
+            // counted nevertheless.
+            if (status.decision.verdict != api::Verdict::admitted) {
+                decision_ = status.decision;
+            }
+        } else {
+            // An operator has changed something, or the account is damaged: the
+            // next request has to ask.
+            account.forget_denial();
+        }
+        end();
+    }
+
+    void on_no_result(redis::NoReply cause) noexcept override
+    {
+        if (cause == redis::NoReply::not_sent) {
+            key_->account->return_denials(denials_);
+        }
+        end();
+    }
+
+    void end() noexcept
+    {
+        const auto self = owner_.reports_.take(*this);
+        if (waiter_ != nullptr) {
+            waiter_->on_denial_counted(decision_);
+        } else {
+            key_->account->report_in_flight_ = false;
+        }
+    }
+
+    DenialReporter& owner_;
+    const std::shared_ptr<CachedKey> key_;
+    api::Decision decision_;
+    DenialWaiter* const waiter_;
+    const Monotonic sent_;
+    std::int64_t denials_ = 0;
+};
+
+DenialReporter::DenialReporter(redis::Link& link, const Limiter& limiter,
+                               const Clock& clock, ReportTimer& timer,
+                               DamageLog& damage_log, BanLog& ban_log)
+    : link_(link), limiter_(limiter), clock_(clock), timer_(timer),
+      damage_log_(damage_log), ban_log_(ban_log)
+{}
+
+DenialReporter::~DenialReporter() = default;
+
+void DenialReporter::queue(const std::shared_ptr<CachedKey>& key,
+                           const api::BanPolicy& policy)
+{
+    if (!key->account->report_queued_) {
+        queued_.push_back({key, &policy});
+        key->account->report_queued_ = true;
+    }
+    timer_.start();
+}
+
+void DenialReporter::report(const std::shared_ptr<CachedKey>& key,
+                            const api::BanPolicy& policy) noexcept
+{
+    if (key->account->report_in_flight_) {
+        return;
+    }
+    try {
+        reports_.start(*this, key, api::Decision(), nullptr).send(policy);
+    } catch (...) {
+        // Out of memory.
+    }
+}
+
+void DenialReporter::report_and_wait(const std::shared_ptr<CachedKey>& key,
+                                     const api::BanPolicy& policy,
+                                     const api::Decision& decision,
+                                     DenialWaiter& waiter) noexcept
+{
+    Report* report = nullptr;
+    try {
+        report = &reports_.start(*this, key, decision, &waiter);
+    } catch (...) {
+        return waiter.on_denial_counted(decision);
+    }
+    report->send(policy);
+}
+
+void DenialReporter::flush() noexcept
+{
+    const auto queued = std::exchange(queued_, {});
+    for (const auto& [key, policy] : queued) {
+        Account& account = *key->account;
+        account.report_queued_ = false;
+        if (!account.has_denials()) {
+            continue;
+        }
+        if (!account.report_in_flight_) {
+            report(key, *policy);
+            continue;
+        }
+        try {
+            queue(key, *policy);
+        } catch (...) {
+            // Out of memory: they go with the account's next report.
+        }
+    }
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../../redis/in_flight.h"
+#include "../../redis/link.h"
+#include "../clock.h"
+#include "../damage.h"
+#include "../keys/key_cache.h"
+#include "limiter.h"
+
+namespace petstore::store {
+
+// Where new bans are logged: once, on the host that caused them.
+class BanLog {
+public:
+    virtual void account_banned(const Account& account,
+                                const AccountStatus& status) noexcept = 0;
+
+protected:
+    ~BanLog() = default;
+};
+
+// A denied request that is answered only after Redis has counted it, since it
+// may have caused a ban.
+class DenialWaiter : public BanLog {
+public:
+    // Called once, with the decision to deny with.
+    virtual void on_denial_counted(const api::Decision& decision) noexcept = 0;
+
+protected:
+    ~DenialWaiter() = default;
+};
+
+// Calls DenialReporter::flush() once, some time after start().
+class ReportTimer {
+public:
+    virtual void start() noexcept = 0;  // does nothing while it runs
+
+protected:
+    ~ReportTimer() = default;
+};
+
+// Reports to Redis the denials that this worker gave from memory, many in one
+// command, so that bans count the denials of all hosts. The reply brings what
+// an operator has changed. One per Storage.
+class DenialReporter {
+public:
+    // All borrowed.
+    DenialReporter(redis::Link& link, const Limiter& limiter,
+                   const Clock& clock, ReportTimer& timer,
+                   DamageLog& damage_log, BanLog& ban_log);
+    ~DenialReporter();
+    DenialReporter(const DenialReporter&) = delete;
+
+    // The account of `key` has denials to report; the timer sends them.
+    // `policy` must outlive the reporter. Throws std::bad_alloc.
+    void queue(const std::shared_ptr<CachedKey>& key,
+               const api::BanPolicy& policy);
+
+    // Sends them now. Does nothing while a report of the account is in flight.
+    // Out of memory: they go with the account's next report.
+    void report(const std::shared_ptr<CachedKey>& key,
+                const api::BanPolicy& policy) noexcept;
+
+    // Sends them now and calls the waiter, with `decision` unless Redis says
+    // that the account is banned or limited otherwise. The waiter is called
+    // once, possibly before this returns.
+    void report_and_wait(const std::shared_ptr<CachedKey>& key,
+                         const api::BanPolicy& policy,
+                         const api::Decision& decision,
+                         DenialWaiter& waiter) noexcept;
+
+    // What ReportTimer calls.
+    void flush() noexcept;
+
+private:
+    class Report;
+
+    struct Queued {
+        std::shared_ptr<CachedKey> key;
+        const api::BanPolicy* policy;
+    };
+
+    redis::Link& link_;
+    const Limiter& limiter_;
+    const Clock& clock_;
+    ReportTimer& timer_;
+    DamageLog& damage_log_;
+    BanLog& ban_log_;
+    std::vector<Queued> queued_;
+    redis::InFlight<Report> reports_;
+};
+
+}  // namespace petstore::store

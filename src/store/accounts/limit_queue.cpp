@@ -1,0 +1,228 @@
+#include "limit_queue.h"
+
+#include <vector>
+
+#include "../../redis/script_call.h"
+
+namespace petstore::store {
+
+namespace {
+
+// Accounts of one command. They take Redis some 3 µs each, during which it does
+// nothing else.
+constexpr std::size_t kMaxAccounts = 128;
+
+// A busy worker's iteration seldom brings more.
+constexpr std::size_t kUsualRequests = 16;
+
+// Makes room for one more element, so that adding it cannot throw.
+template <typename T>
+void grow(std::vector<T>& elements)
+{
+    if (elements.size() == elements.capacity()) {
+        elements.reserve(2 * elements.size());
+    }
+}
+
+}  // namespace
+
+// One command of the limiter and the requests that it decides.
+class LimitQueue::Batch final : public redis::InFlight<Batch>::Item,
+                                public redis::EndOfIterationTask,
+                                private redis::ScriptCall {
+public:
+    Batch(LimitQueue& queue, std::uint64_t number)
+        : queue_(queue), number_(number)
+    {
+        keys_.reserve(kUsualRequests);
+        requests_.reserve(kUsualRequests);
+        waiters_.reserve(kUsualRequests);
+    }
+
+    std::uint64_t number() const noexcept { return number_; }
+    bool full() const noexcept { return keys_.size() == kMaxAccounts; }
+
+    // `key` is in the batch, or its account is not and the batch is not full.
+    void add(const std::shared_ptr<CachedKey>& key, bool fresh,
+             LimitWaiter& waiter)
+    {
+        const bool is_new = key->batch != number_;
+        const std::size_t place = is_new ? keys_.size() : key->place;
+        grow(waiters_);
+        if (is_new) {
+            grow(requests_);
+            grow(keys_);
+            keys_.push_back(key);
+            requests_.push_back(
+                {key->account->id(), key->epoch, key->limits, 0, false});
+            key->account->batch_ = number_;
+            key->batch = number_;
+            key->place = place;
+        }
+        LimitRequest& request = requests_[place];
+        waiters_.push_back({&waiter, place, request.requests});
+        ++request.requests;
+        request.fresh |= fresh;
+    }
+
+    // Sends the command.
+    void run() noexcept override
+    {
+        queue_.close(*this);
+        const Busy busy(*this);
+        try {
+            start(queue_.link_, queue_.limiter_.decide(requests_));
+        } catch (...) {
+            on_no_result(redis::NoReply::not_sent);
+        }
+        for (const Waiting& waiting : waiters_) {
+            if (done_) {
+                break;
+            }
+            waiting.waiter->on_limit_sent();
+        }
+    }
+
+private:
+    struct Waiting {
+        LimitWaiter* waiter;
+        std::size_t place;   // of its account
+        std::int64_t index;  // among the requests of its account
+    };
+
+    // Keeps the batch while its functions are on the stack: a command can fail
+    // before Link::send() returns.
+    class Busy {
+    public:
+        explicit Busy(Batch& batch) noexcept : batch_(batch) { ++batch_.busy_; }
+        ~Busy()
+        {
+            if (--batch_.busy_ == 0 && batch_.done_) {
+                batch_.queue_.batches_.end(batch_);
+            }
+        }
+        Busy(const Busy&) = delete;
+
+    private:
+        Batch& batch_;
+    };
+
+    void on_result(const redis::Reply& reply) noexcept override
+    {
+        const Busy busy(*this);
+        if (reply.is_error()) {
+            done_ = true;
+            for (const Waiting& waiting : waiters_) {
+                waiting.waiter->on_limit_error(reply);
+            }
+            return;
+        }
+        try {
+            results_ = queue_.limiter_.parse_decisions(reply, requests_);
+        } catch (...) {
+            return on_no_result(redis::NoReply::in_doubt);
+        }
+        done_ = true;
+        for (std::size_t i = 0; i < results_.size(); ++i) {
+            if (results_[i].kind == LimitResult::Kind::decided) {
+                keys_[i]->epoch = results_[i].epoch;
+            }
+        }
+        for (const Waiting& waiting : waiters_) {
+            waiting.waiter->on_limit(results_[waiting.place], waiting.index);
+        }
+    }
+
+    void on_no_result(redis::NoReply cause) noexcept override
+    {
+        const Busy busy(*this);
+        done_ = true;
+        for (const Waiting& waiting : waiters_) {
+            waiting.waiter->on_limit_no_reply(cause);
+        }
+    }
+
+    LimitQueue& queue_;
+    const std::uint64_t number_;
+    std::vector<std::shared_ptr<CachedKey>> keys_;
+    std::vector<LimitRequest> requests_;  // one per key, in the same order
+    std::vector<Waiting> waiters_;
+    std::vector<LimitResult> results_;
+    bool done_ = false;  // every waiter was called, or is being called
+    int busy_ = 0;
+};
+
+LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
+                       const Limiter& limiter) noexcept
+    : link_(link), scheduler_(scheduler), limiter_(limiter)
+{}
+
+LimitQueue::~LimitQueue() = default;
+
+void LimitQueue::add(const std::shared_ptr<CachedKey>& key, bool fresh,
+                     LimitWaiter& waiter) noexcept
+{
+    try {
+        if (Batch* batch = open_batch(*key)) {
+            batch->add(key, fresh, waiter);
+        } else {
+            add_to_new_batch(key, fresh, waiter);
+        }
+    } catch (...) {
+        waiter.on_limit_no_reply(redis::NoReply::not_sent);
+    }
+}
+
+// The script reads all accounts before it writes, so none may be in a command
+// twice: a second key of an account, or a newer record of the same key, goes
+// into a later command, which is executed after this one. nullptr if none of
+// the open batches can take the key.
+LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
+{
+    if (open_.empty()) {
+        return nullptr;
+    }
+    const std::uint64_t first = open_.front()->number();
+    if (key.batch >= first) {
+        return open_[key.batch - first];
+    }
+    std::size_t index =
+        key.account->batch_ < first ? 0 : key.account->batch_ - first + 1;
+    for (; index < open_.size(); ++index) {
+        if (!open_[index]->full()) {
+            return open_[index];
+        }
+    }
+    return nullptr;
+}
+
+void LimitQueue::add_to_new_batch(const std::shared_ptr<CachedKey>& key,
+                                  bool fresh, LimitWaiter& waiter)
+{
+    Batch& batch = batches_.start(*this, numbers_ + 1);
+    try {
+        open_.push_back(&batch);
+        try {
+            batch.add(key, fresh, waiter);
+        } catch (...) {
+            open_.pop_back();
+            throw;
+        }
+    } catch (...) {
+        batches_.end(batch);
+        throw;
+    }
+    ++numbers_;
+    scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
+}
+
+// Nothing is added to the batch from now on. Batches are sent in the order in
+// which they were opened.
+void LimitQueue::close(Batch& batch) noexcept
+{
+    while (!open_.empty() && open_.front()->number() <= batch.number()) {
+        open_.pop_front();
+    }
+}
+
+}  // namespace petstore::store

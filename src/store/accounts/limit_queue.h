@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "../../redis/in_flight.h"
+#include "../../redis/link.h"
+#include "../../redis/scheduler.h"
+#include "../keys/key_cache.h"
+#include "limiter.h"
+
+namespace petstore::store {
+
+// A request that waits for the limiter.
+class LimitWaiter {
+public:
+    // The command was sent; what is sent now is executed after it. May not be
+    // called if the command has failed already.
+    virtual void on_limit_sent() noexcept = 0;
+
+    // Exactly one of these, once. `index` is the request's position among those
+    // of its account.
+    virtual void on_limit(const LimitResult& result,
+                          std::int64_t index) noexcept = 0;
+    virtual void on_limit_error(const redis::Reply& error) noexcept = 0;
+    virtual void on_limit_no_reply(redis::NoReply cause) noexcept = 0;
+
+protected:
+    ~LimitWaiter() = default;
+};
+
+// Batches all limit checks of one event-loop iteration: each command names an
+// account once, with the number of its requests. This is as exact as one
+// command per request, since the script goes through the accounts one by one
+// and admits the first requests of each up to its limit. One per Storage.
+class LimitQueue {
+public:
+    // All borrowed.
+    LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
+               const Limiter& limiter) noexcept;
+    ~LimitQueue();
+    LimitQueue(const LimitQueue&) = delete;
+
+    // Calls the waiter exactly once, before it returns if the request cannot
+    // be queued. `fresh`: the key's record was read in this iteration.
+    void add(const std::shared_ptr<CachedKey>& key, bool fresh,
+             LimitWaiter& waiter) noexcept;
+
+private:
+    class Batch;
+
+    Batch* open_batch(const CachedKey& key) noexcept;
+    void add_to_new_batch(const std::shared_ptr<CachedKey>& key, bool fresh,
+                          LimitWaiter& waiter);
+    void close(Batch& batch) noexcept;
+
+    redis::Link& link_;
+    redis::Scheduler& scheduler_;
+    const Limiter& limiter_;
+    redis::InFlight<Batch> batches_;  // open ones, and those without a reply
+    std::deque<Batch*> open_;         // not sent yet, numbered consecutively
+    std::uint64_t numbers_ = 0;       // of the newest batch
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../api/limit.h"
+#include "../../redis/command.h"
+#include "../../redis/reply.h"
+#include "../pets/version.h"
+#include "../schema.h"
+
+namespace petstore::store {
+
+// The limiter is asked to decide on requests of one account.
+struct LimitRequest {
+    std::string_view account;
+    std::int64_t epoch = 0;
+    api::Limits limits;
+    std::int64_t requests = 1;
+    // The key's record was read a moment ago, so an account that Redis does not
+    // have is new rather than lost.
+    bool fresh = false;
+};
+
+// The decision on a LimitRequest.
+struct LimitResult {
+    enum class Kind {
+        decided,
+        stale,    // the account has another epoch now: `epoch`
+        damaged,  // the account's state is damaged
+        invalid,  // not a reply of this script
+    } kind = Kind::invalid;
+    std::int64_t epoch = 0;
+    std::int64_t admitted = 0;  // the first ones of the requests
+    api::Window minute;         // after the decision
+    api::Window day;
+    api::Millis now = 0;
+    api::Millis ban_until = 0;
+    // Of the catalogue, at the moment of the decision; none if it lives on
+    // another Redis.
+    std::optional<Version> version;
+
+    // The decision on one of the requests, counted from 0.
+    api::Decision decision(std::int64_t index) const noexcept;
+};
+
+// An account after denials were reported.
+struct AccountStatus {
+    LimitResult::Kind kind = LimitResult::Kind::invalid;
+    api::Decision decision;    // on one more request
+    std::int64_t denials = 0;  // counted in the ban's window
+    bool new_ban = false;      // this call banned the account
+};
+
+// The commands that charge accounts, and the meaning of their replies. One call
+// decides on requests of several accounts and charges both windows of each, or
+// neither. Sends nothing.
+class Limiter {
+public:
+    // Whether the catalogue is on the same Redis: the reply then brings its
+    // version along.
+    enum class Catalogue { here, elsewhere };
+
+    explicit Limiter(const Schema& schema,
+                     Catalogue catalogue = Catalogue::here);
+
+    // No two requests may be of the same account. Throws std::bad_alloc, as all
+    // of these do.
+    redis::Command decide(const std::vector<LimitRequest>& requests) const;
+
+    // One result per request, in their order.
+    std::vector<LimitResult>
+    parse_decisions(const redis::Reply& reply,
+                    const std::vector<LimitRequest>& requests) const;
+
+    // Reports `denials` that a worker gave from memory, and asks for the
+    // account's status.
+    redis::Command report_denials(std::string_view account, std::int64_t epoch,
+                                  std::int64_t denials,
+                                  const api::Limits& limits,
+                                  const api::BanPolicy& policy) const;
+    static AccountStatus parse_status(const redis::Reply& reply,
+                                      const api::Limits& limits);
+
+private:
+    const Schema& schema_;
+    const bool brings_version_;
+    const std::string last_id_;
+    const std::string changes_;
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,137 @@
+#include "key_loader.h"
+
+#include <utility>
+#include <vector>
+
+#include "../failure.h"
+
+namespace petstore::store {
+
+// A look-up in flight and the requests that wait for it.
+class KeyLoader::Load final : public redis::InFlight<Load>::Item,
+                              public redis::ReplyHandler {
+public:
+    Load(KeyLoader& owner, const api::Digest& digest, std::int64_t epoch)
+        : owner_(owner), digest_(digest), epoch_(epoch)
+    {}
+
+    std::int64_t epoch() const noexcept { return epoch_; }
+    void add(KeyWaiter& waiter) { waiters_.push_back(&waiter); }
+
+    void on_reply(const redis::Reply& reply) noexcept override
+    {
+        try {
+            end(owner_.take(digest_, epoch_, reply));
+        } catch (...) {
+            on_no_reply(redis::NoReply::not_sent);
+        }
+    }
+
+    void on_no_reply(redis::NoReply loss) noexcept override
+    {
+        end({nullptr, failure_of(loss, false)});
+    }
+
+private:
+    // Unlinks itself first: waiters may start the next look-up of the same key.
+    void end(const KeyResult& result) noexcept
+    {
+        const auto found = owner_.newest_.find(digest_);
+        if (found != owner_.newest_.end() && found->second == this) {
+            owner_.newest_.erase(found);
+        }
+        const auto self = owner_.loads_.take(*this);
+        for (KeyWaiter* waiter : waiters_) {
+            waiter->on_key(result);
+        }
+    }
+
+    KeyLoader& owner_;
+    const api::Digest digest_;
+    const std::int64_t epoch_;
+    std::vector<KeyWaiter*> waiters_;
+};
+
+KeyLoader::KeyLoader(redis::Link& link, const KeyRecords& keys,
+                     const api::PlanTable& plans, KeyCache& cache, KeyLog& log)
+    : link_(link), keys_(keys), plans_(plans), cache_(cache), log_(log)
+{}
+
+KeyLoader::~KeyLoader() = default;
+
+void KeyLoader::load(const api::Digest& digest, std::int64_t epoch,
+                     KeyWaiter& waiter) noexcept
+{
+    try {
+        if (Load* load = find(digest, epoch)) {
+            load->add(waiter);
+        } else if (loads_.size() < kMaxLoads) {
+            start(digest, epoch, waiter);
+        } else {
+            log_.look_up_refused();
+            waiter.on_key(
+                {nullptr, failure_of(redis::NoReply::not_sent, false)});
+        }
+    } catch (...) {
+        waiter.on_key({nullptr, failure_of(redis::NoReply::not_sent, false)});
+    }
+}
+
+// The look-up in flight whose record will be new enough. One sent before the
+// account's epoch was known may return an older record.
+KeyLoader::Load* KeyLoader::find(const api::Digest& digest,
+                                 std::int64_t epoch) noexcept
+{
+    const auto found = newest_.find(digest);
+    return found != newest_.end() && found->second->epoch() >= epoch
+               ? found->second
+               : nullptr;
+}
+
+void KeyLoader::start(const api::Digest& digest, std::int64_t epoch,
+                      KeyWaiter& waiter)
+{
+    const auto command = keys_.get(digest);
+    Load& load = loads_.start(*this, digest, epoch);
+    try {
+        load.add(waiter);
+        newest_[digest] = &load;
+    } catch (...) {
+        loads_.end(load);
+        throw;
+    }
+    link_.send(command, load);
+}
+
+KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
+                          const redis::Reply& reply)
+{
+    if (reply.is_error() && !redis::is_wrong_type(reply)) {
+        return {nullptr, failure_of(reply, false)};
+    }
+    using Result = KeyRecords::Found::Result;
+    const auto found = KeyRecords::parse(reply);
+    if (found.result == Result::invalid) {
+        log_.damaged(keys_.name(digest));
+        return {nullptr, damage_error()};
+    }
+    if (found.result == Result::absent) {
+        return {};
+    }
+
+    const api::KeyRecord& record = found.record;
+    auto key = std::make_shared<CachedKey>();
+    key->record = CachedRecord(record);
+    key->limits = plans_.limits_of(record);
+    if (!plans_.knows(record.plan)) {
+        log_.unknown_plan(record);
+    }
+    // A record read after the account's epoch was known is at least that new.
+    // Otherwise the epoch in the record counts.
+    key->epoch = epoch == 0 ? record.epoch : epoch;
+    key->account = cache_.account(record.account);
+    cache_.put(digest, key);
+    return {std::move(key), std::nullopt};
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "../../api/error.h"
+#include "../../api/plan.h"
+#include "../../redis/error_table.h"
+#include "../../redis/in_flight.h"
+#include "../../redis/link.h"
+#include "../damage.h"
+#include "key_cache.h"
+#include "key_records.h"
+
+namespace petstore::store {
+
+// The result of an API key look-up. If neither is set, there is no such key.
+struct KeyResult {
+    std::shared_ptr<CachedKey> key;
+    std::optional<api::Error> error;  // Redis failed, or the record is damaged
+};
+
+// A request that waits for the record of its API key.
+class KeyWaiter {
+public:
+    virtual void on_key(const KeyResult& result) noexcept = 0;
+
+protected:
+    ~KeyWaiter() = default;
+};
+
+// Receives reports about key records for the operator.
+class KeyLog : public DamageLog {
+public:
+    virtual void unknown_plan(const api::KeyRecord& record) noexcept = 0;
+    virtual void look_up_refused() noexcept = 0;
+
+protected:
+    ~KeyLog() = default;
+};
+
+// Reads key records into the cache. Requests that need the same record share
+// one look-up and its record, so the limiter can decide on all of them with one
+// command. One per Storage.
+class KeyLoader {
+public:
+    // The most look-ups in flight. The rest of the link's queue is for requests
+    // with known keys, so a flood of invented keys cannot fill it.
+    static constexpr std::size_t kMaxLoads = 1024;
+
+    // All arguments are borrowed.
+    KeyLoader(redis::Link& link, const KeyRecords& keys,
+              const api::PlanTable& plans, KeyCache& cache, KeyLog& log);
+    ~KeyLoader();
+    KeyLoader(const KeyLoader&) = delete;
+
+    // Calls the waiter exactly once, possibly before returning. The record will
+    // not be older than `epoch` of its account; 0 accepts any.
+    void load(const api::Digest& digest, std::int64_t epoch,
+              KeyWaiter& waiter) noexcept;
+
+private:
+    class Load;
+
+    Load* find(const api::Digest& digest, std::int64_t epoch) noexcept;
+    void start(const api::Digest& digest, std::int64_t epoch,
+               KeyWaiter& waiter);
+    KeyResult take(const api::Digest& digest, std::int64_t epoch,
+                   const redis::Reply& reply);
+
+    redis::Link& link_;
+    const KeyRecords& keys_;
+    const api::PlanTable& plans_;
+    KeyCache& cache_;
+    KeyLog& log_;
+    redis::InFlight<Load> loads_;
+    std::unordered_map<api::Digest, Load*, DigestHash> newest_;
+};
+
+}  // namespace petstore::store

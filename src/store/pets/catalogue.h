@@ -1,0 +1,117 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../api/page.h"
+#include "../../api/pet.h"
+#include "../../redis/command.h"
+#include "../../redis/reply.h"
+#include "../schema.h"
+
+namespace petstore::store {
+
+// Builds the commands that read and write pets, and parses their replies. Sends
+// nothing.
+class Catalogue {
+public:
+    explicit Catalogue(const Schema& schema) : schema_(schema) {}
+
+    const Schema& schema() const noexcept { return schema_; }
+
+    // MGET of both numbers, for Version::parse().
+    redis::Command version() const;
+
+    // --- one pet -----------------------------------------------------------
+    redis::Command get(api::PetId id) const;
+
+    // A whole bucket, for Bucket::parse().
+    redis::Command bucket(std::int64_t number) const;
+
+    // --- pages -------------------------------------------------------------
+    // An unfiltered page needs no script: ids are dense, so its rows are a
+    // range of one bucket or two. The commands ask for one row more than the
+    // page has, to learn whether there is a next page.
+    std::vector<redis::Command> list_all(const api::ListQuery& query) const;
+
+    // A filtered page: one script that searches the status's bitmap.
+    redis::Command list_by_status(const api::ListQuery& query) const;
+
+    // --- create ------------------------------------------------------------
+    struct Idempotency {
+        api::Digest key;   // SHA-256 of the Idempotency-Key
+        api::Digest body;  // SHA-256 of the request body
+    };
+    redis::Command create(const api::NewPet& pet, std::string_view account,
+                          const std::optional<Idempotency>& idempotency) const;
+
+    struct Created {
+        enum class Result { created, replayed, key_reused, invalid } result;
+        api::PetId id = 0;
+    };
+    static Created parse_created(const redis::Reply& reply) noexcept;
+
+    // --- operators ---------------------------------------------------------
+    redis::Command set_status(api::PetId id, api::Status status) const;
+    redis::Command last_id() const;
+    // Reply: 1 done, 0 there are no pets.
+    redis::Command clear_caches() const;
+
+private:
+    const Schema& schema_;
+};
+
+// Builds a page from the replies to list_all() or list_by_status(), in the
+// order the commands were sent. A damaged record fails the whole page: a client
+// that mirrors the catalogue would delete a pet that is left out.
+class PageReader {
+public:
+    explicit PageReader(const api::ListQuery& query) : query_(query) {}
+
+    // Adds the reply to command number `index`. False if the reply is malformed
+    // or has a damaged record: see damaged_bucket().
+    bool add(std::size_t index, const redis::Reply& reply);
+
+    // The bucket that command number `index` of an unfiltered page reads.
+    std::int64_t bucket(std::size_t index) const noexcept;
+
+    // The bucket that made add() return false.
+    std::int64_t damaged_bucket() const noexcept { return damaged_bucket_; }
+
+    // After the last add(): the first pet that an unfiltered page lacks
+    // although pets up to `last_id` existed before it was read; 0 for none.
+    api::PetId missing(api::PetId last_id) const noexcept;
+
+    // After the last add().
+    enum class Form { array, lines };
+    struct Page {
+        std::string body;  // JSON array, or one object per line
+        bool more = false;
+        api::PetId last = 0;  // id of the last row, 0 for none
+        api::PetId next = 0;  // id of the next page's first row, 0 for none
+    };
+    Page finish(Form form = Form::array);
+
+private:
+    // The record is [offset, offset + size) of records_.
+    struct Row {
+        api::PetId id;
+        std::size_t offset;
+        std::size_t size;
+    };
+
+    bool add_slice(std::size_t index, const redis::Reply& reply);
+    bool add_filtered(const redis::Reply& reply);
+    bool add_row(api::PetId id, std::string_view record);
+
+    api::ListQuery query_;
+    std::vector<Row> rows_;
+    std::string records_;
+    api::PetId next_ = 0;
+    std::int64_t damaged_bucket_ = 0;
+    bool ended_ = false;  // a bucket had fewer rows than asked for
+};
+
+}  // namespace petstore::store

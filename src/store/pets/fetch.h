@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "../../api/error.h"
+#include "../../redis/link.h"
+#include "../../redis/script_call.h"
+
+namespace petstore::store {
+
+// Reads something with one command or several. Each command gets a reply or is
+// lost, even after an earlier one has failed; then the fetch ends.
+class Fetch : private redis::ReplyHandler {
+public:
+    Fetch(const Fetch&) = delete;
+    Fetch& operator=(const Fetch&) = delete;
+
+    // Sends the commands. A full queue can end the fetch before this returns.
+    void begin() noexcept;
+
+protected:
+    explicit Fetch(redis::Link& link) noexcept : link_(link), script_(*this) {}
+    ~Fetch() = default;
+
+    // For send_commands(): any number of plain commands, or one script.
+    void send(const redis::Command& command) noexcept;
+    void call(redis::Command script) noexcept;
+
+    // The first failure is the result.
+    void fail(api::Error error) noexcept;
+    const std::optional<api::Error>& error() const noexcept { return error_; }
+
+    // Throws std::bad_alloc, which fails the fetch.
+    virtual void send_commands() = 0;
+
+    // Handles the reply to command number `index`. Skipped after a failure.
+    // Throws std::bad_alloc, which fails the fetch.
+    virtual void take(std::size_t index, const redis::Reply& reply) = 0;
+
+    // All commands are done. Called once, last; destroys the fetch.
+    virtual void end() noexcept = 0;
+
+private:
+    class Script final : public redis::ScriptCall {
+    public:
+        explicit Script(Fetch& owner) noexcept : owner_(owner) {}
+        using ScriptCall::start;
+
+    private:
+        void on_result(const redis::Reply& reply) noexcept override
+        {
+            owner_.on_reply(reply);
+        }
+        void on_no_result(redis::NoReply cause) noexcept override
+        {
+            owner_.on_no_reply(cause);
+        }
+
+        Fetch& owner_;
+    };
+
+    void on_reply(const redis::Reply& reply) noexcept final;
+    void on_no_reply(redis::NoReply cause) noexcept final;
+    void end_if_complete() noexcept;
+
+    redis::Link& link_;
+    Script script_;
+    std::optional<api::Error> error_;
+    std::size_t sent_ = 0;
+    std::size_t done_ = 0;
+    // A command may fail before send() returns. end() has to wait until then.
+    bool sending_ = false;
+};
+
+}  // namespace petstore::store

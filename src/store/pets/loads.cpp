@@ -1,0 +1,328 @@
+#include "loads.h"
+
+#include <utility>
+
+#include "../../redis/error_table.h"
+#include "../failure.h"
+#include "record.h"
+#include "selection.h"
+
+namespace petstore::store {
+
+namespace {
+
+// Out of memory: as if Redis had not been asked.
+api::Error not_read() noexcept
+{
+    return failure_of(redis::NoReply::not_sent, false);
+}
+
+// Keeps requests from joining `load`, unless a newer one has replaced it.
+template <typename Map, typename Key, typename Load>
+void forget(Map& newest, const Key& key, const Load& load) noexcept
+{
+    const auto found = newest.find(key);
+    if (found != newest.end() && found->second == &load) {
+        newest.erase(found);
+    }
+}
+
+}  // namespace
+
+// --- one pet or page ---------------------------------------------------------
+
+Reader::Load::Load(Reader& owner, const ReadKey& key)
+    : Fetch(owner.link_), owner_(owner), key_(key),
+      generation_(owner.generation())
+{}
+
+Reader::Load::Load(Reader& owner, const ReadKey& key, const Version& version,
+                   ReadWaiter& waiter)
+    : Fetch(owner.link_), owner_(owner), key_(key),
+      generation_(owner.generation()), version_(version), waiters_{&waiter}
+{}
+
+void Reader::Load::send_commands()
+{
+    owner_.newest_loads_[key_] = this;
+    if (key_.is_pet()) {
+        return send(owner_.catalogue_.get(key_.id));
+    }
+    const auto query = key_.query();
+    page_.emplace(query);
+    if (query.status) {
+        return call(owner_.catalogue_.list_by_status(query));
+    }
+    for (const auto& command : owner_.catalogue_.list_all(query)) {
+        send(command);
+    }
+}
+
+void Reader::Load::take(std::size_t index, const redis::Reply& reply)
+{
+    if (reply.is_error()) {
+        take_error(index, reply);
+    } else if (page_) {
+        if (!page_->add(index, reply)) {
+            fail(damaged(page_->damaged_bucket()));
+        }
+    } else if (reply.is(redis::Type::nil)) {
+        absent_ = true;
+    } else {
+        record_ = reply.text();
+    }
+}
+
+void Reader::Load::take_error(std::size_t index, const redis::Reply& error)
+{
+    const auto key = damaged_key(error);
+    if (!key.empty()) {
+        fail(owner_.damaged(std::string(key)));
+    } else if (redis::is_wrong_type(error)) {
+        fail(damaged(page_ ? page_->bucket(index) : bucket_of(key_.id)));
+    } else {
+        fail(failure_of(error, false));
+    }
+}
+
+api::Error Reader::Load::damaged(std::int64_t bucket)
+{
+    return owner_.damaged(owner_.catalogue_.schema().bucket(bucket));
+}
+
+// The first pet that existed at version_ and was not found; 0 for none.
+api::PetId Reader::Load::missing() const noexcept
+{
+    if (!version_) {
+        return 0;
+    }
+    if (page_) {
+        return page_->missing(version_->last_id);
+    }
+    return absent_ && key_.id <= version_->last_id ? key_.id : 0;
+}
+
+void Reader::Load::end() noexcept
+{
+    ReadResult result = not_read();
+    try {
+        if (error()) {
+            result = *error();
+        } else {
+            result = finish();
+        }
+    } catch (...) {
+        result = not_read();
+    }
+    forget(owner_.newest_loads_, key_, *this);
+    const auto self = owner_.loads_.take(*this);
+    for (ReadWaiter* waiter : waiters_) {
+        waiter->on_read(result);
+    }
+}
+
+ReadResult Reader::Load::finish()
+{
+    const bool may_keep = generation_ == owner_.generation();
+    if (const api::PetId id = missing()) {
+        // Otherwise the version may be another server's.
+        return may_keep ? damaged(bucket_of(id)) : not_read();
+    }
+    if (absent_) {
+        return no_such_pet();
+    }
+    auto response = std::make_shared<CachedResponse>();
+    api::PetId next = 0;
+    if (page_) {
+        auto page = page_->finish();
+        response->body = std::move(page.body);
+        response->next_after = page.more ? page.last : 0;
+        response->is_last_page = !page.more;
+        next = page.next;
+    } else {
+        const auto pet = decode_record(key_.id, record_);
+        if (!pet) {
+            return damaged(bucket_of(key_.id));
+        }
+        api::append_pet_json(response->body, *pet);
+    }
+    if (version_ && may_keep) {
+        response->version = *version_;
+        owner_.responses_.put(key_, response);
+        if (key_.is_filtered()) {
+            owner_.load_buckets_of_page(key_, next, *version_);
+        }
+    }
+    return std::shared_ptr<const CachedResponse>(std::move(response));
+}
+
+// --- a whole bucket ----------------------------------------------------------
+
+Reader::BucketLoad::BucketLoad(Reader& owner, std::int64_t number,
+                               const Version& version)
+    : Fetch(owner.link_), owner_(owner), number_(number), version_(version),
+      serial_(++owner.bucket_loads_started_), generation_(owner.generation())
+{}
+
+bool Reader::BucketLoad::serves(const Version& now) const noexcept
+{
+    return version_.changes == now.changes;
+}
+
+void Reader::BucketLoad::send_commands()
+{
+    owner_.newest_bucket_loads_[number_] = this;
+    send(owner_.catalogue_.bucket(number_));
+}
+
+void Reader::BucketLoad::take(std::size_t, const redis::Reply& reply)
+{
+    if (reply.is_error() && !redis::is_wrong_type(reply)) {
+        fail(failure_of(reply, false));
+    } else if (generation_ == owner_.generation()) {
+        keep(reply);
+    }
+}
+
+// A bucket that is damaged or lacks pets is not kept. Its waiters read their
+// pets one by one, which fails those that are affected and logs the damage.
+void Reader::BucketLoad::keep(const redis::Reply& reply) noexcept
+{
+    try {
+        auto bucket = Bucket::parse(reply);
+        if (bucket && bucket->size() >= rows_at(number_, version_)) {
+            owner_.buckets_.put(number_, std::move(*bucket), version_.changes);
+        }
+    } catch (...) {
+        // Out of memory: not kept.
+    }
+}
+
+void Reader::BucketLoad::end() noexcept
+{
+    forget(owner_.newest_bucket_loads_, number_, *this);
+    const auto self = owner_.bucket_loads_.take(*this);
+    for (const Waiting& waiting : waiters_) {
+        respond(waiting);
+    }
+}
+
+void Reader::BucketLoad::respond(const Waiting& waiting) noexcept
+{
+    ReadResult result = not_read();
+    try {
+        if (error()) {
+            result = *error();
+        } else if (generation_ != owner_.generation()) {
+            // waiting.now belongs to data that were dropped.
+            return owner_.read_version(waiting.key, *waiting.waiter);
+        } else {
+            auto response = owner_.build(waiting.key, waiting.now, false);
+            if (response == nullptr) {
+                return owner_.read_directly(waiting.key, waiting.now,
+                                            *waiting.waiter);
+            }
+            result = std::move(response);
+        }
+    } catch (...) {
+        result = not_read();
+    }
+    waiting.waiter->on_read(result);
+}
+
+// --- the version -------------------------------------------------------------
+
+void Reader::VersionLoad::send_commands()
+{
+    send(owner_.catalogue_.version());
+}
+
+void Reader::VersionLoad::take(std::size_t, const redis::Reply& reply)
+{
+    if (reply.is_error()) {
+        fail(failure_of(reply, false));
+    } else if (reply.size() != 2) {
+        fail(failure_of(redis::NoReply::in_doubt, false));
+    } else {
+        version_ = Version::parse(reply[0], reply[1]);
+    }
+}
+
+void Reader::VersionLoad::end() noexcept
+{
+    const auto self = owner_.version_loads_.take(*this);
+    if (error()) {
+        waiter_.on_read(*error());
+    } else {
+        owner_.serve(key_, version_, waiter_);
+    }
+}
+
+// --- an empty catalogue ------------------------------------------------------
+
+void Reader::VacancyCheck::send_commands()
+{
+    send(owner_.catalogue_.get(1));
+    send(owner_.catalogue_.last_id());
+}
+
+void Reader::VacancyCheck::take(std::size_t index, const redis::Reply& reply)
+{
+    index == 0 ? take_first_pet(reply) : take_last_id(reply);
+}
+
+void Reader::VacancyCheck::take_first_pet(const redis::Reply& reply)
+{
+    if (redis::is_wrong_type(reply)) {
+        fail(owner_.damaged(owner_.catalogue_.schema().bucket(0)));
+    } else if (reply.is_error()) {
+        fail(failure_of(reply, false));
+    } else {
+        has_pets_ = !reply.is(redis::Type::nil);
+    }
+}
+
+void Reader::VacancyCheck::take_last_id(const redis::Reply& reply)
+{
+    const auto name = owner_.catalogue_.schema().last_pet_id();
+    if (redis::is_wrong_type(reply)) {
+        fail(owner_.damaged(name));
+    } else if (reply.is_error()) {
+        fail(failure_of(reply, false));
+    } else {
+        const auto last_id = Version::parse(reply, reply).last_id;
+        if (last_id < 0 || (has_pets_ && last_id == 0)) {
+            fail(owner_.damaged(name));
+        }
+    }
+}
+
+void Reader::VacancyCheck::end() noexcept
+{
+    owner_.newest_vacancy_check_ = nullptr;
+    const auto self = owner_.vacancy_checks_.take(*this);
+    for (const Waiting& waiting : waiters_) {
+        ReadResult result = not_read();
+        try {
+            result = result_for(waiting.key);
+        } catch (...) {
+            // Out of memory.
+        }
+        waiting.waiter->on_read(result);
+    }
+}
+
+// As of when the catalogue looked empty, whatever was created since.
+ReadResult Reader::VacancyCheck::result_for(const ReadKey& key) const
+{
+    if (error()) {
+        return *error();
+    }
+    if (key.is_pet()) {
+        return no_such_pet();
+    }
+    return std::shared_ptr<const CachedResponse>(
+        Selection(key, {}, owner_.buckets_).response());
+}
+
+}  // namespace petstore::store

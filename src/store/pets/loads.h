@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fetch.h"
+#include "reader.h"
+
+// What a Reader can have in flight. The Reader's InFlight members own these.
+namespace petstore::store {
+
+// Reads one pet or page, without whole buckets.
+class Reader::Load final : public Fetch, public redis::InFlight<Load>::Item {
+public:
+    // Reads ahead: confirm() and add() may follow.
+    Load(Reader& owner, const ReadKey& key);
+
+    Load(Reader& owner, const ReadKey& key, const Version& version,
+         ReadWaiter& waiter);
+
+    void confirm(const Version& version) noexcept { version_ = version; }
+    const std::optional<Version>& version() const noexcept { return version_; }
+
+    void add(ReadWaiter& waiter) { waiters_.push_back(&waiter); }
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void end() noexcept override;
+
+    void take_error(std::size_t index, const redis::Reply& error);
+    api::Error damaged(std::int64_t bucket);
+    api::PetId missing() const noexcept;
+    ReadResult finish();
+
+    Reader& owner_;
+    const ReadKey key_;
+    const std::uint64_t generation_;
+    // Read before the data, so they are at least as new.
+    std::optional<Version> version_;
+    std::vector<ReadWaiter*> waiters_;
+    std::string record_;
+    bool absent_ = false;  // Redis has no such record
+    std::optional<PageReader> page_;
+};
+
+// Reads a whole bucket into the cache. Its waiters need nothing else that is
+// not cached, or what they need arrives first.
+class Reader::BucketLoad final : public Fetch,
+                                 public redis::InFlight<BucketLoad>::Item {
+public:
+    // `version` was read before, so the bucket is at least as new.
+    BucketLoad(Reader& owner, std::int64_t number, const Version& version);
+
+    // Whether the bucket will be valid at `now`; it may lack the newest pets.
+    bool serves(const Version& now) const noexcept;
+
+    // Loads started later arrive later.
+    std::uint64_t serial() const noexcept { return serial_; }
+
+    void add(const ReadKey& key, const Version& now, ReadWaiter& waiter)
+    {
+        waiters_.push_back({key, now, &waiter});
+    }
+
+private:
+    struct Waiting {
+        ReadKey key;
+        Version now;
+        ReadWaiter* waiter;
+    };
+
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void end() noexcept override;
+
+    void keep(const redis::Reply& reply) noexcept;
+    void respond(const Waiting& waiting) noexcept;
+
+    Reader& owner_;
+    const std::int64_t number_;
+    const Version version_;
+    const std::uint64_t serial_;
+    const std::uint64_t generation_;
+    std::vector<Waiting> waiters_;
+};
+
+// Reads the catalogue's version for a request that has none, then serves it.
+class Reader::VersionLoad final : public Fetch,
+                                  public redis::InFlight<VersionLoad>::Item {
+public:
+    VersionLoad(Reader& owner, const ReadKey& key, ReadWaiter& waiter) noexcept
+        : Fetch(owner.link_), owner_(owner), key_(key), waiter_(waiter)
+    {}
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void end() noexcept override;
+
+    Reader& owner_;
+    const ReadKey key_;
+    ReadWaiter& waiter_;
+    Version version_;
+};
+
+// Finds out whether a catalogue that looks empty is, or has lost the keys of
+// its version. Reads the first pet, then the last id again: creating a pet sets
+// both atomically, so a pet without a last id after it is damage.
+class Reader::VacancyCheck final : public Fetch,
+                                   public redis::InFlight<VacancyCheck>::Item {
+public:
+    VacancyCheck(Reader& owner, const ReadKey& key, ReadWaiter& waiter)
+        : Fetch(owner.link_), owner_(owner), waiters_{{key, &waiter}}
+    {}
+
+    void add(const ReadKey& key, ReadWaiter& waiter)
+    {
+        waiters_.push_back({key, &waiter});
+    }
+
+private:
+    struct Waiting {
+        ReadKey key;
+        ReadWaiter* waiter;
+    };
+
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void end() noexcept override;
+
+    void take_first_pet(const redis::Reply& reply);
+    void take_last_id(const redis::Reply& reply);
+    ReadResult result_for(const ReadKey& key) const;
+
+    Reader& owner_;
+    std::vector<Waiting> waiters_;
+    bool has_pets_ = false;
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,321 @@
+#include "reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../failure.h"
+#include "loads.h"
+#include "selection.h"
+
+namespace petstore::store {
+
+namespace {
+
+// A million pets take some 30 MB as buckets and ten times that as responses. So
+// buckets get room for a whole catalogue, responses for the most popular ones.
+constexpr std::size_t kBucketShare = 4;
+
+// Typical sizes, for the number of places in a doorkeeper: a page of 20, and a
+// bucket of pets with names of 20 characters.
+constexpr std::size_t kResponseBytes = 2048;
+constexpr std::size_t kBucketBytes = 4096;
+
+template <typename Map>
+typename Map::mapped_type find_in(const Map& map,
+                                  const typename Map::key_type& key) noexcept
+{
+    const auto found = map.find(key);
+    return found == map.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+api::Error no_such_pet() noexcept
+{
+    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
+}
+
+Reader::Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
+               std::size_t cache_bytes)
+    : link_(link), catalogue_(catalogue), log_(log), responses_(cache_bytes),
+      buckets_(kBucketShare * cache_bytes),
+      built_(cache_bytes / kResponseBytes),
+      missed_(kBucketShare * cache_bytes / kBucketBytes)
+{}
+
+Reader::~Reader() = default;
+
+api::Error Reader::damaged(const std::string& redis_key) noexcept
+{
+    log_.damaged(redis_key);
+    return damage_error();
+}
+
+api::Error Reader::damaged(const Version& version)
+{
+    const Schema& schema = catalogue_.schema();
+    return damaged(version.damage() == Version::Damage::changes
+                       ? schema.changes()
+                       : schema.last_pet_id());
+}
+
+// Changes whenever all cached data are dropped. What a read brings is kept, or
+// combined with a version read before it, only if the generation is still the
+// one in which the read started.
+std::uint64_t Reader::generation() noexcept
+{
+    drop_if_disconnected();
+    return generation_;
+}
+
+// A failover or restart may have undone what was read before.
+void Reader::drop_if_disconnected() noexcept
+{
+    if (connection_generation_ != link_.connection_generation()) {
+        connection_generation_ = link_.connection_generation();
+        latest_ = {};
+        drop_all();
+    }
+}
+
+// Also keeps requests from joining the loads in flight.
+void Reader::drop_all() noexcept
+{
+    ++generation_;
+    responses_.clear();
+    buckets_.clear();
+    newest_loads_.clear();
+    newest_bucket_loads_.clear();
+}
+
+std::shared_ptr<const CachedResponse> Reader::find(const ReadKey& key,
+                                                   const Version& now)
+{
+    drop_if_disconnected();
+    if (now.damage() != Version::Damage::none) {
+        return nullptr;
+    }
+    if (now.last_id < latest_.last_id) {
+        drop_all();  // the catalogue was set back
+    }
+    latest_ = now;
+    if (now.is_empty()) {
+        return nullptr;
+    }
+    const auto* cached = responses_.find(key);
+    if (cached != nullptr && (*cached)->is_current(now)) {
+        return *cached;
+    }
+    return build(key, now, cached != nullptr);
+}
+
+// Builds a response from cached buckets alone; nullptr if they lack something.
+// Caches it if it replaces an outdated one (`keep`) or is built for the second
+// time: responses asked for once would evict those asked for often.
+std::shared_ptr<const CachedResponse>
+Reader::build(const ReadKey& key, const Version& now, bool keep)
+{
+    const Selection selection(key, now, buckets_);
+    if (!selection.complete()) {
+        return nullptr;
+    }
+    auto response = selection.response();
+    if (keep || built_.seen_before(ReadKey::Hash()(key))) {
+        responses_.put(key, response);
+    }
+    return response;
+}
+
+bool Reader::read_ahead(const ReadKey& key)
+{
+    drop_if_disconnected();
+    const bool version_known = latest_.last_id != 0;
+    const bool unlikely = version_known && is_beyond(key, latest_);
+    if (unlikely || responses_.find(key) != nullptr
+        || newest_loads_.count(key) != 0) {
+        return false;
+    }
+    if (version_known
+        && (Selection(key, latest_, buckets_).complete()
+            || buckets_for(key, latest_) != nullptr)) {
+        return false;
+    }
+    loads_.start(*this, key).begin();
+    return newest_loads_.count(key) != 0;
+}
+
+void Reader::confirm(const ReadKey& key, const Version& now)
+{
+    if (now.damage() != Version::Damage::none || now.is_empty()) {
+        return;
+    }
+    Load* load = find_in(newest_loads_, key);
+    if (load != nullptr && !load->version()) {
+        load->confirm(now);
+    }
+}
+
+void Reader::read(const ReadKey& key, const std::optional<Version>& now,
+                  ReadWaiter& waiter) noexcept
+{
+    try {
+        drop_if_disconnected();
+        if (!now) {
+            return read_version(key, waiter);
+        }
+        if (now->damage() != Version::Damage::none) {
+            return waiter.on_read(damaged(*now));
+        }
+        if (now->is_empty()) {
+            return check_vacancy(key, waiter);
+        }
+        if (BucketLoad* load = buckets_for(key, *now)) {
+            return load->add(key, *now, waiter);
+        }
+        read_directly(key, *now, waiter);
+    } catch (...) {
+        // Out of memory, before the waiter was added to a load.
+        waiter.on_read(failure_of(redis::NoReply::not_sent, false));
+    }
+}
+
+// Continues a request once its version was read.
+void Reader::serve(const ReadKey& key, const Version& now,
+                   ReadWaiter& waiter) noexcept
+{
+    try {
+        if (is_beyond(key, now)) {
+            return waiter.on_read(no_such_pet());
+        }
+        if (auto response = find(key, now)) {
+            return waiter.on_read(std::move(response));
+        }
+    } catch (...) {
+        return waiter.on_read(failure_of(redis::NoReply::not_sent, false));
+    }
+    read(key, now, waiter);
+}
+
+void Reader::read_version(const ReadKey& key, ReadWaiter& waiter)
+{
+    version_loads_.start(*this, key, waiter).begin();
+}
+
+void Reader::check_vacancy(const ReadKey& key, ReadWaiter& waiter)
+{
+    if (newest_vacancy_check_ != nullptr) {
+        return newest_vacancy_check_->add(key, waiter);
+    }
+    newest_vacancy_check_ = &vacancy_checks_.start(*this, key, waiter);
+    newest_vacancy_check_->begin();
+}
+
+// Reads the pet or page alone, not whole buckets.
+void Reader::read_directly(const ReadKey& key, const Version& now,
+                           ReadWaiter& waiter)
+{
+    if (Load* load = load_for(key, now)) {
+        return load->add(waiter);
+    }
+    loads_.start(*this, key, now, waiter).begin();
+}
+
+// The load in flight that is new enough, if any.
+Reader::Load* Reader::load_for(const ReadKey& key, const Version& now) const
+{
+    Load* load = find_in(newest_loads_, key);
+    return load != nullptr && load->version() && load->version()->covers(now)
+               ? load
+               : nullptr;
+}
+
+Reader::MissingBuckets Reader::missing_buckets(const ReadKey& key,
+                                               const Version& now)
+{
+    MissingBuckets missing;
+    const BucketSpan span = span_of(key, now);
+    for (std::int64_t number = span.first; number <= span.last; ++number) {
+        if (!buckets_.has(number, now)) {
+            missing.numbers[missing.count++] = number;
+        }
+    }
+    return missing;
+}
+
+// Whether one of the buckets was missed before. Then all are worth loading: a
+// response needs all of them.
+bool Reader::missed_before(const MissingBuckets& missing) noexcept
+{
+    bool before = false;
+    for (std::size_t i = 0; i < missing.count; ++i) {
+        before |=
+            missed_.seen_before(static_cast<std::uint64_t>(missing.numbers[i]));
+    }
+    return before;
+}
+
+// Loads the missing buckets if they were missed before. Returns the load that
+// arrives last, or nullptr if the request should read without buckets.
+Reader::BucketLoad* Reader::buckets_for(const ReadKey& key, const Version& now)
+{
+    if (load_for(key, now) != nullptr) {
+        return nullptr;
+    }
+    BucketLoad* last = nullptr;
+    MissingBuckets not_loading;
+    const MissingBuckets missing = missing_buckets(key, now);
+    for (std::size_t i = 0; i < missing.count; ++i) {
+        BucketLoad* load = find_in(newest_bucket_loads_, missing.numbers[i]);
+        if (load == nullptr) {
+            not_loading.numbers[not_loading.count++] = missing.numbers[i];
+        } else if (!load->serves(now)) {
+            return nullptr;
+        } else if (last == nullptr || load->serial() > last->serial()) {
+            last = load;
+        }
+    }
+    if (not_loading.count != 0 && !missed_before(not_loading)) {
+        return nullptr;
+    }
+    for (std::size_t i = 0; i < not_loading.count; ++i) {
+        last = load_bucket(not_loading.numbers[i], now);
+        if (last == nullptr) {
+            return nullptr;
+        }
+    }
+    return last;
+}
+
+// Which buckets hold a filtered page is known only once it was read: up to the
+// pet `next`, or to the last one (0). Loads those that were missed before, for
+// later requests.
+void Reader::load_buckets_of_page(const ReadKey& key, api::PetId next,
+                                  const Version& now) noexcept
+{
+    const std::int64_t first = bucket_of(std::min(key.id, now.last_id) + 1);
+    const std::int64_t last = bucket_of(next != 0 ? next : now.last_id);
+    if (last - first >= kMaxWalk) {
+        return;
+    }
+    for (std::int64_t number = first; number <= last; ++number) {
+        if (!buckets_.has(number, now)
+            && newest_bucket_loads_.count(number) == 0
+            && missed_.seen_before(static_cast<std::uint64_t>(number))) {
+            load_bucket(number, now);
+        }
+    }
+}
+
+// nullptr if the command could not be sent. The bucket must not be loading.
+Reader::BucketLoad* Reader::load_bucket(std::int64_t number,
+                                        const Version& now) noexcept
+{
+    try {
+        bucket_loads_.start(*this, number, now).begin();
+    } catch (...) {
+        return nullptr;  // out of memory
+    }
+    return find_in(newest_bucket_loads_, number);
+}
+
+}  // namespace petstore::store

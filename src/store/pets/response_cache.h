@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "../bounded_cache.h"
+#include "../container_bytes.h"
+#include "read_key.h"
+#include "version.h"
+
+namespace petstore::store {
+
+// The response to a read, ready to be sent. Shared by the cache and the
+// responses being written.
+struct CachedResponse {
+    std::string body;
+    // The cursor of the next page: the last id of this one; 0 if there is none.
+    api::PetId next_after = 0;
+    // The catalogue was at this version, or a later one, when it was read.
+    Version version;
+    // New pets get higher ids: they change the last page, but no other page and
+    // no pet.
+    bool is_last_page = false;
+
+    bool is_current(const Version& now) const noexcept
+    {
+        return version.changes == now.changes
+               && (!is_last_page || version.last_id == now.last_id);
+    }
+};
+
+struct CachedResponseBytes {
+    std::size_t
+    operator()(const std::shared_ptr<const CachedResponse>& response) const
+    {
+        return kSharedBytes<CachedResponse> + heap_bytes(response->body);
+    }
+};
+
+// May hold outdated responses: see is_current().
+using ResponseCache =
+    BoundedCache<ReadKey, std::shared_ptr<const CachedResponse>, ReadKey::Hash,
+                 CachedResponseBytes>;
+
+}  // namespace petstore::store

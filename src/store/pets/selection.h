@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "bucket_cache.h"
+#include "response_cache.h"
+
+namespace petstore::store {
+
+// A filtered page is searched for in at most this many buckets. For a rarer
+// status the bitmap in Redis is faster.
+inline constexpr std::int64_t kMaxWalk = 16;
+
+// Buckets `first` … `last`; empty if `last` < `first`.
+struct BucketSpan {
+    std::int64_t first = 0;
+    std::int64_t last = -1;
+};
+
+// The buckets that hold a pet or an unfiltered page. Empty for a filtered page,
+// whose buckets only the search finds.
+BucketSpan span_of(const ReadKey& key, const Version& now) noexcept;
+
+// The pets of a response, found in the cached buckets. Borrows these: valid
+// until `buckets` changes.
+class Selection {
+public:
+    Selection(const ReadKey& key, const Version& now,
+              BucketCache& buckets) noexcept;
+
+    // False if a bucket is missing or outdated, or kMaxWalk is exceeded.
+    bool complete() const noexcept { return complete_; }
+
+    // The response as of `now`. The selection must be complete.
+    std::shared_ptr<CachedResponse> response() const;
+
+private:
+    struct Piece {
+        std::int64_t number;
+        const Bucket* bucket;
+        RowSet rows;
+    };
+
+    bool take_pet(const ReadKey& key, BucketCache& buckets) noexcept;
+    bool take_page(const ReadKey& key, BucketCache& buckets) noexcept;
+    void add(std::int64_t number, const Bucket& bucket, RowSet rows) noexcept;
+
+    std::array<Piece, kMaxWalk> pieces_;
+    std::size_t count_ = 0;
+    std::size_t max_json_ = 2;  // bound of the body's bytes, with brackets
+    const Version version_;
+    const bool page_;
+    bool more_ = false;
+    const bool complete_;
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../../api/pet.h"
+#include "../../redis/reply.h"
+
+namespace petstore::store {
+
+// A state of the catalogue. Both numbers only grow: pets are never deleted, new
+// ones are appended, and each change of an existing pet is counted.
+struct Version {
+    api::PetId last_id = 0;
+    std::int64_t changes = 0;
+
+    // Parses the values of both keys, nil for a missing one. An invalid or
+    // negative number becomes -1.
+    static Version parse(const redis::Reply& last_id,
+                         const redis::Reply& changes) noexcept;
+
+    // Which of the two keys is damaged. The first pet creates both, so neither
+    // can exist alone.
+    enum class Damage { none, last_id, changes };
+    Damage damage() const noexcept;
+
+    // There are no pets, or both keys are lost.
+    bool is_empty() const noexcept { return last_id == 0 && changes == 0; }
+
+    // Whether this is the same state as `other` or a later one.
+    bool covers(const Version& other) const noexcept
+    {
+        return last_id >= other.last_id && changes >= other.changes;
+    }
+};
+
+}  // namespace petstore::store

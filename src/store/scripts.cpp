@@ -1,0 +1,79 @@
+#include "scripts.h"
+
+#include <string>
+
+#include "petstore_lua.h"
+
+namespace petstore::store::scripts {
+
+const redis::Script& create_pet()
+{
+    static const redis::Script script("create_pet", k_create_pet_lua);
+    return script;
+}
+
+const redis::Script& create_pets()
+{
+    // Calls create_pet.lua, so that its rules are written once.
+    static const std::string text = "local function create(KEYS, ARGV)\n"
+                                    + std::string(k_create_pet_lua) + "end\n"
+                                    + k_create_pets_lua;
+    static const redis::Script script("create_pets", text);
+    return script;
+}
+
+const redis::Script& list_by_status()
+{
+    static const redis::Script script("list_by_status", k_list_by_status_lua);
+    return script;
+}
+
+const redis::Script& set_status()
+{
+    static const redis::Script script("set_status", k_set_status_lua);
+    return script;
+}
+
+const redis::Script& limit()
+{
+    static const redis::Script script("limit", k_limit_lua);
+    return script;
+}
+
+const redis::Script& strike()
+{
+    static const redis::Script script("strike", k_strike_lua);
+    return script;
+}
+
+const redis::Script& touch_account()
+{
+    static const redis::Script script("touch_account", k_touch_account_lua);
+    return script;
+}
+
+const redis::Script& unban()
+{
+    static const redis::Script script("unban", k_unban_lua);
+    return script;
+}
+
+const redis::Script& clear_caches()
+{
+    static const redis::Script script("clear_caches", k_clear_caches_lua);
+    return script;
+}
+
+const redis::Script& write_key()
+{
+    static const redis::Script script("write_key", k_write_key_lua);
+    return script;
+}
+
+const redis::Script& delete_key()
+{
+    static const redis::Script script("delete_key", k_delete_key_lua);
+    return script;
+}
+
+}  // namespace petstore::store::scripts

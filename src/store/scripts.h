@@ -1,0 +1,20 @@
+#pragma once
+
+#include "../redis/script.h"
+
+// The scripts of src/store/lua, embedded at build time by scripts/embed-lua.
+namespace petstore::store::scripts {
+
+const redis::Script& create_pet();
+const redis::Script& create_pets();  // for petstorectl, see pet_batch.h
+const redis::Script& list_by_status();
+const redis::Script& set_status();
+const redis::Script& limit();
+const redis::Script& strike();
+const redis::Script& touch_account();
+const redis::Script& unban();
+const redis::Script& clear_caches();
+const redis::Script& write_key();   // for petstorectl, see stored_key.h
+const redis::Script& delete_key();  // likewise
+
+}  // namespace petstore::store::scripts

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "../api/plan.h"
+#include "../redis/link.h"
+#include "../redis/scheduler.h"
+#include "accounts/denial_reporter.h"
+#include "accounts/limit_queue.h"
+#include "accounts/limiter.h"
+#include "clock.h"
+#include "keys/key_cache.h"
+#include "keys/key_loader.h"
+#include "keys/key_records.h"
+#include "memory.h"
+#include "pets/catalogue.h"
+#include "pets/reader.h"
+#include "schema.h"
+
+namespace petstore::store {
+
+// Receives the storage's reports for the operator.
+class StorageLog : public KeyLog, public BanLog {
+public:
+    virtual void unexpected_limiter_reply() noexcept = 0;
+
+protected:
+    ~StorageLog() = default;
+};
+
+// One worker's access to the data under one prefix, with its caches.
+struct Storage {
+    // Everything but the prefix is borrowed. Accounts may live on another Redis
+    // than the catalogue and the key records.
+    struct Environment {
+        redis::Link& accounts;
+        redis::Link& catalogue;
+        redis::Scheduler& scheduler;
+        const Clock& clock;
+        ReportTimer& report_timer;
+        StorageLog& log;
+        const api::PlanTable& plans;
+    };
+
+    // Throws std::bad_alloc.
+    Storage(const std::string& prefix, const Environment& environment,
+            MemoryShares memory)
+        : clock(environment.clock), log(environment.log), schema(prefix),
+          key_records(schema),
+          limiter(schema, &environment.accounts == &environment.catalogue
+                              ? Limiter::Catalogue::here
+                              : Limiter::Catalogue::elsewhere),
+          catalogue(schema), catalogue_link(environment.catalogue),
+          keys(memory.keys), key_loader(environment.catalogue, key_records,
+                                        environment.plans, keys, log),
+          reader(environment.catalogue, catalogue, log, memory.responses),
+          limits(environment.accounts, environment.scheduler, limiter),
+          denials(environment.accounts, limiter, clock,
+                  environment.report_timer, log, log)
+    {}
+
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    const Clock& clock;
+    StorageLog& log;
+    const Schema schema;
+    const KeyRecords key_records;
+    const Limiter limiter;
+    const Catalogue catalogue;
+    redis::Link& catalogue_link;
+    KeyCache keys;
+    KeyLoader key_loader;
+    Reader reader;
+    LimitQueue limits;
+    DenialReporter denials;
+
+    // How far Redis's clock is ahead of this host's; nullopt until a reply
+    // contains Redis's time.
+    std::optional<api::Millis> redis_ahead;
+
+    // Redis's time, or this host's until Redis's is known.
+    api::UnixTime now() const noexcept
+    {
+        return (clock.host_time() + redis_ahead.value_or(0)) / 1000;
+    }
+
+    // Keys expire by Redis's clock, at the same moment on every host. Until
+    // that clock is known, no key counts as expired; callers check again after
+    // the limiter's reply, which contains the time.
+    bool is_usable(const api::KeyRights& key) const noexcept
+    {
+        return !key.disabled
+               && (!key.expires || !redis_ahead || now() < *key.expires);
+    }
+};
+
+}  // namespace petstore::store

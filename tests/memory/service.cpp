@@ -1,0 +1,323 @@
+// A request ends exactly once, whichever allocation fails, and never with an
+// error of the client; the next request is served.
+#include <array>
+#include <memory>
+
+#include "service/api_request.h"
+#include "service/guard_request.h"
+#include "shortage.h"
+#include "store/scripts.h"
+#include "unit/store_replies.h"
+#include "wire.h"
+
+using namespace petstore;
+using service::Header;
+
+namespace {
+
+// A reply that is ready before memory runs out.
+class Ready {
+public:
+    explicit Ready(const std::string& text) : reply_(replies_(text)) {}
+    operator const redis::Reply&() const { return reply_; }
+
+private:
+    Replies replies_;
+    const redis::Reply& reply_;
+};
+
+struct FixedClock final : store::Clock {
+    store::Monotonic monotonic() const noexcept override { return 5000; }
+    api::Millis host_time() const noexcept override { return 1'000'000; }
+};
+
+struct SilentTimer final : store::ReportTimer {
+    void start() noexcept override {}
+};
+
+struct SilentLog final : store::StorageLog {
+    void damaged(std::string_view) noexcept override { ++damages; }
+    void unknown_plan(const api::KeyRecord&) noexcept override {}
+    void look_up_refused() noexcept override {}
+    void unexpected_limiter_reply() noexcept override { ++damages; }
+    void account_banned(const store::Account&,
+                        const store::AccountStatus&) noexcept override
+    {}
+    int damages = 0;
+};
+
+// A client that needs no memory of its own while its request is served.
+struct Client final : service::Request, service::GuardResponder {
+    api::Method method() const noexcept override { return verb; }
+    std::string_view path() const noexcept override { return uri; }
+    std::string_view query() const noexcept override { return {}; }
+    std::optional<Field> header(Header name) const noexcept override
+    {
+        if (name == Header::authorization) {
+            return Field{"Bearer a-key-of-some-account", false};
+        }
+        return name == Header::idempotency_key && verb == api::Method::post
+                   ? std::optional(Field{"an-idempotency-key", false})
+                   : std::nullopt;
+    }
+    std::int64_t content_length() const noexcept override { return -1; }
+    service::AddressWindow count_address() noexcept override { return {}; }
+
+    void respond(const service::Response& response) noexcept override
+    {
+        ++ends;
+        status = response.status;
+    }
+    void fail() noexcept override
+    {
+        ++ends;
+        status = 500;
+    }
+    void admit() noexcept override
+    {
+        ++ends;
+        status = 200;
+    }
+    void read_body(std::size_t, service::BodyWaiter& waiter) noexcept override
+    {
+        waiter.on_body(service::BodyWaiter::Result::complete, body);
+    }
+    void begin_event() noexcept override {}
+    void end_event() noexcept override {}
+    void log_exception(const char*) noexcept override {}
+    void log_dry_run(const store::Account&) noexcept override {}
+    void account_banned(const store::Account&,
+                        const store::AccountStatus&) noexcept override
+    {}
+    void release() noexcept override
+    {
+        ++releases;
+        api.reset();
+        guard.reset();
+    }
+
+    api::Method verb = api::Method::get;
+    const char* uri = "/v1/pets";
+    const std::string body =
+        R"({"name":"a name that needs memory","categoryId":7})";
+    service::RequestState state;
+    std::unique_ptr<service::ApiRequest> api;
+    std::unique_ptr<service::GuardRequest> guard;
+    int ends = 0;
+    int releases = 0;
+    int status = 0;
+};
+
+struct Requests {
+    Requests()
+    {
+        // As Worker does: OpenSSL crashes if its first use runs out of memory.
+        static_cast<void>(api::sha256({}));
+        store::scripts::limit();
+        store::scripts::strike();
+        store::scripts::create_pet();
+        settings.base_path = "/v1";
+        settings.link_base = "https://api.example.com/v1";
+        settings.max_body = 16384;
+        settings.plans = &plans;
+        settings.ban.threshold = 0;
+        make(list, api::Method::get, "/v1/pets");
+        make(get, api::Method::get, "/v1/pets/1");
+        make(create, api::Method::post, "/v1/pets");
+        guard.guard.reset(new service::GuardRequest(context(guard), guard));
+    }
+
+    service::Task::Context context(Client& client)
+    {
+        return {client, client, client.state, settings, storage};
+    }
+
+    void make(Client& client, api::Method method, const char* uri)
+    {
+        client.verb = method;
+        client.uri = uri;
+        client.api.reset(new service::ApiRequest(context(client)));
+    }
+
+    static void start(Client& client)
+    {
+        if (client.guard != nullptr) {
+            client.guard->enter([&] { client.guard->run(); });
+        } else {
+            client.api->enter([&] { client.api->run(); });
+        }
+    }
+
+    void pump()
+    {
+        wire.end_iteration();
+        while (wire.waits()) {
+            const auto sent = wire.take();
+            namespace scripts = store::scripts;
+            if (sent.is("HGETALL")) {
+                sent.handler->on_reply(record);
+            } else if (sent.calls(scripts::limit())) {
+                sent.handler->on_reply(limit());
+            } else if (sent.calls(scripts::strike())) {
+                sent.handler->on_reply(banned);
+            } else if (sent.calls(scripts::create_pet())) {
+                sent.handler->on_reply(created);
+            } else if (sent.is("LINDEX")) {
+                sent.handler->on_reply(pet);
+            } else if (sent.is("MGET")) {
+                sent.handler->on_reply(version);
+            } else {
+                sent.handler->on_reply(page);
+            }
+            wire.end_iteration();
+        }
+    }
+
+    virtual const redis::Reply& limit() { return admitted; }
+
+    void check_end(Client& client)
+    {
+        CHECK(client.ends == 1);
+        CHECK(client.releases == 0);
+        if (client.guard != nullptr) {
+            client.guard->abandon();
+        } else {
+            client.api->abandon();
+        }
+        CHECK(client.releases == 1);
+    }
+
+    const api::PlanTable plans;
+    service::Settings settings;
+    FixedClock clock;
+    SilentTimer timer;
+    SilentLog log;
+    const Ready record{
+        array({bulk("id"), bulk("a key whose id needs memory"), bulk("account"),
+               bulk("an account whose name needs memory"), bulk("plan"),
+               bulk("pro"), bulk("epoch"), bulk("7")})};
+    // On one request: each is sent alone.
+    const Ready admitted{decided(1, 0)};
+    const Ready limited{decided(0, 0)};
+    const Ready banned{array(
+        {integer(301), integer(1), integer(1'000'000), state(1'300'000)})};
+    const Ready created{array({integer(2), integer(0)})};
+    const Ready pet{bulk("s7:a name that needs memory")};
+    const Ready version{array({bulk("1"), bulk("5")})};
+    const Ready page{array({bulk("s7:a name that needs memory")})};
+    Wire wire;
+    store::Storage storage{"petstore",
+                           {wire, wire, wire, clock, timer, log, plans},
+                           store::MemoryShares(1 << 20)};
+    Client list;
+    Client get;
+    Client create;
+    Client guard;
+
+    virtual ~Requests() = default;
+
+private:
+    static std::string state(std::int64_t ban_until)
+    {
+        return bulk(
+            encode_numbers({7, ban_until, 300, 1'030'000, 400, 80'000'000}));
+    }
+    static std::string decided(int admitted, std::int64_t ban_until)
+    {
+        return array({integer(1'000'000), bulk("1"), bulk("5"),
+                      integer(admitted), state(ban_until)});
+    }
+};
+
+struct Admitted : Requests {
+    void act()
+    {
+        for (Client* client : {&list, &get, &create, &guard}) {
+            start(*client);
+            pump();
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        for (Client* client : {&list, &get, &create, &guard}) {
+            CAPTURE(client->uri, client->status);
+            const int success = client == &create ? 201 : 200;
+            CHECK((client->status == success
+                   || (Shortage::came()
+                       && (client->status == 500 || client->status == 503))));
+            check_end(*client);
+        }
+        CHECK(log.damages == 0);
+        Client next;
+        make(next, api::Method::get, "/v1/pets/1");
+        start(next);
+        pump();
+        CHECK(next.status == 200);
+        check_end(next);
+    }
+};
+
+// The first denial is reported at once, which bans the account.
+struct Refused : Requests {
+    Refused()
+    {
+        // The key is known.
+        Client first;
+        make(first, api::Method::options, "/v1/pets");
+        first.verb = api::Method::get;
+        start(first);
+        pump();
+        check_end(first);
+        refuses = true;
+        auto key = storage.keys.find(api::sha256("a-key-of-some-account"));
+        REQUIRE(key);
+        key->account->set_reported(300, clock.monotonic());
+    }
+
+    const redis::Reply& limit() override
+    {
+        return refuses ? limited : admitted;
+    }
+
+    void act()
+    {
+        for (Client* client : {&list, &get, &create, &guard}) {
+            start(*client);
+            pump();
+        }
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        for (Client* client : {&list, &get, &create, &guard}) {
+            CAPTURE(client->uri, client->status);
+            CHECK((client->status == 429
+                   || (Shortage::came()
+                       && (client->status == 500 || client->status == 503))));
+            check_end(*client);
+        }
+        Client next;
+        make(next, api::Method::get, "/v1/pets/1");
+        start(next);
+        pump();
+        CHECK(next.status == 429);
+        check_end(next);
+    }
+
+    bool refuses = false;
+};
+
+}  // namespace
+
+TEST_CASE("admitted requests")
+{
+    fail_each_allocation<Admitted>();
+}
+
+TEST_CASE("refused requests")
+{
+    fail_each_allocation<Refused>();
+}

@@ -1,0 +1,493 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "catch.h"
+#include "fake_link.h"
+#include "service/api_request.h"
+#include "service/guard_request.h"
+#include "store/scripts.h"
+#include "store/storage.h"
+
+// The surroundings of the service: clocks, timer, log, a worker's storage over
+// a FakeLink, and clients.
+
+// Stands still unless the test advances it.
+struct FakeClock final : petstore::store::Clock {
+    petstore::store::Monotonic monotonic() const noexcept override
+    {
+        return now;
+    }
+    petstore::api::Millis host_time() const noexcept override { return host; }
+
+    void advance(int milliseconds)
+    {
+        now += static_cast<petstore::store::Monotonic>(milliseconds);
+        host += milliseconds;
+    }
+
+    petstore::store::Monotonic now = 5000;
+    petstore::api::Millis host = 1'700'000'000'000;
+};
+
+// The test calls DenialReporter::flush().
+struct FakeReportTimer final : petstore::store::ReportTimer {
+    void start() noexcept override { running = true; }
+
+    bool running = false;
+};
+
+struct FakeStorageLog final : petstore::store::StorageLog {
+    void damaged(std::string_view redis_key) noexcept override
+    {
+        damaged_keys.emplace_back(redis_key);
+    }
+    void unknown_plan(const petstore::api::KeyRecord& record) noexcept override
+    {
+        unknown_plans.push_back(record.plan);
+    }
+    void look_up_refused() noexcept override { ++refused_look_ups; }
+    void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
+    void account_banned(
+        const petstore::store::Account& account,
+        const petstore::store::AccountStatus& /*status*/) noexcept override
+    {
+        banned_accounts.push_back(account.id());
+    }
+
+    std::vector<std::string> damaged_keys;
+    std::vector<std::string> unknown_plans;
+    int refused_look_ups = 0;
+    int unexpected_replies = 0;
+    std::vector<std::string> banned_accounts;
+};
+
+// One worker's storage with a Redis that the test plays. Redis's clock agrees
+// with the host's.
+struct FakeWorker {
+    using Names = std::vector<std::string>;
+
+    static constexpr std::int64_t kEpoch = 7;
+    static constexpr const char* kKey = "a-key-of-a1";
+
+    // An account as the limiter replies it.
+    struct Account {
+        long long admitted = 1;
+        std::int64_t minute = 3;  // used
+        std::int64_t day = 40;
+        petstore::api::Millis ban_for = 0;
+        std::int64_t epoch = kEpoch;
+        petstore::api::Millis minute_ends_in = 29'500;
+        petstore::api::Millis day_ends_in = 50'000'000;
+    };
+
+    FakeWorker()
+    {
+        settings.base_path = "/v1";
+        settings.link_base = "/v1";
+        settings.max_body = 16384;
+        settings.plans = &plans;
+    }
+
+    // --- what Redis was asked ------------------------------------------------
+    // The command's name, or that of the script that it calls.
+    static std::string name_of(const FakeLink::Words& command)
+    {
+        namespace scripts = petstore::store::scripts;
+        for (const auto* script :
+             {&scripts::limit(), &scripts::strike(), &scripts::create_pet(),
+              &scripts::list_by_status()}) {
+            if (command[0] == "EVALSHA" && command[1] == script->sha1) {
+                return std::string(script->name);
+            }
+            if (command[0] == "EVAL" && command[1] == script->text) {
+                return "text of " + std::string(script->name);
+            }
+        }
+        return command[0];
+    }
+
+    // The commands without a reply, oldest first.
+    Names open() const
+    {
+        Names names;
+        for (const auto& command : link.commands) {
+            names.push_back(name_of(command));
+        }
+        return names;
+    }
+
+    bool idle() const { return link.commands.empty(); }
+
+    // --- what Redis replies, to the oldest open command ----------------------
+    void reply_to(const std::string& name, const std::string& reply)
+    {
+        REQUIRE_FALSE(idle());
+        REQUIRE(name_of(link.commands.front()) == name);
+        link.reply(reply);
+    }
+
+    using Fields = std::map<std::string, std::string>;
+
+    // A key record; `fields` adds to it.
+    static std::string record(const Fields& fields = {})
+    {
+        Fields all = fields;
+        all.insert({{"id", "k1"},
+                    {"account", "a1"},
+                    {"epoch", std::to_string(kEpoch)}});
+        std::vector<std::string> items;
+        for (const auto& [name, value] : all) {
+            items.push_back(bulk(name));
+            items.push_back(bulk(value));
+        }
+        return array(items);
+    }
+
+    void reply_record(const Fields& fields = {})
+    {
+        reply_to("HGETALL", record(fields));
+    }
+    void reply_no_record() { reply_to("HGETALL", array({})); }
+
+    std::string state(const Account& account) const
+    {
+        const auto now = clock.host;
+        return bulk(encode_numbers(
+            {account.epoch, account.ban_for == 0 ? 0 : now + account.ban_for,
+             account.minute, now + account.minute_ends_in, account.day,
+             now + account.day_ends_in}));
+    }
+
+    std::string limit_reply(const std::vector<Account>& accounts) const
+    {
+        std::vector<std::string> items{integer(clock.host), last_id, changes};
+        for (const Account& account : accounts) {
+            items.push_back(integer(account.admitted));
+            items.push_back(state(account));
+        }
+        return array(items);
+    }
+
+    void reply_limit(const Account& account)
+    {
+        reply_to("limit", limit_reply({account}));
+    }
+    void admit() { reply_limit({}); }
+
+    void reply_strike(long long strikes, bool new_ban, const Account& account)
+    {
+        reply_to("strike", array({integer(strikes), integer(new_ban),
+                                  integer(clock.host), state(account)}));
+    }
+
+    // Three pets, as commands read them and as clients see them.
+    static std::string three_pets()
+    {
+        return array({bulk("s7:Rex"), bulk("a8:Tom"), bulk("p9:Ada")});
+    }
+    static constexpr const char* kThreePets =
+        R"([{"id":1,"name":"Rex","categoryId":7,"status":"sold"},)"
+        R"({"id":2,"name":"Tom","categoryId":8,"status":"available"},)"
+        R"({"id":3,"name":"Ada","categoryId":9,"status":"pending"}])";
+
+    // What a healthy Redis replies: the key is known, the account admitted or
+    // else banned, and there are three pets.
+    void reply()
+    {
+        REQUIRE_FALSE(idle());
+        const std::string name = name_of(link.commands.front());
+        if (name == "HGETALL") {
+            reply_record();
+        } else if (name == "limit") {
+            admit();
+        } else if (name == "strike") {
+            reply_strike(1, true, {0, 60, 70, 300'000});
+        } else if (name == "create_pet") {
+            link.reply(array({integer(4), integer(0)}));
+        } else if (name == "MGET") {
+            link.reply(array({last_id, changes}));
+        } else if (name == "LINDEX") {
+            link.reply(bulk("s7:Rex"));
+        } else {
+            reply_to("LRANGE", three_pets());
+        }
+    }
+
+    // Ends the iteration, and Redis admits.
+    void end_and_admit()
+    {
+        link.end_iteration();
+        admit();
+    }
+
+    // The worker has read the key's record already.
+    void know_key(const Fields& fields = {})
+    {
+        struct Waiter final : petstore::store::KeyWaiter {
+            void
+            on_key(const petstore::store::KeyResult& result) noexcept override
+            {
+                key = result.key;
+            }
+            std::shared_ptr<petstore::store::CachedKey> key;
+        } waiter;
+        storage.key_loader.load(petstore::api::sha256(kKey), 0, waiter);
+        reply_record(fields);
+        REQUIRE(waiter.key);
+    }
+
+    std::shared_ptr<petstore::store::CachedKey> cached_key()
+    {
+        return storage.keys.find(petstore::api::sha256(kKey));
+    }
+
+    petstore::api::UnixTime now() const { return clock.host / 1000; }
+
+    FakeLink link;
+    FakeClock clock;
+    FakeReportTimer timer;
+    FakeStorageLog log;
+    petstore::api::PlanTable plans;
+    petstore::service::Settings settings;
+    // The catalogue's version.
+    std::string last_id = bulk("3");
+    std::string changes = bulk("5");
+    petstore::store::Storage storage{
+        "petstore",
+        {link, link, link, clock, timer, log, plans},
+        petstore::store::MemoryShares(1 << 20)};
+};
+
+struct FakeRequest final : petstore::service::Request {
+    using Header = petstore::service::Header;
+
+    bool is_main() const noexcept override { return !subrequest; }
+    petstore::api::Method method() const noexcept override { return verb; }
+    std::string_view path() const noexcept override { return uri; }
+    std::string_view query() const noexcept override { return arguments; }
+    std::optional<Field> header(Header name) const noexcept override
+    {
+        const auto found = headers.find(name);
+        if (found == headers.end()) {
+            return std::nullopt;
+        }
+        return Field{found->second, repeated == name};
+    }
+    std::int64_t content_length() const noexcept override { return length; }
+    petstore::service::AddressWindow count_address() noexcept override
+    {
+        ++counted;
+        return address;
+    }
+
+    bool subrequest = false;
+    petstore::api::Method verb = petstore::api::Method::get;
+    std::string uri = "/v1/pets";
+    std::string arguments;
+    std::map<Header, std::string> headers{
+        {Header::authorization, std::string("Bearer ") + FakeWorker::kKey}};
+    std::optional<Header> repeated;
+    std::int64_t length = -1;
+    petstore::service::AddressWindow address{{60, 59, 1'700'000'060}, false};
+    int counted = 0;  // in the window of its address
+};
+
+// One request of a client, and what becomes of it. Request and state are freed
+// with leave(), so that a sanitizer notices who uses them later.
+class FakeClient final : public petstore::service::GuardResponder {
+public:
+    using Method = petstore::api::Method;
+    using Result = petstore::service::BodyWaiter::Result;
+    // limit, remaining, reset
+    using Rate = std::array<std::int64_t, 3>;
+
+    explicit FakeClient(FakeWorker& worker, Method method = Method::get,
+                        const std::string& path = "/v1/pets")
+        : state_(std::make_shared<petstore::service::RequestState>()),
+          worker_(worker)
+    {
+        request().verb = method;
+        request().uri = path;
+    }
+
+    // A subrequest, or what an internal redirect makes, of `main`.
+    enum class Part { subrequest, redirect };
+    FakeClient(FakeWorker& worker, const FakeClient& main,
+               const std::string& path = "/v1/pets",
+               Part part = Part::subrequest)
+        : FakeClient(worker, Method::get, path)
+    {
+        state_ = main.state_;
+        request().subrequest = part == Part::subrequest;
+    }
+
+    ~FakeClient() { leave(); }
+    FakeClient(const FakeClient&) = delete;
+    FakeClient& operator=(const FakeClient&) = delete;
+
+    FakeRequest& request() { return *request_; }
+    petstore::service::RequestState& state() { return *state_; }
+
+    petstore::service::Task::Context context()
+    {
+        return {*request_, *this, *state_, worker_.settings, worker_.storage};
+    }
+
+    // As nginx's handlers do.
+    void start() { start_task<petstore::service::ApiRequest>(context()); }
+    void start_guard()
+    {
+        start_task<petstore::service::GuardRequest>(context(), *this);
+    }
+    template <typename T, typename... Args>
+    void start_task(Args&&... args)
+    {
+        auto* task = new T(std::forward<Args>(args)...);
+        task_ = std::shared_ptr<T>(task);
+        task->enter([task] { task->run(); });
+    }
+
+    // nginx frees the request.
+    void leave()
+    {
+        if (request_ == nullptr) {
+            return;
+        }
+        if (task_ != nullptr) {
+            task_.get()->abandon();
+        }
+        request_.reset();
+        state_.reset();
+    }
+
+    // The body, or a reason why there is none, arrives.
+    void receive(Result result)
+    {
+        REQUIRE(body_waiter != nullptr);
+        std::exchange(body_waiter, nullptr)->on_body(result, sent_body);
+    }
+
+    // The request has ended, in one way, once.
+    bool ended() const { return responses + failures + admissions == 1; }
+
+    Rate rate()
+    {
+        REQUIRE(state().has_rate);
+        const auto& rate = state().rate;
+        return {rate.limit, rate.remaining, rate.reset};
+    }
+
+    // --- Responder -----------------------------------------------------------
+    void respond(const petstore::service::Response& response) noexcept override
+    {
+        ++responses;
+        in_event_when_responding = in_event;
+        status = response.status;
+        body = response.cached != nullptr ? response.cached->body
+                                          : std::string(response.body);
+        cached = response.cached;
+        allow = response.allow;
+        authenticate = response.authenticate;
+        link = response.link;
+        location = response.location;
+        retry_after = response.retry_after;
+        replayed = response.replayed;
+        end();
+    }
+    void fail() noexcept override
+    {
+        ++failures;
+        end();
+    }
+    void admit() noexcept override
+    {
+        ++admissions;
+        end();
+    }
+    void read_body(std::size_t limit,
+                   petstore::service::BodyWaiter& waiter) noexcept override
+    {
+        body_limit = limit;
+        if (body_is_here) {
+            waiter.on_body(Result::complete, sent_body);
+        } else {
+            body_waiter = &waiter;
+        }
+    }
+    void begin_event() noexcept override
+    {
+        ++events;
+        in_event = true;
+    }
+    void end_event() noexcept override { in_event = false; }
+    void log_exception(const char* what) noexcept override
+    {
+        exceptions.emplace_back(what);
+    }
+    void log_dry_run(const petstore::store::Account& account) noexcept override
+    {
+        dry_runs.push_back(account.id());
+    }
+    void account_banned(
+        const petstore::store::Account& account,
+        const petstore::store::AccountStatus& /*status*/) noexcept override
+    {
+        bans.push_back(account.id());
+    }
+    void release() noexcept override
+    {
+        ++releases;
+        task_.reset();
+    }
+
+    // --- what the client sends -----------------------------------------------
+    std::string sent_body;
+    bool body_is_here = true;       // with the headers
+    bool leaves_when_done = false;  // nginx frees the request at once
+
+    // --- what becomes of it --------------------------------------------------
+    int responses = 0;
+    int failures = 0;
+    int admissions = 0;  // by the guard
+    int releases = 0;
+    int status = 0;
+    std::string body;
+    std::shared_ptr<const petstore::store::CachedResponse> cached;
+    std::string allow;
+    std::string authenticate;
+    std::string link;
+    std::string location;
+    std::int64_t retry_after = 0;
+    bool replayed = false;
+    std::size_t body_limit = 0;
+    petstore::service::BodyWaiter* body_waiter = nullptr;
+    int events = 0;
+    bool in_event = false;
+    bool in_event_when_responding = false;
+    std::vector<std::string> exceptions;
+    std::vector<std::string> dry_runs;
+    std::vector<std::string> bans;
+
+private:
+    void end()
+    {
+        if (leaves_when_done) {
+            leave();
+        }
+    }
+
+    std::unique_ptr<FakeRequest> request_ = std::make_unique<FakeRequest>();
+    std::shared_ptr<petstore::service::RequestState> state_;
+    FakeWorker& worker_;
+    // Destroys the type that it was made with; the base class cannot.
+    std::shared_ptr<petstore::service::Task> task_;
+};

@@ -1,0 +1,98 @@
+#include "catch.h"
+
+#include <string>
+
+#include "redis/handshake.h"
+#include "redis_replies.h"
+
+using namespace petstore;
+using redis::Endpoint;
+using redis::Handshake;
+using Step = Handshake::Step;
+
+namespace {
+
+std::string text_of(std::initializer_list<redis::Command> commands)
+{
+    std::string bytes;
+    for (const auto& command : commands) {
+        command.append_to(bytes);
+    }
+    return bytes;
+}
+
+const redis::Command kPing("PING");
+
+redis::Command info()
+{
+    redis::Command command("INFO");
+    command.arg("replication");
+    return command;
+}
+
+}  // namespace
+
+TEST_CASE("a handshake authenticates and selects a database if the URL says so",
+          "[redis]")
+{
+    Handshake handshake;
+    Endpoint endpoint;
+    handshake.begin(endpoint);
+    CHECK(handshake.unsent() == text_of({kPing, info()}));
+
+    endpoint.password = "pw";
+    handshake.begin(endpoint);
+    CHECK(handshake.unsent()
+          == text_of({redis::Command("AUTH").arg("pw"), kPing, info()}));
+
+    endpoint.user = "me";
+    endpoint.database = 3;
+    handshake.begin(endpoint);
+    CHECK(handshake.unsent()
+          == text_of({redis::Command("AUTH").arg("me").arg("pw"),
+                      redis::Command("SELECT").arg(std::int64_t{3}), kPing,
+                      info()}));
+    handshake.sent(5);
+    CHECK(handshake.unsent().size()
+          == text_of({redis::Command("AUTH").arg("me").arg("pw"),
+                      redis::Command("SELECT").arg(std::int64_t{3}), kPing,
+                      info()})
+                     .size()
+                 - 5);
+}
+
+TEST_CASE("a handshake ends with the reply to INFO", "[redis]")
+{
+    Replies replies;
+    Handshake handshake;
+    Endpoint endpoint;
+    endpoint.password = "pw";
+    handshake.begin(endpoint);
+    handshake.sent(handshake.unsent().size());
+    CHECK(handshake.take(replies("+OK\r\n")) == Step::accepted);
+    CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
+    CHECK(handshake.take(replies("-NOPERM x\r\n")) == Step::role);
+}
+
+TEST_CASE("an error before INFO refuses the connection", "[redis]")
+{
+    Replies replies;
+    Handshake handshake;
+    Endpoint endpoint;
+    endpoint.database = 99;
+    handshake.begin(endpoint);
+    handshake.sent(handshake.unsent().size());
+    CHECK(handshake.take(replies("-ERR DB index is out of range\r\n"))
+          == Step::refused);
+}
+
+TEST_CASE("a reply to an unsent command of the handshake is unexpected",
+          "[redis]")
+{
+    Replies replies;
+    Handshake handshake;
+    handshake.begin({});
+    handshake.sent(handshake.unsent().size() - 1);
+    CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
+    CHECK(handshake.take(replies("+OK\r\n")) == Step::unexpected);
+}

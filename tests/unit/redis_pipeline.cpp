@@ -1,0 +1,228 @@
+#include "catch.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/pipeline.h"
+#include "redis_replies.h"
+
+using namespace petstore;
+using redis::NoReply;
+using redis::Pipeline;
+
+namespace {
+
+struct Handler final : redis::ReplyHandler {
+    void on_reply(const redis::Reply&) noexcept override {}
+    void on_no_reply(NoReply cause) noexcept override
+    {
+        causes.push_back(cause);
+        if (then) {
+            std::exchange(then, nullptr)();
+        }
+    }
+    std::vector<NoReply> causes;
+    std::function<void()> then;  // called once
+};
+
+const std::string kPing = "*1\r\n$4\r\nPING\r\n";
+
+}  // namespace
+
+TEST_CASE("bytes of a pipeline are unsent until they are written", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    CHECK(pipeline.empty());
+    CHECK(pipeline.unsent().empty());
+    REQUIRE(pipeline.add(redis::Command("PING"), &handler, 5));
+    REQUIRE(pipeline.add(redis::Command("PING"), nullptr, 7));
+    CHECK(pipeline.unsent() == kPing + kPing);
+    CHECK(pipeline.deadline() == 5);
+
+    for (std::size_t i = 1; i <= 2 * kPing.size(); ++i) {
+        pipeline.sent(1);
+        CHECK(pipeline.unsent() == (kPing + kPing).substr(i));
+    }
+    REQUIRE(pipeline.add(redis::Command("PING"), &handler, 8));
+    CHECK(pipeline.unsent() == kPing);
+}
+
+TEST_CASE("a pipeline expects replies to written commands only", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    CHECK_FALSE(pipeline.expects_reply());
+    pipeline.add(redis::Command("PING"), &handler, 5);
+    pipeline.add(redis::Command("PING"), nullptr, 7);
+    CHECK_FALSE(pipeline.expects_reply());
+    pipeline.sent(kPing.size());
+    CHECK(pipeline.expects_reply());
+    CHECK(pipeline.pop() == &handler);
+    CHECK_FALSE(pipeline.expects_reply());
+    CHECK_FALSE(pipeline.empty());
+    CHECK(pipeline.deadline() == 7);
+    pipeline.sent(1);
+    CHECK(pipeline.expects_reply());
+    CHECK(pipeline.pop() == nullptr);
+    CHECK(pipeline.empty());
+}
+
+TEST_CASE("a pipeline keeps its order over thousands of commands", "[redis]")
+{
+    Pipeline pipeline;
+    std::vector<Handler> handlers(5000);
+    std::size_t added = 0;
+    std::size_t popped = 0;
+    const auto pop = [&] {
+        REQUIRE(pipeline.expects_reply());
+        REQUIRE(pipeline.pop() == &handlers[popped++]);
+    };
+    while (added < handlers.size()) {
+        for (int i = 0; i < 7 && added < handlers.size(); ++i, ++added) {
+            REQUIRE(
+                pipeline.add(redis::Command("PING"), &handlers[added], added));
+        }
+        pipeline.sent(pipeline.unsent().size() - 3);  // never all of it
+        pop();
+        pop();
+    }
+    pipeline.sent(pipeline.unsent().size());
+    while (popped < added) {
+        pop();
+    }
+    CHECK(pipeline.empty());
+}
+
+TEST_CASE("a pipeline is full at its bounds", "[redis]")
+{
+    Pipeline pipeline;
+    SECTION("commands")
+    {
+        for (std::size_t i = 0; i < Pipeline::kMaxPending; ++i) {
+            CHECK_FALSE(pipeline.full());
+            pipeline.add(redis::Command("PING"), nullptr, 0);
+        }
+        CHECK(pipeline.full());
+        pipeline.sent(pipeline.unsent().size());
+        CHECK(pipeline.full());
+        pipeline.pop();
+        CHECK_FALSE(pipeline.full());
+    }
+    SECTION("bytes")
+    {
+        const std::string big(Pipeline::kMaxUnsentBytes, 'x');
+        pipeline.add(redis::Command("SET").arg(big), nullptr, 0);
+        CHECK(pipeline.full());
+        pipeline.sent(100);
+        CHECK_FALSE(pipeline.full());
+    }
+}
+
+TEST_CASE("a lost connection fails each command by whether it was written",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler written;
+    Handler in_part;
+    Handler waiting;
+    pipeline.add(redis::Command("PING"), &written, 0);
+    pipeline.add(redis::Command("PING"), nullptr, 0);
+    pipeline.add(redis::Command("PING"), &in_part, 0);
+    pipeline.add(redis::Command("PING"), &waiting, 0);
+    pipeline.sent(2 * kPing.size() + 1);
+    waiting.then = [&] { pipeline.add(redis::Command("AGAIN"), &waiting, 9); };
+    pipeline.fail();
+    CHECK(written.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(in_part.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(waiting.causes == std::vector<NoReply>{NoReply::not_sent});
+    // Only the command that was added meanwhile is left.
+    CHECK(pipeline.unsent() == "*1\r\n$5\r\nAGAIN\r\n");
+    CHECK(pipeline.deadline() == 9);
+    CHECK_FALSE(pipeline.expects_reply());
+    CHECK(pipeline.pop() == &waiting);
+    CHECK(pipeline.empty());
+}
+
+TEST_CASE("commands added while a connection fails count for the next one",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    for (std::size_t i = 0; i < Pipeline::kMaxPending; ++i) {
+        pipeline.add(redis::Command("PING"), &handler, 1);
+    }
+    pipeline.sent(kPing.size());
+    handler.then = [&] {
+        CHECK(pipeline.empty());
+        CHECK_FALSE(pipeline.full());
+        CHECK_FALSE(pipeline.expects_reply());
+        CHECK(pipeline.add(redis::Command("PING"), &handler, 9));
+        CHECK_FALSE(pipeline.empty());
+        CHECK_FALSE(pipeline.expects_reply());
+        CHECK(pipeline.deadline() == 9);
+        CHECK(pipeline.unsent() == kPing);
+    };
+    pipeline.fail();
+    CHECK(handler.causes.size() == Pipeline::kMaxPending);
+    CHECK(handler.causes[0] == NoReply::in_doubt);
+    CHECK(handler.causes[1] == NoReply::not_sent);
+
+    CHECK(pipeline.unsent() == kPing);
+    CHECK_FALSE(pipeline.expects_reply());
+    pipeline.sent(1);
+    CHECK(pipeline.expects_reply());
+    pipeline.sent(kPing.size() - 1);
+    CHECK(pipeline.pop() == &handler);
+    CHECK(pipeline.empty());
+    CHECK_FALSE(pipeline.expects_reply());
+}
+
+TEST_CASE("the next connection may fail while commands of the last one fail",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler written;
+    Handler in_part;
+    Handler waiting;
+    Handler added;
+    pipeline.add(redis::Command("PING"), &written, 0);
+    pipeline.add(redis::Command("PING"), &in_part, 0);
+    pipeline.add(redis::Command("PING"), &waiting, 0);
+    pipeline.sent(kPing.size() + 1);
+    written.then = [&] {
+        pipeline.add(redis::Command("PING"), &added, 0);
+        added.then = [&] { pipeline.add(redis::Command("LAST"), &added, 7); };
+        pipeline.fail();
+    };
+    pipeline.fail();
+    CHECK(written.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(in_part.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(waiting.causes == std::vector<NoReply>{NoReply::not_sent});
+    CHECK(added.causes == std::vector<NoReply>{NoReply::not_sent});
+
+    CHECK(pipeline.unsent() == "*1\r\n$4\r\nLAST\r\n");
+    CHECK(pipeline.deadline() == 7);
+    CHECK_FALSE(pipeline.expects_reply());
+    pipeline.sent(1);
+    CHECK(pipeline.expects_reply());
+    CHECK(pipeline.pop() == &added);
+    CHECK(pipeline.empty());
+}
+
+TEST_CASE("a failed connection leaves no unsent bytes", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    pipeline.add(redis::Command("PING"), nullptr, 0);
+    pipeline.add(redis::Command("PING"), &handler, 0);
+    pipeline.sent(3);
+    pipeline.fail();
+    CHECK(pipeline.empty());
+    CHECK(pipeline.unsent().empty());
+    CHECK(handler.causes == std::vector<NoReply>{NoReply::not_sent});
+    pipeline.fail();
+    CHECK(handler.causes.size() == 1);
+}

@@ -1,0 +1,424 @@
+// Who is admitted, and what the client is told: one verdict after the other.
+#include "catch.h"
+
+#include <string>
+
+#include "fake_http.h"
+
+using namespace petstore;
+using Method = api::Method;
+using Names = FakeWorker::Names;
+using Rate = FakeClient::Rate;
+using service::Header;
+
+namespace {
+
+// A request that was refused as it should be.
+std::string error_body(std::string_view code, std::string_view message,
+                       int status)
+{
+    return "{\"code\":\"" + std::string(code) + "\",\"message\":\""
+           + std::string(message) + "\",\"status\":" + std::to_string(status)
+           + "}";
+}
+
+const FakeWorker::Account kMinuteUsedUp{0, 60, 70};
+const FakeWorker::Account kDayUsedUp{0, 12, 1000};
+
+}  // namespace
+
+TEST_CASE("a key is read once, then the limiter is asked", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    CHECK(worker.open() == Names{"HGETALL"});
+    CHECK(worker.link.sent[0][1]
+          == worker.storage.schema.key_record(api::sha256(FakeWorker::kKey)));
+    worker.reply_record();
+    CHECK(worker.idle());
+    worker.link.end_iteration();
+    REQUIRE(worker.open() == Names{"limit", "LRANGE"});
+    CHECK(worker.link.commands[0][3] == "petstore:{a1}:state");
+    // The record was read a moment ago.
+    CHECK(worker.link.commands[0].back()
+          == encode_numbers({7, 60, 1000, 1, 1}));
+    CHECK(client.responses == 0);
+
+    FakeClient second(worker);
+    worker.admit();
+    second.start();
+    worker.link.end_iteration();
+    REQUIRE(worker.open() == Names{"LRANGE", "limit"});
+    CHECK(worker.link.commands[1].back()
+          == encode_numbers({7, 60, 1000, 1, 0}));
+}
+
+TEST_CASE("an admitted request has the rate of the window with less left",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker, Method::get, "/v1/nothing");
+    client.start();
+    worker.link.end_iteration();
+    SECTION("the minute")
+    {
+        worker.reply_limit({1, 3, 40});
+        CHECK(client.rate() == Rate{60, 57, worker.now() + 30});
+    }
+    SECTION("the day")
+    {
+        worker.reply_limit({1, 3, 990});
+        CHECK(client.rate() == Rate{1000, 10, worker.now() + 50'000});
+    }
+    SECTION("the last request of both, which reset at different times")
+    {
+        worker.reply_limit({1, 60, 1000});
+        CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
+    }
+    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().decided);
+    CHECK(client.state().has_windows);
+    CHECK(client.state().decision.verdict == api::Verdict::admitted);
+    REQUIRE(client.state().key);
+    CHECK(client.state().key->record.id() == "k1");
+    CHECK(client.retry_after == 0);
+    CHECK(client.request().counted == 0);
+}
+
+TEST_CASE("a request over the minute limit is refused until the minute ends",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker);
+    client.start();
+    worker.link.end_iteration();
+    worker.reply_limit(kMinuteUsedUp);
+    CHECK(client.status == 429);
+    CHECK(client.body
+          == error_body("rate_limit_exceeded",
+                        "Rate limit exceeded: 60 requests per minute. Retry in "
+                        "30 seconds.",
+                        429));
+    CHECK(client.retry_after == 30);
+    CHECK(client.rate() == Rate{60, 0, worker.now() + 30});
+    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().error_code == "rate_limit_exceeded");
+    CHECK(client.authenticate.empty());
+    CHECK(client.ended());
+    // What was read ahead is not waited for.
+    CHECK(worker.open() == Names{"LRANGE"});
+}
+
+TEST_CASE("a request over the day limit is refused until the day ends",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker);
+    client.start();
+    worker.link.end_iteration();
+    worker.reply_limit(kDayUsedUp);
+    CHECK(client.status == 429);
+    CHECK(client.body
+          == error_body("rate_limit_exceeded",
+                        "Rate limit exceeded: 1000 requests per day. Retry in "
+                        "50000 seconds.",
+                        429));
+    CHECK(client.retry_after == 50'000);
+    CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
+    CHECK(client.state().limit_status == "LIMITED");
+}
+
+TEST_CASE("a request over both limits is refused until the later end",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker);
+    client.start();
+    worker.link.end_iteration();
+    worker.reply_limit({0, 60, 1000});
+    CHECK(client.retry_after == 50'000);
+    CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
+}
+
+TEST_CASE("a banned account is refused until the ban ends", "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker);
+    client.start();
+    worker.link.end_iteration();
+    worker.reply_limit({0, 60, 70, 299'001});
+    CHECK(client.status == 429);
+    CHECK(client.body
+          == error_body("api_key_banned",
+                        "This API key is banned for too many requests over its "
+                        "limit. Retry in 300 seconds.",
+                        429));
+    CHECK(client.retry_after == 300);
+    CHECK(client.rate() == Rate{60, 0, worker.now() + 300});
+    CHECK(client.state().limit_status == "BANNED");
+    CHECK(client.state().error_code == "api_key_banned");
+}
+
+TEST_CASE("a denial asks clients to wait a second at least", "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker);
+    client.start();
+    worker.link.end_iteration();
+    auto ended = kMinuteUsedUp;
+    ended.minute_ends_in = 0;
+    worker.reply_limit(ended);
+    CHECK(client.status == 429);
+    CHECK(client.retry_after == 1);
+}
+
+TEST_CASE("a key with its own numbers is limited by these", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record(
+        {{"plan", "enterprise"}, {"per_minute", "5"}, {"per_day", "50"}});
+    worker.link.end_iteration();
+    CHECK(worker.link.commands[0].back() == encode_numbers({7, 5, 50, 1, 1}));
+    worker.reply_limit({1, 2, 2});
+    CHECK(client.rate() == Rate{5, 3, worker.now() + 30});
+}
+
+TEST_CASE("the requests of an account in one iteration share a command",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient first(worker, Method::get, "/v1/nothing");
+    FakeClient second(worker, Method::get, "/v1/nothing");
+    FakeClient third(worker, Method::get, "/v1/nothing");
+    first.start();
+    second.start();
+    third.start();
+    worker.link.end_iteration();
+    CHECK(worker.open() == Names{"limit"});
+    worker.reply_limit({2, 60, 70});
+    CHECK(first.status == 404);
+    CHECK(first.rate() == Rate{60, 1, worker.now() + 30});
+    CHECK(second.status == 404);
+    CHECK(second.rate() == Rate{60, 0, worker.now() + 30});
+    CHECK(third.status == 429);
+    CHECK(third.rate() == Rate{60, 0, worker.now() + 30});
+}
+
+// --- requests without a valid key --------------------------------------------
+
+TEST_CASE("a request without an API key is refused without Redis", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    SECTION("no header")
+    {
+        client.request().headers.erase(Header::authorization);
+    }
+    SECTION("another scheme")
+    {
+        client.request().headers[Header::authorization] = "Basic YTpi";
+    }
+    SECTION("an empty token")
+    {
+        client.request().headers[Header::authorization] = "Bearer  ";
+    }
+    client.start();
+    CHECK(client.status == 401);
+    CHECK(client.body
+          == error_body("missing_api_key",
+                        "An API key is required: \\\"Authorization: Bearer "
+                        "<API_KEY>\\\".",
+                        401));
+    CHECK(client.authenticate == "Bearer realm=\"petstore\"");
+    CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
+    CHECK(client.request().counted == 1);
+    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().error_code == "missing_api_key");
+    CHECK_FALSE(client.state().has_windows);
+    CHECK_FALSE(client.state().asked_redis);
+    CHECK(client.retry_after == 0);
+    CHECK(worker.link.sent.empty());
+    CHECK(client.ended());
+}
+
+TEST_CASE("a malformed API key is refused without Redis", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    const auto token = GENERATE(std::string(513, 'x'), std::string("two words"),
+                                std::string("not-ascii-\xC3\xA4"),
+                                // A wrong check sum.
+                                "petstore_" + std::string(49, 'a'));
+    CAPTURE(token);
+    client.request().headers[Header::authorization] = "Bearer " + token;
+    client.start();
+    CHECK(client.status == 401);
+    CHECK(client.body
+          == error_body("invalid_api_key", "The API key is not valid.", 401));
+    CHECK(client.authenticate
+          == "Bearer realm=\"petstore\", error=\"invalid_token\"");
+    CHECK(client.state().error_code == "invalid_api_key");
+    CHECK(client.request().counted == 1);
+    CHECK(worker.link.sent.empty());
+}
+
+TEST_CASE("an unknown key is refused and remembered", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_no_record();
+    CHECK(client.status == 401);
+    CHECK(client.body
+          == error_body("invalid_api_key", "The API key is not valid.", 401));
+    CHECK(client.authenticate
+          == "Bearer realm=\"petstore\", error=\"invalid_token\"");
+    CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
+    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().key == nullptr);
+    CHECK(client.request().counted == 1);
+    CHECK(worker.idle());
+
+    worker.clock.advance(799);
+    FakeClient again(worker);
+    again.start();
+    CHECK(again.status == 401);
+    CHECK(worker.link.sent.size() == 1);
+
+    worker.clock.advance(1);
+    FakeClient later(worker);
+    later.start();
+    CHECK(worker.open() == Names{"HGETALL"});
+}
+
+TEST_CASE("a disabled key is refused before the limiter is asked", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({{"disabled", "1"}});
+    worker.link.end_iteration();
+    CHECK(client.status == 401);
+    CHECK(client.state().error_code == "invalid_api_key");
+    CHECK(client.state().key == nullptr);
+    CHECK(worker.link.sent.size() == 1);
+    CHECK(worker.cached_key() == nullptr);
+}
+
+TEST_CASE("a key expires by Redis's clock", "[service]")
+{
+    FakeWorker worker;
+    const auto expires = worker.now() + 10;
+    // This host is an hour behind.
+    worker.clock.host -= 3'600'000;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({{"expires", std::to_string(expires)}});
+    worker.link.end_iteration();
+    worker.clock.host += 3'600'000;
+    const auto reply = worker.limit_reply({{}});
+    worker.clock.host -= 3'600'000;
+    worker.reply_to("limit", reply);
+    CHECK(worker.open() == Names{"LRANGE"});
+    CHECK(client.responses == 0);
+    CHECK(client.state().limit_status == "PASSED");
+
+    worker.clock.advance(9'999);
+    FakeClient second(worker, Method::get, "/v1/nothing");
+    second.start();
+    worker.link.end_iteration();
+    CHECK(worker.open() == Names{"LRANGE", "limit"});
+
+    worker.clock.advance(1);
+    FakeClient third(worker, Method::get, "/v1/nothing");
+    third.start();
+    CHECK(third.status == 401);
+    CHECK(third.state().error_code == "invalid_api_key");
+}
+
+TEST_CASE("an expired key is refused once Redis's clock is known", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({{"expires", std::to_string(worker.now())}});
+    worker.end_and_admit();
+    CHECK(client.status == 401);
+    CHECK(client.state().error_code == "invalid_api_key");
+    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().key == nullptr);
+    CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
+    CHECK(client.ended());
+
+    // The clock is known by now, and so is the key.
+    FakeClient again(worker);
+    again.start();
+    CHECK(again.status == 401);
+    worker.clock.advance(1000);
+    FakeClient later(worker);
+    later.start();
+    worker.reply_to("LRANGE", FakeWorker::three_pets());
+    worker.reply_record({{"expires", std::to_string(worker.now())}});
+    worker.link.end_iteration();
+    CHECK(later.status == 401);
+    CHECK(worker.idle());
+}
+
+TEST_CASE("requests without a key are limited by address where enforced",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.settings.enforce_address_limit = true;
+    FakeClient client(worker);
+    client.request().headers.erase(Header::authorization);
+    SECTION("below the limit")
+    {
+        client.start();
+        CHECK(client.status == 401);
+        CHECK(client.state().limit_status == "DENIED");
+    }
+    SECTION("over the limit")
+    {
+        client.request().address = {{60, 0, worker.now() + 42}, true};
+        client.start();
+        CHECK(client.status == 429);
+        CHECK(client.body
+              == error_body("rate_limit_exceeded",
+                            "Rate limit exceeded: 60 requests per minute. "
+                            "Retry in 42 seconds.",
+                            429));
+        CHECK(client.retry_after == 42);
+        CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
+        CHECK(client.state().limit_status == "LIMITED");
+        CHECK(client.state().error_code == "rate_limit_exceeded");
+        CHECK(client.authenticate.empty());
+    }
+    SECTION("over the limit, in a dry run")
+    {
+        worker.settings.limit_dry_run = true;
+        client.request().address = {{60, 0, worker.now() + 42}, true};
+        client.start();
+        CHECK(client.status == 401);
+        CHECK(client.state().limit_status == "DENIED");
+        CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
+    }
+    SECTION("over the limit, which is not enforced")
+    {
+        worker.settings.enforce_address_limit = false;
+        client.request().address = {{60, 0, worker.now() + 42}, true};
+        client.start();
+        CHECK(client.status == 401);
+        CHECK(client.state().limit_status == "DENIED");
+    }
+    CHECK(worker.link.sent.empty());
+}

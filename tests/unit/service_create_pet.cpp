@@ -1,0 +1,416 @@
+#include "catch.h"
+
+#include <string>
+
+#include "api/text.h"
+#include "fake_http.h"
+
+using namespace petstore;
+using Method = api::Method;
+using Names = FakeWorker::Names;
+using Result = FakeClient::Result;
+using redis::NoReply;
+using service::Header;
+
+namespace {
+
+constexpr char kRex[] = R"({"name":"Rex","categoryId":7,"status":"sold"})";
+
+std::string hex_digest(std::string_view text)
+{
+    return api::to_hex(api::bytes_of(api::sha256(text)));
+}
+
+struct Fixture {
+    Fixture()
+    {
+        worker.know_key();
+        client.sent_body = kRex;
+    }
+
+    // Up to the body, or to the command that creates the pet.
+    void admit()
+    {
+        client.start();
+        worker.link.end_iteration();
+        CHECK(worker.open() == Names{"limit"});
+        CHECK(client.responses == 0);
+        worker.admit();
+    }
+
+    void reply_created(long long id, long long result)
+    {
+        worker.reply_to("create_pet", array({integer(id), integer(result)}));
+    }
+
+    FakeWorker worker;
+    FakeClient client{worker, Method::post};
+};
+
+}  // namespace
+
+TEST_CASE("a pet is created after the limiter has admitted", "[service]")
+{
+    Fixture f;
+    f.admit();
+    CHECK(f.client.body_limit == 16384);
+    REQUIRE(f.worker.open() == Names{"create_pet"});
+    const auto& command = f.worker.link.commands[0];
+    CHECK(command[2] == "3");
+    CHECK(command[3] == "petstore:{petstore:pets}:last-id");
+    CHECK(command[4] == "petstore:{petstore:pets}:changes");
+    CHECK(command[5] == "petstore:{petstore:pets}:status:sold");
+    CHECK(command[6] == "s7:Rex");
+    CHECK(f.client.responses == 0);
+
+    f.reply_created(4, 0);
+    CHECK(f.client.status == 201);
+    CHECK(f.client.body
+          == R"({"id":4,"name":"Rex","categoryId":7,"status":"sold"})");
+    CHECK(f.client.location == "/v1/pets/4");
+    CHECK_FALSE(f.client.replayed);
+    CHECK(f.client.link.empty());
+    CHECK(f.client.state().operation == api::Operation::create_pet);
+    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().error_code.empty());
+    CHECK(f.client.rate() == FakeClient::Rate{60, 57, f.worker.now() + 30});
+    CHECK(f.client.ended());
+}
+
+TEST_CASE("Location starts with the configured base", "[service]")
+{
+    Fixture f;
+    f.worker.settings.link_base = "https://api.example.com/v1";
+    f.admit();
+    f.reply_created(9'007'199'254'740'993, 0);
+    CHECK(f.client.location
+          == "https://api.example.com/v1/pets/9007199254740993");
+}
+
+TEST_CASE("a pet that arrives after its headers is created then", "[service]")
+{
+    Fixture f;
+    f.client.body_is_here = false;
+    f.admit();
+    CHECK(f.worker.idle());
+    f.client.receive(Result::complete);
+    CHECK(f.worker.open() == Names{"create_pet"});
+    CHECK(f.client.events == 1);  // the limiter's reply
+    f.reply_created(4, 0);
+    CHECK(f.client.status == 201);
+    CHECK(f.client.events == 2);
+}
+
+TEST_CASE("a denied pet is not read", "[service]")
+{
+    Fixture f;
+    f.client.body_is_here = false;
+    f.client.start();
+    f.worker.link.end_iteration();
+    f.worker.reply_limit({0, 60, 70});
+    CHECK(f.client.status == 429);
+    CHECK(f.client.body_waiter == nullptr);
+    CHECK(f.worker.idle());
+}
+
+// --- headers -----------------------------------------------------------------
+
+TEST_CASE("headers of a create are checked in order", "[service]")
+{
+    Fixture f;
+    f.client.body_is_here = false;
+    auto& request = f.client.request();
+    request.length = 16385;
+    request.headers[Header::content_type] = "text/plain";
+    request.headers[Header::content_encoding] = "gzip";
+    request.headers[Header::idempotency_key] = "";
+    SECTION("the size")
+    {
+        f.admit();
+        CHECK(f.client.status == 413);
+        CHECK(f.client.body
+              == R"({"code":"payload_too_large","message":"The request body )"
+                 R"(is larger than this service accepts.","status":413})");
+        CHECK(f.client.state().error_code == "payload_too_large");
+    }
+    SECTION("then the type")
+    {
+        request.length = 16384;
+        f.admit();
+        CHECK(f.client.status == 415);
+        CHECK(f.client.body
+              == R"({"code":"unsupported_media_type","message":"The body must )"
+                 R"(be application/json in UTF-8.","status":415})");
+        CHECK(f.client.state().error_code == "unsupported_media_type");
+    }
+    SECTION("then the encoding")
+    {
+        request.length = -1;
+        request.headers[Header::content_type] = "application/json";
+        f.admit();
+        CHECK(f.client.status == 415);
+        CHECK(f.client.body
+              == R"({"code":"unsupported_media_type","message":"The body must )"
+                 R"(not have a Content-Encoding.","status":415})");
+    }
+    SECTION("then the Idempotency-Key")
+    {
+        request.length = 0;
+        request.headers.erase(Header::content_type);
+        request.headers[Header::content_encoding] = "Identity";
+        f.admit();
+        CHECK(f.client.status == 400);
+        CHECK(f.client.state().error_code == "invalid_parameter");
+        CHECK(f.client.body.find("Idempotency-Key") != std::string::npos);
+    }
+    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.body_waiter == nullptr);
+    CHECK(f.client.ended());
+    CHECK(f.worker.idle());
+}
+
+TEST_CASE("an encoding is given once", "[service]")
+{
+    Fixture f;
+    f.client.request().headers[Header::content_encoding] = "identity";
+    f.client.request().repeated = Header::content_encoding;
+    f.admit();
+    CHECK(f.client.status == 415);
+}
+
+TEST_CASE("an Idempotency-Key is one value of visible ASCII", "[service]")
+{
+    Fixture f;
+    auto& request = f.client.request();
+    SECTION("repeated")
+    {
+        request.headers[Header::idempotency_key] = "x";
+        request.repeated = Header::idempotency_key;
+    }
+    SECTION("too long")
+    {
+        request.headers[Header::idempotency_key] = std::string(256, 'x');
+    }
+    SECTION("with a space")
+    {
+        request.headers[Header::idempotency_key] = "a b";
+    }
+    SECTION("not ASCII")
+    {
+        request.headers[Header::idempotency_key] = "\xC3\xA4";
+    }
+    f.admit();
+    CHECK(f.client.status == 400);
+    CHECK(f.client.state().error_code == "invalid_parameter");
+    CHECK(f.worker.idle());
+}
+
+// --- bodies ------------------------------------------------------------------
+
+TEST_CASE("a body that cannot be used is refused", "[service]")
+{
+    Fixture f;
+    f.client.body_is_here = false;
+    f.admit();
+    SECTION("too large")
+    {
+        f.client.receive(Result::too_large);
+        CHECK(f.client.status == 413);
+        CHECK(f.client.state().error_code == "payload_too_large");
+    }
+    SECTION("too slow")
+    {
+        f.client.receive(Result::timed_out);
+        CHECK(f.client.status == 408);
+        CHECK(f.client.state().error_code == "request_timeout");
+    }
+    SECTION("empty")
+    {
+        f.client.sent_body = "";
+        f.client.receive(Result::complete);
+        CHECK(f.client.status == 400);
+        CHECK(f.client.state().error_code == "missing_body");
+    }
+    SECTION("not JSON")
+    {
+        f.client.sent_body = "{";
+        f.client.receive(Result::complete);
+        CHECK(f.client.status == 400);
+        CHECK(f.client.state().error_code == "invalid_json");
+    }
+    SECTION("without a name")
+    {
+        f.client.sent_body = R"({"categoryId":7})";
+        f.client.receive(Result::complete);
+        CHECK(f.client.status == 400);
+        CHECK(f.client.state().error_code == "missing_field");
+    }
+    SECTION("with an id")
+    {
+        f.client.sent_body = R"({"id":1,"name":"Rex","categoryId":7})";
+        f.client.receive(Result::complete);
+        CHECK(f.client.status == 400);
+        CHECK(f.client.state().error_code == "read_only_field");
+    }
+    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.ended());
+    CHECK(f.worker.idle());
+}
+
+// --- Idempotency-Key ---------------------------------------------------------
+
+TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
+{
+    Fixture f;
+    const std::string key(255, '~');
+    f.client.request().headers[Header::idempotency_key] = key;
+    f.admit();
+    REQUIRE(f.worker.open() == Names{"create_pet"});
+    const auto& command = f.worker.link.commands[0];
+    CHECK(command[2] == "4");
+    CHECK(command[6]
+          == "petstore:{petstore:pets}:idempotency:a1:" + hex_digest(key));
+    CHECK(command[7] == "s7:Rex");
+    CHECK(command[9] == hex_digest(kRex));
+    CHECK(command[10] == "86400");
+    f.reply_created(4, 0);
+    CHECK(f.client.status == 201);
+    CHECK_FALSE(f.client.replayed);
+}
+
+TEST_CASE("the same request again gets the first pet", "[service]")
+{
+    Fixture f;
+    f.client.request().headers[Header::idempotency_key] = "x";
+    f.admit();
+    f.reply_created(2, 1);
+    CHECK(f.client.status == 201);
+    CHECK(f.client.replayed);
+    CHECK(f.client.location == "/v1/pets/2");
+    CHECK(f.client.body
+          == R"({"id":2,"name":"Rex","categoryId":7,"status":"sold"})");
+}
+
+TEST_CASE("the same Idempotency-Key with another body is refused", "[service]")
+{
+    Fixture f;
+    f.client.request().headers[Header::idempotency_key] = "x";
+    f.admit();
+    f.reply_created(0, 2);
+    CHECK(f.client.status == 422);
+    CHECK(f.client.state().error_code == "idempotency_key_reused");
+    CHECK(f.client.location.empty());
+    CHECK_FALSE(f.client.replayed);
+}
+
+// --- failures ----------------------------------------------------------------
+
+TEST_CASE("a create without a reply may have happened", "[service]")
+{
+    Fixture f;
+    f.admit();
+    SECTION("lost")
+    {
+        f.worker.link.lose(NoReply::in_doubt);
+    }
+    SECTION("lost after the script's text was sent")
+    {
+        f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
+        f.worker.link.lose(NoReply::in_doubt);
+    }
+    SECTION("an error that may come after the first write")
+    {
+        f.worker.reply_to("create_pet", "-ERR x\r\n");
+    }
+    SECTION("an unusable reply")
+    {
+        f.worker.reply_to(
+            "create_pet",
+            GENERATE(as<std::string>{}, "+OK\r\n", "*0\r\n",
+                     "*2\r\n:0\r\n:0\r\n", "*2\r\n:4\r\n:9\r\n",
+                     // About an Idempotency-Key that was not sent.
+                     "*2\r\n:4\r\n:1\r\n", "*2\r\n:0\r\n:2\r\n"));
+    }
+    CHECK(f.client.status == 503);
+    CHECK(f.client.state().error_code == "outcome_unknown");
+    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.retry_after == 1);
+    CHECK(f.client.location.empty());
+    CHECK(f.client.ended());
+    CHECK(f.worker.idle());  // never sent again
+}
+
+TEST_CASE("a create that Redis has not executed has not happened", "[service]")
+{
+    Fixture f;
+    SECTION("not sent")
+    {
+        f.client.body_is_here = false;
+        f.admit();
+        f.worker.link.full = true;
+        f.client.receive(Result::complete);
+    }
+    SECTION("lost before it was sent")
+    {
+        f.admit();
+        f.worker.link.lose(NoReply::not_sent);
+    }
+    SECTION("refused")
+    {
+        f.admit();
+        f.worker.reply_to("create_pet",
+                          GENERATE(as<std::string>{}, "-OOM x\r\n",
+                                   "-READONLY x\r\n", "-LOADING x\r\n"));
+    }
+    SECTION("an unknown script, whose text cannot be sent")
+    {
+        f.admit();
+        f.worker.link.full = true;
+        f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
+    }
+    CHECK(f.client.status == 503);
+    CHECK(f.client.state().error_code == "service_unavailable");
+    CHECK(f.client.retry_after == 1);
+    CHECK(f.client.ended());
+}
+
+TEST_CASE("a create is sent once more with the script's text", "[service]")
+{
+    Fixture f;
+    f.client.request().headers[Header::idempotency_key] = "x";
+    f.admit();
+    const auto first = f.worker.link.commands[0];
+    f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
+    REQUIRE(f.worker.open() == Names{"text of create_pet"});
+    const auto second = f.worker.link.commands[0];
+    CHECK(FakeLink::Words(first.begin() + 2, first.end())
+          == FakeLink::Words(second.begin() + 2, second.end()));
+    f.worker.reply_to("text of create_pet", array({integer(4), integer(0)}));
+    CHECK(f.client.status == 201);
+    CHECK(f.client.ended());
+}
+
+TEST_CASE("a create in damaged data changes nothing", "[service]")
+{
+    Fixture f;
+    SECTION("the version, which the limiter brings")
+    {
+        f.worker.last_id = bulk("x");
+        f.admit();
+        CHECK(f.worker.log.damaged_keys
+              == Names{"petstore:{petstore:pets}:last-id"});
+    }
+    SECTION("what the script finds")
+    {
+        f.admit();
+        f.worker.reply_to("create_pet",
+                          "-DAMAGED petstore:{petstore:pets}:bucket:0\r\n");
+        CHECK(f.worker.log.damaged_keys
+              == Names{"petstore:{petstore:pets}:bucket:0"});
+    }
+    CHECK(f.client.status == 500);
+    CHECK(f.client.state().error_code == "internal_error");
+    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.ended());
+    CHECK(f.worker.idle());
+}

@@ -1,0 +1,236 @@
+#include "catch.h"
+
+#include <memory>
+
+#include "store/accounts/account.h"
+#include "store/keys/key_cache.h"
+
+using namespace petstore;
+using api::Verdict;
+using store::Account;
+using store::KeyCache;
+using store::Monotonic;
+
+namespace {
+
+constexpr api::Limits kLimits{60, 1000};
+constexpr api::Millis kRedisNow = 1'000'000;
+
+// The minute is used up and ends `ends_in` milliseconds from now.
+api::Decision limited(api::Millis ends_in = 30'000)
+{
+    api::Decision decision;
+    decision.verdict = Verdict::limited;
+    decision.minute = {60, 60, kRedisNow + ends_in};
+    decision.day = {1000, 70, kRedisNow + 80'000'000};
+    decision.now = kRedisNow;
+    return decision;
+}
+
+api::Decision admitted()
+{
+    auto decision = limited();
+    decision.verdict = Verdict::admitted;
+    decision.minute.used = 3;
+    return decision;
+}
+
+api::Decision banned(api::Millis ends_in)
+{
+    auto decision = limited();
+    decision.verdict = Verdict::banned;
+    decision.ban_until = kRedisNow + ends_in;
+    return decision;
+}
+
+bool denies(const Account& account, Monotonic now)
+{
+    return account.denial(kLimits, now).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("an account that Redis has not decided on has no rate and no denial",
+          "[store]")
+{
+    const Account account("a");
+    CHECK(account.id() == "a");
+    CHECK(account.last_rate() == nullptr);
+    CHECK_FALSE(denies(account, 0));
+    CHECK_FALSE(account.has_denials());
+}
+
+TEST_CASE("an account keeps the last rate that Redis reported", "[store]")
+{
+    Account account("a");
+    account.remember(admitted(), 100, 110);
+    REQUIRE(account.last_rate());
+    CHECK(account.last_rate()->limit == 60);
+    CHECK(account.last_rate()->remaining == 57);
+    CHECK(account.last_rate()->reset == 1030);
+    account.remember(limited(), 200, 210);
+    CHECK(account.last_rate()->remaining == 0);
+}
+
+TEST_CASE("a denial is repeated for less than a second after it was sent",
+          "[store]")
+{
+    Account account("a");
+    account.remember(limited(), 5000, 5020);
+    CHECK(denies(account, 5020));
+    CHECK(denies(account, 5899));
+    CHECK_FALSE(denies(account, 5900));
+}
+
+TEST_CASE("a denial ends with the window that it is for", "[store]")
+{
+    Account account("a");
+    account.remember(limited(300), 5000, 5020);
+    CHECK(denies(account, 5299));
+    CHECK_FALSE(denies(account, 5300));
+    account.remember(banned(200), 6000, 6020);
+    CHECK(denies(account, 6199));
+    CHECK_FALSE(denies(account, 6200));
+    // Redis's clock is past the end already.
+    account.remember(limited(-5), 7000, 7020);
+    CHECK_FALSE(denies(account, 7020));
+}
+
+TEST_CASE("a denial from memory counts Redis's clock on", "[store]")
+{
+    Account account("a");
+    account.remember(limited(), 5000, 5020);
+    const auto decision = account.denial(kLimits, 5420);
+    REQUIRE(decision);
+    CHECK(decision->verdict == Verdict::limited);
+    CHECK(decision->now == kRedisNow + 400);
+    CHECK(decision->minute.limit == 60);
+    CHECK(decision->minute.used == 60);
+    CHECK(decision->minute.reset == kRedisNow + 30'000);
+}
+
+TEST_CASE("a denial is repeated only for the limits that it was decided with",
+          "[store]")
+{
+    Account account("a");
+    account.remember(limited(), 5000, 5000);
+    CHECK(account.denial({60, 1000}, 5100));
+    CHECK_FALSE(account.denial({61, 1000}, 5100));
+    CHECK_FALSE(account.denial({60, 1001}, 5100));
+}
+
+TEST_CASE("an admission or an operator's change ends a denial", "[store]")
+{
+    Account account("a");
+    account.remember(limited(), 5000, 5000);
+    account.remember(admitted(), 5100, 5100);
+    CHECK_FALSE(denies(account, 5100));
+
+    account.remember(limited(), 5200, 5200);
+    account.forget_denial();
+    CHECK_FALSE(denies(account, 5200));
+    CHECK(account.last_rate()->remaining == 0);
+}
+
+TEST_CASE("a denial needs confirmation half a second after it was sent",
+          "[store]")
+{
+    Account account("a");
+    account.remember(limited(), 5000, 5020);
+    CHECK_FALSE(account.needs_confirmation(5499));
+    CHECK(account.needs_confirmation(5500));
+    CHECK(denies(account, 5500));
+    account.remember(limited(), 5500, 5510);
+    CHECK_FALSE(account.needs_confirmation(5999));
+}
+
+TEST_CASE("denials above the ban threshold have to be reported first",
+          "[store]")
+{
+    Account account("a");
+    api::BanPolicy policy;
+    policy.threshold = 3;
+    const api::Limits limits{2, 10};
+    CHECK_FALSE(account.count_denial(policy, limits, 1000));
+    CHECK_FALSE(account.count_denial(policy, limits, 1000));
+    CHECK_FALSE(account.count_denial(policy, limits, 1000));
+    CHECK(account.count_denial(policy, limits, 1000));
+    CHECK(account.has_denials());
+    CHECK(account.take_denials() == 4);
+    CHECK_FALSE(account.has_denials());
+    CHECK(account.take_denials() == 0);
+
+    // The minute limit, where that is higher.
+    const api::Limits higher{5, 10};
+    for (int i = 0; i < 5; ++i) {
+        CHECK_FALSE(account.count_denial(policy, higher, 1000));
+    }
+    CHECK(account.count_denial(policy, higher, 1000));
+}
+
+TEST_CASE("denials that Redis has counted add up with new ones", "[store]")
+{
+    Account account("a");
+    api::BanPolicy policy;
+    policy.threshold = 10;
+    policy.window = 60;
+    const api::Limits limits{2, 10};
+    account.set_reported(9, 1000);
+    CHECK_FALSE(account.count_denial(policy, limits, 1001));
+    CHECK(account.count_denial(policy, limits, 60'999));
+    // A window after the report they no longer count.
+    CHECK(account.take_denials() == 2);
+    CHECK_FALSE(account.count_denial(policy, limits, 61'000));
+    CHECK(account.take_denials() == 1);
+}
+
+TEST_CASE("denials that did not reach Redis are reported again", "[store]")
+{
+    Account account("a");
+    const api::BanPolicy policy;
+    account.count_denial(policy, kLimits, 1000);
+    const auto taken = account.take_denials();
+    account.count_denial(policy, kLimits, 1000);
+    account.return_denials(taken);
+    CHECK(account.take_denials() == 2);
+}
+
+TEST_CASE("an account may outlive the cache", "[store]")
+{
+    std::shared_ptr<Account> account;
+    {
+        KeyCache cache(1 << 20);
+        account = cache.account("a");
+    }
+    CHECK(account->id() == "a");
+}
+
+TEST_CASE("the keys of an account share what is known of it", "[store]")
+{
+    KeyCache cache(1 << 20);
+    auto account = cache.account("a");
+    CHECK(cache.account("a") == account);
+    CHECK(cache.account("b") != account);
+    account->return_denials(5);
+    CHECK(cache.account("a")->has_denials());
+    account.reset();
+    // It is forgotten with its last user.
+    CHECK_FALSE(cache.account("a")->has_denials());
+}
+
+TEST_CASE("the index counts the memory of accounts in use", "[store]")
+{
+    store::AccountIndex index;
+    index.get("x");  // the table has its size
+    const auto empty = index.bytes();
+    {
+        const auto first = index.get("an account whose name needs memory");
+        const auto one = index.bytes();
+        CHECK(one > empty + sizeof(Account));
+        const auto again = index.get("an account whose name needs memory");
+        CHECK(index.bytes() == one);
+        const auto second = index.get("b");
+        CHECK(index.bytes() > one + sizeof(Account));
+    }
+    CHECK(index.bytes() == empty);
+}

@@ -1,0 +1,122 @@
+#include "catch.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "store/bounded_cache.h"
+#include "store/mix.h"
+
+namespace {
+
+struct Mixed {
+    std::size_t operator()(std::int64_t key) const
+    {
+        return petstore::store::mix(static_cast<std::uint64_t>(key));
+    }
+};
+
+// Every key starts in the last slot of the table.
+struct Colliding {
+    std::size_t operator()(std::int64_t) const { return ~std::size_t{0}; }
+};
+
+struct Value {
+    int number = 0;
+    std::size_t bytes = 0;
+    std::shared_ptr<int> alive;  // counts the values that the cache owns
+};
+
+struct Bytes {
+    std::size_t operator()(const Value& value) const { return value.bytes; }
+};
+
+template <typename Hash>
+using Cache = petstore::store::BoundedCache<std::int64_t, Value, Hash, Bytes>;
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a bounded cache returns the value that was put last",
+                   "[store]", Mixed, Colliding)
+{
+    constexpr std::size_t kMax = 64 * 1024;
+    Cache<TestType> cache(kMax);
+    std::map<std::int64_t, int> last;
+    std::mt19937 random(20301205);
+    const auto alive = std::make_shared<int>();
+    for (int i = 0; i < 20'000; ++i) {
+        const std::int64_t key = random() % 300 - 20;
+        if (random() % 2) {
+            cache.put(key, {i, random() % 2000, alive});
+            last[key] = i;
+        } else if (const auto* found = cache.find(key)) {
+            REQUIRE(found->number == last.at(key));
+        }
+        REQUIRE(cache.bytes() <= kMax);
+        REQUIRE(alive.use_count() == static_cast<long>(cache.size()) + 1);
+    }
+    CHECK(cache.size() > 20);
+    CHECK(cache.bytes() > kMax / 2);
+    cache.clear();
+    CHECK(cache.bytes() == 0);
+    CHECK(cache.size() == 0);
+    CHECK(alive.use_count() == 1);
+    CHECK(cache.find(1) == nullptr);
+}
+
+TEST_CASE("a bounded cache keeps what is used", "[store]")
+{
+    Cache<Mixed> cache(64 * 1024);
+    cache.put(-1, {7, 1000, nullptr});
+    for (int i = 0; i < 1000; ++i) {
+        REQUIRE(cache.find(-1));
+        cache.put(i, {i, 1000, nullptr});
+    }
+    CHECK(cache.find(-1)->number == 7);
+    CHECK(cache.find(3) == nullptr);
+}
+
+TEST_CASE("a bounded cache refuses values of more than a quarter", "[store]")
+{
+    Cache<Mixed> cache(64 * 1024);
+    cache.put(1, {1, 16 * 1024 + 1, nullptr});
+    CHECK(cache.find(1) == nullptr);
+    CHECK(cache.bytes() == 0);
+    // The value before it stays.
+    cache.put(1, {2, 16 * 1024, nullptr});
+    cache.put(1, {3, 16 * 1024 + 1, nullptr});
+    REQUIRE(cache.find(1));
+    CHECK(cache.find(1)->number == 2);
+}
+
+TEST_CASE("small values do not grow the array of a bounded cache without bound",
+          "[store]")
+{
+    constexpr std::size_t kMax = 64 * 1024;
+    Cache<Mixed> cache(kMax);
+    for (int i = 0; i < 100'000; ++i) {
+        cache.put(i, {i, 1, nullptr});
+        REQUIRE(cache.bytes() <= kMax);
+    }
+    CHECK(cache.size() > 100);
+    int found = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        if (const auto* value = cache.find(i)) {
+            CHECK(value->number == i);
+            ++found;
+        }
+    }
+    CHECK(found == static_cast<int>(cache.size()));
+}
+
+TEST_CASE("a bounded cache without room keeps nothing", "[store]")
+{
+    const std::size_t bytes = GENERATE(0, 1, 100, 1000);
+    Cache<Mixed> cache(bytes);
+    for (int i = 0; i < 100; ++i) {
+        cache.put(i, {i, 0, nullptr});
+        CHECK(cache.find(i) == nullptr);
+        CHECK(cache.bytes() == 0);
+    }
+}

@@ -1,0 +1,489 @@
+#include "catch.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fake_link.h"
+#include "store/accounts/denial_reporter.h"
+#include "store/scripts.h"
+
+using namespace petstore;
+using api::Verdict;
+using redis::NoReply;
+using Names = std::vector<std::string>;
+
+namespace {
+
+constexpr std::int64_t kEpoch = 7;
+constexpr api::Millis kRedisNow = 1'000'000;
+
+struct Clock final : store::Clock {
+    store::Monotonic monotonic() const noexcept override { return now; }
+    api::Millis host_time() const noexcept override { return 0; }
+    store::Monotonic now = 5000;
+};
+
+struct Timer final : store::ReportTimer {
+    void start() noexcept override { ++starts; }
+    int starts = 0;
+};
+
+struct DamageLog final : store::DamageLog {
+    void damaged(std::string_view redis_key) noexcept override
+    {
+        keys.emplace_back(redis_key);
+    }
+    Names keys;
+};
+
+struct Bans final : store::BanLog {
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override
+    {
+        accounts.push_back(account.id());
+        denials.push_back(status.denials);
+    }
+    Names accounts;
+    std::vector<std::int64_t> denials;
+};
+
+struct Waiter final : store::DenialWaiter {
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override
+    {
+        CHECK(calls == 0);
+        bans.account_banned(account, status);
+    }
+    void on_denial_counted(const api::Decision& decision) noexcept override
+    {
+        ++calls;
+        this->decision = decision;
+    }
+    Bans bans;
+    int calls = 0;
+    api::Decision decision;
+};
+
+// What Redis knows of the account after a report.
+struct Status {
+    long long denials = 0;
+    long long new_ban = 0;
+    std::int64_t minute = 60;
+    api::Millis ban_until = 0;
+    std::int64_t epoch = kEpoch;
+};
+
+std::string reply_of(const Status& status)
+{
+    return array({integer(status.denials), integer(status.new_ban),
+                  integer(kRedisNow),
+                  bulk(encode_numbers({status.epoch, status.ban_until,
+                                       status.minute, kRedisNow + 30'000, 70,
+                                       kRedisNow + 80'000'000}))});
+}
+
+api::Decision limited()
+{
+    api::Decision decision;
+    decision.verdict = Verdict::limited;
+    decision.minute = {60, 60, kRedisNow + 30'500};
+    decision.day = {1000, 70, kRedisNow + 80'000'000};
+    decision.now = kRedisNow - 500;
+    return decision;
+}
+
+struct Fixture {
+    Fixture() : key(make_key("a1")) {}
+
+    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
+    {
+        auto made = std::make_shared<store::CachedKey>();
+        made->account = cache.account(account);
+        made->limits = {60, 1000};
+        made->epoch = kEpoch;
+        return made;
+    }
+
+    store::Account& account() { return *key->account; }
+
+    void deny(int times = 1)
+    {
+        for (int i = 0; i < times; ++i) {
+            account().count_denial(policy, key->limits, clock.now);
+        }
+    }
+
+    // Redis has denied a request of the account a moment ago.
+    void remember_denial()
+    {
+        account().remember(limited(), clock.now, clock.now);
+    }
+    bool denies()
+    {
+        return account().denial(key->limits, clock.now).has_value();
+    }
+
+    // Of the oldest command without a reply.
+    std::string reported()
+    {
+        REQUIRE_FALSE(link.commands.empty());
+        const auto& command = link.commands.front();
+        REQUIRE(command.size() == 12);
+        CHECK(command[3] == "petstore:{a1}:state");
+        return command[7];
+    }
+
+    const store::Schema schema{"petstore"};
+    const store::Limiter limiter{schema};
+    const api::BanPolicy policy;
+    FakeLink link;
+    Clock clock;
+    Timer timer;
+    DamageLog damage;
+    Bans bans;
+    store::KeyCache cache{1 << 20};
+    std::shared_ptr<store::CachedKey> key;
+    store::DenialReporter reporter{link, limiter, clock, timer, damage, bans};
+    Waiter waiter;
+};
+
+}  // namespace
+
+TEST_CASE("queued denials are reported together when the timer fires",
+          "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.reporter.queue(f.key, f.policy);
+    f.deny(2);
+    f.reporter.queue(f.key, f.policy);
+    CHECK(f.timer.starts == 2);
+    CHECK(f.link.sent.empty());
+
+    f.reporter.flush();
+    REQUIRE(f.link.sent.size() == 1);
+    CHECK(f.link.sent[0]
+          == FakeLink::Words{"EVALSHA", store::scripts::strike().sha1, "3",
+                             "petstore:{a1}:state", "petstore:{a1}:strikes",
+                             "petstore:{a1}:bans", "7", "5", "100", "60", "300",
+                             "3600"});
+    CHECK_FALSE(f.account().has_denials());
+
+    f.link.reply(reply_of({5}));
+    // The queue is empty again.
+    f.reporter.flush();
+    CHECK(f.link.sent.size() == 1);
+    CHECK(f.timer.starts == 2);
+}
+
+TEST_CASE("each account has its own report", "[store]")
+{
+    Fixture f;
+    const auto other = f.make_key("a2");
+    f.deny(2);
+    other->account->return_denials(9);
+    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(other, f.policy);
+    f.reporter.flush();
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[0][3] == "petstore:{a1}:state");
+    CHECK(f.link.sent[0][7] == "2");
+    CHECK(f.link.sent[1][3] == "petstore:{a2}:state");
+    CHECK(f.link.sent[1][7] == "9");
+}
+
+TEST_CASE("keys of one account are queued once", "[store]")
+{
+    Fixture f;
+    const auto second = f.make_key("a1");
+    f.deny(2);
+    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(second, f.policy);
+    f.reporter.flush();
+    CHECK(f.link.sent.size() == 1);
+    CHECK(f.reported() == "2");
+}
+
+TEST_CASE("an account with nothing left to report is not reported", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.queue(f.key, f.policy);
+    // A waiting request takes the queued denials along.
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    CHECK(f.reported() == "1");
+    f.link.reply(reply_of({1}));
+    f.reporter.flush();
+    CHECK(f.link.sent.size() == 1);
+
+    // It can be queued again.
+    f.deny();
+    f.reporter.queue(f.key, f.policy);
+    f.reporter.flush();
+    CHECK(f.link.sent.size() == 2);
+}
+
+TEST_CASE("a background report asks for the status even without denials",
+          "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.clock.now += 600;
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.reported() == "0");
+    f.link.reply(reply_of({0}));
+    // Confirmed for as long as a decision of the limiter.
+    f.clock.now += 899;
+    CHECK(f.denies());
+    f.clock.now += 1;
+    CHECK_FALSE(f.denies());
+}
+
+TEST_CASE("one background report per account is in flight", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    f.deny(4);
+    f.reporter.report(f.key, f.policy);
+    f.reporter.queue(f.key, f.policy);
+    CHECK(f.timer.starts == 1);
+    f.reporter.flush();
+    CHECK(f.link.sent.size() == 1);
+    CHECK(f.timer.starts == 2);  // queued once more
+
+    f.link.reply(reply_of({1}));
+    f.reporter.flush();
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.reported() == "4");
+}
+
+TEST_CASE("denials of a report that was not sent are reported again", "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny(3);
+    f.link.full = true;
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.account().has_denials());
+    CHECK(f.denies());
+
+    f.link.full = false;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.reported() == "4");
+    f.link.lose(NoReply::not_sent);
+    CHECK(f.account().take_denials() == 4);
+}
+
+TEST_CASE("denials of a report without a reply are not reported again",
+          "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny(3);
+    f.reporter.report(f.key, f.policy);
+    f.link.lose(NoReply::in_doubt);
+    CHECK_FALSE(f.account().has_denials());
+    CHECK(f.denies());
+
+    // The next report is not held up.
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.reported() == "1");
+}
+
+TEST_CASE("a report is sent once more with the script's text", "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.reporter.report(f.key, f.policy);
+    f.link.reply("-NOSCRIPT No matching script\r\n");
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[1][0] == "EVAL");
+    CHECK(f.link.sent[1][7] == "3");
+    CHECK_FALSE(f.account().has_denials());
+
+    // It is still one report.
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.sent.size() == 2);
+    f.link.reply(reply_of({3}));
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.sent.size() == 3);
+}
+
+TEST_CASE("a report whose text cannot be sent returns its denials", "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.full = true;
+    f.link.reply("-NOSCRIPT No matching script\r\n");
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.account().take_denials() == 3);
+}
+
+TEST_CASE("a damaged account is logged and the next request asks", "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    f.link.reply("-DAMAGED petstore:{a1}:strikes\r\n");
+    CHECK(f.damage.keys == Names{"petstore:{a1}:strikes"});
+    CHECK_FALSE(f.denies());
+    CHECK_FALSE(f.account().has_denials());
+    CHECK(f.bans.accounts.empty());
+}
+
+TEST_CASE("an unusable reply to a report makes the next request ask", "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.reply(GENERATE(as<std::string>{}, "-LOADING x\r\n", "+OK\r\n",
+                          "*2\r\n:1\r\n:0\r\n"));
+    CHECK_FALSE(f.denies());
+    CHECK(f.damage.keys.empty());
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.decision.verdict == Verdict::limited);
+    CHECK(f.waiter.decision.now == kRedisNow - 500);
+}
+
+TEST_CASE("a new ban is logged once", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    f.link.reply(reply_of({101, 1, 60, kRedisNow + 300'000}));
+    CHECK(f.bans.accounts == Names{"a1"});
+    CHECK(f.bans.denials == std::vector<std::int64_t>{101});
+    CHECK(f.denies());
+    CHECK(f.account().denial(f.key->limits, f.clock.now)->verdict
+          == Verdict::banned);
+
+    // The ban is old news to the next report.
+    f.reporter.report(f.key, f.policy);
+    f.link.reply(reply_of({0, 0, 60, kRedisNow + 300'000}));
+    CHECK(f.bans.accounts.size() == 1);
+}
+
+TEST_CASE("a waiting request logs the ban that it has caused", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    CHECK(f.waiter.calls == 0);
+    f.link.reply(reply_of({101, 1, 60, kRedisNow + 300'000}));
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.bans.accounts == Names{"a1"});
+    CHECK(f.waiter.bans.denials == std::vector<std::int64_t>{101});
+    CHECK(f.bans.accounts.empty());
+    CHECK(f.waiter.decision.verdict == Verdict::banned);
+    CHECK(f.waiter.decision.ban_until == kRedisNow + 300'000);
+    CHECK(f.waiter.decision.now == kRedisNow);
+}
+
+TEST_CASE("a waiting request is denied as Redis says now", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.reply(reply_of({7}));
+    CHECK(f.waiter.decision.verdict == Verdict::limited);
+    CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'000);
+    CHECK(f.waiter.bans.accounts.empty());
+}
+
+TEST_CASE("a waiting request stays denied if a window has ended meanwhile",
+          "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.reply(reply_of({7, 0, 0}));
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.decision.verdict == Verdict::limited);
+    CHECK(f.waiter.decision.minute.used == 60);
+    CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'500);
+    CHECK(f.waiter.decision.now == kRedisNow - 500);
+    // Later requests are not.
+    CHECK_FALSE(f.denies());
+    CHECK(f.account().last_rate()->remaining == 60);
+}
+
+TEST_CASE("a status of another epoch ends the denial from memory", "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.reply(reply_of({-1, 0, 0, 0, kEpoch + 1}));
+    CHECK_FALSE(f.denies());
+    CHECK(f.key->epoch == kEpoch);
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.decision.verdict == Verdict::limited);
+    CHECK(f.waiter.bans.accounts.empty());
+}
+
+TEST_CASE("what Redis has counted decides how close the next ban is", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    f.link.reply(reply_of({99}));
+    CHECK_FALSE(f.account().count_denial(f.policy, f.key->limits, f.clock.now));
+    CHECK(f.account().count_denial(f.policy, f.key->limits, f.clock.now));
+}
+
+TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.link.full = true;
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'500);
+    CHECK(f.account().take_denials() == 3);
+}
+
+TEST_CASE("a waiter whose report has no reply keeps its decision", "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.link.lose(NoReply::in_doubt);
+    CHECK(f.waiter.calls == 1);
+    CHECK(f.waiter.decision.verdict == Verdict::limited);
+    CHECK_FALSE(f.account().has_denials());
+}
+
+TEST_CASE("waiting requests do not hold up background reports", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(reply_of({1}));
+    CHECK(f.waiter.calls == 1);
+    // The background report is still in flight.
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.sent.size() == 2);
+    f.link.reply(reply_of({2}));
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.sent.size() == 3);
+}
+
+TEST_CASE("a report keeps the key that it is for", "[store]")
+{
+    Fixture f;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    f.key.reset();  // the last key of its account
+    f.link.reply(reply_of({101, 1, 60, kRedisNow + 300'000}));
+    CHECK(f.bans.accounts == Names{"a1"});
+}
