@@ -159,6 +159,9 @@ http {
     %SERVERS%
 }
 )";
+    if (!options_.file.empty()) {
+        text = options_.file;
+    }
     std::string tls;
     if (options_.tls) {
         tls = "listen %ADDRESS%:%TLS_PORT% ssl http2; ssl_certificate "

@@ -19,6 +19,7 @@ struct NginxOptions {
     std::string server;
     std::string location;
     std::string servers;  // further server blocks
+    std::string file;     // a whole configuration instead of the usual one
     bool tls = false;     // HTTP/2 over TLS on a second port
     bool start = true;
     std::vector<std::pair<std::string, std::string>> env = {};

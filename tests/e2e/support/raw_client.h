@@ -31,12 +31,13 @@ public:
     bool closes(std::chrono::milliseconds timeout = 60s);
     // Whatever comes until the server closes.
     std::string read_all(std::chrono::milliseconds timeout = 60s);
+    // So many bytes of whatever comes, of an upgraded connection.
+    std::string take(std::size_t size);
     // True when bytes or the end are there to read within the time.
     bool readable(std::chrono::milliseconds timeout);
 
 private:
     bool receive(std::chrono::milliseconds timeout);
-    std::string take(std::size_t size);
     std::string take_line();
 
     int fd_;

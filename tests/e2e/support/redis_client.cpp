@@ -1,143 +1,134 @@
 #include "redis_client.h"
 
-#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
-
-#include <cstdlib>
 
 namespace petstore::e2e {
 
 namespace {
 
-bool take_at(const std::string& bytes, std::size_t& at, Value& value)
+struct FreeReply {
+    void operator()(void* reply) const { freeReplyObject(reply); }
+};
+using Reply = std::unique_ptr<void, FreeReply>;
+
+struct FreeReader {
+    void operator()(redisReader* reader) const { redisReaderFree(reader); }
+};
+
+Value value_of(const redisReply& reply)
 {
-    const auto end = bytes.find("\r\n", at);
-    if (end == std::string::npos) {
-        return false;
-    }
-    const char kind = bytes[at];
-    const std::string line = bytes.substr(at + 1, end - at - 1);
-    at = end + 2;
-    value = {};
-    switch (kind) {
-    case '+':
-    case '-':
-        value.type = kind == '+' ? Value::Type::text : Value::Type::error;
-        value.text = line;
-        return true;
-    case ':':
+    Value value;
+    switch (reply.type) {
+    case REDIS_REPLY_NIL:
+        break;
+    case REDIS_REPLY_INTEGER:
         value.type = Value::Type::integer;
-        value.integer = std::atoll(line.c_str());
-        return true;
-    case '$':
-    case '*':
+        value.integer = reply.integer;
+        break;
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_STRING:
+        value.type = Value::Type::text;
+        value.text.assign(reply.str, reply.len);
+        break;
+    case REDIS_REPLY_ERROR:
+        value.type = Value::Type::error;
+        value.text.assign(reply.str, reply.len);
+        break;
+    case REDIS_REPLY_ARRAY:
+        value.type = Value::Type::array;
+        for (std::size_t i = 0; i < reply.elements; ++i) {
+            value.items.push_back(value_of(*reply.element[i]));
+        }
         break;
     default:
-        throw HarnessError("no RESP: " + bytes.substr(0, 40));
+        throw HarnessError("no RESP2: type " + std::to_string(reply.type));
     }
-    const long long size = std::atoll(line.c_str());
-    if (size < 0) {
-        return true;
-    }
-    if (kind == '$') {
-        const auto length = static_cast<std::size_t>(size);
-        if (bytes.size() < at + length + 2) {
-            return false;
-        }
-        value.type = Value::Type::text;
-        value.text = bytes.substr(at, length);
-        at += length + 2;
-        return true;
-    }
-    value.type = Value::Type::array;
-    value.items.resize(static_cast<std::size_t>(size));
-    for (auto& item : value.items) {
-        if (!take_at(bytes, at, item)) {
-            return false;
-        }
-    }
-    return true;
+    return value;
 }
 
 }  // namespace
 
 std::string encode(const Words& command)
 {
-    std::string bytes = "*" + std::to_string(command.size()) + "\r\n";
+    std::vector<const char*> words;
+    std::vector<std::size_t> sizes;
     for (const auto& word : command) {
-        bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+        words.push_back(word.data());
+        sizes.push_back(word.size());
     }
-    return bytes;
+    char* bytes = nullptr;
+    const auto size = redisFormatCommandArgv(
+        &bytes, static_cast<int>(command.size()), words.data(), sizes.data());
+    if (size < 0) {
+        throw HarnessError("out of memory");
+    }
+    std::string encoded(bytes, static_cast<std::size_t>(size));
+    redisFreeCommand(bytes);
+    return encoded;
 }
 
 bool take_value(std::string& bytes, Value& value)
 {
-    std::size_t at = 0;
-    if (!take_at(bytes, at, value)) {
+    const std::unique_ptr<redisReader, FreeReader> reader(redisReaderCreate());
+    void* parsed = nullptr;
+    if (redisReaderFeed(reader.get(), bytes.data(), bytes.size()) != REDIS_OK
+        || redisReaderGetReply(reader.get(), &parsed) != REDIS_OK) {
+        throw HarnessError("no RESP: " + bytes.substr(0, 40));
+    }
+    const Reply reply(parsed);
+    if (!reply) {
         return false;
     }
-    bytes.erase(0, at);
+    value = value_of(*static_cast<redisReply*>(parsed));
+    bytes.erase(0, bytes.size() - (reader->len - reader->pos));
     return true;
 }
 
+// Not redisConnectUnix(): its socket would be inherited by the servers that the
+// tests start.
 RedisClient::RedisClient(const std::string& unix_path)
-    : fd_(connect_unix(unix_path))
 {
-    if (fd_ < 0) {
+    const int fd = connect_unix(unix_path);
+    if (fd < 0) {
         throw HarnessError("no Redis at " + unix_path);
     }
-}
-
-RedisClient::~RedisClient()
-{
-    if (fd_ >= 0) {
-        close(fd_);
+    context_.reset(redisConnectFd(fd));
+    if (!context_) {
+        close(fd);
+        throw HarnessError("out of memory");
     }
-}
-
-RedisClient::RedisClient(RedisClient&& other) noexcept
-    : fd_(other.fd_), buffer_(std::move(other.buffer_))
-{
-    other.fd_ = -1;
+    if (redisSetTimeout(context_.get(), timeval{60, 0}) != REDIS_OK) {
+        throw HarnessError(context_->errstr);
+    }
 }
 
 void RedisClient::send(const std::string& bytes)
 {
-    std::size_t sent = 0;
-    while (sent < bytes.size()) {
-        const auto n = ::send(fd_, bytes.data() + sent, bytes.size() - sent, 0);
-        if (n <= 0) {
-            throw HarnessError("connection to Redis broke");
+    int done =
+        redisAppendFormattedCommand(context_.get(), bytes.data(), bytes.size())
+        != REDIS_OK;
+    while (done == 0) {
+        if (redisBufferWrite(context_.get(), &done) != REDIS_OK) {
+            break;
         }
-        sent += static_cast<std::size_t>(n);
     }
-}
-
-bool RedisClient::receive(std::chrono::milliseconds timeout)
-{
-    pollfd wait{fd_, POLLIN, 0};
-    if (poll(&wait, 1, static_cast<int>(timeout.count())) <= 0) {
-        return false;
+    if (context_->err != 0) {
+        throw HarnessError("connection to Redis broke: "
+                           + std::string(context_->errstr));
     }
-    char chunk[65536];
-    const auto n = recv(fd_, chunk, sizeof(chunk), 0);
-    if (n <= 0) {
-        throw HarnessError("Redis closed the connection");
-    }
-    buffer_.append(chunk, static_cast<std::size_t>(n));
-    return true;
 }
 
 Value RedisClient::read()
 {
-    Value value;
-    while (!take_value(buffer_, value)) {
-        if (!receive(60s)) {
-            throw HarnessError("Redis does not answer");
-        }
+    void* parsed = nullptr;
+    if (redisGetReply(context_.get(), &parsed) != REDIS_OK) {
+        throw HarnessError("no reply of Redis: "
+                           + std::string(context_->errstr));
     }
-    return value;
+    const Reply reply(parsed);
+    return value_of(*static_cast<redisReply*>(parsed));
 }
 
 Value RedisClient::command(const Words& words)
@@ -149,32 +140,18 @@ Value RedisClient::command(const Words& words)
 std::string RedisClient::raw_command(const Words& words)
 {
     send(encode(words));
+    std::string raw;
     for (;;) {
-        std::string rest = buffer_;
+        char chunk[65536];
+        const auto n = recv(context_->fd, chunk, sizeof(chunk), 0);
+        if (n <= 0) {
+            throw HarnessError("no reply of Redis");
+        }
+        raw.append(chunk, static_cast<std::size_t>(n));
+        std::string rest = raw;
         Value value;
         if (take_value(rest, value)) {
-            std::string raw = buffer_.substr(0, buffer_.size() - rest.size());
-            buffer_ = std::move(rest);
             return raw;
-        }
-        if (!receive(60s)) {
-            throw HarnessError("Redis does not answer");
-        }
-    }
-}
-
-bool RedisClient::read_line(std::string& line,
-                            std::chrono::milliseconds timeout)
-{
-    for (;;) {
-        const auto end = buffer_.find("\r\n");
-        if (end != std::string::npos) {
-            line = buffer_.substr(0, end);
-            buffer_.erase(0, end + 2);
-            return true;
-        }
-        if (!receive(timeout)) {
-            return false;
         }
     }
 }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <hiredis/hiredis.h>
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,8 +11,7 @@
 
 namespace petstore::e2e {
 
-// A reply of Redis. Read by twenty lines of our own: a fault of the module's
-// decoder must not hide behind itself.
+// A reply of Redis.
 struct Value {
     enum class Type { nil, integer, text, error, array } type = Type::nil;
     std::string text;  // of text and error
@@ -21,32 +23,28 @@ using Words = std::vector<std::string>;
 
 std::string encode(const Words& command);
 
-// Takes one value off the front of `bytes`. False: it is not all there.
+// Removes the first value from `bytes`. False if it is incomplete; throws
+// HarnessError if it is not RESP.
 bool take_value(std::string& bytes, Value& value);
 
 // A blocking connection; throws HarnessError when it breaks.
 class RedisClient {
 public:
     explicit RedisClient(const std::string& unix_path);
-    ~RedisClient();
-    RedisClient(RedisClient&& other) noexcept;
-    RedisClient& operator=(RedisClient&&) = delete;
 
     Value command(const Words& words);
-    // The reply as it came.
+    // The reply's bytes. No other reply may be due.
     std::string raw_command(const Words& words);
 
     void send(const std::string& bytes);
     Value read();
-    // One line without its end, as MONITOR sends them. False when it took too
-    // long.
-    bool read_line(std::string& line, std::chrono::milliseconds timeout);
 
 private:
-    bool receive(std::chrono::milliseconds timeout);
+    struct Free {
+        void operator()(redisContext* context) const { redisFree(context); }
+    };
 
-    int fd_;
-    std::string buffer_;
+    std::unique_ptr<redisContext, Free> context_;
 };
 
 }  // namespace petstore::e2e

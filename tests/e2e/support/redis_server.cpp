@@ -173,14 +173,11 @@ std::vector<Monitor::Command> Monitor::commands()
     redis_.command({"ECHO", mark});
     std::vector<Command> found;
     for (;;) {
-        std::string line;
-        if (!client_.read_line(line, 60s)) {
-            throw HarnessError("MONITOR is silent");
-        }
+        const std::string line = client_.read().text;
         if (contains(line, mark)) {
             return found;
         }
-        // +1339518083.107412 [0 127.0.0.1:60866] "keys" "*"
+        // 1339518083.107412 [0 127.0.0.1:60866] "keys" "*"
         const auto open = line.find('[');
         const auto name = line.find("] \"", open);
         if (name == std::string::npos) {
@@ -196,7 +193,7 @@ std::vector<Monitor::Command> Monitor::commands()
         std::transform(
             command.name.begin(), command.name.end(), command.name.begin(),
             [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-        command.time = std::atof(line.c_str() + line.find('+') + 1);
+        command.time = std::atof(line.c_str());
         command.role_check = command.name == "INFO"
                              && contains(line, "\"INFO\" \"replication\"");
         found.push_back(std::move(command));

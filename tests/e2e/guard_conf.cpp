@@ -1,0 +1,203 @@
+// SPEC 4 "Guard": its variables, what `nginx -t` says, and
+// nginx-conf/guard.conf.
+#include "support/guarded_store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// As it is but for the addresses.
+NginxOptions guard_conf(const RedisServer& redis, const BackEnd& back_end)
+{
+    NginxOptions options;
+    options.file =
+        read_file(std::string(E2E_SUPPORT) + "/../../../nginx-conf/guard.conf");
+    options.redis = redis.url();
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>(
+              "modules/ngx_http_petstore_module.so", "%MODULE%"),
+          {"error_log stderr;", "error_log error.log info;"},
+          {"127.0.0.1:8080", "%ADDRESS%:%PORT%"},
+          {"redis://127.0.0.1:6379/0", "\"%REDIS%\""},
+          {"server 127.0.0.1:9000", "server " + back_end.address()}}) {
+        INFO(from);
+        CHECK(contains(options.file, from));
+        replace_all(options.file, from, to);
+    }
+    return options;
+}
+
+std::string log_line(const Store& store, const std::string& name)
+{
+    std::string line;
+    wait_until([&] {
+        line = read_file(store.nginx.path(name));
+        return !line.empty() && line.back() == '\n';
+    });
+    return line;
+}
+
+}  // namespace
+
+TEST_CASE("guard: variables in logs and in headers to the back end")
+{
+    NginxOptions options;
+    options.http = "log_format all '$petstore_account|$petstore_plan|"
+                   "$petstore_key_id|$petstore_limit_status|"
+                   "$petstore_limit_remaining|$petstore_error_code|"
+                   "$petstore_operation';";
+    options.server = R"(
+        location /early/ {
+            petstore_guard on;
+            set $early "[$petstore_account$petstore_limit_status]";
+            if ($petstore_account) { return 500; }
+            proxy_set_header X-Early $early;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, R"(
+        proxy_set_header X-Account $petstore_account;
+        proxy_set_header X-Plan $petstore_plan;
+        proxy_set_header X-Key $petstore_key_id;
+        proxy_set_header X-Status $petstore_limit_status;
+        access_log all.log all;)");
+    auto& store = shop.store;
+    const auto key = create_key(store.redis, {"--plan", "pro"});
+    store.http.use_key(key.secret);
+
+    // Whatever a client makes up.
+    CHECK(store.http
+              .get("/shop/", {{"X-Account", "somebody-else"},
+                              {"x-account", "root"},
+                              {"X-Plan", "enterprise"}})
+              .status
+          == 200);
+    const auto reached = shop.back_end.last();
+    CHECK(reached.header("x-account") == key.account);
+    CHECK(reached.header("x-plan") == "pro");
+    CHECK(reached.header("x-key") == key.id);
+    CHECK(reached.header("x-status") == "PASSED");
+    const auto line = log_line(store, "all.log");
+    CHECK(line == key.account + "|pro|" + key.id + "|PASSED|299|-|-\n");
+
+    store.http.get("/shop/", kNoKey);
+    CHECK(wait_until([&] {
+        return count_of(read_file(store.nginx.path("all.log")), "|DENIED|")
+               == 1;
+    }));
+    CHECK(contains(log_line(store, "all.log"), "|missing_api_key|-\n"));
+
+    // Not yet known in the rewrite phase.
+    CHECK(store.http.get("/early/").status == 200);
+    CHECK(shop.back_end.last().header("x-early") == "[]");
+}
+
+TEST_CASE("guard: Authorization is passed on unless it is cleared")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /cleared/ {
+            petstore_guard on;
+            proxy_set_header Authorization "";
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    CHECK(shop.http.get("/shop/").status == 200);
+    CHECK(shop.back_end.last().header("authorization")
+          == "Bearer " + shop.store.key.secret);
+    CHECK(shop.http.get("/cleared/").status == 200);
+    CHECK_FALSE(shop.back_end.last().has("authorization"));
+}
+
+TEST_CASE("guard: errors of the configuration")
+{
+    TempDir dir;
+    const auto check = [&](const std::string& lines) {
+        write_file(dir / "part.conf", lines);
+        NginxOptions options;
+        options.redis = "redis://127.0.0.1:6379";
+        options.server = "include " + (dir / "part.conf") + ";";
+        return NginxServer::check(options);
+    };
+    const auto refuses = [&](const std::string& lines,
+                             const std::string& message, int line) {
+        INFO(lines);
+        const auto result = check(lines);
+        INFO(result.err);
+        CHECK(result.code != 0);
+        CHECK(contains(result.err, message));
+        CHECK(contains(result.err,
+                       " in " + (dir / "part.conf:") + std::to_string(line)));
+    };
+
+    refuses("location /a/v1/ {\npetstore /a/v1;\npetstore_guard off;\n}",
+            "\"petstore_guard off\" cannot be used in a location with "
+            "\"petstore\"",
+            3);
+    refuses("location /a/v1/ {\npetstore_guard off;\npetstore /a/v1;\n}",
+            "\"petstore_guard off\" cannot be used", 2);
+    refuses("petstore_guard on;\npetstore_guard off;",
+            "\"petstore_guard\" directive is duplicate", 2);
+    refuses("location /a {\npetstore_guard maybe;\n}",
+            "invalid value \"maybe\" in \"petstore_guard\" directive, it must "
+            "be \"on\" or \"off\"",
+            2);
+    refuses("petstore_guard;",
+            "invalid number of arguments in \"petstore_guard\" directive", 1);
+    refuses("location /a {\nif ($arg_a) {\npetstore_guard on;\n}\n}",
+            "\"petstore_guard\" directive is not allowed here", 3);
+    refuses("location /a {\nlimit_except GET {\npetstore_guard on;\n}\n}",
+            "\"petstore_guard\" directive is not allowed here", 3);
+
+    for (const char* accepted :
+         {"petstore_guard off;",
+          "petstore_guard on; location /a/v1/ { petstore /a/v1; }",
+          "petstore_guard off; location /a/v1/ { petstore /a/v1; }",
+          "location /a/v1/ { petstore /a/v1; petstore_guard on; "
+          "if ($arg_a) { set $b 1; } location /a/v1/b { petstore_guard off; "
+          "empty_gif; } }"}) {
+        INFO(accepted);
+        const auto result = check(accepted);
+        INFO(result.err);
+        CHECK(result.code == 0);
+        CHECK_FALSE(contains(result.err, "[warn]"));
+    }
+}
+
+TEST_CASE("guard: nginx-conf/guard.conf puts two services behind one budget")
+{
+    const BackEnd back_end;
+    const RedisServer redis;
+    const auto key = create_key(redis, {"--plan", "free"});
+    const NginxServer nginx(guard_conf(redis, back_end));
+    Http http(nginx.url(), key.secret);
+
+    CHECK(rate_headers_of(http.get("/v1/pets")).remaining == 59);
+    const auto order =
+        http.send({"POST",
+                   "/v1/store/orders",
+                   {{"X-Account", "made-up"}, {"X-Plan", "enterprise"}},
+                   "{\"petId\":1}"});
+    CHECK(order.status == 200);
+    CHECK(order.body == "back end");
+    CHECK(rate_headers_of(order).remaining == 58);
+    const auto reached = back_end.last();
+    CHECK(reached.target == "/v1/store/orders");
+    CHECK(reached.body == "{\"petId\":1}");
+    CHECK(reached.header("x-account") == key.account);
+    CHECK(reached.header("x-plan") == "free");
+    CHECK_FALSE(reached.has("authorization"));
+    CHECK_FALSE(reached.has("connection"));
+
+    for (int i = 0; i < 58; ++i) {
+        CHECK(http.get(i % 2 == 0 ? "/v1/pets" : "/v1/store/").status == 200);
+    }
+    expect_error(http.get("/v1/store/"), 429, "rate_limit_exceeded");
+    expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
+    expect_error(http.get("/v1/store/", kNoKey), 401, "missing_api_key");
+    CHECK(back_end.count() == 30);
+    CHECK(wait_until([&] {
+        return contains(nginx.access_log(),
+                        "\"POST /v1/store/orders\" 200 account=" + key.account
+                            + " key=" + key.id + " limit=PASSED redis=");
+    }));
+}

@@ -1,0 +1,414 @@
+// SPEC 4 "Guard": error pages, internal redirects, subrequests, and what nginx
+// does before the guard.
+#include <sys/stat.h>
+
+#include "support/guarded_store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+using Values = std::vector<std::string>;
+
+// One that sends its client on to /inner/… within nginx.
+Response redirecting(const BackEnd::Request& request)
+{
+    if (request.target.rfind("/outer/", 0) == 0) {
+        return {200,
+                "1.1",
+                {{"X-Accel-Redirect", "/inner/" + request.target.substr(7)}},
+                ""};
+    }
+    return {200, "1.1", {}, request.method + " " + request.target};
+}
+
+void make_page(const Store& store, const std::string& file,
+               const std::string& text)
+{
+    const auto path = store.nginx.path("pages/" + file);
+    mkdir(store.nginx.path("pages").c_str(), 0777);
+    write_file(path, text);
+}
+
+}  // namespace
+
+TEST_CASE("guard: error_page replaces its refusals by a page")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /login.html { root %DIR%/pages; }
+        location = /busy.html { petstore_guard on; root %DIR%/pages; }
+        location @back {
+            proxy_set_header X-Refused $petstore_error_code;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, R"(
+        error_page 401 /login.html;
+        error_page 429 /busy.html;
+        error_page 403 = @back;)");
+    auto& store = shop.store;
+    make_page(store, "login.html", "<p>log in</p>");
+    make_page(store, "busy.html", "<p>busy</p>");
+    const auto key = limited_key(store.redis, 1);
+
+    const auto refused = store.http.post("/shop/", "x", kNoKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.body == "<p>log in</p>");
+    CHECK(refused.header("content-type") == "text/html");
+    CHECK(refused.header("www-authenticate") == "Bearer realm=\"petstore\"");
+    rate_headers_of(refused);
+
+    // The page itself is guarded.
+    store.http.use_key(key.secret);
+    CHECK(store.http.get("/shop/").status == 200);
+    const auto limited = store.http.get("/shop/");
+    CHECK(limited.status == 429);
+    CHECK(limited.body == "<p>busy</p>");
+    CHECK(limited.has("retry-after"));
+    CHECK(rate_headers_of(limited).remaining == 0);
+    CHECK(used(store.redis, key, "minute") == 1);
+    expect_error(store.http.get("/busy.html", kNoKey), 401, "missing_api_key");
+    CHECK(shop.back_end.count() == 1);
+
+    // A named location, with the status of its answer.
+    store.http.use_key(create_key(store.redis, {"--scopes", "read"}).secret);
+    const auto named = store.http.post("/shop/", "x");
+    CHECK(named.status == 200);
+    CHECK(named.body == "back end");
+    CHECK(rate_headers_of(named).remaining == 999'999);
+    CHECK(shop.back_end.last().header("x-refused") == "insufficient_scope");
+}
+
+TEST_CASE("guard: error_page changes the status of its refusals")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /page.html { root %DIR%/pages; }
+        location /gone/ {
+            petstore_guard on;
+            error_page 401 =410 /page.html;
+            proxy_pass http://%BACK_END%;
+        }
+        location /missing/ {
+            petstore_guard on;
+            error_page 401 /none.html;
+            proxy_pass http://%BACK_END%;
+        }
+        location /away/ {
+            petstore_guard on;
+            error_page 401 =302 https://example.com/login;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, "error_page 401 =200 /page.html;");
+    make_page(shop.store, "page.html", "page");
+    auto& http = shop.http;
+
+    const auto fine = http.get("/shop/", kNoKey);
+    CHECK(fine.status == 200);
+    CHECK(fine.body == "page");
+    rate_headers_of(fine);
+    const auto gone = http.get("/gone/", kNoKey);
+    CHECK(gone.status == 410);
+    CHECK(gone.body == "page");
+    expect_error(http.get("/missing/", kNoKey), 404, "not_found");
+    const auto away = http.get("/away/", kNoKey);
+    CHECK(away.status == 302);
+    CHECK(away.header("location") == "https://example.com/login");
+    rate_headers_of(away);
+    CHECK(shop.back_end.count() == 0);
+}
+
+TEST_CASE("guard: error_page for an error of the back end is not charged again")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location = /sorry { proxy_pass http://%BACK_END%; })";
+    GuardedStore shop(
+        options, "proxy_intercept_errors on; error_page 500 /sorry;",
+        [](const BackEnd::Request& request) {
+            return Response{
+                request.target == "/sorry" ? 200 : 500, "1.1", {}, "sorry"};
+        });
+    const auto response = shop.http.get("/shop/");
+    CHECK(response.status == 500);
+    CHECK(response.body == "sorry");
+    rate_headers_of(response);
+    CHECK(shop.charged() == 1);
+    CHECK(shop.back_end.count() == 2);
+}
+
+TEST_CASE("guard: internal redirects are charged once")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /outer/ { proxy_pass http://%BACK_END%; }
+        location /inner/ { internal; proxy_pass http://%BACK_END%; }
+        location /inner/api/ { internal; rewrite ^/inner/api/(.*) /v1/$1; }
+        location /inner/file/ { internal; root %DIR%; }
+        location /inner/open/ {
+            internal;
+            petstore_guard off;
+            proxy_pass http://%BACK_END%;
+        }
+        location /pages/ { root %DIR%; })";
+    GuardedStore shop(options, "", redirecting);
+    auto& store = shop.store;
+    make_page(store, "index.html", "index");
+    long long left = 1'000'000;
+
+    for (const auto& [path, body] : {std::pair("/outer/a", "GET /inner/a"),
+                                     {"/outer/open/a", "GET /inner/open/a"},
+                                     {"/outer/api/pets", "[]"},
+                                     {"/pages/", "index"}}) {
+        INFO(path);
+        const auto response = store.http.get(path);
+        CHECK(response.status == 200);
+        CHECK(response.body == body);
+        CHECK(rate_headers_of(response).remaining == --left);
+        CHECK(1'000'000 - shop.charged() == left);
+    }
+    // nginx's own errors, after the guard and before it.
+    expect_error(store.http.get("/outer/file/none"), 404, "not_found");
+    CHECK(1'000'000 - shop.charged() == left - 1);
+    expect_error(store.http.get("/inner/a"), 404, "not_found");
+    CHECK(1'000'000 - shop.charged() == left - 1);
+}
+
+TEST_CASE("guard: the scope is that of the client's method")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /outer/ { proxy_pass http://%BACK_END%; }
+        location /inner/ { internal; proxy_pass http://%BACK_END%; }
+        location /checked/ {
+            petstore_guard off;
+            auth_request /check;
+            proxy_pass http://%BACK_END%;
+        }
+        location = /check { internal; empty_gif; })";
+    GuardedStore shop(options, "", redirecting);
+    auto& http = shop.http;
+    auto& redis = shop.store.redis;
+
+    // nginx goes on with GET.
+    http.use_key(create_key(redis, {"--scopes", "write"}).secret);
+    const auto redirected = http.post("/outer/a", "x");
+    CHECK(redirected.status == 200);
+    CHECK(redirected.body == "GET /inner/a");
+    CHECK(http.post("/checked/", "x").status == 200);
+    CHECK(http.get("/checked/").status == 403);
+
+    http.use_key(create_key(redis, {"--scopes", "read"}).secret);
+    CHECK(http.post("/checked/", "x").status == 403);
+    CHECK(http.get("/checked/").status == 200);
+}
+
+TEST_CASE("guard: subrequests are charged once")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /part/ { proxy_pass http://%BACK_END%; }
+        location /pages/ { root %DIR%; ssi on; }
+        location /open/ {
+            petstore_guard off;
+            alias %DIR%/pages/;
+            ssi on;
+        }
+        location /added/ {
+            proxy_pass http://%BACK_END%/page;
+            add_before_body /part/before;
+            add_after_body /part/after;
+        }
+        location /sliced/ {
+            slice 4;
+            proxy_set_header Range $slice_range;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, "", [](const BackEnd::Request& request) {
+        if (!request.has("range")) {
+            return Response{200, "1.1", {{"Content-Type", "text/html"}}, "+"};
+        }
+        const auto range = request.header("range");
+        const auto from = std::atoi(range.c_str() + 6);
+        const std::string body = "0123456789";
+        const auto part = body.substr(static_cast<std::size_t>(from), 4);
+        return Response{206,
+                        "1.1",
+                        {{"Content-Range",
+                          "bytes " + std::to_string(from) + "-"
+                              + std::to_string(from + part.size() - 1) + "/10"},
+                         {"ETag", "\"one\""}},
+                        part};
+    });
+    auto& store = shop.store;
+    const std::string include = "<!--# include virtual=\"/part/x\" -->";
+    make_page(store, "page.html", "a" + include + include + include + "b");
+
+    for (const auto& [path, body] : {std::pair("/pages/page.html", "a+++b"),
+                                     {"/open/page.html", "a+++b"},
+                                     {"/added/", "+++"},
+                                     {"/sliced/", "0123456789"}}) {
+        INFO(path);
+        const auto key = create_key(store.redis);
+        store.http.use_key(key.secret);
+        const auto response = store.http.get(path);
+        CHECK(response.status == 200);
+        CHECK(response.body == body);
+        CHECK(used(store.redis, key, "minute") == 1);
+        if (path != std::string("/open/page.html")) {
+            CHECK(rate_headers_of(response).remaining == 999'999);
+        }
+    }
+    // The first request of a key waits for Redis, its parts for one decision.
+    const auto reached = shop.back_end.count();
+    const auto refused = store.http.get("/open/page.html", kNoKey);
+    CHECK(refused.status == 200);
+    CHECK_FALSE(refused.has("x-ratelimit-limit"));
+    CHECK(count_of(refused.body, "401") > 0);
+    CHECK(shop.back_end.count() == reached);
+}
+
+TEST_CASE("guard: auth_request asks a guarded location")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /check {
+            internal;
+            petstore_guard on;
+            proxy_pass http://%BACK_END%;
+        }
+        location /asking/ {
+            auth_request /check;
+            auth_request_set $account $petstore_account;
+            proxy_set_header X-Account $account;
+            proxy_pass http://%BACK_END%;
+        }
+        location /both/ {
+            petstore_guard on;
+            auth_request /check;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    CHECK(store.http.get("/asking/").status == 200);
+    CHECK(shop.back_end.last().header("x-account") == store.key.account);
+    CHECK(shop.charged() == 1);
+    const auto both = store.http.get("/both/");
+    CHECK(both.status == 200);
+    CHECK(rate_headers_of(both).remaining == 999'998);
+    CHECK(shop.charged() == 2);
+    CHECK(shop.back_end.count() == 4);
+
+    const auto refused = store.http.get("/asking/", kUnknownKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.header("www-authenticate")
+          == "Bearer realm=\"petstore\", error=\"invalid_token\"");
+    expect_error(store.http.get("/both/", kUnknownKey), 401, "unauthorized");
+    // auth_request knows nothing but 401 and 403.
+    store.http.use_key(limited_key(store.redis, 1).secret);
+    CHECK(store.http.get("/asking/").status == 200);
+    CHECK(store.http.get("/asking/").status == 500);
+    CHECK(shop.back_end.count() == 6);
+}
+
+TEST_CASE("guard: what nginx refuses before it is not charged")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;";
+    options.server = R"(
+        petstore_guard on;
+        location /denied/ { deny all; proxy_pass http://%BACK_END%; }
+        location /basic/ {
+            auth_basic staff;
+            auth_basic_user_file %DIR%/nobody;
+            proxy_pass http://%BACK_END%;
+        }
+        location /slow/ {
+            limit_req zone=slow;
+            limit_req_status 429;
+            proxy_pass http://%BACK_END%;
+        }
+        location /small/ {
+            client_max_body_size 10;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    write_file(store.nginx.path("nobody"), "nobody:x\n");
+    auto& http = store.http;
+
+    const auto denied = http.get("/denied/");
+    expect_error(denied, 403, "forbidden");
+    // Nobody has looked at the key: the window of the address.
+    CHECK(rate_headers_of(denied).limit == 60);
+    CHECK(rate_headers_of(denied).remaining == 60);
+    const auto basic = http.get("/basic/");
+    expect_error(basic, 401, "unauthorized");
+    CHECK(basic.all("www-authenticate") == Values{"Basic realm=\"staff\""});
+    expect_error(http.post("/small/", std::string(11, 'x')), 413,
+                 "payload_too_large");
+    CHECK(shop.charged() == 0);
+    CHECK(http.get("/slow/", {{"X-Slow", "a"}}).status == 200);
+    const auto slow = http.get("/slow/", {{"X-Slow", "a"}});
+    expect_error(slow, 429, "too_many_requests");
+    CHECK(slow.header("retry-after") == "1");
+    CHECK(shop.charged() == 1);
+    CHECK(shop.back_end.count() == 1);
+
+    // Nobody knows how long a chunked body is before it is read.
+    expect_error(http.send({"POST", "/small/", {}, std::string(11, 'x'), true}),
+                 413, "payload_too_large");
+    CHECK(shop.charged() == 2);
+    CHECK(shop.back_end.count() == 1);
+}
+
+TEST_CASE("guard: satisfy any does not bypass it")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /any/ {
+            satisfy any;
+            allow all;
+            auth_basic staff;
+            auth_basic_user_file %DIR%/nobody;
+            petstore_guard on;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    write_file(shop.store.nginx.path("nobody"), "nobody:x\n");
+    expect_guarded(shop.store, "/any/", 200);
+    const auto refused = shop.http.get("/any/", kNoKey);
+    CHECK(refused.all("www-authenticate")
+          == Values{"Bearer realm=\"petstore\""});
+    CHECK(shop.back_end.count() == 1);
+}
+
+TEST_CASE("guard: return and rewrite answer before it")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /text/ { return 200 "text"; }
+        location /moved/ { return 301 /elsewhere; }
+        location /failed/ { return 404; }
+        location /redirected/ { rewrite ^ /text/ redirect; }
+        location /rewritten/ { rewrite ^ /shop/rewritten; })";
+    GuardedStore shop(options);
+    auto& http = shop.http;
+    const auto text = http.get("/text/", kNoKey);
+    CHECK(text.status == 200);
+    CHECK(text.body == "text");
+    CHECK(rate_headers_of(text).limit == 60);
+    CHECK(http.get("/moved/", kNoKey).status == 301);
+    CHECK(http.get("/redirected/", kNoKey).status == 302);
+    expect_error(http.get("/failed/", kNoKey), 404, "not_found");
+    CHECK(shop.charged() == 0);
+
+    // A location that is chosen again is guarded as any other.
+    expect_guarded(shop.store, "/rewritten/", 200);
+    CHECK(shop.back_end.last().target == "/shop/rewritten");
+}

@@ -1,0 +1,351 @@
+#include "back_end.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace petstore::e2e {
+
+namespace {
+
+// Of FastCGI's records.
+enum RecordType { kBeginRequest = 1, kEndRequest = 3, kParams = 4, kStdin = 5 };
+constexpr char kStdout = 6;
+
+bool send_all(int fd, const std::string& bytes)
+{
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+        const auto n = send(fd, bytes.data() + sent, bytes.size() - sent, 0);
+        if (n <= 0) {
+            return false;
+        }
+        sent += static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+unsigned byte(const std::string& text, std::size_t at)
+{
+    return static_cast<unsigned char>(text.at(at));
+}
+
+std::string record(char type, const std::string& content)
+{
+    std::string text(8, '\0');
+    text[0] = 1;
+    text[1] = type;
+    text[3] = 1;
+    text[4] = static_cast<char>(content.size() >> 8);
+    text[5] = static_cast<char>(content.size() & 255);
+    return text + content;
+}
+
+// The length of a name or value in a record of parameters.
+std::size_t take_length(const std::string& text, std::size_t& at)
+{
+    std::size_t length = byte(text, at++);
+    if (length > 127) {
+        length = (length & 127) << 24 | byte(text, at) << 16
+                 | byte(text, at + 1) << 8 | byte(text, at + 2);
+        at += 3;
+    }
+    return length;
+}
+
+std::string header_name(std::string parameter)
+{
+    std::replace(parameter.begin(), parameter.end(), '_', '-');
+    return to_lower(parameter.substr(5));  // HTTP_
+}
+
+}  // namespace
+
+// A connection's bytes. A method returns false at the connection's end.
+class BackEnd::Reader {
+public:
+    explicit Reader(int fd) : fd_(fd) {}
+
+    bool take(std::size_t size, std::string& text)
+    {
+        while (buffer_.size() < size) {
+            if (!receive()) {
+                return false;
+            }
+        }
+        text = buffer_.substr(0, size);
+        buffer_.erase(0, size);
+        return true;
+    }
+
+    bool take_line(std::string& line)
+    {
+        auto end = buffer_.find("\r\n");
+        for (; end == std::string::npos; end = buffer_.find("\r\n")) {
+            if (!receive()) {
+                return false;
+            }
+        }
+        line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 2);
+        return true;
+    }
+
+    // Sends back whatever comes.
+    void echo()
+    {
+        while (send_all(fd_, std::exchange(buffer_, {})) && receive()) {
+        }
+    }
+
+private:
+    bool receive()
+    {
+        char chunk[65536];
+        const auto n = recv(fd_, chunk, sizeof(chunk), 0);
+        if (n <= 0) {
+            return false;
+        }
+        buffer_.append(chunk, static_cast<std::size_t>(n));
+        return true;
+    }
+
+    const int fd_;
+    std::string buffer_;
+};
+
+bool BackEnd::Request::has(const std::string& name) const
+{
+    return std::any_of(headers.begin(), headers.end(),
+                       [&](const auto& each) { return each.first == name; });
+}
+
+std::string BackEnd::Request::header(const std::string& name) const
+{
+    Response message;
+    message.headers = headers;
+    return message.header(name);
+}
+
+BackEnd::BackEnd(Script script, Protocol protocol)
+    : script_(
+        script
+            ? std::move(script)
+            : [](const Request&) { return Response{200, "1.1", {}, "back end"}; }),
+      protocol_(protocol), port_(free_port()),
+      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+{
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
+    address.sin_port = htons(static_cast<std::uint16_t>(port_));
+    const int on = 1;
+    setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address))
+            != 0
+        || listen(listener_, 1024) != 0) {
+        throw HarnessError("cannot listen on " + this->address());
+    }
+    acceptor_ = std::thread([this] {
+        for (;;) {
+            const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+            if (fd < 0) {
+                return;
+            }
+            const std::lock_guard lock(mutex_);
+            if (ending_) {
+                close(fd);
+                continue;
+            }
+            fds_.push_back(fd);
+            threads_.emplace_back([this, fd] { serve(fd); });
+        }
+    });
+}
+
+BackEnd::~BackEnd()
+{
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        for (const int fd : fds_) {
+            shutdown(fd, SHUT_RDWR);
+        }
+    }
+    changed_.notify_all();
+    shutdown(listener_, SHUT_RDWR);
+    acceptor_.join();
+    for (auto& thread : threads_) {
+        thread.join();
+    }
+    close(listener_);
+}
+
+std::string BackEnd::address() const
+{
+    return own_address() + ":" + std::to_string(port_);
+}
+
+std::vector<BackEnd::Request> BackEnd::requests() const
+{
+    const std::lock_guard lock(mutex_);
+    return requests_;
+}
+
+BackEnd::Request BackEnd::last() const
+{
+    const std::lock_guard lock(mutex_);
+    if (requests_.empty()) {
+        throw HarnessError("nothing has reached the back end");
+    }
+    return requests_.back();
+}
+
+void BackEnd::hold()
+{
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+}
+
+void BackEnd::release()
+{
+    {
+        const std::lock_guard lock(mutex_);
+        held_ = false;
+    }
+    changed_.notify_all();
+}
+
+void BackEnd::serve(int fd)
+{
+    Reader reader(fd);
+    for (bool going = true; going;) {
+        Request request;
+        going = protocol_ == Protocol::http ? read_http(reader, request)
+                                            : read_fastcgi(reader, request);
+        if (!going) {
+            break;
+        }
+        {
+            std::unique_lock lock(mutex_);
+            requests_.push_back(request);
+            changed_.wait(lock, [this] { return !held_ || ending_; });
+        }
+        const Response response = script_(request);
+        going =
+            send_all(fd, encode(request, response)) && request.version == "1.1";
+        if (going && response.status == 101) {
+            reader.echo();
+            break;
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    fds_.erase(std::find(fds_.begin(), fds_.end(), fd));
+    close(fd);
+}
+
+bool BackEnd::read_http(Reader& reader, Request& request) const
+{
+    std::string line;
+    if (!reader.take_line(line)) {
+        return false;
+    }
+    const auto words = split(line, ' ');
+    request.method = words.at(0);
+    request.target = words.at(1);
+    request.version = words.at(2).substr(5);
+    for (;;) {
+        if (!reader.take_line(line)) {
+            return false;
+        }
+        if (line.empty()) {
+            break;
+        }
+        const auto colon = line.find(": ");
+        request.headers.emplace_back(to_lower(line.substr(0, colon)),
+                                     line.substr(colon + 2));
+    }
+    if (!request.has("transfer-encoding")) {
+        return !request.has("content-length")
+               || reader.take(std::stoul(request.header("content-length")),
+                              request.body);
+    }
+    for (;;) {
+        std::string chunk;
+        if (!reader.take_line(line)
+            || !reader.take(std::stoul(line, nullptr, 16), chunk)
+            || !reader.take_line(line)) {
+            return false;
+        }
+        if (chunk.empty()) {
+            return true;
+        }
+        request.body += chunk;
+    }
+}
+
+bool BackEnd::read_fastcgi(Reader& reader, Request& request) const
+{
+    std::string parameters;
+    for (;;) {
+        std::string head;
+        std::string content;
+        std::string padding;
+        if (!reader.take(8, head)
+            || !reader.take(byte(head, 4) << 8 | byte(head, 5), content)
+            || !reader.take(byte(head, 6), padding)) {
+            return false;
+        }
+        if (byte(head, 1) == kParams) {
+            parameters += content;
+        } else if (byte(head, 1) == kStdin) {
+            request.body += content;
+            if (content.empty()) {
+                break;
+            }
+        }
+    }
+    for (std::size_t at = 0; at < parameters.size();) {
+        const auto name_size = take_length(parameters, at);
+        const auto value_size = take_length(parameters, at);
+        const auto name = parameters.substr(at, name_size);
+        const auto value = parameters.substr(at + name_size, value_size);
+        at += name_size + value_size;
+        if (name == "REQUEST_METHOD") {
+            request.method = value;
+        } else if (name == "REQUEST_URI") {
+            request.target = value;
+        } else if (name.rfind("HTTP_", 0) == 0) {
+            request.headers.emplace_back(header_name(name), value);
+        }
+    }
+    return true;
+}
+
+std::string BackEnd::encode(const Request& request,
+                            const Response& response) const
+{
+    const bool http = protocol_ == Protocol::http;
+    std::string text = http ? "HTTP/1.1 " : "Status: ";
+    text += std::to_string(response.status) + " As Told\r\n";
+    for (const auto& [name, value] : response.headers) {
+        text += name + ": " + value + "\r\n";
+    }
+    if (response.status != 101 && response.status != 204
+        && response.status != 304) {
+        text +=
+            "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+    }
+    text += "\r\n";
+    if (request.method != "HEAD") {
+        text += response.body;
+    }
+    return http ? text
+                : record(kStdout, text) + record(kStdout, "")
+                      + record(kEndRequest, std::string(8, '\0'));
+}
+
+}  // namespace petstore::e2e

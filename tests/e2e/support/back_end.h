@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http.h"
+
+namespace petstore::e2e {
+
+// The service behind a proxy: an HTTP/1.1 or FastCGI server of one thread per
+// connection at own_address(), which records what reaches it.
+class BackEnd {
+public:
+    struct Request {
+        std::string method;
+        std::string target;
+        std::string version;  // "1.1"
+        Headers headers;      // lower-case names
+        std::string body;
+
+        bool has(const std::string& name) const;
+        // The value of a header that is there once, as in Response.
+        std::string header(const std::string& name) const;
+    };
+    // A response with status 101 turns the connection into an echo.
+    using Script = std::function<Response(const Request&)>;
+    enum class Protocol { http, fastcgi };
+
+    // Without a script: 200 with "back end" as its body.
+    explicit BackEnd(Script script = {}, Protocol protocol = Protocol::http);
+    ~BackEnd();
+
+    std::string address() const;  // host:port
+
+    // Whole requests so far, in the order of their arrival.
+    std::vector<Request> requests() const;
+    std::size_t count() const { return requests().size(); }
+    // The latest one.
+    Request last() const;
+
+    // From now on nothing is answered, until release().
+    void hold();
+    void release();
+
+private:
+    class Reader;
+
+    void serve(int fd);
+    bool read_http(Reader& reader, Request& request) const;
+    bool read_fastcgi(Reader& reader, Request& request) const;
+    std::string encode(const Request& request, const Response& response) const;
+
+    const Script script_;
+    const Protocol protocol_;
+    int port_ = 0;
+    int listener_ = -1;
+    std::thread acceptor_;
+    std::vector<std::thread> threads_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool held_ = false;
+    bool ending_ = false;
+    std::vector<int> fds_;
+    std::vector<Request> requests_;
+};
+
+}  // namespace petstore::e2e
