@@ -23,7 +23,7 @@ std::string expect_invalid(const Response& response)
 
 }  // namespace
 
-TEST_CASE("authentication: a request without a key is told that it needs one")
+TEST_CASE("authentication: a request without a key gets 401 and a challenge")
 {
     Store store;
     Http anyone(store.nginx.url());

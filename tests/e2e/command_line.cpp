@@ -219,7 +219,7 @@ TEST_CASE("command line: the access rules of the documentation suffice")
     does({"doctor"});
 }
 
-TEST_CASE("command line: a broken line of an import is told with its number")
+TEST_CASE("command line: an import reports the number of an invalid line")
 {
     Store store;
     const auto result = ctl(store.redis.url(), {"pet", "import", "-"},

@@ -183,7 +183,7 @@ TEST_CASE("configuration: what is right is taken")
     }
 }
 
-TEST_CASE("configuration: what is wrong is told with its place")
+TEST_CASE("configuration: errors name the file and line of the directive")
 {
     const std::vector<std::string> http = {
         "petstore_redis http://127.0.0.1;",
@@ -212,6 +212,7 @@ TEST_CASE("configuration: what is wrong is told with its place")
         "petstore_limit_dry_run perhaps;",
         "petstore_base_url ftp://example.com;",
         "petstore_base_url example.com;",
+        "petstore_base_url https://$host;",
         "petstore_max_body_size x;",
         "petstore_get_sunset tomorrow;",
         "petstore_get_sunset 2030-02-30;",

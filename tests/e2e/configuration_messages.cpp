@@ -190,16 +190,16 @@ TEST_CASE("messages: a wrong value is quoted, with what is accepted")
          "32 letters, digits, \"_\", \"-\" or \".\""},
         {"petstore_base_url example.com;",
          "invalid value \"example.com\" in \"petstore_base_url\" directive, it "
-         "must be an absolute http or https URL without user, query and "
-         "characters to be escaped"},
+         "must be an absolute http or https URL without user, query, "
+         "variables and characters to be escaped"},
         {"petstore_base_url http:///v1;",
          "invalid value \"http:///v1\" in \"petstore_base_url\" directive, it "
-         "must be an absolute http or https URL without user, query and "
-         "characters to be escaped"},
+         "must be an absolute http or https URL without user, query, "
+         "variables and characters to be escaped"},
         {"petstore_base_url https://u:geheim-7@h;",
          "invalid value \"https://***@h\" in \"petstore_base_url\" directive, "
-         "it must be an absolute http or https URL without user, query and "
-         "characters to be escaped"},
+         "it must be an absolute http or https URL without user, query, "
+         "variables and characters to be escaped"},
         {"petstore_get_sunset 2030-02-30;",
          "invalid value \"2030-02-30\" in \"petstore_get_sunset\" directive, "
          "it "
@@ -338,7 +338,7 @@ TEST_CASE("messages: a wrong base path")
     }
 }
 
-TEST_CASE("messages: a host that does not resolve is told at petstore_redis")
+TEST_CASE("messages: an unresolvable host is reported at petstore_redis")
 {
     const std::string message =
         "host not found in petstore_redis \"no..such.host:6379\"";

@@ -245,7 +245,7 @@ TEST_CASE("damage: the numbers of the catalogue")
     }
 }
 
-TEST_CASE("damage: an empty store is none")
+TEST_CASE("damage: an empty store is not damaged")
 {
     Store store;
     CHECK(store.http.get("/v1/pets").body == "[]");
@@ -429,4 +429,24 @@ TEST_CASE("damage: export and set-status fail, and name the key")
     const auto none = ctl(empty.url(), {"pet", "export"});
     CHECK(none.code == 0);
     CHECK(none.out.empty());
+}
+
+TEST_CASE("damage: petstorectl names an account's state of another type")
+{
+    const RedisServer redis;
+    const auto key = create_key(redis);
+    const auto state = "petstore:{" + key.account + "}:state";
+    redis.command({"DEL", state});
+    redis.command({"RPUSH", state, "1"});
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {"key", "usage", key.id},
+             {"key", "set", key.id, "--label", "new"},
+             {"key", "unban", key.id}}) {
+        CAPTURE(words[1]);
+        const auto result = ctl(redis.url(), words);
+        CHECK(result.code == 1);
+        CHECK(contains(result.err, "the Redis key " + state + " is damaged"));
+    }
+    redis.command({"DEL", state});
+    CHECK(ctl(redis.url(), {"key", "set", key.id, "--label", "new"}).code == 0);
 }

@@ -50,7 +50,7 @@ TEST_CASE("http: HEAD is GET without the body")
     expect_json(raw.read(), 200, pet_json(1, "pet 1", "10", "available"));
 }
 
-TEST_CASE("http: OPTIONS tells what is allowed and asks for no key")
+TEST_CASE("http: OPTIONS lists the allowed methods and needs no key")
 {
     Store store;
     Http anyone(store.nginx.url());
@@ -72,7 +72,7 @@ TEST_CASE("http: OPTIONS tells what is allowed and asks for no key")
     CHECK(free.get("/v1/pets").header("x-ratelimit-remaining") == "59");
 }
 
-TEST_CASE("http: other methods are not allowed and told so")
+TEST_CASE("http: other methods get 405 and an Allow header")
 {
     Store store;
     for (const char* method :

@@ -124,7 +124,7 @@ TEST_CASE("keys: expire on time")
     CHECK(all_workers_say(store.nginx, key, 401));
 }
 
-TEST_CASE("keys: unknown ones become known as soon as they are made")
+TEST_CASE("keys: an unknown key works as soon as it is created")
 {
     NginxOptions options;
     options.workers = 2;

@@ -135,7 +135,7 @@ TEST_CASE("limits: both windows over tell of the later reset")
           >= static_cast<long long>(std::time(nullptr)) + 86390);
 }
 
-TEST_CASE("limits: a new plan and numbers of its own")
+TEST_CASE("limits: a new plan and limits of a single key")
 {
     NginxOptions options;
     options.workers = 2;

@@ -74,7 +74,7 @@ TEST_CASE("limits address: of an IPv6 connection itself")
     CHECK(remaining(v4.get("/v1/pets")) == 59);
 }
 
-TEST_CASE("limits address: told by a client that is not trusted")
+TEST_CASE("limits address: an untrusted client cannot claim another address")
 {
     Store store;  // without set_real_ip_from
     CHECK(remaining(ask(store.nginx, "192.0.2.1")) == 59);

@@ -73,7 +73,7 @@ TEST_CASE("limits ban: one request over the threshold")
     CHECK(store.http.get("/v1/pets").status == 200);
 }
 
-TEST_CASE("limits ban: stands on every host at once and is told once")
+TEST_CASE("limits ban: applies to every host at once and is logged once")
 {
     Hosts hosts(3);
     const auto key = limited_key(hosts.redis, 5);

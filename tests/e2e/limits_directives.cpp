@@ -35,7 +35,7 @@ int line_of_error(const std::string& http)
 
 }  // namespace
 
-TEST_CASE("limits directives: a wrong value is told with its line")
+TEST_CASE("limits directives: a wrong value is reported with its line")
 {
     const int first = line_of_error("petstore_plan gold;");
     REQUIRE(first > 1);
@@ -88,7 +88,7 @@ TEST_CASE("limits directives: a wrong value is told with its line")
     }
 }
 
-TEST_CASE("limits directives: numbers of a ban hold where they stand")
+TEST_CASE("limits directives: ban parameters apply to their own location")
 {
     NginxOptions options;
     options.http = "petstore_ban threshold=3 duration=7s max=9s;";

@@ -129,3 +129,21 @@ TEST_CASE("limits once: whatever becomes of the request")
     CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
     CHECK(used(store.redis, key, "minute") == 24);
 }
+
+TEST_CASE("limits once: a request without a key counts once for its address")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_anonymous_limit 50;
+        location /mirrored/v1/ { mirror /v1/pets; petstore /mirrored/v1; }
+        location /again/v1/ {
+            auth_request /v1/pets;
+            error_page 401 = /v1/pets;
+            petstore /again/v1;
+        })";
+    Store store(options);
+    Http http(store.nginx.url());
+    CHECK(rate_headers_of(http.get("/mirrored/v1/pets")).remaining == 49);
+    CHECK(rate_headers_of(http.get("/again/v1/pets")).remaining == 48);
+    CHECK(rate_headers_of(http.get("/v1/pets")).remaining == 47);
+}

@@ -80,7 +80,7 @@ TEST_CASE("list: limit and its default")
           == sequence(2, 20, 3));
 }
 
-TEST_CASE("list: a parameter that is not as it should be is named")
+TEST_CASE("list: the error for an invalid parameter names it")
 {
     Store store;
     import_pets(store.redis, 3);

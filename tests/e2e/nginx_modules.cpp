@@ -355,3 +355,42 @@ TEST_CASE("nginx modules: a 429 of limit_conn is no 429 of the service")
     expect_error(limited, 429, "too_many_requests");
     CHECK(limited.all("retry-after") == Values{"1"});
 }
+
+TEST_CASE("nginx modules: a mirror leaves the answer and its log line alone")
+{
+    NginxOptions options;
+    options.http = "log_format report '$request_uri $petstore_operation "
+                   "$petstore_limit_status $petstore_error_code';";
+    options.server = R"(
+        access_log report.log report;
+        location /one/v1/ { mirror /v1/pets/2; petstore /one/v1; }
+        location /list/v1/ { mirror /v1/pets; petstore /list/v1; }
+        location /nowhere/v1/ { mirror /v1/nowhere; petstore /nowhere/v1; })";
+    Store store(options);
+    import_pets(store.redis, 3);
+    auto& http = store.http;
+
+    CHECK_FALSE(http.get("/one/v1/pets").has("deprecation"));
+    CHECK(http.get("/list/v1/pets/1").has("deprecation"));
+    CHECK(http.get("/nowhere/v1/pets").status == 200);
+    store.nginx.quit();
+    CHECK(read_file(store.nginx.path("report.log"))
+          == "/one/v1/pets listPets PASSED -\n"
+             "/list/v1/pets/1 getPet PASSED -\n"
+             "/nowhere/v1/pets listPets PASSED -\n");
+}
+
+TEST_CASE("nginx modules: an error page of the API repeats no challenge")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /again/v1/ {
+            auth_request /v1/pets;
+            error_page 401 = /v1/pets;
+            petstore /again/v1;
+        })";
+    Store store(options);
+    const auto response = store.http.get("/again/v1/pets", kWithoutKey);
+    expect_error(response, 401, "missing_api_key");
+    CHECK(response.all("www-authenticate") == Values{kNoKey});
+}

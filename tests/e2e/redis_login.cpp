@@ -107,8 +107,7 @@ TEST_CASE("redis: as a user of an access list")
     }
 }
 
-TEST_CASE("redis: a wrong password is 503 and is told in the log without the "
-          "password")
+TEST_CASE("redis: a wrong password is 503 and logged without the password")
 {
     RedisServer redis({"requirepass right"});
     const auto made =
