@@ -29,20 +29,20 @@ FLOOR_EVERY = 6  # cells
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Measures the CPU time that a request costs nginx and Redis,"
+        description="Measures the CPU time per request of nginx and Redis,"
         " and the throughput, of this module and of two peers, side by side.",
-        epilog="A run of everything writes results.json, results.svg and the tables"
+        epilog="A full run writes results.json, results.svg and the tables"
         " of README.md in docs/performance; any other run writes them to bench/ in"
         " the folder of builds. --no-build measures what was built before.",
     )
-    parser.add_argument("--quick", action="store_true", help="small and short: a try")
+    parser.add_argument("--quick", action="store_true", help="small and short: a trial")
     parser.add_argument("--rounds", type=int, metavar="N", help="default: 5")
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="a measurement, default: 1"
+        "--seconds", type=float, metavar="S", help="per measurement, default: 1"
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", choices=NAMES,
-        help="a case, may be given several times: " + ", ".join(NAMES),
+        help="a case; may be repeated: " + ", ".join(NAMES),
     )  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
     # From scripts/bench; the latter only looks at the other options.
@@ -95,7 +95,7 @@ class Bench:
         for index, cell in enumerate(self.cells):
             if index % FLOOR_EVERY == FLOOR_EVERY - 1:
                 yield floor
-            for contender in CONTENDERS:
+            for contender in CONTENDERS if cell.case.peers else (Petstore,):
                 yield self._entry(cell, self.sites[contender.name, cell.size])
 
     @staticmethod
@@ -201,7 +201,7 @@ def main():
     if results.foreign > 0.1:
         say(
             f"The machine was not quiet: {results.foreign:.0%} of its CPU time went to"
-            " others. Don't trust these figures."
+            " other processes. Don't trust these figures."
         )
     everything = not options.quick and not options.only
     usual = PAGE.parent if everything else options.build / "bench/results"

@@ -61,6 +61,7 @@ class Case:
     load: Callable
     status: int = 200
     writes: bool = False
+    peers: bool = True  # measured of the peers too
 
 
 def one_path(path, rows=0):
@@ -147,6 +148,8 @@ MAIN = (
     Case("unknown", "invalid key", unknown, 401),
     Case("guessed", "invalid keys, all different", guessed, 401),
     Case("mix", "70 % list, 20 % get, 10 % create", mix, writes=True),
+    Case("proxied", "proxy_pass, not guarded", one_path("/proxied"), peers=False),
+    Case("guarded", "proxy_pass, guarded", one_path("/guarded"), peers=False),
 )
 
 # With every catalogue and one key. "any": spread over the whole catalogue, so

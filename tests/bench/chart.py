@@ -26,7 +26,7 @@ STYLE = (
 
 class Drawing:
     def __init__(self, scale):
-        self.scale = scale  # pixels a microsecond
+        self.scale = scale  # pixels per microsecond
         self.parts = []
         self.y = 0
 
@@ -103,7 +103,7 @@ def draw(results):
     longest = max([row.sum_us for row in shown] + [1])
     drawing = Drawing((WIDTH - LEFT - RIGHT) / longest)
     drawing.y = 32
-    drawing.text(20, drawing.y, "CPU time a request, µs", "title")
+    drawing.text(20, drawing.y, "CPU time per request, µs", "title")
     drawing.y += 26
     draw_legend(drawing)
     drawing.y += 8
@@ -127,7 +127,7 @@ def draw(results):
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}"'
         f' width="{WIDTH}" height="{height}" role="img"'
-        ' aria-label="CPU time a request by case and contender">',
+        ' aria-label="CPU time per request by case and contender">',
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
         *drawing.parts,

@@ -23,11 +23,11 @@ TOLERATED = 0.001
 
 @dataclass(frozen=True)
 class Sample:
-    server_us: float  # CPU time a request: nginx's worker or node
+    server_us: float  # CPU time per request: nginx's worker or node
     redis_us: float
     requests_per_second: float
-    redis_commands: float  # a request, those of scripts included
-    redis_reads: float  # of sockets, a request
+    redis_commands: float  # per request, those of scripts included
+    redis_reads: float  # of sockets, per request
     foreign: float  # share of the machine's CPU time that others had
 
     @property

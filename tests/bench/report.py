@@ -1,4 +1,4 @@
-"""The results for people: tables in text and Markdown."""
+"""Formats the results as tables, in text and Markdown."""
 
 from cases import FLOOR, KEYS, MAIN, SIZES, Cell
 from contenders import CONTENDERS, Floor
@@ -97,7 +97,7 @@ def memory_lines(results):
         size = max(by_size)
         yield (
             f"Redis memory with {plural(size, 'pet')}, {TITLES[name]}: "
-            f"{by_size[size]:.1f} bytes a pet"
+            f"{by_size[size]:.1f} bytes per pet"
         )
 
 
@@ -115,15 +115,15 @@ def in_markdown(document):
     kind = "virtual machine" if machine["virtual"] else "machine"
     lines = [
         f"Measured on {document['date']} by `{document['command']}`:"
-        f" {plan.rounds} rounds of {plan.seconds:g} s a case, medians.",
+        f" {plan.rounds} rounds of {plan.seconds:g} s per case, medians.",
         "",
         f"- {kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
         f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}",
         f"- {versions}",
-        f"- {results.foreign:.0%} of the CPU time went to processes that were no part"
-        " of the benchmark",
+        f"- {results.foreign:.0%} of the CPU time went to processes outside the"
+        " benchmark",
         "",
-        "![CPU time a request](results.svg)",
+        "![CPU time per request](results.svg)",
         "",
         "## Goals",
         "",
@@ -141,7 +141,7 @@ def in_markdown(document):
 
 
 def into_page(page, markdown):
-    """Replaces the part of a page between our marks."""
+    """Replaces the part of a page between BEGIN and END."""
     text = page.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)

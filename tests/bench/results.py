@@ -1,10 +1,10 @@
-"""The results of a run: medians, and what is asked of them."""
+"""The results of a run: medians and goals."""
 
 from dataclasses import dataclass
 from statistics import median
 
-# What a request may have of Redis commands and still count as none: what is
-# known of a key is confirmed now and then.
+# Redis commands per request that still count as none: what a worker has cached
+# about a key is confirmed now and then.
 NO_COMMANDS = 0.01
 NO_CLIFF = 1.10
 BYTES_PER_PET = 60
@@ -41,7 +41,7 @@ class Results:
     def __init__(self, plan, rows, memory):
         self.plan = plan
         self.rows = rows
-        self.memory = memory  # bytes a pet, by contender and size
+        self.memory = memory  # bytes per pet, by contender and size
         self._index = {
             (row.contender, row.cell.case.name, row.cell.size, row.cell.keys): row
             for row in rows
@@ -93,7 +93,7 @@ class Results:
         for case, text in (("denied", "429 storm"), ("unknown", "invalid key")):
             row = self.find(case)
             if row:
-                text = f"{text}, Redis commands a request"
+                text = f"{text}, Redis commands per request"
                 yield Goal(text, NO_COMMANDS, row.redis_commands)
         small, large = self.plan.sizes[0], self.plan.sizes[-1]
         for case, text in (
@@ -117,7 +117,7 @@ class Results:
             )  # fmt: skip
         bytes_per_pet = self.memory.get("petstore", {}).get(large)
         if bytes_per_pet:
-            text = f"Redis memory with {large:,} pets, bytes a pet"
+            text = f"Redis memory with {large:,} pets, bytes per pet"
             yield Goal(text, BYTES_PER_PET, bytes_per_pet)
 
     @staticmethod
