@@ -40,7 +40,10 @@ enum class ErrorCode {
 class Message {
 public:
     Message() = default;
+    // Implicit, for Error{code, "text"}.
+    // NOLINTNEXTLINE(google-explicit-constructor)
     Message(const char* literal) noexcept : literal_(literal) {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
     Message(std::string text) noexcept : own_(std::move(text)) {}
 
     std::string_view text() const noexcept
