@@ -8,13 +8,19 @@ namespace petstore::ctl {
 
 namespace {
 
-redis::Endpoint checked_endpoint(const std::string& url)
+redis::Deployment checked_deployment(const std::string& text)
 {
-    auto endpoint = redis::parse_endpoint(url);
-    if (const auto* wrong = std::get_if<std::string>(&endpoint)) {
-        throw UsageError("--redis: " + *wrong);
+    auto parsed = redis::parse_deployment(text);
+    if (const auto* problem = std::get_if<redis::DeploymentProblem>(&parsed)) {
+        throw UsageError(problem->url.empty() ? "--redis " + problem->reason
+                                              : "--redis: " + problem->reason);
     }
-    return std::get<redis::Endpoint>(std::move(endpoint));
+    auto& deployment = std::get<redis::Deployment>(parsed);
+    if (deployment.form != redis::Deployment::Form::standalone) {
+        throw UsageError("--redis: " + deployment.display()
+                         + " is not supported by this version");
+    }
+    return std::move(deployment);
 }
 
 const std::string& checked_prefix(const std::string& prefix)
@@ -29,14 +35,14 @@ const std::string& checked_prefix(const std::string& prefix)
 
 Context::Context(const std::string& redis_url, const std::string& prefix,
                  bool json)
-    : endpoint_(checked_endpoint(redis_url)), schema_(checked_prefix(prefix)),
-      json_(json)
+    : deployment_(checked_deployment(redis_url)),
+      schema_(checked_prefix(prefix)), json_(json)
 {}
 
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(endpoint_);
+        redis_.emplace(deployment_.endpoints.front());
     }
     return *redis_;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "../redis/deployment.h"
 #include "../store/schema.h"
 #include "redis_session.h"
 
@@ -23,7 +24,7 @@ public:
     RedisSession& redis();
 
 private:
-    redis::Endpoint endpoint_;
+    redis::Deployment deployment_;
     store::Schema schema_;
     bool json_;
     std::optional<RedisSession> redis_;

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "../api/plan.h"
 #include "../ngx_base/ngx.h"
 #include "../ngx_redis/node_settings.h"
+#include "../redis/deployment.h"
 #include "../service/settings.h"
 #include "place.h"
 
@@ -62,7 +64,6 @@ struct LocConfBase {
     ngx_flag_t serves;  // petstore: this location serves the API
     ngx_flag_t guard;
     ngx_str_t base_path;
-    ngx_str_t redis;
     ngx_str_t redis_user;
     ngx_str_t redis_password_file;
     ngx_msec_t redis_connect_timeout;
@@ -88,6 +89,9 @@ struct LocConf : LocConfBase {
     Place guard_place;
     Place redis_place;
     Place password_place;
+
+    // Of petstore_redis. Shared with the locations that inherit it.
+    std::shared_ptr<const redis::Deployment> redis;
 
     // Merging computes these from the values above.
     std::size_t storage = 0;  // index in MainConf::storages

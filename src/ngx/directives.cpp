@@ -179,59 +179,6 @@ char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
     return ngx_conf_set_flag_slot(cf, cmd, conf);
 }
 
-char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.redis.data != nullptr) {
-            return kDuplicate;
-        }
-        const ngx_str_t* args = arguments(cf);
-        for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-            if (view(args[i]) == "cluster"
-                || view(args[i]).substr(0, 9) == "sentinel=") {
-                return refuse(
-                    cf,
-                    "\"%V\" in \"petstore_redis\" directive: Sentinel "
-                    "and Cluster are not supported by this version",
-                    &args[i]);
-            }
-        }
-        // Not quoted: it may be the rest of a password that contains a space.
-        if (cf->args->nelts > 2) {
-            return refuse(cf, "\"petstore_redis\" directive takes one URL");
-        }
-        const auto quoted = redis::redact_url(view(args[1]));
-        const auto parsed = redis::parse_endpoint(view(args[1]));
-        if (const auto* problem = std::get_if<std::string>(&parsed)) {
-            return refuse(cf,
-                          "invalid URL \"%s\" in \"petstore_redis\" directive: "
-                          "%s",
-                          quoted.c_str(), problem->c_str());
-        }
-        if (std::get<redis::Endpoint>(parsed).tls) {
-            return refuse(cf,
-                          "\"%s\" in \"petstore_redis\" directive: TLS is not "
-                          "supported by this version",
-                          quoted.c_str());
-        }
-        loc.redis = args[1];
-        loc.redis_place = current_place(cf);
-        return kConfOk;
-    });
-}
-
-char* set_password_file(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.redis_password_file.data != nullptr) {
-        return kDuplicate;
-    }
-    loc.redis_password_file = arguments(cf)[1];
-    loc.password_place = current_place(cf);
-    return kConfOk;
-}
-
 char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     auto& loc = *static_cast<LocConf*>(conf);

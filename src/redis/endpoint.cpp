@@ -154,9 +154,10 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
     return nullptr;
 }
 
-Parsed parse_tcp(std::string_view rest, bool tls)
+Parsed parse_tcp(std::string_view rest, bool tls, int default_port)
 {
     Endpoint endpoint;
+    endpoint.port = default_port;
     endpoint.tls = tls;
 
     const std::size_t slash = rest.find('/');
@@ -205,7 +206,7 @@ bool Endpoint::operator==(const Endpoint& other) const noexcept
            && password == other.password && database == other.database;
 }
 
-Parsed parse_endpoint(std::string_view url)
+Parsed parse_endpoint(std::string_view url, int default_port)
 {
     const std::size_t colon = url.find(':');
     const std::string_view scheme = url.substr(0, colon);
@@ -220,7 +221,7 @@ Parsed parse_endpoint(std::string_view url)
         return "a Redis URL starts with \"redis://\", \"rediss://\" or "
                "\"unix:/\"";
     }
-    return parse_tcp(rest.substr(2), tls);
+    return parse_tcp(rest.substr(2), tls, default_port);
 }
 
 // Keeps the path of a unix socket, or else host, port and database. Anything

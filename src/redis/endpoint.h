@@ -30,7 +30,8 @@ struct Endpoint {
 };
 
 // The string is an error message, which never contains the password.
-std::variant<Endpoint, std::string> parse_endpoint(std::string_view url);
+std::variant<Endpoint, std::string> parse_endpoint(std::string_view url,
+                                                   int default_port = 6379);
 
 // A URL, which may be malformed, in a form that is safe to log: "***" replaces
 // whatever is, or may have been meant as, a user or a password.

@@ -309,13 +309,20 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
          "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the "
          "path of a unix socket has to start with \"/\""},
         {"rediss://u:geheim-7@h",
-         "\"rediss://***@h\" in \"petstore_redis\" directive: TLS is not "
+         "\"rediss://h:6379/0\" in \"petstore_redis\" directive is not "
          "supported by this version"},
         {"redis://:my geheim-7@h",
-         "\"petstore_redis\" directive takes one URL"},
+         "\"petstore_redis\" directive takes one URL; several need "
+         "\"sentinel=NAME\" or \"cluster\" before them"},
         {"sentinel=main redis://:geheim-7@h",
-         "\"sentinel=main\" in \"petstore_redis\" directive: Sentinel and "
-         "Cluster are not supported by this version"},
+         "\"sentinel=main redis://h:26379/0\" in \"petstore_redis\" directive "
+         "is not supported by this version"},
+        {"sentinel=a:b redis://h",
+         "\"petstore_redis\" directive takes as \"sentinel=\" the name of a "
+         "primary, of letters, digits, \".\", \"-\" and \"_\""},
+        {"cluster redis://h redis://g/1",
+         "invalid URL \"redis://g/1\" in \"petstore_redis\" directive: a "
+         "cluster has no databases"},
     };
     for (const auto& row : rows) {
         refuses(location(std::string("petstore_redis ") + row.arguments + ";"),
