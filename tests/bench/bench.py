@@ -14,7 +14,7 @@ from pathlib import Path
 import chart
 import report
 from cases import FLOOR, FULL, NAMES, QUICK, Cell, Site
-from contenders import CONTENDERS, Floor, Petstore
+from contenders import CONTENDERS, Before, Floor, Petstore
 from data import Keys, Walk
 from load import check, measure, warm_up
 from machine import describe_machine, describe_versions
@@ -44,6 +44,11 @@ def parse_arguments():
         "--only", action="append", default=[], metavar="NAME", choices=NAMES,
         help="a case; may be repeated: " + ", ".join(NAMES),
     )  # fmt: skip
+    parser.add_argument(
+        "--before", type=Path, metavar="MODULE",
+        help="measure this module against another build of it, such as the .so of"
+        " an earlier commit, instead of the peers",
+    )  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
     # From scripts/bench; the latter only looks at the other options.
     parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
@@ -54,6 +59,10 @@ def parse_arguments():
     if options.seconds is not None and not 0.2 <= options.seconds <= 60:
         parser.error("--seconds must be from 0.2 to 60")
     options.build = options.build.resolve()
+    if options.before:
+        options.before = options.before.resolve()
+        if not options.before.is_file():
+            parser.error(f"--before: {options.before} is not a file")
     return options
 
 
@@ -70,8 +79,9 @@ class Entry:
 
 
 class Bench:
-    def __init__(self, stack, folder, build, plan, cells):
+    def __init__(self, stack, folder, build, contenders, plan, cells):
         self.plan = plan
+        self.contenders = contenders
         self.keys = Keys.make(plan.keys[-1], plan.keys[-1])
         self.cells = cells
         self.sites = {}
@@ -80,7 +90,7 @@ class Bench:
         for size in sorted({cell.size for cell in cells}):
             say(f"Starting servers with {size:,} pets")
             walk = None
-            for contender in CONTENDERS:
+            for contender in self.contenders:
                 name = f"{contender.name}-{size}"
                 made = contender(stack, folder / name, build, size, plan.rare, self.keys)
                 if contender is Petstore:
@@ -95,8 +105,9 @@ class Bench:
         for index, cell in enumerate(self.cells):
             if index % FLOOR_EVERY == FLOOR_EVERY - 1:
                 yield floor
-            for contender in CONTENDERS if cell.case.peers else (Petstore,):
-                yield self._entry(cell, self.sites[contender.name, cell.size])
+            for contender in self.contenders:
+                if cell.case.peers or contender.is_module:
+                    yield self._entry(cell, self.sites[contender.name, cell.size])
 
     @staticmethod
     def _entry(cell, site):
@@ -186,7 +197,10 @@ def main():
     with ExitStack() as stack:
         # A unix socket's path may have 107 bytes, so this is not below build/.
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="petstore-bench-"))
-        bench = Bench(stack, Path(folder), options.build, plan, cells)
+        contenders = CONTENDERS
+        if options.before:
+            contenders = (Petstore, Before.of(options.before))
+        bench = Bench(stack, Path(folder), options.build, contenders, plan, cells)
         rows = bench.run()
         results = Results(plan, rows, bench.memory())
 
@@ -203,7 +217,7 @@ def main():
             f"The machine was not quiet: {results.foreign:.0%} of its CPU time went to"
             " other processes. Don't trust these figures."
         )
-    everything = not options.quick and not options.only
+    everything = not (options.quick or options.only or options.before)
     usual = PAGE.parent if everything else options.build / "bench/results"
     output = options.output or usual
     write(document, output)

@@ -13,6 +13,7 @@ BAR = 14
 GAP = 14
 COLOURS = {
     "petstore": ("#1a7f4e", "#7cc6a2"),
+    "before": ("#6b6b6b", "#b5b5b5"),
     "lua": ("#3b5fa8", "#9db4e0"),
     "node": ("#b0601a", "#e6b485"),
 }

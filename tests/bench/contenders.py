@@ -31,6 +31,7 @@ class Contender:
     """With `size` pets and one in `rare` of them pending."""
 
     lead_in = 0  # seconds of load before each measurement
+    is_module = False  # rather than a peer
 
     def __init__(self, stack, folder, build, size, rare, keys):
         folder.mkdir()
@@ -50,6 +51,8 @@ class Contender:
 class Petstore(Contender):
     name = "petstore"
     title = "this module"
+    is_module = True
+    module = None  # default: the one in the folder of builds
 
     @staticmethod
     def after(page):
@@ -59,7 +62,7 @@ class Petstore(Contender):
         # Its CPU time does not count.
         back_end, _ = start_floor(stack, folder / "back-end")
         values = {
-            "MODULE": self.build / "ngx_http_petstore_module.so",
+            "MODULE": self.module or self.build / "ngx_http_petstore_module.so",
             "REDIS": self.redis.socket,
             "BACKEND": back_end,
         }
@@ -99,6 +102,17 @@ class Petstore(Contender):
         problem = process.stderr.read().decode()
         if process.wait():
             raise BenchError(f"petstorectl: {problem}")
+
+
+class Before(Petstore):
+    """Another build of this module, with this build's petstorectl."""
+
+    name = "before"
+    title = "before"
+
+    @staticmethod
+    def of(module):
+        return type("Before", (Before,), {"module": module})
 
 
 class Peer(Contender):

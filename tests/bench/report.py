@@ -1,9 +1,9 @@
 """Formats the results as tables, in text and Markdown."""
 
 from cases import FLOOR, KEYS, MAIN, SIZES, Cell
-from contenders import CONTENDERS, Floor
+from contenders import CONTENDERS, Before, Floor
 
-TITLES = {contender.name: contender.title for contender in (*CONTENDERS, Floor)}
+TITLES = {contender.name: contender.title for contender in (*CONTENDERS, Before, Floor)}
 HEAD = (
     "", "", "server µs", "Redis µs", "sum µs", "of floor", "of Lua", "requests/s",
     "Redis commands",
@@ -80,7 +80,7 @@ def in_text(results):
             left = [word.ljust(width) for word, width in zip(shown[:2], widths)]
             right = [word.rjust(width) for word, width in zip(shown[2:], widths[2:])]
             lines.append("  ".join(left + right).rstrip())
-    lines += ["", *memory_lines(results), "", "Goals"]
+    lines += ["", *memory_lines(results), *before_lines(results), "", "Goals"]
     for goal in results.goals():
         verdict = "met   " if goal.met else "MISSED"
         measured, bound = number(goal.value), number(goal.bound)
@@ -99,6 +99,17 @@ def memory_lines(results):
             f"Redis memory with {plural(size, 'pet')}, {TITLES[name]}: "
             f"{by_size[size]:.1f} bytes per pet"
         )
+
+
+def before_lines(results):
+    pairs = [(row.cell, results.to_before(row)) for row in results.rows]
+    pairs = [(cell, ratios) for cell, ratios in pairs if ratios]
+    if pairs:
+        yield ""
+        yield "CPU time per request, of the module before: median (least, most)"
+    for cell, (middle, least, most) in pairs:
+        what = f"{cell.case.text}, {plural(cell.size, 'pet')}, {plural(cell.keys, 'key')}"
+        yield f"  {middle:.2f}  ({least:.2f}, {most:.2f})  {what}"
 
 
 def markdown_table(head, rows):
