@@ -40,7 +40,7 @@ void ApiRequest::answer_options()
 
 void ApiRequest::prepare()
 {
-    // Called again if the key's record was stale.
+    // Called again if the key's record was stale, and once more on admission.
     if (handler_.get() == nullptr && route_.operation != api::Operation::none
         && admission_.key().record.allows(route_.operation)) {
         make_handler(route_.operation, *this, handler_);
@@ -79,10 +79,7 @@ void ApiRequest::on_admitted()
         return refuse({api::ErrorCode::insufficient_scope,
                        "The API key lacks the scope for this operation."});
     }
-    if (handler_.get() == nullptr) {  // decided without asking the limiter
-        make_handler(route_.operation, *this, handler_);
-        handler_->prepare();
-    }
+    prepare();  // not yet done if decided without asking the limiter
     handler_->run();
 }
 
