@@ -348,6 +348,17 @@ public:
     {
         start_task<petstore::service::GuardRequest>(context(), *this);
     }
+    // start(), to the end of the event-loop iteration.
+    void send()
+    {
+        start();
+        worker_.link.end_iteration();
+    }
+    void send_and_admit()
+    {
+        send();
+        worker_.admit();
+    }
     template <typename T, typename... Args>
     void start_task(Args&&... args)
     {

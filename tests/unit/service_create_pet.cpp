@@ -1,16 +1,7 @@
-#include "catch.h"
-
-#include <string>
-
 #include "api/text.h"
-#include "fake_http.h"
+#include "service_test.h"
 
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
 using Result = FakeClient::Result;
-using redis::NoReply;
-using service::Header;
 
 namespace {
 
@@ -31,8 +22,7 @@ struct Fixture {
     // Up to the body, or to the command that creates the pet.
     void admit()
     {
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         CHECK(worker.open() == Names{"limit"});
         CHECK(client.responses == 0);
         worker.admit();
@@ -105,8 +95,7 @@ TEST_CASE("a denied pet is not read", "[service]")
 {
     Fixture f;
     f.client.body_is_here = false;
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     f.worker.reply_limit({0, 60, 70});
     CHECK(f.client.status == 429);
     CHECK(f.client.body_waiter == nullptr);

@@ -1,17 +1,8 @@
 // Denials from memory, bans, and dry runs.
-#include "catch.h"
-
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -122,8 +113,7 @@ TEST_CASE("a denial from memory ends with its window", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     FakeWorker::Account account{0, 60, 70};
     account.minute_ends_in = 200;
     worker.reply_limit(account);
@@ -136,8 +126,7 @@ TEST_CASE("a denial from memory ends with its window", "[service]")
     CHECK(second.retry_after == 1);
     worker.clock.advance(1);
     FakeClient third(worker);
-    third.start();
-    worker.link.end_iteration();
+    third.send();
     CHECK(worker.open() == Names{"limit"});
 }
 
@@ -146,8 +135,7 @@ TEST_CASE("the denial is counted from when the limiter was asked", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     worker.clock.advance(300);  // Redis is slow
     worker.reply_limit({0, 60, 70});
     worker.reply_to("LRANGE", FakeWorker::three_pets());
@@ -339,8 +327,7 @@ TEST_CASE("without bans denials are not counted", "[service]")
     worker.know_key(kTwoPerMinute);
     for (int i = 0; i < 5; ++i) {
         FakeClient client(worker);
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         if (i == 0) {
             worker.reply_limit(kDenied);
             worker.reply_to("LRANGE", FakeWorker::three_pets());
@@ -358,8 +345,7 @@ TEST_CASE("requests during a ban are not counted", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(kBanned);
     CHECK(client.state().limit_status == "BANNED");
     CHECK_FALSE(worker.timer.running);
@@ -372,8 +358,7 @@ TEST_CASE("a dry run lets denied requests through and says so", "[service]")
     worker.settings.limit_dry_run = true;
     worker.know_key(kTwoPerMinute);
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     SECTION("limited")
     {
         worker.reply_limit(kDenied);
@@ -405,8 +390,7 @@ TEST_CASE("an admitted request in a dry run is not logged", "[service]")
     worker.settings.limit_dry_run = true;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.end_and_admit();
+    client.send_and_admit();
     CHECK(client.state().limit_status == "PASSED");
     CHECK(client.dry_runs.empty());
 }

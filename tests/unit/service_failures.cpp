@@ -1,16 +1,6 @@
 // What clients get while Redis fails, or holds damaged data.
-#include "catch.h"
-
-#include <string>
-
 #include "api/text.h"
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -136,8 +126,7 @@ TEST_CASE("without Redis clients see the rate that it last reported",
     FakeWorker worker;
     worker.know_key({{"plan", "pro"}});
     FakeClient first(worker, Method::get, "/v1/nothing");
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     worker.reply_limit({1, 100, 200});
     CHECK(first.rate() == Rate{300, 200, worker.now() + 30});
 
@@ -157,8 +146,7 @@ TEST_CASE("a reply that is not the limiter's is logged and admits nobody",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", GENERATE(as<std::string>{}, "+OK\r\n", "*0\r\n",
                                       "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"));
     check_unavailable(client);
@@ -175,8 +163,7 @@ TEST_CASE("a damaged account is an internal error", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", array({integer(worker.clock.host), kNil, kNil,
                                     integer(-2), bulk("")}));
     CHECK(client.status == 500);
@@ -192,8 +179,7 @@ TEST_CASE("the limiter's script is sent once more with its text", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", "-NOSCRIPT x\r\n");
     CHECK(client.responses == 0);
     worker.reply_to("text of limit", worker.limit_reply({{}}));

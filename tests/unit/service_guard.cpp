@@ -1,15 +1,5 @@
 // Admission in front of another handler.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 

@@ -1,17 +1,8 @@
 // Requests that end while Redis is asked, and exceptions.
-#include "catch.h"
-
 #include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using redis::NoReply;
-using service::Header;
+#include "service_test.h"
 
 namespace {
 
@@ -284,8 +275,7 @@ TEST_CASE("a request that leaves while its body arrives is released at once",
     worker.know_key();
     FakeClient client(worker, Method::post);
     client.body_is_here = false;
-    client.start();
-    worker.end_and_admit();
+    client.send_and_admit();
     REQUIRE(client.body_waiter != nullptr);
     client.leave();
     CHECK(client.releases == 1);
@@ -299,8 +289,7 @@ TEST_CASE("data read ahead for a request that has left serve the next one",
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     CHECK(worker.open() == Names{"limit", "LRANGE"});
     first.leave();
     worker.admit();
@@ -308,8 +297,7 @@ TEST_CASE("data read ahead for a request that has left serve the next one",
     CHECK(first.releases == 1);
 
     FakeClient second(worker);
-    second.start();
-    worker.end_and_admit();
+    second.send_and_admit();
     CHECK(second.body == FakeWorker::kThreePets);
     CHECK(worker.idle());
 }
@@ -431,8 +419,7 @@ TEST_CASE("subrequests ask again if the request that decides has thrown",
     Probed p("on_admitted");
     FakeClient follower(p.worker, p.client, "/v1/nothing");
     p.client.start_task<Probe>(p.client.context());
-    follower.start();
-    p.worker.end_and_admit();
+    follower.send_and_admit();
     CHECK(p.client.failures == 1);
     // It was decided before.
     CHECK(follower.status == 404);
