@@ -1,9 +1,9 @@
-// Who is admitted, and what the client is told: one verdict after the other.
+// Each reason to refuse a request, and the response to it.
 #include "service_test.h"
 
 namespace {
 
-// A request that was refused as it should be.
+// The body of an error response.
 std::string error_body(std::string_view code, std::string_view message,
                        int status)
 {

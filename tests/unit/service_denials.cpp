@@ -19,8 +19,7 @@ struct Denied : FakeWorker {
         settings.ban.threshold = 3;
         know_key(kTwoPerMinute);
         FakeClient client(*this);
-        client.start();
-        link.end_iteration();
+        client.send();
         reply_limit(kDenied);
         reply_to("LRANGE", three_pets());
         REQUIRE(client.status == 429);
@@ -31,8 +30,7 @@ struct Denied : FakeWorker {
     FakeClient& send()
     {
         clients.push_back(std::make_unique<FakeClient>(*this));
-        clients.back()->start();
-        link.end_iteration();
+        clients.back()->send();
         return *clients.back();
     }
 
@@ -232,7 +230,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK_FALSE(worker.cached_key()->account->has_denials());
 }
 
-TEST_CASE("a denial above the threshold that is no ban keeps its limit",
+TEST_CASE("a denial above the threshold stays a denial if Redis does not ban",
           "[service]")
 {
     Denied worker;

@@ -57,7 +57,7 @@ struct Journey {
     FakeClient client{worker};
 };
 
-// A request with a client that does as it is told.
+// A request that records its steps and throws in the chosen one.
 struct Probe final : service::Task, service::AdmissionClient {
     explicit Probe(const Context& context)
         : Task(context), admission(*this, *this)
