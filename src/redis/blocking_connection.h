@@ -22,7 +22,7 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// A pipelined connection that blocks, so it is not for event loops. hiredis only
+// A pipelined connection that blocks: not for event loops. hiredis only
 // connects; reading and decoding are ours.
 // All functions throw ConnectionError, after which the connection is unusable.
 class BlockingConnection {
