@@ -1,5 +1,5 @@
-// What outlives what: requests whose client is gone, replies that nobody asked
-// for. Most of it shows only in the sanitized build.
+// Objects that outlive each other: requests whose client is gone, replies that
+// nobody waits for. Most faults show only in the sanitized build.
 #include <atomic>
 #include <csignal>
 
@@ -9,7 +9,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Sends requests that the worker first sees when the client has left already.
+// Sends requests whose client has left before the worker sees them.
 class LeavingClient {
 public:
     explicit LeavingClient(const NginxServer& nginx)

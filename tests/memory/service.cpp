@@ -1,5 +1,5 @@
-// A request ends exactly once, whichever allocation fails, and never with an
-// error of the client; the next request is served.
+// A request ends exactly once, whichever allocation fails, and never with a 4xx
+// status for lack of memory. The next request is served.
 #include <array>
 #include <memory>
 

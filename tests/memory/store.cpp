@@ -480,7 +480,7 @@ TEST_CASE("decisions of the limiter")
     fail_each_allocation<Decided>();
 }
 
-TEST_CASE("decisions of a limiter that Redis does not know")
+TEST_CASE("decisions of a limiter whose script Redis does not know")
 {
     fail_each_allocation<WithoutScript>();
 }

@@ -162,7 +162,7 @@ TEST_CASE("a denial asks clients to wait a second at least", "[service]")
     CHECK(client.retry_after == 1);
 }
 
-TEST_CASE("a key with its own numbers is limited by these", "[service]")
+TEST_CASE("a key's own limits replace the plan's", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);

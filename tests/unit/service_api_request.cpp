@@ -1,4 +1,4 @@
-// What the API answers to paths and methods.
+// The API's responses to paths and methods.
 #include "service_test.h"
 
 TEST_CASE("OPTIONS needs no key and is not charged", "[service]")

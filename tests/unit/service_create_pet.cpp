@@ -77,7 +77,8 @@ TEST_CASE("Location starts with the configured base", "[service]")
           == "https://api.example.com/v1/pets/9007199254740993");
 }
 
-TEST_CASE("a pet that arrives after its headers is created then", "[service]")
+TEST_CASE("a create waits for a body that arrives after the headers",
+          "[service]")
 {
     Fixture f;
     f.client.body_is_here = false;
@@ -91,7 +92,7 @@ TEST_CASE("a pet that arrives after its headers is created then", "[service]")
     CHECK(f.client.events == 2);
 }
 
-TEST_CASE("a denied pet is not read", "[service]")
+TEST_CASE("the body of a denied create is not read", "[service]")
 {
     Fixture f;
     f.client.body_is_here = false;
@@ -158,7 +159,7 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     CHECK(f.worker.idle());
 }
 
-TEST_CASE("an encoding is given once", "[service]")
+TEST_CASE("a repeated Content-Encoding is refused", "[service]")
 {
     Fixture f;
     f.client.request().headers[Header::content_encoding] = "identity";

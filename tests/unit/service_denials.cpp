@@ -88,7 +88,7 @@ TEST_CASE("a denial from memory is confirmed in the background after 500 ms",
     worker.reply_strike(3, false, kDenied);
     CHECK(client.responses == 1);
 
-    // Good for as long again.
+    // Valid for as long again.
     worker.clock.advance(499);
     CHECK(worker.send().status == 429);
     CHECK(worker.idle());
@@ -350,7 +350,7 @@ TEST_CASE("requests during a ban are not counted", "[service]")
     CHECK_FALSE(worker.cached_key()->account->has_denials());
 }
 
-TEST_CASE("a dry run lets denied requests through and says so", "[service]")
+TEST_CASE("a dry run admits denied requests and logs them", "[service]")
 {
     FakeWorker worker;
     worker.settings.limit_dry_run = true;

@@ -1,4 +1,4 @@
-// An operator's change of a key takes effect with the next request.
+// Changes of a key take effect with the next request.
 #include "service_test.h"
 
 namespace {
@@ -35,7 +35,7 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
     CHECK(client.ended());
 }
 
-TEST_CASE("what is wrong with a request is found once for all its records",
+TEST_CASE("a request is checked once, however often its record is read",
           "[service]")
 {
     // LeakSanitizer finds a second handler that replaces the first one.
@@ -228,7 +228,8 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     CHECK(third.state().limit_status == "PASSED");
 }
 
-TEST_CASE("data are not read ahead again with a record read again", "[service]")
+TEST_CASE("nothing is read ahead again after the record was reread",
+          "[service]")
 {
     FakeWorker worker;
     worker.know_key();

@@ -1,10 +1,10 @@
-// What clients get while Redis fails, or holds damaged data.
+// Responses while Redis fails or holds damaged data.
 #include "api/text.h"
 #include "service_test.h"
 
 namespace {
 
-// A 503 whose client should come back.
+// A 503 with Retry-After.
 void check_unavailable(FakeClient& client)
 {
     CHECK(client.status == 503);
@@ -16,8 +16,7 @@ void check_unavailable(FakeClient& client)
 
 }  // namespace
 
-TEST_CASE("a key that cannot be looked up is no verdict on the key",
-          "[service]")
+TEST_CASE("a failed look-up of a key is not a 401", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);
@@ -115,7 +114,7 @@ TEST_CASE("a request that the limiter did not decide on is refused",
     CHECK_FALSE(client.state().decided);
     CHECK(client.state().deciding == nullptr);
     CHECK(worker.log.unexpected_replies == 0);
-    // The key is valid as far as anyone knows.
+    // The key may be valid.
     CHECK(client.state().key == worker.cached_key());
     CHECK(worker.cached_key() != nullptr);
 }

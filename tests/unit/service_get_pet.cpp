@@ -143,7 +143,7 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
     }
 }
 
-TEST_CASE("a pet that cannot be read is no verdict on the pet", "[service]")
+TEST_CASE("a failed read of a pet is not a 404", "[service]")
 {
     Fixture f;
     f.client.send_and_admit();

@@ -115,7 +115,7 @@ TEST_CASE("a guard's unknown key is refused", "[service]")
     CHECK(client.admissions == 0);
 }
 
-TEST_CASE("a guard in a dry run admits and says so", "[service]")
+TEST_CASE("a guard in a dry run admits and logs the denial", "[service]")
 {
     Fixture f;
     f.worker.settings.limit_dry_run = true;

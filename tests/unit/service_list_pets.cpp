@@ -179,7 +179,7 @@ TEST_CASE("a denied request ignores what was read ahead", "[service]")
     CHECK(f.client.responses == 1);
 }
 
-TEST_CASE("a read that fails is no unknown outcome", "[service]")
+TEST_CASE("a failed read never reports an unknown outcome", "[service]")
 {
     Fixture f;
     f.client.send_and_admit();

@@ -6,7 +6,7 @@
 
 namespace {
 
-// A way through the service, with a Redis that needs some commands for it.
+// A path through the service, which takes some commands to Redis.
 enum class Path { list, get, create, denied, guard };
 
 const auto kPaths = {Path::list, Path::get, Path::create, Path::denied,
@@ -334,7 +334,7 @@ TEST_CASE("only work that a reply of Redis starts is enclosed in an event",
     CHECK(client.in_event_when_responding);
     CHECK_FALSE(client.in_event);
 
-    // Redis is away: the failure comes while nginx calls.
+    // Redis is unreachable: the request fails inside nginx's call.
     worker.link.full = true;
     worker.storage.keys.erase(api::sha256(FakeWorker::kKey),
                               *worker.cached_key());
@@ -405,7 +405,7 @@ TEST_CASE("an exception after the response is only logged", "[service]")
     CHECK(p.client.exceptions == Names{"no after the response"});
 }
 
-TEST_CASE("an exception of no known type is logged, too", "[service]")
+TEST_CASE("an exception of an unknown type is logged, too", "[service]")
 {
     Probed p("on_admitted", true);
     p.run();
@@ -421,12 +421,12 @@ TEST_CASE("subrequests ask again if the request that decides has thrown",
     p.client.start_task<Probe>(p.client.context());
     follower.send_and_admit();
     CHECK(p.client.failures == 1);
-    // It was decided before.
+    // The decision was made before.
     CHECK(follower.status == 404);
     CHECK(p.worker.idle());
 }
 
-TEST_CASE("a task that has ended ends no more", "[service]")
+TEST_CASE("a task ends only once", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);

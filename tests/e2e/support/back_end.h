@@ -22,7 +22,7 @@ public:
         std::string body;
 
         bool has(const std::string& name) const;
-        // The value of a header that is there once, as in Response.
+        // As Response::header().
         std::string header(const std::string& name) const;
     };
     // A response with status 101 turns the connection into an echo.
@@ -40,7 +40,7 @@ public:
     // The latest one.
     Request last() const;
 
-    // From now on nothing is answered, until release().
+    // Holds back all responses until release().
     void hold() { server_.hold(); }
     void release() { server_.release(); }
 

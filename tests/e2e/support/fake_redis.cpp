@@ -77,7 +77,7 @@ void FakeRedis::serve(int fd)
 
 FakeRedis::Script forward_to(const RedisServer& redis, bool bytewise)
 {
-    // Connections of the module may be several; one real connection in turn.
+    // The module may have several connections; they share a real one.
     auto mutex = std::make_shared<std::mutex>();
     auto client = std::make_shared<std::unique_ptr<RedisClient>>();
     return [&redis, bytewise, mutex, client](const Words& command) {

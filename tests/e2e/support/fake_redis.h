@@ -11,14 +11,14 @@
 
 namespace petstore::e2e {
 
-// A Redis that lies, dawdles or falls silent, on a unix socket. What it does
-// is a function from a command to bytes; with a real Redis behind it, that
-// function can ask there first.
+// A server on a unix socket that replies as the test wants: late, wrongly or
+// not at all. A script maps each command to the bytes of its reply; it may
+// forward the command to a real Redis first, see forward_to().
 class FakeRedis {
 public:
     struct Answer {
         std::string bytes;
-        bool bytewise = false;  // the reader gets every byte by itself
+        bool bytewise = false;  // one byte at a time
         bool close = false;     // afterwards
     };
     using Script = std::function<Answer(const Words& command)>;
@@ -27,8 +27,7 @@ public:
 
     std::string url() const { return "unix:" + path_; }
 
-    // From now on nothing is answered, until release(): then all that was
-    // asked meanwhile is answered in order, late.
+    // Holds back all replies until release(), which sends them in order.
     void hold() { server_.hold(); }
     void release() { server_.release(); }
     // Closes all connections; with `refuse`, also new ones until
@@ -51,7 +50,7 @@ private:
     ThreadedServer server_;
 };
 
-// The answer of a real Redis, as it came.
+// Replies with the unchanged bytes of a real Redis.
 FakeRedis::Script forward_to(const RedisServer& redis, bool bytewise = false);
 
 }  // namespace petstore::e2e

@@ -48,7 +48,7 @@ void RawClient::send_bytewise(std::string_view bytes)
 {
     for (const char byte : bytes) {
         send({&byte, 1});
-        // Once acknowledged it left as a segment of its own.
+        // An acknowledged byte has left in its own segment.
         wait_until([this] {
             int unsent = 0;
             return ioctl(fd_, SIOCOUTQ, &unsent) != 0 || unsent == 0;
