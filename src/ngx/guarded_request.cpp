@@ -61,9 +61,13 @@ void GuardedRequest::admit() noexcept
     suspension().finish(NGX_DECLINED);
 }
 
-// The request is freed, or goes on with its verdict.
+// The request is freed, or goes on with its verdict. If nginx frees it in the
+// middle of run(), both call this, and the list is gone the second time.
 void GuardedRequest::leave() noexcept
 {
+    if (task_.gone()) {
+        return;
+    }
     GuardedRequest** link = &info_.guarded;
     while (*link != this) {
         link = &(*link)->next;
