@@ -8,22 +8,16 @@ namespace petstore::ngx {
 
 ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, store::Storage& storage)
-    : Responder(r), info_(info), http_(r, conf),
-      suspension_(r, Suspension::Phase::content),
+    : Responder(r, Suspension::Phase::content), info_(info), http_(r, conf),
       task_({http_, *this, info, conf.service, storage})
 {}
 
 ngx_int_t ContentRequest::run() noexcept
 {
     ngx_int_t result = NGX_DONE;
-    // The outer enter() keeps the task alive if the request ends in the inner
-    // one.
     task_.enter([&] {
-        task_.enter([this] { task_.run(); });
-        if (!task_.over() && !suspension_.suspend()) {
-            task_.fail();
-        }
-        result = suspension_.handler_result();
+        start(task_);
+        result = suspension().handler_result();
     });
     return result;
 }
@@ -31,13 +25,8 @@ ngx_int_t ContentRequest::run() noexcept
 void ContentRequest::respond(const service::Response& response) noexcept
 {
     discard_body(request());
-    suspension_.finish(
+    suspension().finish(
         send_response(request(), info_, task_.report().deprecated, response));
-}
-
-void ContentRequest::fail() noexcept
-{
-    suspension_.finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
 }
 
 void ContentRequest::read_body(std::size_t limit,
@@ -47,13 +36,14 @@ void ContentRequest::read_body(std::size_t limit,
     const auto result =
         guarded(request()->connection->log, BodyReader::Result::failed, [&] {
             body_ = std::make_unique<BodyReader>();
-            return suspension_.suspend() ? body_->start(
-                       request(), limit, this,
-                       [](void* self, BodyReader::Result result) {
-                           static_cast<ContentRequest*>(self)->take_body(
-                               result);
-                       })
-                                         : BodyReader::Result::failed;
+            if (!suspension().suspend()) {
+                return BodyReader::Result::failed;
+            }
+            return body_->start(
+                request(), limit, this,
+                [](void* self, BodyReader::Result result) {
+                    static_cast<ContentRequest*>(self)->take_body(result);
+                });
         });
     if (result != BodyReader::Result::pending) {
         take_body(result);
@@ -77,9 +67,9 @@ void ContentRequest::take_body(BodyReader::Result result) noexcept
     case BodyReader::Result::failed:
     case BodyReader::Result::pending:
         task_.finish();
-        return suspension_.finish(body_ != nullptr
-                                      ? body_->status()
-                                      : NGX_HTTP_INTERNAL_SERVER_ERROR);
+        return suspension().finish(body_ != nullptr
+                                       ? body_->status()
+                                       : NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "http_request.h"
 #include "responder.h"
 #include "response.h"
-#include "suspension.h"
 
 namespace petstore::ngx {
 
@@ -28,7 +27,6 @@ public:
 
 private:
     void respond(const service::Response& response) noexcept override;
-    void fail() noexcept override;
     void read_body(std::size_t limit,
                    service::BodyWaiter& waiter) noexcept override;
     void release() noexcept override;
@@ -36,7 +34,6 @@ private:
 
     RequestInfo& info_;
     HttpRequest http_;
-    Suspension suspension_;
     service::ApiRequest task_;
     std::unique_ptr<BodyReader> body_;
     service::BodyWaiter* body_waiter_ = nullptr;

@@ -10,8 +10,7 @@ namespace petstore::ngx {
 GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, store::Storage& storage,
                                ngx_http_cleanup_t& cleanup)
-    : Responder(r), info_(info), http_(r, conf),
-      suspension_(r, Suspension::Phase::precontent),
+    : Responder(r, Suspension::Phase::precontent), info_(info), http_(r, conf),
       task_({http_, *this, info, conf.service, storage}, *this),
       cleanup_(cleanup)
 {
@@ -25,23 +24,16 @@ GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
 ngx_int_t GuardedRequest::run() noexcept
 {
     ngx_int_t result = NGX_AGAIN;
-    // The outer frame keeps the task alive if it leaves in the inner one.
     task_.enter([&] {
-        task_.enter([this] { task_.run(); });
-        if (!task_.over() && !suspension_.suspend()) {
-            task_.fail();
-        }
-        result = suspension_.handler_result();
-        if (result != NGX_AGAIN) {
-            leave();
-        }
+        start(task_);
+        result = take_verdict();
     });
     return result;
 }
 
 ngx_int_t GuardedRequest::take_verdict() noexcept
 {
-    const ngx_int_t verdict = suspension_.handler_result();
+    const ngx_int_t verdict = suspension().handler_result();
     if (verdict != NGX_AGAIN) {
         leave();
     }
@@ -61,22 +53,21 @@ void GuardedRequest::respond(const service::Response& response) noexcept
     if (info_.refusal.data == nullptr || !add_response_headers(r, response)) {
         rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    suspension_.finish(rc);
-}
-
-void GuardedRequest::fail() noexcept
-{
-    suspension_.finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+    suspension().finish(rc);
 }
 
 void GuardedRequest::admit() noexcept
 {
-    suspension_.finish(NGX_DECLINED);
+    suspension().finish(NGX_DECLINED);
 }
 
-// The request is freed, or goes on with its verdict.
+// The request is freed, or goes on with its verdict. If nginx frees it in the
+// middle of run(), both call this, and the list is gone the second time.
 void GuardedRequest::leave() noexcept
 {
+    if (task_.gone()) {
+        return;
+    }
     GuardedRequest** link = &info_.guarded;
     while (*link != this) {
         link = &(*link)->next;

@@ -5,7 +5,6 @@
 #include "http_request.h"
 #include "responder.h"
 #include "response.h"
-#include "suspension.h"
 
 namespace petstore::ngx {
 
@@ -20,8 +19,8 @@ public:
                    const LocConf& conf, store::Storage& storage,
                    ngx_http_cleanup_t& cleanup);
 
-    // What the phase handler returns, when it is called for the first time and
-    // again after a suspension.
+    // Return the phase handler's result: of its first call, and of those after
+    // a suspension.
     ngx_int_t run() noexcept;
     ngx_int_t take_verdict() noexcept;
 
@@ -34,7 +33,6 @@ public:
 
 private:
     void respond(const service::Response& response) noexcept override;
-    void fail() noexcept override;
     void admit() noexcept override;
     void read_body(std::size_t, service::BodyWaiter&) noexcept override {}
     void release() noexcept override;
@@ -42,7 +40,6 @@ private:
 
     RequestInfo& info_;
     HttpRequest http_;
-    Suspension suspension_;
     service::GuardRequest task_;
     ngx_http_cleanup_t& cleanup_;
 };

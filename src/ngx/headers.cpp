@@ -2,7 +2,6 @@
 // `next` links lines of the same name; before, multi-line slots are arrays.
 #include "headers.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "../api/text.h"
@@ -21,6 +20,25 @@ using Lines = ngx_array_t;
 bool is_dead(const ngx_table_elt_t* line) noexcept
 {
     return line->hash == 0;
+}
+
+bool is_named(const ngx_table_elt_t& line, std::string_view name) noexcept
+{
+    return api::equals_ignoring_case(view(line.key), name);
+}
+
+// Calls `visit` with each line that was not removed.
+template <typename Visit>
+void for_each_line(const ngx_list_t& headers, Visit&& visit) noexcept
+{
+    for (auto* part = &headers.part; part != nullptr; part = part->next) {
+        auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
+        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+            if (!is_dead(&lines[i])) {
+                visit(lines[i]);
+            }
+        }
+    }
 }
 
 // For a header that nginx sends once: the new line replaces the old one.
@@ -89,17 +107,12 @@ bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
 // Removes an identical earlier line, from an error page or a back end.
 void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& added) noexcept
 {
-    for (auto* part = &headers.part; part; part = part->next) {
-        auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (&lines[i] != &added
-                && api::equals_ignoring_case(view(lines[i].key),
-                                             view(added.key))
-                && view(lines[i].value) == view(added.value)) {
-                lines[i].hash = 0;
-            }
+    for_each_line(headers, [&](ngx_table_elt_t& line) {
+        if (&line != &added && is_named(line, view(added.key))
+            && view(line.value) == view(added.value)) {
+            line.hash = 0;
         }
-    }
+    });
 }
 
 bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
@@ -170,33 +183,23 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
 
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
 {
-    for (auto* part = &r->headers_out.headers.part; part; part = part->next) {
-        const auto* lines = static_cast<const ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (!is_dead(&lines[i])
-                && api::equals_ignoring_case(view(lines[i].key), name)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    bool found = false;
+    for_each_line(r->headers_out.headers, [&](const ngx_table_elt_t& line) {
+        found |= is_named(line, name);
+    });
+    return found;
 }
 
 void remove_headers(ngx_http_request_t* r,
                     std::initializer_list<std::string_view> names) noexcept
 {
-    for (auto* part = &r->headers_out.headers.part; part; part = part->next) {
-        auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            const auto key = view(lines[i].key);
-            const auto is_key = [key](std::string_view name) {
-                return api::equals_ignoring_case(key, name);
-            };
-            if (std::any_of(names.begin(), names.end(), is_key)) {
-                lines[i].hash = 0;
+    for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
+        for (const std::string_view name : names) {
+            if (is_named(line, name)) {
+                line.hash = 0;
             }
         }
-    }
+    });
 }
 
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
@@ -204,16 +207,12 @@ ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,
 {
     ngx_table_elt_t* found = nullptr;
     repeated = false;
-    for (auto* part = &r->headers_in.headers.part; part; part = part->next) {
-        auto* headers = static_cast<ngx_table_elt_t*>(part->elts);
-        for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (headers[i].hash != 0
-                && api::equals_ignoring_case(view(headers[i].key), name)) {
-                repeated = found != nullptr;
-                found = &headers[i];
-            }
+    for_each_line(r->headers_in.headers, [&](ngx_table_elt_t& line) {
+        if (is_named(line, name)) {
+            repeated = found != nullptr;
+            found = &line;
         }
-    }
+    });
     return found;
 }
 

@@ -3,17 +3,24 @@
 #include "../ngx_base/ngx.h"
 #include "../service/responder.h"
 #include "store_log.h"
+#include "suspension.h"
 
 namespace petstore::ngx {
 
-// The common base of the service's responders: logging and event framing.
-// Implementations live in a container of the Worker and remove themselves.
+// The common base of the service's responders: suspends the request while its
+// task waits, frames events and logs. Implementations live in a container of
+// the Worker and remove themselves.
 template <typename Base>
 class Responder : public Base {
 public:
-    explicit Responder(ngx_http_request_t* r) noexcept
-        : r_(r), connection_(r->connection)
+    Responder(ngx_http_request_t* r, Suspension::Phase phase) noexcept
+        : r_(r), connection_(r->connection), suspension_(r, phase)
     {}
+
+    void fail() noexcept override
+    {
+        suspension_.finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
 
     // As ngx_http_request_handler() does around a request's own events. The
     // connection outlives the request, in nginx's table of connections.
@@ -48,11 +55,24 @@ public:
 protected:
     ~Responder() = default;
 
+    // Runs the task from nginx's handler, and suspends the request unless the
+    // task has ended. The caller keeps the task alive with Task::enter().
+    template <typename Task>
+    void start(Task& task) noexcept
+    {
+        task.enter([&task] { task.run(); });
+        if (!task.over() && !suspension_.suspend()) {
+            task.fail();
+        }
+    }
+
     ngx_http_request_t* request() const noexcept { return r_; }
+    Suspension& suspension() noexcept { return suspension_; }
 
 private:
     ngx_http_request_t* const r_;
     ngx_connection_t* const connection_;
+    Suspension suspension_;
 };
 
 }  // namespace petstore::ngx

@@ -89,7 +89,8 @@ RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
 
 namespace {
 
-bool know_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
+// Without a key, the rate is that of the client's address.
+void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const auto* main = main_conf(r);
     if (!info.has_rate && main->zone != nullptr) {
@@ -98,13 +99,12 @@ bool know_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
                 .rate;
         info.has_rate = true;
     }
-    return info.has_rate;
 }
 
 bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const ngx_uint_t headers = loc_conf(r)->limit_headers;
-    know_rate(r, info);
+    find_rate(r, info);
     return add_rate_headers(r, info)
            && (!info.has_windows || headers != kHeadersWindows
                || add_window_headers(r, info.decision))

@@ -24,7 +24,8 @@ public:
     // when this returns.
     void finish(ngx_int_t rc) noexcept;
 
-    // What the handler returns to nginx.
+    // What the handler returns to nginx. NGX_DONE, after which nginx does not
+    // touch the request, if it was freed instead of finished or suspended.
     ngx_int_t handler_result() const noexcept;
 
 private:
@@ -33,7 +34,7 @@ private:
     ngx_http_request_t* const r_;
     const Phase phase_;
     bool suspended_ = false;
-    ngx_int_t rc_ = NGX_OK;
+    ngx_int_t rc_ = NGX_DONE;
 };
 
 }  // namespace petstore::ngx

@@ -57,7 +57,9 @@ void Node::send(const redis::Command& command,
     if (connection_.is_open()) {
         command_added();
     } else {
-        connect();
+        // Not connect(): if it fails at once, it fails commands of other
+        // requests, and they must not end within a handler of this one.
+        schedule_flush();
     }
 }
 
@@ -95,7 +97,11 @@ void Node::run() noexcept
 {
     flush_scheduled_ = false;
     log_.report_refused();
-    connection_.flush();
+    if (connection_.is_open()) {
+        connection_.flush();
+    } else if (!pipeline_.empty()) {
+        connect();
+    }
 }
 
 // An attempt: all addresses, until one is a primary's.

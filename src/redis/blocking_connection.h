@@ -22,8 +22,8 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// A pipelined, blocking connection for petstorectl. nginx workers use
-// src/ngx_redis instead. hiredis only connects; reading and decoding are ours.
+// A pipelined connection that blocks: not for event loops. hiredis only
+// connects; reading and decoding are ours.
 // All functions throw ConnectionError, after which the connection is unusable.
 class BlockingConnection {
 public:

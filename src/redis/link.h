@@ -30,7 +30,8 @@ protected:
 // Redis may have executed.
 class Link {
 public:
-    // Copies the command; borrows `handler` until it is called.
+    // Copies the command; borrows `handler` until it is called. Calls no other
+    // handler.
     virtual void send(const Command& command,
                       ReplyHandler& handler) noexcept = 0;
 

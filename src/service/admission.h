@@ -11,7 +11,7 @@
 
 namespace petstore::service {
 
-// Who is admitted.
+// Prepares while a request waits for admission, and runs once it is admitted.
 class AdmissionClient {
 public:
     // The key is valid and the limiter is about to be asked: a good moment to

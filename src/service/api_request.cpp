@@ -12,10 +12,9 @@ api::Error no_such_path() noexcept
 }  // namespace
 
 ApiRequest::ApiRequest(const Task::Context& context) noexcept
-    : Task(context),
+    : AdmittedTask(context),
       route_(api::route(context.request.method(), context.request.path(),
-                        context.settings.base_path)),
-      admission_(*this, *this)
+                        context.settings.base_path))
 {
     report().operation = route_.operation;
     report().deprecated = route_.operation == api::Operation::get_pet;
@@ -24,7 +23,7 @@ ApiRequest::ApiRequest(const Task::Context& context) noexcept
 void ApiRequest::run()
 {
     request().method() == api::Method::options ? answer_options()
-                                               : admission_.run();
+                                               : ask_for_admission();
 }
 
 void ApiRequest::answer_options()
@@ -40,9 +39,9 @@ void ApiRequest::answer_options()
 
 void ApiRequest::prepare()
 {
-    // Called again if the key's record was stale.
+    // Called again if the key's record was stale, and once more on admission.
     if (handler_.get() == nullptr && route_.operation != api::Operation::none
-        && admission_.key().record.allows(route_.operation)) {
+        && admission().key().record.allows(route_.operation)) {
         make_handler(route_.operation, *this, handler_);
         handler_->prepare();
     }
@@ -75,14 +74,11 @@ void ApiRequest::on_admitted()
                        "header."},
                       std::move(response));
     }
-    if (!admission_.key().record.allows(route_.operation)) {
+    if (!admission().key().record.allows(route_.operation)) {
         return refuse({api::ErrorCode::insufficient_scope,
                        "The API key lacks the scope for this operation."});
     }
-    if (handler_.get() == nullptr) {  // decided without asking the limiter
-        make_handler(route_.operation, *this, handler_);
-        handler_->prepare();
-    }
+    prepare();  // not yet done if decided without asking the limiter
     handler_->run();
 }
 

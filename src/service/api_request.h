@@ -1,27 +1,19 @@
 #pragma once
 
 #include "../api/router.h"
-#include "admission.h"
+#include "admitted_task.h"
 #include "operation.h"
-#include "task.h"
 
 namespace petstore::service {
 
 // A request to the API: admission, then its operation.
-class ApiRequest final : public Task, private AdmissionClient {
+class ApiRequest final : public AdmittedTask {
 public:
     explicit ApiRequest(const Task::Context& context) noexcept;
 
     void run();
 
-    void abandon() noexcept override
-    {
-        admission_.abandon();
-        Task::abandon();
-    }
-
     const api::Route& route() const noexcept { return route_; }
-    const Admission& admission() const noexcept { return admission_; }
 
 private:
     void prepare() override;
@@ -31,7 +23,6 @@ private:
     void answer_options();
 
     const api::Route route_;
-    Admission admission_;
     HandlerSlot handler_;
 };
 

@@ -6,7 +6,7 @@ namespace petstore::service {
 void GuardRequest::on_admitted()
 {
     if (!state().passed_guard
-        && !admission_.key().record.allows(request().client_method())) {
+        && !admission().key().record.allows(request().client_method())) {
         return refuse({api::ErrorCode::insufficient_scope,
                        "The API key lacks the scope for this method."});
     }

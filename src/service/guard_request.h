@@ -1,7 +1,6 @@
 #pragma once
 
-#include "admission.h"
-#include "task.h"
+#include "admitted_task.h"
 
 namespace petstore::service {
 
@@ -16,26 +15,19 @@ protected:
 };
 
 // A request to a guarded location: admission in front of another handler.
-class GuardRequest final : public Task, private AdmissionClient {
+class GuardRequest final : public AdmittedTask {
 public:
     GuardRequest(const Task::Context& context,
                  GuardResponder& responder) noexcept
-        : Task(context), responder_(responder), admission_(*this, *this)
+        : AdmittedTask(context), responder_(responder)
     {}
 
-    void run() { admission_.run(); }
-
-    void abandon() noexcept override
-    {
-        admission_.abandon();
-        Task::abandon();
-    }
+    void run() { ask_for_admission(); }
 
 private:
     void on_admitted() override;
 
     GuardResponder& responder_;
-    Admission admission_;
 };
 
 }  // namespace petstore::service

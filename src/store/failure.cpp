@@ -36,4 +36,9 @@ api::Error failure_of(redis::NoReply cause, bool write) noexcept
     return lost(write && cause == redis::NoReply::in_doubt);
 }
 
+api::Error read_not_sent() noexcept
+{
+    return failure_of(redis::NoReply::not_sent, false);
+}
+
 }  // namespace petstore::store

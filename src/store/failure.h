@@ -11,4 +11,8 @@ namespace petstore::store {
 api::Error failure_of(const redis::Reply& error, bool write) noexcept;
 api::Error failure_of(redis::NoReply cause, bool write) noexcept;
 
+// The error for a read that failed in the worker itself, usually for lack of
+// memory: as if Redis had not been asked.
+api::Error read_not_sent() noexcept;
+
 }  // namespace petstore::store

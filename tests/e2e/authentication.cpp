@@ -54,7 +54,7 @@ TEST_CASE("authentication: the scheme in any case and any number of spaces")
     }
 }
 
-TEST_CASE("authentication: one answer for every key that opens nothing")
+TEST_CASE("authentication: all invalid keys get the same response")
 {
     Store store;
     const auto disabled = create_key(store.redis);

@@ -73,7 +73,7 @@ TEST_CASE("cold: requests that met a changed key share its look-up")
     }
 }
 
-TEST_CASE("cold: a key that is deleted is refused to all that wait")
+TEST_CASE("cold: a deleted key is refused to all waiting requests")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);

@@ -3,7 +3,7 @@
 
 using namespace petstore::e2e;
 
-TEST_CASE("command line: a thousand pets in and out again")
+TEST_CASE("command line: a thousand pets are imported and exported")
 {
     Store store;
     import_pets(store.redis, 1000);
@@ -39,7 +39,7 @@ TEST_CASE("command line: a status that is set shows at once")
     CHECK(ctl(store.redis.url(), {"pet", "set-status", "1", "lost"}).code != 0);
 }
 
-TEST_CASE("command line: errors are said on stderr and by the exit code")
+TEST_CASE("command line: errors go to stderr and set the exit code")
 {
     RedisServer redis;
     for (const auto& arguments :
@@ -60,7 +60,7 @@ TEST_CASE("command line: errors are said on stderr and by the exit code")
     CHECK(ctl(redis.url(), {"--help"}).code == 0);
 }
 
-TEST_CASE("command line: unknown commands are named and a suggestion is made")
+TEST_CASE("command line: the error for an unknown command suggests one")
 {
     RedisServer redis;
     const auto says = [&](const std::vector<std::string>& arguments,
@@ -228,7 +228,7 @@ TEST_CASE("command line: an import reports the number of an invalid line")
                             "{\"name\":\"c\",\"categoryId\":3}\n");
     CHECK(result.code != 0);
     CHECK(contains(result.err, "2"));
-    // Whatever was taken is in order and whole.
+    // What was imported is complete and in order.
     for (const auto& row : walk(store.http, "/v1/pets")) {
         CHECK(row.at("name") != "b");
     }

@@ -142,7 +142,7 @@ Output try_configuration(const TempDir& dir)
 
 }  // namespace
 
-TEST_CASE("configuration: what is right is taken")
+TEST_CASE("configuration: valid directives are accepted")
 {
     const std::vector<std::string> lines = {
         "petstore_redis_timeout 1s;",
@@ -250,7 +250,7 @@ TEST_CASE("configuration: errors name the file and line of the directive")
     }
 }
 
-TEST_CASE("configuration: a password does not show in a message")
+TEST_CASE("configuration: no message shows a password")
 {
     auto options = any();
     options.location = "petstore_redis redis://user:geheim-7@127.0.0.1:99999;";

@@ -137,7 +137,7 @@ Parts more(const std::string& lines)
 
 }  // namespace
 
-TEST_CASE("messages: a wrong value is quoted, with what is accepted")
+TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
 {
     const struct {
         const char* directive;
@@ -263,7 +263,7 @@ TEST_CASE("messages: a wrong value is quoted, with what is accepted")
     }
 }
 
-TEST_CASE("messages: each directive is there once")
+TEST_CASE("messages: a repeated directive is an error")
 {
     for (const char* directive :
          {"petstore_redis redis://h", "petstore_redis_user u",
@@ -448,7 +448,7 @@ TEST_CASE("messages: a location that never sees the API")
     }
 }
 
-TEST_CASE("messages: plans that cannot be meant")
+TEST_CASE("messages: plans that make no sense")
 {
     warns(http("petstore_plan gold minute=101 day=100;"),
           "the minute limit 101 of plan \"gold\" exceeds its day limit 100",

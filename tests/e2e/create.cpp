@@ -28,7 +28,7 @@ const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 
 }  // namespace
 
-TEST_CASE("create: the answer is the pet and where it is")
+TEST_CASE("create: the response is the pet with its Location")
 {
     Store store;
     const auto response = store.http.post(
@@ -146,8 +146,7 @@ TEST_CASE("create: unknown members are ignored and limits are inclusive")
     }
 }
 
-TEST_CASE(
-    "create: a body that is not as it should be is refused and leaves nothing")
+TEST_CASE("create: an invalid body is refused and creates nothing")
 {
     Store store;
     const std::vector<std::pair<std::string, std::string>> bad = {
@@ -236,7 +235,7 @@ TEST_CASE(
     CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
 }
 
-TEST_CASE("create: the field that is wrong is named")
+TEST_CASE("create: the error names the invalid field")
 {
     Store store;
     const std::vector<std::pair<std::string, std::string>> bad = {
@@ -255,7 +254,7 @@ TEST_CASE("create: the field that is wrong is named")
     }
 }
 
-TEST_CASE("create: only JSON is taken")
+TEST_CASE("create: only JSON is accepted")
 {
     Store store;
     for (const char* type :
@@ -328,7 +327,7 @@ TEST_CASE("create: a chunked body without end is cut off at the limit")
                         "Transfer-Encoding: chunked\r\n"));
     const std::string chunk = "1000\r\n" + std::string(4096, ' ') + "\r\n";
     for (int i = 0; i < 5; ++i) {
-        raw.send(chunk);  // the end never comes
+        raw.send(chunk);  // without the last chunk
     }
     expect_error(raw.read(), 413, "payload_too_large");
     CHECK(store.http.get("/v1/pets").body == "[]");
@@ -432,7 +431,7 @@ TEST_CASE("create: Expect 100-continue is answered when the body is wanted")
     CHECK(large.read().status == 413);
 }
 
-TEST_CASE("create: a client that goes away in its body leaves nothing")
+TEST_CASE("create: a client that leaves while sending its body creates nothing")
 {
     Store store;
     const auto before = store.nginx.sockets();

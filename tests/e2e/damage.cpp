@@ -260,7 +260,7 @@ TEST_CASE("damage: an empty store is not damaged")
     CHECK_FALSE(contains(store.nginx.error_log(), "damaged"));
 }
 
-TEST_CASE("damage: a request that is charged before knows no version")
+TEST_CASE("damage: a request charged by its subrequest knows no version")
 {
     NginxOptions options;
     options.server = "location = /twice { rewrite ^ /v1/pets/140 break; "
@@ -347,7 +347,7 @@ TEST_CASE("damage: the record of a key")
     }
 }
 
-TEST_CASE("damage: lines tell how many were left out")
+TEST_CASE("damage: log lines report how many were suppressed")
 {
     Store store;
     import_pets(store.redis, kCount);

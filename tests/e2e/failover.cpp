@@ -318,7 +318,8 @@ TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
                    "cmdstat_info:"));
 }
 
-TEST_CASE("failover: READONLY is a lost connection, and none that recovers")
+TEST_CASE(
+    "failover: READONLY closes the connection, and reconnecting is no recovery")
 {
     RedisServer redis;
     const auto key = create_key(redis);

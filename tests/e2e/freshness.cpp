@@ -118,7 +118,7 @@ TEST_CASE("freshness: a changed status shows on the next read of any worker")
     }
 }
 
-TEST_CASE("freshness: what a restart of Redis undid is forgotten")
+TEST_CASE("freshness: writes that a Redis restart has undone are forgotten")
 {
     RedisServer redis({"save \"\"", "appendonly no"});
     const auto key = create_key(redis);

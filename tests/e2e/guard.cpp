@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-// Answers with what the request's target says: /shop/STATUS.
+// Responds with the status in the request's target: /shop/STATUS.
 Response status_of_target(const BackEnd::Request& request)
 {
     const auto status = std::atoi(request.target.c_str() + 6);
@@ -23,7 +23,7 @@ Response status_of_target(const BackEnd::Request& request)
             "of the back end: " + std::to_string(status)};
 }
 
-// The back end's own idea of limits, in every form there is.
+// The back end's own rate headers, in every form.
 Response limits_of_its_own(const BackEnd::Request&)
 {
     return {200,
@@ -256,7 +256,7 @@ TEST_CASE("guard: read and write scopes by method")
             }
             CHECK(shop.back_end.count() == before);
         }
-        // Charged all the same, as in the API.
+        // Still charged, as in the API.
         CHECK(used(store.redis, key, "minute") == 7);
     }
 }

@@ -12,8 +12,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A port for half a minute of "Redis does not answer": what a test would
-// notice.
+// "At once", on a loaded machine.
 constexpr auto kAtOnce = 5s;
 
 std::vector<RawClient> clients_of(const Store& store, int count,
@@ -164,7 +163,7 @@ TEST_CASE("guard: nginx ends while Redis hangs")
     CHECK(shop.back_end.count() == 1);
 }
 
-TEST_CASE("guard: slow clients and back ends need nothing of Redis")
+TEST_CASE("guard: slow clients and back ends do not need Redis once admitted")
 {
     GuardedStore shop({}, "proxy_request_buffering off;"
                           "proxy_http_version 1.1;");
@@ -172,7 +171,7 @@ TEST_CASE("guard: slow clients and back ends need nothing of Redis")
     CHECK(store.http.get("/shop/").status == 200);
     const auto connections = store.redis.info("connected_clients");
 
-    // Half a body, and an answer that does not come.
+    // Half a body, and a back end that does not respond.
     shop.back_end.hold();
     auto uploads = clients_of(
         store, 20,
@@ -182,7 +181,7 @@ TEST_CASE("guard: slow clients and back ends need nothing of Redis")
     CHECK(wait_until([&] { return shop.back_end.count() == 21; }));
     CHECK(store.redis.info("connected_clients") <= connections);
     CHECK(store.redis.info("blocked_clients") == 0);
-    // They have passed: Redis may go.
+    // They are admitted: Redis is no longer needed.
     store.redis.stop();
     for (auto& upload : uploads) {
         upload.send("half");
@@ -198,7 +197,7 @@ TEST_CASE("guard: slow clients and back ends need nothing of Redis")
     }
 }
 
-TEST_CASE("guard: what waits for one decision shares it")
+TEST_CASE("guard: concurrent requests share the look-up of their key")
 {
     // The key is not known to the worker: its record is read first.
     GuardedStore shop;

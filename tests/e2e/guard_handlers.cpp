@@ -363,7 +363,7 @@ TEST_CASE("guard: other handlers of nginx")
     expect_guarded(store, "/list/", 200);
 }
 
-TEST_CASE("guard: a server or the whole configuration")
+TEST_CASE("guard: petstore_guard at server and http level")
 {
     NginxOptions options;
     const std::string locations = R"(

@@ -9,8 +9,8 @@ namespace {
 
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 
-// What two answers to the same question share: all headers but those that
-// count or tell the time.
+// The headers that two responses to the same request share: all except counters
+// and times.
 Headers stable(const Response& response)
 {
     Headers headers;
@@ -272,7 +272,7 @@ TEST_CASE("http: a client that half-closes still gets its answer")
     CHECK(store.http.get("/v1/pets/1").status == 200);
 }
 
-TEST_CASE("http: an answer is never cached or compressed behind our back")
+TEST_CASE("http: responses are neither cached nor compressed by nginx")
 {
     NginxOptions options;
     options.http = "gzip on; gzip_types application/json; gzip_min_length 1;";

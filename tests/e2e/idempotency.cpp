@@ -17,7 +17,7 @@ Response post(Http& http, const std::string& body, const std::string& key)
 
 }  // namespace
 
-TEST_CASE("idempotency: the same request again is the first answer again")
+TEST_CASE("idempotency: a repeated request gets the first response again")
 {
     Store store;
     const auto first = post(store.http, kRex, "order-1");
@@ -88,7 +88,7 @@ TEST_CASE("idempotency: a key is 1 to 255 visible characters")
     CHECK(walk(store.http, "/v1/pets").size() == 3);
 }
 
-TEST_CASE("idempotency: many at the same time make one pet")
+TEST_CASE("idempotency: concurrent requests create one pet")
 {
     NginxOptions options;
     options.workers = 2;

@@ -44,7 +44,7 @@ std::map<std::string, Record> consistent_keys(const RedisServer& redis)
         const auto& id = record.at("id");
         const auto entry = index.find(id);
         if (record.count("unfinished") != 0) {
-            // Of a create that was interrupted: opens nothing, and goes.
+            // Of an interrupted create: not valid, and expires.
             CHECK(record.at("disabled") == "1");
             CHECK(redis.command({"PTTL", name}).integer > 0);
             CHECK((entry == index.end()
@@ -92,7 +92,7 @@ void at_each_command(Body body)
     }
 }
 
-// One worker that remembers what it has read.
+// An nginx with one worker, which caches what it reads.
 struct Setup {
     RedisServer redis;
     CutRedis cut{redis};
@@ -169,7 +169,7 @@ void interrupt_change(const std::vector<std::string>& prepare,
         }
         if (cut) {
             const auto again = ctl(setup.redis.url(), with_id(command, key));
-            // Deleting what is gone already is the one that says so.
+            // Only delete reports that the key is gone already.
             CHECK((again.code == 0
                    || (command[0] == "delete"
                        && contains(again.err, "there is no key"))));
@@ -247,7 +247,7 @@ TEST_CASE("key changes: an interrupted create leaves no key that works")
         CHECK(setup.soon(again.at("key"), 200));
         CHECK(consistent_keys(setup.redis).size() == left.size() + 1);
 
-        // What was shown can be put to work, too.
+        // A key that was shown can be completed.
         if (!first.out.empty()) {
             if (left.empty()) {
                 CHECK(contains(ctl(setup.redis.url(), {"key", "list"}).out,

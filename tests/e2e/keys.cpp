@@ -8,7 +8,8 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Every connection may meet another worker: so many in a row mean all of them.
+// Each connection may reach another worker: this many in a row reach all of
+// them.
 bool all_workers_say(const NginxServer& nginx, const Key& key, int status)
 {
     for (int i = 0; i < 16; ++i) {
@@ -24,7 +25,7 @@ void expect_soon(const NginxServer& nginx, const Key& key, int status)
 {
     CHECK(kept_by(Clock::now() + 1s,
                   [&] { return all_workers_say(nginx, key, status); }));
-    CHECK(all_workers_say(nginx, key, status));  // and it stays so
+    CHECK(all_workers_say(nginx, key, status));  // and still do
 }
 
 std::string in_seconds(int seconds)
@@ -57,7 +58,7 @@ TEST_CASE("keys: have the form that the specification says")
     }
 }
 
-TEST_CASE("keys: list and show tell everything but the key")
+TEST_CASE("keys: list and show print everything except the key")
 {
     RedisServer redis;
     const auto key = create_key(
@@ -197,7 +198,7 @@ TEST_CASE("keys: scopes allow reading and writing apart")
     CHECK(walk(store.http, "/v1/pets").size() == 2);
 }
 
-TEST_CASE("keys: of another prefix open nothing")
+TEST_CASE("keys: those of another prefix are not valid")
 {
     NginxOptions options;
     options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;

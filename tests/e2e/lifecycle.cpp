@@ -1,4 +1,5 @@
-// Reload, quit, workers that come and go; nothing is lost and nothing is left.
+// Reloads, shutdowns and killed workers: no request is lost and nothing stays
+// behind.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -9,8 +10,8 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Clients that keep asking until told to stop. A connection that nginx closes
-// between two requests is normal when it reloads; a broken answer is not.
+// Clients that send requests until stopped. During a reload, nginx may close a
+// connection between two requests, but must not break a response.
 class Load {
 public:
     Load(const Store& store, int threads)
@@ -97,8 +98,7 @@ TEST_CASE("lifecycle: reload under load breaks no answer")
     CHECK(load.none() == 0);
 }
 
-TEST_CASE(
-    "lifecycle: old workers end and take their connections to Redis along")
+TEST_CASE("lifecycle: old workers end and close their connections to Redis")
 {
     Store store(with_workers(2));
     Http http(store.nginx.url(), store.key.secret);
@@ -220,8 +220,8 @@ TEST_CASE("lifecycle: a broken configuration on reload changes nothing")
     broken.redis = store.redis.url();
     broken.location = "petstore_max_body_size nonsense;";
     const auto workers = store.nginx.workers();
-    // nginx complains with [emerg], which is what it should; the harness would
-    // take that for a fault, so this is asked of a process of its own.
+    // nginx rightly logs [emerg], which the harness would report as a fault:
+    // this runs in its own process.
     CHECK(NginxServer::check(broken).code != 0);
     CHECK(store.nginx.workers() == workers);
 }

@@ -1,7 +1,8 @@
-// What outlives what: requests whose client is gone, replies that nobody asked
-// for. Most of it shows only in the sanitized build.
+// Objects that outlive each other: requests whose client is gone, replies that
+// nobody waits for. Most faults show only in the sanitized build.
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 
 #include "support/limits.h"
 
@@ -9,7 +10,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Sends requests that the worker first sees when the client has left already.
+// Sends requests whose client has left before the worker sees them.
 class LeavingClient {
 public:
     explicit LeavingClient(const NginxServer& nginx)
@@ -108,5 +109,73 @@ TEST_CASE("lifetimes: NOSCRIPT in answer to the reads of a page")
     }
     honest = true;
     CHECK(http.get(second).json().size() == 100);
+    CHECK(nginx.workers() == workers);
+}
+
+// The first part of the page fails because Redis is lost, so nginx starts the
+// second part from within that failure, and Redis refuses the new connection at
+// once. The last part, which fails too, closes the client's connection.
+TEST_CASE("lifetimes: a page that is closed while one of its parts starts")
+{
+    const std::string second =
+        GENERATE("petstore_guard on; alias %DIR%/;", "petstore /second/v1;");
+    CAPTURE(second);
+    RedisServer redis;
+    const auto key = create_key(redis);
+    auto forward = forward_to(redis);
+    std::atomic<bool> away{false};
+    std::string socket;
+    FakeRedis fake([&](const Words& command) {
+        if (!away || command.at(0) != "HGETALL") {
+            return forward(command);
+        }
+        if (!contains(command.at(1), "other")) {
+            return FakeRedis::Answer{};  // of the first part: no reply yet
+        }
+        std::filesystem::rename(socket, socket + ".away");
+        return FakeRedis::Answer{"", false, true};
+    });
+    socket = fake.url().substr(5);
+
+    NginxOptions options;
+    options.redis = fake.url();
+    options.server = R"(
+        location /page/ { alias %DIR%/; ssi on; }
+        location /first/ { petstore_guard on; alias %DIR%/; }
+        location /second/v1/ { )"
+                     + second + R"( }
+        location /last/ {
+            petstore_guard on;
+            petstore_prefix other;
+            alias %DIR%/;
+            error_page 503 @close;
+        }
+        location @close { return 444; })";
+    NginxServer nginx(options);
+    // Nested, because commands are sent in the order of the pages.
+    write_file(nginx.path("all.html"),
+               "<!--# include virtual=\"/page/left.html\" -->"
+               "<!--# include virtual=\"/page/right.html\" -->");
+    write_file(nginx.path("left.html"),
+               "<!--# include virtual=\"/first/a.txt\" wait=\"yes\" -->"
+               "<!--# include virtual=\"/second/v1/pets\" -->");
+    write_file(nginx.path("right.html"),
+               "<!--# include virtual=\"/last/a.txt\" -->");
+    write_file(nginx.path("a.txt"), "0123456789");
+    const auto workers = nginx.workers();
+
+    away = true;
+    RawClient client(nginx.port());
+    client.send("GET /page/all.html HTTP/1.1\r\nHost: a\r\n"
+                "Authorization: Bearer "
+                + key.secret + "\r\n\r\n");
+    const auto page = client.read_all();
+    CHECK_FALSE(contains(page, "0123456789"));
+    CHECK(std::filesystem::exists(socket + ".away"));
+
+    away = false;
+    std::filesystem::rename(socket + ".away", socket);
+    Http http(nginx.url(), key.secret);
+    CHECK(wait_until([&] { return http.get("/first/a.txt").status == 200; }));
     CHECK(nginx.workers() == workers);
 }

@@ -119,7 +119,7 @@ TEST_CASE("limits: a 429 says which limit and when to come back")
     CHECK(Http(store.nginx.url()).get("/v1/pets").status == 401);
 }
 
-TEST_CASE("limits: both windows over tell of the later reset")
+TEST_CASE("limits: with both windows used up the later reset is reported")
 {
     Store store;
     const auto key =
@@ -167,7 +167,7 @@ TEST_CASE("limits: a new plan and limits of a single key")
     CHECK(rate.remaining < 5000 - 48);
 }
 
-TEST_CASE("limits: a mistake of the operator does not open the gate")
+TEST_CASE("limits: an operator's mistake does not lift the limits")
 {
     Store store;
     const auto unknown = create_key(store.redis, {"--plan", "platinum"});
@@ -177,7 +177,7 @@ TEST_CASE("limits: a mistake of the operator does not open the gate")
     CHECK(rate.remaining == 59);
 }
 
-TEST_CASE("limits: one account's requests are no other's")
+TEST_CASE("limits: accounts do not share their limits")
 {
     Store store;
     auto one = client(store, {"--plan", "free"});

@@ -135,7 +135,7 @@ TEST_CASE("limits address: enforced")
 
     const auto& nginx = *hosts.nginx.front();
     Http http(nginx.url());
-    // Guessing keys is no way around it, a valid one is.
+    // Guessed keys do not bypass it; a valid one does.
     const auto refused =
         http.get("/v1/pets", {{"Authorization", "Bearer guess"}});
     const auto message = expect_error(refused, 429, "rate_limit_exceeded");
@@ -150,7 +150,7 @@ TEST_CASE("limits address: enforced")
     CHECK(ask(nginx, "192.0.2.9").status == 401);
 }
 
-TEST_CASE("limits address: goes on over a reload")
+TEST_CASE("limits address: windows survive a reload")
 {
     NginxOptions options;
     options.server = "petstore_anonymous_limit 10 enforce;";
@@ -179,8 +179,8 @@ TEST_CASE("limits address: ends after a minute and survives a clock set back")
     set_clock("+0");
     NginxOptions options;
     options.server = "petstore_anonymous_limit 3 enforce;";
-    // Read again with every look at the clock; nginx clears what it is not told
-    // to keep.
+    // Read again with every look at the clock. nginx clears the environment
+    // unless told to keep them.
     options.main = "env FAKETIME_TIMESTAMP_FILE; env FAKETIME_NO_CACHE;";
     for (auto& [name, value] : clock_off_by("+0")) {
         if (name != "FAKETIME") {
@@ -199,7 +199,7 @@ TEST_CASE("limits address: ends after a minute and survives a clock set back")
         CHECK(http.get("/v1/pets").status == 429);
         return first.reset;
     };
-    // nginx looks at the clock once in a turn of its events.
+    // nginx reads the clock once per event-loop iteration.
     const auto start = use_up();
     set_clock("+50");
     http.get("/v1/pets");
@@ -242,6 +242,6 @@ TEST_CASE("limits address: more addresses than there is memory for")
             REQUIRE(response.header("x-ratelimit-remaining") == "59");
         }
     }
-    // Those seen last are still known.
+    // The most recent ones are still known.
     CHECK(remaining(ask(store.nginx, "10.1.99.99")) == 58);
 }

@@ -34,7 +34,7 @@ nlohmann::json usage(const RedisServer& redis, const Key& key)
 TEST_CASE("limits ban: one request over the threshold")
 {
     Store store;
-    // Allowed as many refusals as the plan has requests, and a hundred anyway.
+    // As many denials are allowed as the plan has requests, but at least 100.
     for (const int limit : {5, 150}) {
         INFO(limit);
         const int threshold = limit > 100 ? limit : 100;
@@ -134,7 +134,7 @@ TEST_CASE("limits ban: requests in it neither extend it nor count")
         REQUIRE(answer.retry_after > 290);
         REQUIRE(answer.retry_after <= 300);
     }
-    // Workers have told Redis what there was to tell.
+    // Workers have reported all denials to Redis.
     clients[0].get("/v1/pets");
     CHECK(hosts.redis.command({"GET", account_key(key, "state")}).text
           == state);
@@ -165,7 +165,7 @@ TEST_CASE("limits ban: twice as long each time and an hour at most")
     }
     CHECK(used(store.redis, key, "bans") == 6);
 
-    // 24 hours after the last one it begins anew.
+    // 24 hours after the last ban, the length starts over.
     store.redis.command({"PEXPIRE", account_key(key, "bans"), "1"});
     REQUIRE(wait_until([&] { return used(store.redis, key, "bans") == 0; }));
     CHECK(wait_until(
@@ -174,7 +174,7 @@ TEST_CASE("limits ban: twice as long each time and an hour at most")
     CHECK(number(store.http.get("/v1/pets"), "retry-after") <= 300);
 }
 
-TEST_CASE("limits ban: by the numbers of the directive and over by itself")
+TEST_CASE("limits ban: petstore_ban sets its length and it ends by itself")
 {
     NginxOptions options;
     options.location = "petstore_ban threshold=7 window=2s duration=3s max=5s;";
@@ -189,7 +189,7 @@ TEST_CASE("limits ban: by the numbers of the directive and over by itself")
     CHECK(wait_until([&] { return left(store.redis, key, "strikes") < 0; }));
     CHECK(code_after(http, 7) == "rate_limit_exceeded");
 
-    // The next is one too many.
+    // The next one is over the threshold.
     const auto banned_for = [&] {
         Response response;
         CHECK(wait_until([&] {
@@ -230,7 +230,7 @@ TEST_CASE("limits ban: off")
           == 0);
 }
 
-TEST_CASE("limits ban: not for one who asks slowly with the day used up")
+TEST_CASE("limits ban: slow requests over the day limit are not banned")
 {
     Store store;
     const auto key = limited_key(store.redis, 60, 10);
@@ -266,7 +266,7 @@ TEST_CASE("limits ban: lifted by petstorectl on every worker within a second")
     const auto result =
         ctl(hosts.redis.url(), {"key", "unban", key.id, "--json"});
     CHECK(nlohmann::json::parse(result.out).at("was_banned") == true);
-    // It refills nothing: the minute is still used up.
+    // It restores no requests: the minute is still used up.
     CHECK(within_a_second(clients, key.secret, 429, "rate_limit_exceeded"));
     CHECK(usage(hosts.redis, key).at("banned_until").is_null());
     CHECK(used(hosts.redis, key, "bans") == 0);

@@ -201,12 +201,12 @@ TEST_CASE("limits directives: both windows in headers of their own")
         CHECK(code_of(response) == "rate_limit_exceeded");
         check(response, 0, 97);
     }
-    // In a ban they go on to tell of the windows, the three of the ban.
+    // In a ban these still describe the windows; the three describe the ban.
     const auto response = http.get("/v1/pets");
     CHECK(code_of(response) == "api_key_banned");
     const auto [rate, reset] = check(response, 0, 97);
     CHECK(rate.reset > reset + 200);
-    // Nothing is known of the windows of nobody.
+    // Without a key there are no windows.
     CHECK_FALSE(Http(store.nginx.url())
                     .get("/v1/pets")
                     .has("x-ratelimit-limit-minute"));
@@ -303,7 +303,7 @@ TEST_CASE("limits directives: dry run")
     CHECK(count_of(store.nginx.error_log(), "dry run") >= 19);
 }
 
-TEST_CASE("limits directives: the variables tell what became of a request")
+TEST_CASE("limits directives: variables report the outcome of a request")
 {
     NginxOptions options;
     options.http = R"(log_format states '$status $petstore_operation '

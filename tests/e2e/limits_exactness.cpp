@@ -111,7 +111,7 @@ TEST_CASE("limits exact: both windows spent with the same request")
     const auto before = redis_now(hosts.redis);
     const auto answers = hosts.storm(key).run(200);
     check_exact(answers, 100);
-    // On a tie the one that resets later is told.
+    // On a tie, the one that resets later is reported.
     CHECK(answers.front().reset >= before + 86400);
     CHECK(used(hosts.redis, key, "minute") == 100);
     CHECK(used(hosts.redis, key, "day") == 100);
@@ -176,7 +176,7 @@ TEST_CASE("limits exact: while scripts are flushed every 100 ms")
         CHECK(used(hosts.redis, key, "day") == 1000);
     }
     flushing.end();
-    // It was felt.
+    // It had an effect.
     CHECK(command_counts(hosts.redis)["eval"] > 5);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE(
                        "the Redis key " + name + " is damaged"));
     }
     store.redis.command({"DEL", name});
-    // Any change by the operator mends a string.
+    // Any change by the operator replaces a damaged string.
     REQUIRE(ctl(store.redis.url(), {"key", "set", key.id, "--per-minute", "20"})
                 .code
             == 0);

@@ -10,9 +10,9 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A storm of requests while `harm` happens several times, until the limit is
-// reached for good. Each admitted request has a Remaining of its own, of one
-// window: none was forgotten, no two were counted as one, nothing began anew.
+// A storm of requests, with `harm` done several times, until the limit is
+// reached. Each admitted request has its own Remaining in one window: none was
+// forgotten, no two were counted as one, and the window did not start over.
 void check_never_over(Hosts& hosts, long long limit, int harms,
                       const std::function<void()>& harm)
 {
@@ -66,7 +66,7 @@ void check_never_over(Hosts& hosts, long long limit, int harms,
     CHECK(wrong == 0);
     CHECK(used(hosts.redis, key, "minute") == limit);
     CHECK(used(hosts.redis, key, "day") == limit);
-    // It did happen in mid-storm, and was felt.
+    // It happened in mid-storm, and had an effect.
     CHECK(done_before_refusal >= 2);
     CHECK(failed > 0);
 }

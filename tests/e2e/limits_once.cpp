@@ -1,5 +1,5 @@
-// SPEC 3 and issue 3: a request is charged once, however nginx sends it around
-// inside.
+// SPEC 3: a request is charged once, whatever internal redirects and
+// subrequests nginx makes.
 #include "support/limits.h"
 
 using namespace petstore::e2e;

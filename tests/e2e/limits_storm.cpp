@@ -1,6 +1,5 @@
-// Issue 3: who is over the limit is refused from memory, and a storm of such
-// requests is nothing that Redis would notice; and SPEC 3: nothing is left
-// without an end.
+// Requests over the limit are refused from memory: Redis does not notice a
+// storm of them. SPEC 3: what requests leave in Redis expires.
 #include <algorithm>
 
 #include "support/limits.h"
@@ -11,8 +10,8 @@ namespace {
 
 constexpr std::size_t kStorm = 100'000;
 
-// Commands that workers may send, each counting once for a worker and second;
-// those that scripts call are Redis's own affair.
+// Commands that workers may send, each once per worker and second. Those that
+// scripts call do not count.
 constexpr long long kHandful = 5;
 
 struct Cost {
@@ -22,7 +21,8 @@ struct Cost {
     std::vector<Answer> answers;
 };
 
-// `once`: what each connection may cost until the workers know what they need.
+// `once`: the commands that each connection may cost until the workers know the
+// key and its limit.
 Cost measure(const Hosts& hosts, Storm storm, int once)
 {
     storm.connections = 64;
@@ -97,7 +97,7 @@ TEST_CASE("limits storm: into a ban and through it")
     CHECK(used(hosts.redis, key, "bans") == 1);
 }
 
-TEST_CASE("limits storm: of keys that nobody knows")
+TEST_CASE("limits storm: of unknown keys")
 {
     Hosts hosts(1);
     const auto key = limited_key(hosts.redis, 10);
@@ -106,7 +106,7 @@ TEST_CASE("limits storm: of keys that nobody knows")
     CHECK(with(cost.answers, 401, "invalid_api_key") == kStorm);
 }
 
-TEST_CASE("limits storm: nothing is left without an end")
+TEST_CASE("limits storm: what requests leave in Redis expires")
 {
     NginxOptions options;
     options.location = "petstore_ban threshold=20 duration=5s;";
@@ -121,7 +121,7 @@ TEST_CASE("limits storm: nothing is left without an end")
     hosts.storm(keys.back()).run(20);
     keys.push_back(limited_key(hosts.redis, 10));
     hosts.storm(keys.back()).run(5);
-    // Workers tell what they refused within a second.
+    // Workers report refusals within a second.
     CHECK(wait_until(
         [&] { return used(hosts.redis, keys[5], "strikes") == 10; }));
 

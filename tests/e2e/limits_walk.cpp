@@ -1,5 +1,5 @@
-// SPEC 3: every response carries the three rate headers. A walk through every
-// class of answer that there is, with the numbers that belong on it.
+// SPEC 3: every response carries the three rate headers. Walks through every
+// class of response and checks the numbers.
 #include <ctime>
 
 #include "support/limits.h"
@@ -11,7 +11,8 @@ namespace {
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 const long long kLimit = 1000;
 
-// What the next answer has to tell, of the key's window and of the address's.
+// The expected rate headers of the next response, from the window of the key or
+// of the address.
 struct Walk {
     explicit Walk(NginxOptions options)
         : store(std::move(options)), key(limited_key(store.redis, kLimit)),
@@ -151,8 +152,8 @@ TEST_CASE("limits walk: answers of the service with a valid key")
                            {{"Idempotency-Key", "k"}}),
                  422, "idempotency_key_reused");
 
-    // A record that is none. That a pet was changed has to be counted, or the
-    // worker goes on with what it remembers.
+    // A damaged record. Without a new version, the worker would serve its
+    // cached copy.
     walk.store.redis.command(
         {"LSET", "petstore:{petstore:pets}:bucket:0", "1", "\x01"});
     walk.store.redis.command({"INCR", "petstore:{petstore:pets}:changes"});
@@ -184,14 +185,14 @@ TEST_CASE("limits walk: answers of the service without a valid key")
                    true);
     walk.anonymous(walk.anyone.post("/v1/pets", kPet), 401, "missing_api_key",
                    true);
-    // Tells, without counting.
+    // Reports the window without counting.
     walk.anonymous(walk.anyone.request("OPTIONS", "/v1/pets"), 204, "", false);
     walk.anonymous(walk.http.request("OPTIONS", "/v1/pets/1"), 204, "", false);
     // The key has a window of its own.
     walk.charged(walk.http.get("/v1/pets"), 200);
     walk.anonymous(walk.anyone.get("/v1/pets"), 401, "missing_api_key", true);
 
-    // Keys that open nothing any more are as good as none.
+    // Invalid keys count as no key.
     for (const char* what : {"disable", "delete"}) {
         const auto key = create_key(walk.store.redis);
         REQUIRE(ctl(walk.store.redis.url(), {"key", what, key.id}).code == 0);
@@ -214,7 +215,7 @@ TEST_CASE("limits walk: answers that nginx makes inside the location")
         if ($arg_fail = "504") { return 504; })";
     Walk walk(options);
     auto& http = walk.http;
-    // Before anybody looked at the key.
+    // Before the key is checked.
     walk.anonymous(http.request("DELETE", "/v1/pets"), 403, "forbidden", false);
     walk.anonymous(http.get("/v1/pets?fail=400"), 400, "bad_request", false);
     walk.anonymous(http.get("/v1/pets?fail=404"), 404, "not_found", false);
@@ -287,7 +288,7 @@ TEST_CASE("limits walk: refusals for the limit and for a ban")
     struct Case {
         long long minute;
         long long day;
-        long long told;     // limit of the window that is violated
+        long long told;     // limit of the violated window
         long long seconds;  // that it lasts
         const char* words;
     };
@@ -310,7 +311,7 @@ TEST_CASE("limits walk: refusals for the limit and for a ban")
             expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
         CHECK(contains(message, words));
         CHECK(contains(message, "second"));
-        // Refused with whatever it asks for, and charged for none.
+        // Every request is refused, and none is charged.
         expect_error(http.post("/v1/pets", kPet), 429, "rate_limit_exceeded");
         expect_error(http.get("/v1/nowhere"), 429, "rate_limit_exceeded");
         CHECK(http.head("/v1/pets").status == 429);
@@ -354,7 +355,7 @@ TEST_CASE("limits walk: while Redis is away")
         CHECK(rate.remaining == remaining);
         return rate.reset;
     };
-    // The last values told, and a free key's with nothing left.
+    // The last reported values, then a free key's with nothing left.
     for (int i = 0; i < 3; ++i) {
         CHECK(unavailable(walk.http.get("/v1/pets"), kLimit, kLimit - 2)
               == walk.reset);
@@ -362,10 +363,10 @@ TEST_CASE("limits walk: while Redis is away")
     CHECK(unavailable(walk.post(kPet), kLimit, kLimit - 2) == walk.reset);
     Http other(walk.store.nginx.url(), fresh.secret);
     unavailable(other.get("/v1/pets"), 60, 0);
-    // Denied from memory as long as that is good, then it is not known.
+    // Denied from memory while that is valid; then the outcome is unknown.
     CHECK(wait_until([&] { return over.get("/v1/pets").status == 503; }));
     CHECK(unavailable(over.get("/v1/pets"), 2, 0) == over_reset);
-    // For this nobody needs Redis.
+    // This needs no Redis.
     walk.anonymous(walk.anyone.get("/v1/pets"), 401, "missing_api_key", true);
     walk.anonymous(walk.anyone.request("OPTIONS", "/v1/pets"), 204, "", false);
 

@@ -71,7 +71,7 @@ TEST_CASE("nginx errors: client_max_body_size holds in if and limit_except too")
     }
 }
 
-TEST_CASE("nginx errors: in the connection after one stays in step")
+TEST_CASE("nginx errors: the connection stays in step after one")
 {
     NginxOptions options;
     options.location = "if ($arg_fail) { return 502; }";
@@ -152,7 +152,7 @@ TEST_CASE("nginx errors: an answer from upstream is not replaced")
     expect_error(store.http.get("/dead/x"), 502, "service_unavailable");
 }
 
-TEST_CASE("nginx errors: error_page of the operator wins")
+TEST_CASE("nginx errors: error_page takes precedence")
 {
     NginxOptions options;
     options.server = R"(
@@ -165,7 +165,7 @@ TEST_CASE("nginx errors: error_page of the operator wins")
     CHECK(response.body == "sorry");
 }
 
-TEST_CASE("nginx errors: a client too slow with its body is dropped in peace")
+TEST_CASE("nginx errors: a client too slow with its body is disconnected")
 {
     NginxOptions options;
     options.location = "client_body_timeout 100ms;";

@@ -56,7 +56,7 @@ TEST_CASE("nginx modules: expires replaces the Cache-Control of an answer")
     rate_headers_of(unchanged);
     CHECK(unchanged.body.empty());
 
-    // nginx leaves errors alone.
+    // nginx leaves errors unchanged.
     expect_error(http.get("/v1/pets/9"), 404, "pet_not_found");
     expect_error(http.get("/v1/pets?fail=500"), 500, "internal_error");
     const auto refused = http.get("/v1/pets", kWithoutKey);
@@ -149,7 +149,8 @@ TEST_CASE("nginx modules: headers-more replaces and clears")
     const auto refused = http.get("/v1/pets", kWithoutKey);
     CHECK(cache_control(refused) == Values{"private"});
     CHECK(refused.all("www-authenticate") == Values{"Custom"});
-    // Errors of nginx's too, although the module gives them their headers.
+    // The same for errors made by nginx, although the module sets their
+    // headers.
     const auto failed = http.get("/v1/pets?fail=500");
     CHECK(failed.status == 500);
     CHECK(cache_control(failed) == Values{"private"});
@@ -187,7 +188,7 @@ TEST_CASE("nginx modules: Lua reads and replaces")
     CHECK(cache_control(refused) == Values{"private"});
     CHECK(refused.all("www-authenticate") == Values{"Custom"});
 
-    // An error of nginx's is the service's before Lua sees it.
+    // Errors made by nginx have the Error body before Lua sees them.
     const auto failed = store.http.get("/v1/pets?fail=500");
     CHECK(failed.status == 500);
     CHECK(failed.header("x-seen") == "no-store nil application/json");
@@ -301,7 +302,7 @@ TEST_CASE("nginx modules: a response that a filter drops is an Error")
     }));
 }
 
-TEST_CASE("nginx modules: a 429 of limit_req is no 429 of the service")
+TEST_CASE("nginx modules: a 429 of limit_req is not the service's")
 {
     NginxOptions options;
     options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;"
@@ -339,7 +340,7 @@ TEST_CASE("nginx modules: a 429 of limit_req is no 429 of the service")
     CHECK(log == expected);
 }
 
-TEST_CASE("nginx modules: a 429 of limit_conn is no 429 of the service")
+TEST_CASE("nginx modules: a 429 of limit_conn is not the service's")
 {
     NginxOptions options;
     options.http = "limit_conn_zone $server_port zone=one:1m;";

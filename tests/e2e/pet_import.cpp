@@ -1,5 +1,5 @@
-// SPEC 5: pet import creates the pets of a file in its order, or says how far
-// it came.
+// SPEC 5: pet import creates the pets of a file in order, or reports how far it
+// got.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,8 +37,8 @@ long long last_id(const RedisServer& redis)
     return text.text.empty() ? 0 : std::atoll(text.text.c_str());
 }
 
-// What petstorectl says of how far it came: the same number twice where it
-// knows.
+// How many pets petstorectl reports as created: a range, or the same number
+// twice.
 std::pair<long long, long long> reported(const std::string& err)
 {
     std::smatch found;
@@ -61,7 +61,7 @@ public:
         if (mkfifo(pipe.c_str(), 0600) != 0) {
             throw HarnessError("no pipe");
         }
-        // Both ends, so that neither side waits for the other.
+        // Opens both ends, so that neither side waits for the other.
         fd_ = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
         process_ =
             Process({{ctl_binary(), "--redis", redis, "pet", "import", "-"},
@@ -144,7 +144,7 @@ TEST_CASE("pet import: an idle one that is interrupted reports what it created")
     RedisServer redis;
     SlowImport import(redis.url());
     import.write(pet_lines("p", 1, 1000));
-    // Nothing more comes, and it waits.
+    // No more input arrives, and it waits.
     REQUIRE(wait_until([&] { return last_id(redis) >= 512; }));
     import.process().signal(number);
     const auto err = import.failure();
@@ -200,7 +200,7 @@ TEST_CASE("pet import: one interrupted while Redis hangs reports a range")
     CHECK(most > least);
     CHECK(most < 1000);
     CHECK(contains(err, "interrupted"));
-    // Redis awakes, and goes on with what it was sent.
+    // Redis resumes with the commands that it was sent.
     cut.wake();
     CHECK(wait_until([&, high = most] { return last_id(redis) == high; }));
 }

@@ -189,7 +189,7 @@ private:
         }
     }
 
-    // All connections of all workers serve again.
+    // Every worker serves again on every connection.
     void comes_back(NginxServer& nginx)
     {
         const auto& secret = world_.key(Role::good).secret;
@@ -355,7 +355,7 @@ TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
     }
     std::cerr << "random traffic: " << journal.counts() << std::endl;
 
-    // Otherwise all of the above proves nothing.
+    // Otherwise the checks above prove nothing.
     if (!journal.failed() && env_or("PETSTORE_RANDOM_ONLY", "").empty()) {
         for (const char* status : {"200", "201", "429", "503"}) {
             INFO(status);

@@ -45,7 +45,7 @@ bool settles_at(const NginxServer& nginx, std::size_t sockets)
 
 }  // namespace
 
-TEST_CASE("faults: a start without Redis works and heals")
+TEST_CASE("faults: nginx starts without Redis and recovers")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -380,7 +380,7 @@ TEST_CASE("faults: a late reply never answers another request")
     CHECK(fake.connections() == 1);  // or the test would have tested nothing
 }
 
-TEST_CASE("faults: clients that leave while Redis thinks leave nothing behind")
+TEST_CASE("faults: clients that leave while Redis is busy leave nothing behind")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -448,7 +448,7 @@ TEST_CASE("faults: a Redis that answers one byte at a time")
     expect_error(http.get("/v1/pets/32"), 404, "pet_not_found");
 }
 
-TEST_CASE("faults: a Redis that talks nonsense")
+TEST_CASE("faults: a Redis that sends invalid replies")
 {
     const std::vector<std::string> nonsense = {
         "HTTP/1.1 400 Bad Request\r\n\r\n",

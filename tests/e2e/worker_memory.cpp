@@ -63,7 +63,7 @@ public:
                         }
                     }
                 } catch (const HarnessError&) {
-                    // Told by the count.
+                    // Reported by the count.
                 }
             });
         }
@@ -103,7 +103,7 @@ private:
     int count_;
 };
 
-// What is in memory of a process, in bytes.
+// The resident memory of a process, in bytes.
 std::size_t resident(pid_t pid)
 {
     std::ifstream file("/proc/" + std::to_string(pid) + "/statm");

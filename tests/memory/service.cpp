@@ -1,8 +1,9 @@
-// A request ends exactly once, whichever allocation fails, and never with an
-// error of the client; the next request is served.
+// A request ends exactly once, whichever allocation fails, and never with a 4xx
+// status for lack of memory. The next request is served.
 #include <array>
 #include <memory>
 
+#include "ready.h"
 #include "service/api_request.h"
 #include "service/guard_request.h"
 #include "shortage.h"
@@ -14,17 +15,6 @@ using namespace petstore;
 using service::Header;
 
 namespace {
-
-// A reply that is ready before memory runs out.
-class Ready {
-public:
-    explicit Ready(const std::string& text) : reply_(replies_(text)) {}
-    operator const redis::Reply&() const { return reply_; }
-
-private:
-    Replies replies_;
-    const redis::Reply& reply_;
-};
 
 struct FixedClock final : store::Clock {
     store::Monotonic monotonic() const noexcept override { return 5000; }
@@ -175,8 +165,21 @@ struct Requests {
 
     virtual const redis::Reply& limit() { return admitted; }
 
-    void check_end(Client& client)
+    void act()
     {
+        for (Client* client : clients) {
+            start(*client);
+            pump();
+        }
+    }
+
+    // Ended with `status`, or for lack of memory with an error of the server.
+    void check_end(Client& client, int status)
+    {
+        CAPTURE(client.uri, client.status);
+        CHECK((client.status == status
+               || (Shortage::came()
+                   && (client.status == 500 || client.status == 503))));
         CHECK(client.ends == 1);
         CHECK(client.releases == 0);
         if (client.guard != nullptr) {
@@ -185,6 +188,17 @@ struct Requests {
             client.api->abandon();
         }
         CHECK(client.releases == 1);
+    }
+
+    // Once there is memory again.
+    void check_next(int status)
+    {
+        Client next;
+        make(next, api::Method::get, "/v1/pets/1");
+        start(next);
+        pump();
+        CHECK(next.status == status);
+        check_end(next, status);
     }
 
     const api::PlanTable plans;
@@ -213,6 +227,7 @@ struct Requests {
     Client get;
     Client create;
     Client guard;
+    const std::array<Client*, 4> clients{&list, &get, &create, &guard};
 
     virtual ~Requests() = default;
 
@@ -230,32 +245,14 @@ private:
 };
 
 struct Admitted : Requests {
-    void act()
-    {
-        for (Client* client : {&list, &get, &create, &guard}) {
-            start(*client);
-            pump();
-        }
-    }
-
     void check(bool thrown)
     {
         CHECK_FALSE(thrown);
-        for (Client* client : {&list, &get, &create, &guard}) {
-            CAPTURE(client->uri, client->status);
-            const int success = client == &create ? 201 : 200;
-            CHECK((client->status == success
-                   || (Shortage::came()
-                       && (client->status == 500 || client->status == 503))));
-            check_end(*client);
+        for (Client* client : clients) {
+            check_end(*client, client == &create ? 201 : 200);
         }
         CHECK(log.damages == 0);
-        Client next;
-        make(next, api::Method::get, "/v1/pets/1");
-        start(next);
-        pump();
-        CHECK(next.status == 200);
-        check_end(next);
+        check_next(200);
     }
 };
 
@@ -269,7 +266,7 @@ struct Refused : Requests {
         first.verb = api::Method::get;
         start(first);
         pump();
-        check_end(first);
+        check_end(first, 405);
         refuses = true;
         auto key = storage.keys.find(api::sha256("a-key-of-some-account"));
         REQUIRE(key);
@@ -281,30 +278,13 @@ struct Refused : Requests {
         return refuses ? limited : admitted;
     }
 
-    void act()
-    {
-        for (Client* client : {&list, &get, &create, &guard}) {
-            start(*client);
-            pump();
-        }
-    }
-
     void check(bool thrown)
     {
         CHECK_FALSE(thrown);
-        for (Client* client : {&list, &get, &create, &guard}) {
-            CAPTURE(client->uri, client->status);
-            CHECK((client->status == 429
-                   || (Shortage::came()
-                       && (client->status == 500 || client->status == 503))));
-            check_end(*client);
+        for (Client* client : clients) {
+            check_end(*client, 429);
         }
-        Client next;
-        make(next, api::Method::get, "/v1/pets/1");
-        start(next);
-        pump();
-        CHECK(next.status == 429);
-        check_end(next);
+        check_next(429);
     }
 
     bool refuses = false;

@@ -30,10 +30,9 @@ private:
     static FailingMalloc& control() { return *failing_malloc_control(); }
 };
 
-// Makes each allocation of Case::act() fail in turn: by itself, and together
-// with all later ones. Each time a new Case is made; act() may throw
-// std::bad_alloc, and check() looks at what has become of it, with enough
-// memory again.
+// Makes each allocation of Case::act() fail in turn: alone, and together with
+// all later ones. Each time a new Case is created; act() may throw
+// std::bad_alloc, and check() checks the outcome, with enough memory again.
 template <typename Case>
 void fail_each_allocation()
 {

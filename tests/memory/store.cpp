@@ -2,12 +2,14 @@
 // the next one gets the right result.
 #include <memory>
 
+#include "ready.h"
 #include "shortage.h"
 #include "store/accounts/denial_reporter.h"
 #include "store/accounts/limit_queue.h"
 #include "store/keys/key_loader.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
+#include "unit/cached_key.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 
@@ -15,17 +17,6 @@ using namespace petstore;
 using store::ReadKey;
 
 namespace {
-
-// A reply that is ready before memory runs out.
-class Ready {
-public:
-    explicit Ready(const std::string& text) : reply_(replies_(text)) {}
-    operator const redis::Reply&() const { return reply_; }
-
-private:
-    Replies replies_;
-    const redis::Reply& reply_;
-};
 
 const char* const kNoScript = "-NOSCRIPT x\r\n";
 
@@ -162,11 +153,7 @@ std::string decided(int accounts)
 struct Limits {
     std::shared_ptr<store::CachedKey> make_key(const std::string& account)
     {
-        auto key = std::make_shared<store::CachedKey>();
-        key->account = cache.account(account);
-        key->limits = {60, 1000};
-        key->epoch = 7;
-        return key;
+        return ::make_key(cache, account, 7);
     }
 
     template <typename Reply>
@@ -493,7 +480,7 @@ TEST_CASE("decisions of the limiter")
     fail_each_allocation<Decided>();
 }
 
-TEST_CASE("decisions of a limiter that Redis does not know")
+TEST_CASE("decisions of a limiter whose script Redis does not know")
 {
     fail_each_allocation<WithoutScript>();
 }

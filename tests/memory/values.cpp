@@ -1,5 +1,5 @@
-// A value is right, or there is none: a lack of memory must not look like an
-// error of the client, or damaged data.
+// A value is right or missing: a lack of memory must not look like a client's
+// error or like damaged data.
 #include <openssl/err.h>
 
 #include "api/digest.h"
@@ -59,8 +59,8 @@ struct Query {
     std::variant<api::ListQuery, api::Error> parsed;
 };
 
-// OpenSSL reports a lack of memory as any other failure. It has to be
-// initialized before: it crashes if memory runs out while it is.
+// OpenSSL reports a lack of memory like any other failure. It must be
+// initialized before: it crashes if memory runs out during initialization.
 struct Digest {
     void act()
     {

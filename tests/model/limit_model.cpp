@@ -804,7 +804,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("model: a hundred thousand calls of the scripts of the limiter")
+TEST_CASE("model: 100,000 calls of the limiter's scripts")
 {
     const auto seed = static_cast<unsigned>(
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str()));

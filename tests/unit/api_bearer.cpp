@@ -144,7 +144,7 @@ TEST_CASE("any other visible token may be an imported key", "[bearer]")
     }
 }
 
-TEST_CASE("tokens that no key can be", "[bearer]")
+TEST_CASE("tokens that cannot be keys", "[bearer]")
 {
     const std::string issued = kCountKey;
     for (const std::string& token :
@@ -157,7 +157,7 @@ TEST_CASE("tokens that no key can be", "[bearer]")
     }
 }
 
-TEST_CASE("every key made is issued, and no two are the same", "[bearer]")
+TEST_CASE("created keys have the issued form and differ", "[bearer]")
 {
     std::mt19937 random(8);
     std::string last;

@@ -49,7 +49,7 @@ TEST_CASE("ISO times", "[date]")
     CHECK(iso_time(-62135596800) == "0001-01-01T00:00:00Z");
 }
 
-TEST_CASE("dates and times are read", "[date]")
+TEST_CASE("dates and times are parsed", "[date]")
 {
     CHECK(parse_date("1970-01-01") == 0);
     CHECK(parse_date("2030-12-05") == 1922659200);
@@ -62,7 +62,7 @@ TEST_CASE("dates and times are read", "[date]")
     CHECK(parse_date("2024-02-29T23:59:59Z") == 1709251199);
 }
 
-TEST_CASE("what is no date of the calendar", "[date]")
+TEST_CASE("dates that do not exist are refused", "[date]")
 {
     for (const std::string& text : {""s,
                                     "2030"s,
@@ -103,7 +103,7 @@ TEST_CASE("what is no date of the calendar", "[date]")
     }
 }
 
-TEST_CASE("times are written as they are read", "[date]")
+TEST_CASE("a formatted time parses to the same time", "[date]")
 {
     std::mt19937_64 random(10);
     for (int i = 0; i < 1000; ++i) {

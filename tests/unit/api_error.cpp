@@ -126,7 +126,7 @@ TEST_CASE("bodies of errors made by nginx", "[error]")
              R"("The header of the request is too large.","status":431})");
 }
 
-TEST_CASE("a body tells the status that goes over the wire", "[error]")
+TEST_CASE("an error body contains the status that is sent", "[error]")
 {
     for (const int status : {494, 495, 496, 497}) {
         CAPTURE(status);

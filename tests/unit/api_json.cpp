@@ -208,7 +208,7 @@ TEST_CASE("name is a string that may be stored", "[json]")
           == "accepted");
 }
 
-TEST_CASE("status is one of three words", "[json]")
+TEST_CASE("status is one of three values", "[json]")
 {
     CHECK(pet_of(with_status("\"available\"")).status == Status::available);
     CHECK(pet_of(with_status("\"pending\"")).status == Status::pending);
@@ -254,7 +254,7 @@ TEST_CASE("id is read-only, whatever its value", "[json]")
     }
 }
 
-TEST_CASE("what is no JSON", "[json]")
+TEST_CASE("invalid JSON is refused", "[json]")
 {
     const std::string good = R"({"name":"Rex","categoryId":1})";
     for (const std::string& body :
@@ -414,7 +414,7 @@ TEST_CASE("an id may be ignored instead of refused", "[json]")
     CHECK(imported(R"({"id":})") == "invalid_json");
 }
 
-TEST_CASE("of several problems the gravest is told", "[json]")
+TEST_CASE("of several errors the first in a fixed order is reported", "[json]")
 {
     // Syntax anywhere, then id, then what is missing, then what is invalid.
     CHECK(code_of(R"({"id":1,"name":2)") == "invalid_json");
@@ -500,7 +500,7 @@ TEST_CASE("hostile bodies do no harm", "[json]")
     CHECK(accepted < 2500);
 }
 
-TEST_CASE("random bytes are no JSON", "[json]")
+TEST_CASE("random bytes are not JSON", "[json]")
 {
     std::mt19937 random(6);
     for (int i = 0; i < 1000; ++i) {

@@ -90,7 +90,7 @@ TEST_CASE("limited by both: the one that resets later", "[limit]")
     check_view(rate_view(decision), 60, 0, 1'700'000'037);
 }
 
-TEST_CASE("limited says 0 remaining in any case", "[limit]")
+TEST_CASE("limited: 0 remaining, whatever the numbers", "[limit]")
 {
     CHECK(rate_view(decision_of(Verdict::limited, 10, 10)).remaining == 0);
 }
@@ -123,7 +123,7 @@ TEST_CASE("Retry-After is never too early and at least 1", "[limit]")
     CHECK(retry_after(kNow + 60'400, kNow + 450) == 60);
 }
 
-TEST_CASE("denials in words", "[limit]")
+TEST_CASE("the error of each denial", "[limit]")
 {
     const auto check_denial = [](const Decision& decision, Millis now,
                                  ErrorCode code, const std::string& message) {
@@ -157,7 +157,7 @@ TEST_CASE("denials in words", "[limit]")
                  "Retry in 300 seconds.");
 }
 
-TEST_CASE("the numbers of bans", "[limit]")
+TEST_CASE("the default ban policy", "[limit]")
 {
     const BanPolicy policy;
     CHECK(policy.enabled);

@@ -85,7 +85,7 @@ TEST_CASE("limit is 1 to 100", "[page]")
     CHECK(problem_of("limit") == "limit must be an integer from 1 to 100.");
 }
 
-TEST_CASE("status is one of three", "[page]")
+TEST_CASE("the status filter is one of three values", "[page]")
 {
     CHECK(query_of("status=available").status == Status::available);
     CHECK(query_of("status=pending").status == Status::pending);
@@ -120,7 +120,7 @@ TEST_CASE("broken encoding matters in known parameters only", "[page]")
     CHECK(query_of("x=%zz&limit=7&%=1&lim%it=3&y%2=%").limit == 7);
 }
 
-TEST_CASE("names are told apart by case and in full", "[page]")
+TEST_CASE("parameter names are compared whole and by case", "[page]")
 {
     CHECK(query_of("Limit=7&LIMIT=7&limits=7&limi=7&limit%20=7&limit[]=7").limit
           == 20);

@@ -27,7 +27,7 @@ std::string problem_of(std::string_view name)
 
 }  // namespace
 
-TEST_CASE("a status has a word and a letter", "[pet]")
+TEST_CASE("a status is a word in JSON and a letter in Redis", "[pet]")
 {
     CHECK(parse_status("available") == Status::available);
     CHECK(parse_status("pending") == Status::pending);

@@ -15,7 +15,7 @@ KeyRecord key_of(const char* plan)
 
 }  // namespace
 
-TEST_CASE("the plans of the contract", "[plan]")
+TEST_CASE("the built-in plans", "[plan]")
 {
     const PlanTable plans;
     const struct {
@@ -33,7 +33,7 @@ TEST_CASE("the plans of the contract", "[plan]")
     CHECK(plans.limits_of(KeyRecord()).minute == 60);
 }
 
-TEST_CASE("enterprise lives on the numbers of the key", "[plan]")
+TEST_CASE("the enterprise plan takes its limits from the key", "[plan]")
 {
     const PlanTable plans;
     KeyRecord key = key_of("enterprise");
@@ -44,7 +44,7 @@ TEST_CASE("enterprise lives on the numbers of the key", "[plan]")
     CHECK(plans.limits_of(key).day == 2'000'000);
 }
 
-TEST_CASE("a plan without numbers counts as free", "[plan]")
+TEST_CASE("a plan without limits counts as free", "[plan]")
 {
     const PlanTable plans;
     for (const char* name : {"enterprise", "gold", "", "Pro", "free "}) {
@@ -72,7 +72,7 @@ TEST_CASE("plans can be added and changed", "[plan]")
     CHECK(plans.limits_of(key_of("enterprise")).minute == 10);
 }
 
-TEST_CASE("each own number overrides the plan's", "[plan]")
+TEST_CASE("each limit of a key overrides the plan's", "[plan]")
 {
     const PlanTable plans;
     KeyRecord key = key_of("pro");
@@ -85,7 +85,7 @@ TEST_CASE("each own number overrides the plan's", "[plan]")
     CHECK(plans.limits_of(key).day == 0);
 }
 
-TEST_CASE("own numbers out of range do not open the gate", "[plan]")
+TEST_CASE("a key's own limits out of range do not lift the limits", "[plan]")
 {
     const PlanTable plans;
     KeyRecord key = key_of("free");

@@ -36,7 +36,7 @@ std::string random_bytes(std::mt19937& random, std::size_t most)
 
 }  // namespace
 
-TEST_CASE("an int64 is read in its one plain decimal form", "[text]")
+TEST_CASE("an int64 is parsed in its canonical decimal form only", "[text]")
 {
     CHECK(parse_int64("0") == 0);
     CHECK(parse_int64("7") == 7);
@@ -46,7 +46,7 @@ TEST_CASE("an int64 is read in its one plain decimal form", "[text]")
     CHECK(parse_int64("-9223372036854775808") == INT64_MIN);
 }
 
-TEST_CASE("whatever else looks like a number is none", "[text]")
+TEST_CASE("no other form of a number is accepted", "[text]")
 {
     for (const std::string& text : {""s,
                                     "-"s,
@@ -99,7 +99,7 @@ TEST_CASE("UTF-8 length counts code points", "[text]")
     CHECK(utf8_length("\xF0\x90\x80\x80\xF4\x8F\xBF\xBF") == 2u);
 }
 
-TEST_CASE("what is not UTF-8 has no length", "[text]")
+TEST_CASE("invalid UTF-8 has no length", "[text]")
 {
     for (const char* text : {
              "\x80",              // continuation alone
@@ -159,7 +159,7 @@ std::string utf8_of(char32_t point)
 
 }  // namespace
 
-TEST_CASE("every code point is read as it was written", "[text]")
+TEST_CASE("every code point decodes to itself", "[text]")
 {
     int wrong = 0;
     for (char32_t point = 0; point <= 0x110000; ++point) {
@@ -242,7 +242,7 @@ TEST_CASE("base64url as in RFC 4648, without padding", "[text]")
     }
 }
 
-TEST_CASE("base64url takes the canonical form only", "[text]")
+TEST_CASE("base64url accepts the canonical form only", "[text]")
 {
     for (const std::string& text :
          {"Z"s, "Zg=="s, "Zg="s, "Zh"s, "Zm9"s, "Zm9vY"s, "+//+"s, "Zm 9v"s,
@@ -252,7 +252,7 @@ TEST_CASE("base64url takes the canonical form only", "[text]")
     }
 }
 
-TEST_CASE("base64url brings any bytes back", "[text]")
+TEST_CASE("base64url round-trips any bytes", "[text]")
 {
     std::mt19937 random(1);
     for (int i = 0; i < 500; ++i) {
@@ -261,7 +261,7 @@ TEST_CASE("base64url brings any bytes back", "[text]")
     }
 }
 
-TEST_CASE("base64url that decodes is what encoding would write", "[text]")
+TEST_CASE("base64url that decodes encodes to the same text", "[text]")
 {
     constexpr std::string_view kAlphabet = "AQgwBZz09-_=+/ ";
     std::mt19937 random(2);
@@ -309,7 +309,7 @@ TEST_CASE("visible ASCII", "[text]")
     }
 }
 
-TEST_CASE("hostile bytes do the readers of text no harm", "[text]")
+TEST_CASE("hostile bytes do not harm the text parsers", "[text]")
 {
     std::mt19937 random(3);
     for (int i = 0; i < 2000; ++i) {

@@ -17,8 +17,8 @@
 #include "store/scripts.h"
 #include "store/storage.h"
 
-// The surroundings of the service: clocks, timer, log, a worker's storage over
-// a FakeLink, and clients.
+// Fakes of what surrounds the service: clock, timer, log, a worker's storage
+// over a FakeLink, and clients.
 
 // Stands still unless the test advances it.
 struct FakeClock final : petstore::store::Clock {
@@ -70,8 +70,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> banned_accounts;
 };
 
-// One worker's storage with a Redis that the test plays. Redis's clock agrees
-// with the host's.
+// A worker's storage; the test plays Redis, whose clock agrees with the host's.
 struct FakeWorker {
     using Names = std::vector<std::string>;
 
@@ -301,8 +300,8 @@ struct FakeRequest final : petstore::service::Request {
     int counted = 0;  // in the window of its address
 };
 
-// One request of a client, and what becomes of it. Request and state are freed
-// with leave(), so that a sanitizer notices who uses them later.
+// A client's request and its outcome. leave() frees the request and its state,
+// so that a sanitizer reports any later use.
 class FakeClient final : public petstore::service::GuardResponder {
 public:
     using Method = petstore::api::Method;
@@ -319,7 +318,7 @@ public:
         request().uri = path;
     }
 
-    // A subrequest, or what an internal redirect makes, of `main`.
+    // A subrequest of `main`, or `main` after an internal redirect.
     enum class Part { subrequest, redirect };
     FakeClient(FakeWorker& worker, const FakeClient& main,
                const std::string& path = "/v1/pets",
@@ -347,6 +346,17 @@ public:
     void start_guard()
     {
         start_task<petstore::service::GuardRequest>(context(), *this);
+    }
+    // start(), to the end of the event-loop iteration.
+    void send()
+    {
+        start();
+        worker_.link.end_iteration();
+    }
+    void send_and_admit()
+    {
+        send();
+        worker_.admit();
     }
     template <typename T, typename... Args>
     void start_task(Args&&... args)
@@ -376,7 +386,7 @@ public:
         std::exchange(body_waiter, nullptr)->on_body(result, sent_body);
     }
 
-    // The request has ended, in one way, once.
+    // The request has ended, exactly once.
     bool ended() const { return responses + failures + admissions == 1; }
 
     Rate rate()
@@ -488,6 +498,6 @@ private:
     std::unique_ptr<FakeRequest> request_ = std::make_unique<FakeRequest>();
     std::shared_ptr<petstore::service::RequestState> state_;
     FakeWorker& worker_;
-    // Destroys the type that it was made with; the base class cannot.
+    // Destroys the derived type; the destructor of the base class is protected.
     std::shared_ptr<petstore::service::Task> task_;
 };

@@ -90,7 +90,7 @@ TEST_CASE("the first key routes a command", "[redis]")
     CHECK(moved.argv()[4] == "p:first");
 }
 
-TEST_CASE("a key of a script routes its call", "[redis]")
+TEST_CASE("the first key of a script routes its call", "[redis]")
 {
     const Script script("name", "return 1");
     Command command(script, 2);

@@ -302,7 +302,7 @@ TEST_CASE("the limit on bytes applies to each reply", "[redis]")
     }
 }
 
-TEST_CASE("a broken decoder stays broken and says why", "[redis]")
+TEST_CASE("a broken decoder stays broken and reports the problem", "[redis]")
 {
     Decoder decoder;
     const Reply* reply = nullptr;

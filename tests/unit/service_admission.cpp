@@ -1,19 +1,9 @@
-// Who is admitted, and what the client is told: one verdict after the other.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using service::Header;
+// Each reason to refuse a request, and the response to it.
+#include "service_test.h"
 
 namespace {
 
-// A request that was refused as it should be.
+// The body of an error response.
 std::string error_body(std::string_view code, std::string_view message,
                        int status)
 {
@@ -47,8 +37,7 @@ TEST_CASE("a key is read once, then the limiter is asked", "[service]")
 
     FakeClient second(worker);
     worker.admit();
-    second.start();
-    worker.link.end_iteration();
+    second.send();
     REQUIRE(worker.open() == Names{"LRANGE", "limit"});
     CHECK(worker.link.commands[1].back()
           == encode_numbers({7, 60, 1000, 1, 0}));
@@ -60,8 +49,7 @@ TEST_CASE("an admitted request has the rate of the window with less left",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     SECTION("the minute")
     {
         worker.reply_limit({1, 3, 40});
@@ -93,8 +81,7 @@ TEST_CASE("a request over the minute limit is refused until the minute ends",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(kMinuteUsedUp);
     CHECK(client.status == 429);
     CHECK(client.body
@@ -118,8 +105,7 @@ TEST_CASE("a request over the day limit is refused until the day ends",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(kDayUsedUp);
     CHECK(client.status == 429);
     CHECK(client.body
@@ -138,8 +124,7 @@ TEST_CASE("a request over both limits is refused until the later end",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit({0, 60, 1000});
     CHECK(client.retry_after == 50'000);
     CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
@@ -150,8 +135,7 @@ TEST_CASE("a banned account is refused until the ban ends", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit({0, 60, 70, 299'001});
     CHECK(client.status == 429);
     CHECK(client.body
@@ -170,8 +154,7 @@ TEST_CASE("a denial asks clients to wait a second at least", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     auto ended = kMinuteUsedUp;
     ended.minute_ends_in = 0;
     worker.reply_limit(ended);
@@ -179,7 +162,7 @@ TEST_CASE("a denial asks clients to wait a second at least", "[service]")
     CHECK(client.retry_after == 1);
 }
 
-TEST_CASE("a key with its own numbers is limited by these", "[service]")
+TEST_CASE("a key's own limits replace the plan's", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);
@@ -202,8 +185,7 @@ TEST_CASE("the requests of an account in one iteration share a command",
     FakeClient third(worker, Method::get, "/v1/nothing");
     first.start();
     second.start();
-    third.start();
-    worker.link.end_iteration();
+    third.send();
     CHECK(worker.open() == Names{"limit"});
     worker.reply_limit({2, 60, 70});
     CHECK(first.status == 404);
@@ -335,8 +317,7 @@ TEST_CASE("a key expires by Redis's clock", "[service]")
 
     worker.clock.advance(9'999);
     FakeClient second(worker, Method::get, "/v1/nothing");
-    second.start();
-    worker.link.end_iteration();
+    second.send();
     CHECK(worker.open() == Names{"LRANGE", "limit"});
 
     worker.clock.advance(1);

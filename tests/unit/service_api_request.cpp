@@ -1,13 +1,5 @@
-// What the API answers to paths and methods.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
+// The API's responses to paths and methods.
+#include "service_test.h"
 
 TEST_CASE("OPTIONS needs no key and is not charged", "[service]")
 {
@@ -54,8 +46,7 @@ TEST_CASE("an unknown path is 404 with a key, and charged", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, path);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     CHECK(worker.open() == Names{"limit"});
     worker.admit();
     CHECK(client.status == 404);
@@ -95,8 +86,7 @@ TEST_CASE("a method that a path does not have is 405, and charged", "[service]")
         client.request().uri = "/v1/pets/7";
         allow = "GET, HEAD, OPTIONS";
     }
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     CHECK(worker.open() == Names{"limit"});
     worker.admit();
     CHECK(client.status == 405);
@@ -130,8 +120,7 @@ TEST_CASE("a key reads and writes as its scopes allow", "[service]")
         client.request().verb = Method::post;
     }
     worker.know_key({{"scopes", scopes}});
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     // Charged, but nothing is read ahead.
     CHECK(worker.open() == Names{"limit"});
     worker.admit();
@@ -152,8 +141,7 @@ TEST_CASE("a scope that suffices lets its operation through", "[service]")
     {
         worker.know_key({{"scopes", "read"}});
         FakeClient client(worker);
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         CHECK(worker.open() == Names{"limit", "LRANGE"});
         worker.reply();
         worker.reply();
@@ -164,8 +152,7 @@ TEST_CASE("a scope that suffices lets its operation through", "[service]")
         worker.know_key({{"scopes", "write"}});
         FakeClient client(worker, Method::post);
         client.sent_body = R"({"name":"Rex","categoryId":7})";
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         worker.reply();
         worker.reply();
         CHECK(client.status == 201);
@@ -179,8 +166,7 @@ TEST_CASE("paths and methods come before scopes", "[service]")
     FakeClient path(worker, Method::post, "/v1/nothing");
     FakeClient method(worker, Method::other, "/v1/pets");
     path.start();
-    method.start();
-    worker.link.end_iteration();
+    method.send();
     worker.reply_limit({2, 4, 41});
     CHECK(path.status == 404);
     CHECK(method.status == 405);

@@ -1,16 +1,7 @@
-#include "catch.h"
-
-#include <string>
-
 #include "api/text.h"
-#include "fake_http.h"
+#include "service_test.h"
 
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
 using Result = FakeClient::Result;
-using redis::NoReply;
-using service::Header;
 
 namespace {
 
@@ -31,8 +22,7 @@ struct Fixture {
     // Up to the body, or to the command that creates the pet.
     void admit()
     {
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         CHECK(worker.open() == Names{"limit"});
         CHECK(client.responses == 0);
         worker.admit();
@@ -87,7 +77,8 @@ TEST_CASE("Location starts with the configured base", "[service]")
           == "https://api.example.com/v1/pets/9007199254740993");
 }
 
-TEST_CASE("a pet that arrives after its headers is created then", "[service]")
+TEST_CASE("a create waits for a body that arrives after the headers",
+          "[service]")
 {
     Fixture f;
     f.client.body_is_here = false;
@@ -101,12 +92,11 @@ TEST_CASE("a pet that arrives after its headers is created then", "[service]")
     CHECK(f.client.events == 2);
 }
 
-TEST_CASE("a denied pet is not read", "[service]")
+TEST_CASE("the body of a denied create is not read", "[service]")
 {
     Fixture f;
     f.client.body_is_here = false;
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     f.worker.reply_limit({0, 60, 70});
     CHECK(f.client.status == 429);
     CHECK(f.client.body_waiter == nullptr);
@@ -169,7 +159,7 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     CHECK(f.worker.idle());
 }
 
-TEST_CASE("an encoding is given once", "[service]")
+TEST_CASE("a repeated Content-Encoding is refused", "[service]")
 {
     Fixture f;
     f.client.request().headers[Header::content_encoding] = "identity";

@@ -1,17 +1,8 @@
 // Denials from memory, bans, and dry runs.
-#include "catch.h"
-
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -28,8 +19,7 @@ struct Denied : FakeWorker {
         settings.ban.threshold = 3;
         know_key(kTwoPerMinute);
         FakeClient client(*this);
-        client.start();
-        link.end_iteration();
+        client.send();
         reply_limit(kDenied);
         reply_to("LRANGE", three_pets());
         REQUIRE(client.status == 429);
@@ -40,8 +30,7 @@ struct Denied : FakeWorker {
     FakeClient& send()
     {
         clients.push_back(std::make_unique<FakeClient>(*this));
-        clients.back()->start();
-        link.end_iteration();
+        clients.back()->send();
         return *clients.back();
     }
 
@@ -99,7 +88,7 @@ TEST_CASE("a denial from memory is confirmed in the background after 500 ms",
     worker.reply_strike(3, false, kDenied);
     CHECK(client.responses == 1);
 
-    // Good for as long again.
+    // Valid for as long again.
     worker.clock.advance(499);
     CHECK(worker.send().status == 429);
     CHECK(worker.idle());
@@ -122,8 +111,7 @@ TEST_CASE("a denial from memory ends with its window", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     FakeWorker::Account account{0, 60, 70};
     account.minute_ends_in = 200;
     worker.reply_limit(account);
@@ -136,8 +124,7 @@ TEST_CASE("a denial from memory ends with its window", "[service]")
     CHECK(second.retry_after == 1);
     worker.clock.advance(1);
     FakeClient third(worker);
-    third.start();
-    worker.link.end_iteration();
+    third.send();
     CHECK(worker.open() == Names{"limit"});
 }
 
@@ -146,8 +133,7 @@ TEST_CASE("the denial is counted from when the limiter was asked", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     worker.clock.advance(300);  // Redis is slow
     worker.reply_limit({0, 60, 70});
     worker.reply_to("LRANGE", FakeWorker::three_pets());
@@ -244,7 +230,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK_FALSE(worker.cached_key()->account->has_denials());
 }
 
-TEST_CASE("a denial above the threshold that is no ban keeps its limit",
+TEST_CASE("a denial above the threshold stays a denial if Redis does not ban",
           "[service]")
 {
     Denied worker;
@@ -339,8 +325,7 @@ TEST_CASE("without bans denials are not counted", "[service]")
     worker.know_key(kTwoPerMinute);
     for (int i = 0; i < 5; ++i) {
         FakeClient client(worker);
-        client.start();
-        worker.link.end_iteration();
+        client.send();
         if (i == 0) {
             worker.reply_limit(kDenied);
             worker.reply_to("LRANGE", FakeWorker::three_pets());
@@ -358,22 +343,20 @@ TEST_CASE("requests during a ban are not counted", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(kBanned);
     CHECK(client.state().limit_status == "BANNED");
     CHECK_FALSE(worker.timer.running);
     CHECK_FALSE(worker.cached_key()->account->has_denials());
 }
 
-TEST_CASE("a dry run lets denied requests through and says so", "[service]")
+TEST_CASE("a dry run admits denied requests and logs them", "[service]")
 {
     FakeWorker worker;
     worker.settings.limit_dry_run = true;
     worker.know_key(kTwoPerMinute);
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     SECTION("limited")
     {
         worker.reply_limit(kDenied);
@@ -405,8 +388,7 @@ TEST_CASE("an admitted request in a dry run is not logged", "[service]")
     worker.settings.limit_dry_run = true;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.end_and_admit();
+    client.send_and_admit();
     CHECK(client.state().limit_status == "PASSED");
     CHECK(client.dry_runs.empty());
 }

@@ -1,15 +1,5 @@
-// An operator's change of a key takes effect with the next request.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+// Changes of a key take effect with the next request.
+#include "service_test.h"
 
 namespace {
 
@@ -27,8 +17,7 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(8));
     CHECK(client.responses == 0);
     CHECK(worker.open() == Names{"HGETALL"});
@@ -46,7 +35,7 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
     CHECK(client.ended());
 }
 
-TEST_CASE("what is wrong with a request is found once for all its records",
+TEST_CASE("a request is checked once, however often its record is read",
           "[service]")
 {
     // LeakSanitizer finds a second handler that replaces the first one.
@@ -54,8 +43,7 @@ TEST_CASE("what is wrong with a request is found once for all its records",
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/pets");
     client.request().arguments = "limit=none";  // its error allocates
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(8));
     worker.reply_record({{"epoch", "8"}});
     worker.link.end_iteration();
@@ -70,8 +58,7 @@ TEST_CASE("a record written before the epoch is as new as the epoch",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(9));
     // Another key of the account was changed.
     worker.reply_record({{"epoch", "7"}});
@@ -85,8 +72,7 @@ TEST_CASE("a newer record that another request has read is used", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker, Method::get, kNothing);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     FakeClient second(worker, Method::get, kNothing);
     second.start();
     worker.reply_limit(stale(8));
@@ -110,8 +96,7 @@ TEST_CASE("a record in memory that is still too old is read again", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker, Method::get, kNothing);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     FakeClient second(worker, Method::get, kNothing);
     second.start();
     worker.reply_limit(stale(8));
@@ -131,8 +116,7 @@ TEST_CASE("requests with the same stale record share one look-up", "[service]")
     FakeClient first(worker, Method::get, kNothing);
     FakeClient second(worker, Method::get, kNothing);
     first.start();
-    second.start();
-    worker.link.end_iteration();
+    second.send();
     worker.reply_limit(stale(8));
     REQUIRE(worker.open() == Names{"HGETALL"});
     worker.reply_record({{"epoch", "8"}});
@@ -174,8 +158,7 @@ TEST_CASE("a key removed meanwhile is refused", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(8));
     worker.reply_no_record();
     CHECK(client.status == 401);
@@ -197,8 +180,7 @@ TEST_CASE("a key disabled meanwhile is refused", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(8));
     worker.reply_record({{"epoch", "8"}, {"disabled", "1"}});
     worker.link.end_iteration();
@@ -212,8 +194,7 @@ TEST_CASE("a record that cannot be read again is a failure", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_limit(stale(8));
     worker.link.lose(NoReply::in_doubt);
     CHECK(client.status == 503);
@@ -227,8 +208,7 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker, Method::get, kNothing);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     worker.reply_limit({0, 60, 70, 300'000});
     CHECK(first.state().limit_status == "BANNED");
 
@@ -239,8 +219,7 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     worker.reply_strike(-1, false, {0, 0, 0, 0, 8});
 
     FakeClient third(worker, Method::get, kNothing);
-    third.start();
-    worker.link.end_iteration();
+    third.send();
     worker.reply_limit(stale(8));
     worker.reply_record({{"epoch", "8"}});
     worker.link.end_iteration();
@@ -249,13 +228,13 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     CHECK(third.state().limit_status == "PASSED");
 }
 
-TEST_CASE("data are not read ahead again with a record read again", "[service]")
+TEST_CASE("nothing is read ahead again after the record was reread",
+          "[service]")
 {
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     CHECK(worker.open() == Names{"limit", "LRANGE"});
     worker.reply_limit(stale(8));
     CHECK(worker.open() == Names{"LRANGE", "HGETALL"});

@@ -1,20 +1,10 @@
-// What clients get while Redis fails, or holds damaged data.
-#include "catch.h"
-
-#include <string>
-
+// Responses while Redis fails or holds damaged data.
 #include "api/text.h"
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
-// A 503 whose client should come back.
+// A 503 with Retry-After.
 void check_unavailable(FakeClient& client)
 {
     CHECK(client.status == 503);
@@ -26,8 +16,7 @@ void check_unavailable(FakeClient& client)
 
 }  // namespace
 
-TEST_CASE("a key that cannot be looked up is no verdict on the key",
-          "[service]")
+TEST_CASE("a failed look-up of a key is not a 401", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);
@@ -125,7 +114,7 @@ TEST_CASE("a request that the limiter did not decide on is refused",
     CHECK_FALSE(client.state().decided);
     CHECK(client.state().deciding == nullptr);
     CHECK(worker.log.unexpected_replies == 0);
-    // The key is valid as far as anyone knows.
+    // The key may be valid.
     CHECK(client.state().key == worker.cached_key());
     CHECK(worker.cached_key() != nullptr);
 }
@@ -136,8 +125,7 @@ TEST_CASE("without Redis clients see the rate that it last reported",
     FakeWorker worker;
     worker.know_key({{"plan", "pro"}});
     FakeClient first(worker, Method::get, "/v1/nothing");
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     worker.reply_limit({1, 100, 200});
     CHECK(first.rate() == Rate{300, 200, worker.now() + 30});
 
@@ -157,8 +145,7 @@ TEST_CASE("a reply that is not the limiter's is logged and admits nobody",
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", GENERATE(as<std::string>{}, "+OK\r\n", "*0\r\n",
                                       "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"));
     check_unavailable(client);
@@ -175,8 +162,7 @@ TEST_CASE("a damaged account is an internal error", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker);
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", array({integer(worker.clock.host), kNil, kNil,
                                     integer(-2), bulk("")}));
     CHECK(client.status == 500);
@@ -192,8 +178,7 @@ TEST_CASE("the limiter's script is sent once more with its text", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
-    client.start();
-    worker.link.end_iteration();
+    client.send();
     worker.reply_to("limit", "-NOSCRIPT x\r\n");
     CHECK(client.responses == 0);
     worker.reply_to("text of limit", worker.limit_reply({{}}));

@@ -1,13 +1,4 @@
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -31,8 +22,7 @@ struct Fixture {
 TEST_CASE("a pet is read behind the limiter's command", "[service]")
 {
     Fixture f;
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     REQUIRE(f.worker.open() == Names{"limit", "LINDEX"});
     CHECK(
         f.worker.link.commands[1]
@@ -49,8 +39,7 @@ TEST_CASE("a pet is read behind the limiter's command", "[service]")
 
     // From memory.
     FakeClient again(f.worker, Method::get, "/v1/pets/2");
-    again.start();
-    f.worker.link.end_iteration();
+    again.send();
     CHECK(f.worker.open() == Names{"limit"});
     f.worker.admit();
     CHECK(again.status == 200);
@@ -61,8 +50,7 @@ TEST_CASE("an id beyond the last one is 404 without waiting for a read",
           "[service]")
 {
     Fixture f("/v1/pets/4");
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     // The last id is not known yet.
     CHECK(f.worker.open() == Names{"limit", "LINDEX"});
     f.worker.admit();
@@ -75,12 +63,10 @@ TEST_CASE("an id beyond the last one is 404 without waiting for a read",
 
     // A page brings the worker the last id.
     FakeClient list(f.worker);
-    list.start();
-    f.worker.end_and_admit();
+    list.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     FakeClient again(f.worker, Method::get, "/v1/pets/4");
-    again.start();
-    f.worker.link.end_iteration();
+    again.send();
     CHECK(f.worker.open() == Names{"limit"});
     f.worker.admit();
     CHECK(again.status == 404);
@@ -91,8 +77,7 @@ TEST_CASE("an id beyond the last one is 404 without waiting for a read",
 TEST_CASE("an id that was created a moment ago is found", "[service]")
 {
     Fixture f("/v1/pets/4");
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     f.worker.last_id = bulk("4");
     f.worker.admit();
     f.worker.reply_to("LINDEX", bulk("a8:Ben"));
@@ -105,8 +90,7 @@ TEST_CASE("an id that no pet can have is 404 without a read", "[service]")
                              "1.0", "9223372036854775808");
     CAPTURE(id);
     Fixture f("/v1/pets/" + id);
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     CHECK(f.worker.open() == Names{"limit"});
     f.worker.admit();
     CHECK(f.client.status == 404);
@@ -121,8 +105,7 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
     SECTION("a millisecond before")
     {
         f.worker.clock.advance(9'999);
-        f.client.start();
-        f.worker.link.end_iteration();
+        f.client.send();
         CHECK(f.worker.open() == Names{"limit", "LINDEX"});
         f.worker.admit();
         f.worker.reply_to("LINDEX", bulk("a8:Tom"));
@@ -131,8 +114,7 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
     SECTION("at that moment")
     {
         f.worker.clock.advance(10'000);
-        f.client.start();
-        f.worker.link.end_iteration();
+        f.client.send();
         CHECK(f.worker.open() == Names{"limit"});
         CHECK(f.client.responses == 0);
         f.worker.admit();
@@ -149,8 +131,7 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
     {
         f.client.request().uri = "/v1/pets/x";
         f.worker.clock.advance(10'000);
-        f.client.start();
-        f.worker.end_and_admit();
+        f.client.send_and_admit();
         CHECK(f.client.status == 410);
     }
     SECTION("but the key comes first")
@@ -162,11 +143,10 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
     }
 }
 
-TEST_CASE("a pet that cannot be read is no verdict on the pet", "[service]")
+TEST_CASE("a failed read of a pet is not a 404", "[service]")
 {
     Fixture f;
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     SECTION("lost")
     {
         f.worker.link.lose(NoReply::in_doubt);

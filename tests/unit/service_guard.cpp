@@ -1,15 +1,5 @@
 // Admission in front of another handler.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -125,7 +115,7 @@ TEST_CASE("a guard's unknown key is refused", "[service]")
     CHECK(client.admissions == 0);
 }
 
-TEST_CASE("a guard in a dry run admits and says so", "[service]")
+TEST_CASE("a guard in a dry run admits and logs the denial", "[service]")
 {
     Fixture f;
     f.worker.settings.limit_dry_run = true;

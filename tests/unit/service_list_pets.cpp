@@ -1,13 +1,4 @@
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -61,8 +52,7 @@ TEST_CASE("a page that is not the last one links to the next", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "limit=2";
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     CHECK(f.worker.link.commands[0].back() == "2");  // one row more
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.body == kFirstTwo);
@@ -74,8 +64,7 @@ TEST_CASE("links start with the configured base", "[service]")
     Fixture f;
     f.worker.settings.link_base = "https://api.example.com/v1";
     f.client.request().arguments = "limit=2";
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.link
           == "<https://api.example.com/v1/pets?limit=2&cursor="
@@ -86,8 +75,7 @@ TEST_CASE("a filtered page is read by one script", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "status=sold&limit=1";
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     REQUIRE(f.worker.open() == Names{"limit", "list_by_status"});
     f.worker.admit();
     f.worker.reply_to("list_by_status", array({integer(1), bulk("s7:Rex"),
@@ -101,14 +89,12 @@ TEST_CASE("a page in memory needs no command but the limiter's", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "limit=2";
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
 
     FakeClient second(f.worker);
     second.request().arguments = "limit=2";
-    second.start();
-    f.worker.link.end_iteration();
+    second.send();
     CHECK(f.worker.open() == Names{"limit"});
     f.worker.admit();
     CHECK(second.status == 200);
@@ -122,8 +108,7 @@ TEST_CASE("a page in memory needs no command but the limiter's", "[service]")
     f.worker.changes = bulk("6");
     FakeClient third(f.worker);
     third.request().arguments = "limit=2";
-    third.start();
-    f.worker.end_and_admit();
+    third.send_and_admit();
     CHECK(third.responses == 0);
     CHECK_FALSE(f.worker.idle());
 }
@@ -133,8 +118,7 @@ TEST_CASE("requests for the same page share one read", "[service]")
     Fixture f;
     FakeClient second(f.worker);
     f.client.start();
-    second.start();
-    f.worker.link.end_iteration();
+    second.send();
     CHECK(f.worker.open() == Names{"limit", "LRANGE"});
     f.worker.reply_limit({2, 4, 41});
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
@@ -148,8 +132,7 @@ TEST_CASE("a page of an empty catalogue is empty", "[service]")
     Fixture f;
     f.worker.last_id = kNil;
     f.worker.changes = kNil;
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     f.worker.reply_to("LRANGE", array({}));  // read ahead
     // Are both keys of the version lost, or are there no pets?
     REQUIRE(f.worker.open() == Names{"LINDEX", "GET"});
@@ -166,8 +149,7 @@ TEST_CASE("an invalid query is refused without a read, and charged",
 {
     Fixture f;
     f.client.request().arguments = "limit=0";
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     CHECK(f.worker.open() == Names{"limit"});
     CHECK(f.client.responses == 0);
     f.worker.admit();
@@ -182,8 +164,7 @@ TEST_CASE("the limiter comes before an invalid query", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "limit=0";
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     f.worker.reply_limit({0, 60, 70});
     CHECK(f.client.status == 429);
 }
@@ -191,19 +172,17 @@ TEST_CASE("the limiter comes before an invalid query", "[service]")
 TEST_CASE("a denied request ignores what was read ahead", "[service]")
 {
     Fixture f;
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     f.worker.reply_limit({0, 60, 70});
     CHECK(f.client.status == 429);
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.responses == 1);
 }
 
-TEST_CASE("a read that fails is no unknown outcome", "[service]")
+TEST_CASE("a failed read never reports an unknown outcome", "[service]")
 {
     Fixture f;
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     SECTION("lost")
     {
         f.worker.link.lose(NoReply::in_doubt);
@@ -230,8 +209,7 @@ TEST_CASE("a read that cannot be sent after the decision fails at once",
 {
     Fixture f;
     // Nothing can be read ahead.
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     const auto limit = f.worker.limit_reply({{}});
     auto* decision = f.worker.link.handlers[0];
     f.worker.link.handlers.pop_front();
@@ -248,8 +226,7 @@ TEST_CASE("a read that cannot be sent after the decision fails at once",
 TEST_CASE("damaged data are an internal error and are logged", "[service]")
 {
     Fixture f;
-    f.client.start();
-    f.worker.link.end_iteration();
+    f.client.send();
     SECTION("the version")
     {
         f.worker.changes = bulk("x");
@@ -275,8 +252,7 @@ TEST_CASE("HEAD reads as GET does", "[service]")
 {
     Fixture f;
     f.client.request().verb = Method::head;
-    f.client.start();
-    f.worker.end_and_admit();
+    f.client.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.status == 200);
     CHECK(f.client.body == FakeWorker::kThreePets);

@@ -1,15 +1,5 @@
 // A client's request is charged once, however many subrequests it makes.
-#include "catch.h"
-
-#include <string>
-
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using Rate = FakeClient::Rate;
-using redis::NoReply;
+#include "service_test.h"
 
 namespace {
 
@@ -89,8 +79,7 @@ TEST_CASE("a subrequest does not wait for the report of the denial",
     FakeClient first(worker, Method::get, kNothing);
     FakeClient second(worker, first, kNothing);
     first.start();
-    second.start();
-    worker.link.end_iteration();
+    second.send();
     worker.reply_limit({0, 1, 5});
     CHECK(first.responses == 0);
     CHECK(second.status == 429);
@@ -256,8 +245,7 @@ TEST_CASE("a subrequest's list reads the version that its decision lacks",
     FakeWorker worker;
     worker.know_key();
     FakeClient main(worker, Method::get, kNothing);
-    main.start();
-    worker.end_and_admit();
+    main.send_and_admit();
     FakeClient list(worker, main, "/v1/pets");
     list.start();
     CHECK(worker.open() == Names{"MGET"});
@@ -275,8 +263,7 @@ TEST_CASE("a subrequest does not change its main request's report", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient main(worker);
-    main.start();
-    worker.end_and_admit();
+    main.send_and_admit();
     FakeClient subrequest(worker, main, "/v1/pets/x");
     subrequest.start();
     CHECK(subrequest.status == 404);
@@ -293,8 +280,7 @@ TEST_CASE("a refused main request keeps its error code", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient main(worker, Method::get, kNothing);
-    main.start();
-    worker.end_and_admit();
+    main.send_and_admit();
     FakeClient subrequest(worker, main, "/v1/pets/x");
     subrequest.start();
     CHECK(subrequest.status == 404);
@@ -310,8 +296,7 @@ TEST_CASE(
     worker.know_key();
     FakeClient main(worker);  // answered by another module
     FakeClient subrequest(worker, main, "/v1/pets/x");
-    subrequest.start();
-    worker.end_and_admit();
+    subrequest.send_and_admit();
     CHECK(subrequest.status == 404);
     CHECK(main.state().operation == api::Operation::get_pet);
     CHECK(main.state().deprecated);
@@ -324,8 +309,7 @@ TEST_CASE("an internal redirect starts a new report", "[service]")
     FakeWorker worker;
     worker.know_key();
     FakeClient main(worker, Method::get, "/v1/pets/x");
-    main.start();
-    worker.end_and_admit();
+    main.send_and_admit();
     CHECK(main.state().error_code == "pet_not_found");
     CHECK(main.state().deprecated);
     FakeClient redirected(worker, main, "/v1/pets", FakeClient::Part::redirect);

@@ -1,21 +1,12 @@
 // Requests that end while Redis is asked, and exceptions.
-#include "catch.h"
-
 #include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "fake_http.h"
-
-using namespace petstore;
-using Method = api::Method;
-using Names = FakeWorker::Names;
-using redis::NoReply;
-using service::Header;
+#include "service_test.h"
 
 namespace {
 
-// A way through the service, with a Redis that needs some commands for it.
+// A path through the service, which takes some commands to Redis.
 enum class Path { list, get, create, denied, guard };
 
 const auto kPaths = {Path::list, Path::get, Path::create, Path::denied,
@@ -66,7 +57,7 @@ struct Journey {
     FakeClient client{worker};
 };
 
-// A request with a client that does as it is told.
+// A request that records its steps and throws in the chosen one.
 struct Probe final : service::Task, service::AdmissionClient {
     explicit Probe(const Context& context)
         : Task(context), admission(*this, *this)
@@ -284,8 +275,7 @@ TEST_CASE("a request that leaves while its body arrives is released at once",
     worker.know_key();
     FakeClient client(worker, Method::post);
     client.body_is_here = false;
-    client.start();
-    worker.end_and_admit();
+    client.send_and_admit();
     REQUIRE(client.body_waiter != nullptr);
     client.leave();
     CHECK(client.releases == 1);
@@ -299,8 +289,7 @@ TEST_CASE("data read ahead for a request that has left serve the next one",
     FakeWorker worker;
     worker.know_key();
     FakeClient first(worker);
-    first.start();
-    worker.link.end_iteration();
+    first.send();
     CHECK(worker.open() == Names{"limit", "LRANGE"});
     first.leave();
     worker.admit();
@@ -308,8 +297,7 @@ TEST_CASE("data read ahead for a request that has left serve the next one",
     CHECK(first.releases == 1);
 
     FakeClient second(worker);
-    second.start();
-    worker.end_and_admit();
+    second.send_and_admit();
     CHECK(second.body == FakeWorker::kThreePets);
     CHECK(worker.idle());
 }
@@ -346,7 +334,7 @@ TEST_CASE("only work that a reply of Redis starts is enclosed in an event",
     CHECK(client.in_event_when_responding);
     CHECK_FALSE(client.in_event);
 
-    // Redis is away: the failure comes while nginx calls.
+    // Redis is unreachable: the request fails inside nginx's call.
     worker.link.full = true;
     worker.storage.keys.erase(api::sha256(FakeWorker::kKey),
                               *worker.cached_key());
@@ -417,7 +405,7 @@ TEST_CASE("an exception after the response is only logged", "[service]")
     CHECK(p.client.exceptions == Names{"no after the response"});
 }
 
-TEST_CASE("an exception of no known type is logged, too", "[service]")
+TEST_CASE("an exception of an unknown type is logged, too", "[service]")
 {
     Probed p("on_admitted", true);
     p.run();
@@ -431,15 +419,14 @@ TEST_CASE("subrequests ask again if the request that decides has thrown",
     Probed p("on_admitted");
     FakeClient follower(p.worker, p.client, "/v1/nothing");
     p.client.start_task<Probe>(p.client.context());
-    follower.start();
-    p.worker.end_and_admit();
+    follower.send_and_admit();
     CHECK(p.client.failures == 1);
-    // It was decided before.
+    // The decision was made before.
     CHECK(follower.status == 404);
     CHECK(p.worker.idle());
 }
 
-TEST_CASE("a task that has ended ends no more", "[service]")
+TEST_CASE("a task ends only once", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);

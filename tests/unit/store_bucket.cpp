@@ -42,7 +42,7 @@ std::string json_of(const Bucket& bucket, int row, api::PetId id)
 
 }  // namespace
 
-TEST_CASE("a set of rows", "[store]")
+TEST_CASE("a row set holds ranges and single rows", "[store]")
 {
     CHECK(RowSet().empty());
     CHECK(RowSet::range(3, 3).empty());

@@ -98,7 +98,8 @@ TEST_CASE("a bucket that is used stays cached", "[store]")
     CHECK(cache.find(1, {1 << 20, 1}) == nullptr);
 }
 
-TEST_CASE("a visitor is known the second time, then forgotten", "[store]")
+TEST_CASE("a doorkeeper knows a key the second time, then forgets it",
+          "[store]")
 {
     store::Doorkeeper door(10);
     CHECK_FALSE(door.seen_before(3));

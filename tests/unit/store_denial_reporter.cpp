@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cached_key.h"
 #include "fake_link.h"
 #include "store/accounts/denial_reporter.h"
 #include "store/scripts.h"
@@ -94,15 +95,9 @@ api::Decision limited()
 }
 
 struct Fixture {
-    Fixture() : key(make_key("a1")) {}
-
     std::shared_ptr<store::CachedKey> make_key(const std::string& account)
     {
-        auto made = std::make_shared<store::CachedKey>();
-        made->account = cache.account(account);
-        made->limits = {60, 1000};
-        made->epoch = kEpoch;
-        return made;
+        return ::make_key(cache, account, kEpoch);
     }
 
     store::Account& account() { return *key->account; }
@@ -143,7 +138,7 @@ struct Fixture {
     DamageLog damage;
     Bans bans;
     store::KeyCache cache{1 << 20};
-    std::shared_ptr<store::CachedKey> key;
+    std::shared_ptr<store::CachedKey> key = make_key("a1");
     store::DenialReporter reporter{link, limiter, clock, timer, damage, bans};
     Waiter waiter;
 };

@@ -142,7 +142,7 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
 }
 
-TEST_CASE("an absent record is no error", "[store]")
+TEST_CASE("a missing record is not an error", "[store]")
 {
     Fixture f;
     Waiter absent;

@@ -26,7 +26,7 @@ KeyRecords::Found parse(const std::vector<std::string>& fields)
     return KeyRecords::parse(replies(array(items)));
 }
 
-// What write_key.lua makes of a write, as the HGETALL that reads it back.
+// The record that write_key.lua writes, as the reply to HGETALL.
 KeyRecords::Found round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;
@@ -44,7 +44,7 @@ KeyRecords::Found round_trip(const api::KeyRecord& record)
 
 }  // namespace
 
-TEST_CASE("a key record comes back as it was", "[store]")
+TEST_CASE("a key record round-trips", "[store]")
 {
     api::KeyRecord record;
     record.id = "k1";
@@ -76,7 +76,7 @@ TEST_CASE("a key record comes back as it was", "[store]")
     CHECK(found.record.replaced_by == record.replaced_by);
 }
 
-TEST_CASE("what a key has not stays unset", "[store]")
+TEST_CASE("fields that a record lacks stay unset", "[store]")
 {
     api::KeyRecord record;
     record.id = "k1";
@@ -103,7 +103,7 @@ TEST_CASE("a record needs no more than id and account", "[store]")
           == Result::found);
 }
 
-TEST_CASE("no record is absent", "[store]")
+TEST_CASE("an empty reply is a missing record", "[store]")
 {
     CHECK(parse({}).result == Result::absent);
 }
@@ -132,7 +132,7 @@ TEST_CASE("a damaged record is invalid", "[store]")
     CHECK(parse(fields).result == Result::invalid);
 }
 
-TEST_CASE("a reply that is no hash is invalid", "[store]")
+TEST_CASE("a reply that is not a hash is invalid", "[store]")
 {
     const auto reply = GENERATE(
         as<std::string>{}, "$-1\r\n", "+OK\r\n", ":1\r\n", "-ERR x\r\n",

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cached_key.h"
 #include "fake_link.h"
 #include "store/accounts/account_state.h"
 #include "store/accounts/limit_queue.h"
@@ -49,15 +50,9 @@ struct Waiter final : store::LimitWaiter {
 constexpr std::int64_t kEpoch = 7;
 
 struct Fixture {
-    Fixture() : key(make_key("acc")) {}
-
     std::shared_ptr<store::CachedKey> make_key(const std::string& account)
     {
-        auto made = std::make_shared<store::CachedKey>();
-        made->account = cache.account(account);
-        made->limits = {60, 1000};
-        made->epoch = kEpoch;
-        return made;
+        return ::make_key(cache, account, kEpoch);
     }
 
     void add(bool fresh = false) { add(key, fresh); }
@@ -73,7 +68,7 @@ struct Fixture {
     FakeLink link;
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};
-    std::shared_ptr<store::CachedKey> key;
+    std::shared_ptr<store::CachedKey> key = make_key("acc");
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 

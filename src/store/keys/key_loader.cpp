@@ -23,7 +23,7 @@ public:
         try {
             end(owner_.take(digest_, epoch_, reply));
         } catch (...) {
-            on_no_reply(redis::NoReply::not_sent);
+            end({nullptr, read_not_sent()});
         }
     }
 
@@ -69,11 +69,10 @@ void KeyLoader::load(const api::Digest& digest, std::int64_t epoch,
             start(digest, epoch, waiter);
         } else {
             log_.look_up_refused();
-            waiter.on_key(
-                {nullptr, failure_of(redis::NoReply::not_sent, false)});
+            waiter.on_key({nullptr, read_not_sent()});
         }
     } catch (...) {
-        waiter.on_key({nullptr, failure_of(redis::NoReply::not_sent, false)});
+        waiter.on_key({nullptr, read_not_sent()});
     }
 }
 

@@ -6,23 +6,13 @@
 
 namespace petstore::store {
 
-namespace {
-
-// Out of memory: as if Redis had not been asked.
-api::Error not_read() noexcept
-{
-    return failure_of(redis::NoReply::not_sent, false);
-}
-
-}  // namespace
-
 void Fetch::begin() noexcept
 {
     sending_ = true;
     try {
         send_commands();
     } catch (...) {
-        fail(not_read());
+        fail(read_not_sent());
     }
     sending_ = false;
     end_if_complete();
@@ -55,7 +45,7 @@ void Fetch::on_reply(const redis::Reply& reply) noexcept
             take(index, reply);
         }
     } catch (...) {
-        fail(not_read());
+        fail(read_not_sent());
     }
     end_if_complete();
 }

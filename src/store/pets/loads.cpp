@@ -11,12 +11,6 @@ namespace petstore::store {
 
 namespace {
 
-// Out of memory: as if Redis had not been asked.
-api::Error not_read() noexcept
-{
-    return failure_of(redis::NoReply::not_sent, false);
-}
-
 // Keeps requests from joining `load`, unless a newer one has replaced it.
 template <typename Map, typename Key, typename Load>
 void forget(Map& newest, const Key& key, const Load& load) noexcept
@@ -104,7 +98,7 @@ api::PetId Reader::Load::missing() const noexcept
 
 void Reader::Load::end() noexcept
 {
-    ReadResult result = not_read();
+    ReadResult result = read_not_sent();
     try {
         if (error()) {
             result = *error();
@@ -112,7 +106,7 @@ void Reader::Load::end() noexcept
             result = finish();
         }
     } catch (...) {
-        result = not_read();
+        result = read_not_sent();
     }
     forget(owner_.newest_loads_, key_, *this);
     const auto self = owner_.loads_.take(*this);
@@ -126,7 +120,7 @@ ReadResult Reader::Load::finish()
     const bool may_keep = generation_ == owner_.generation();
     if (const api::PetId id = missing()) {
         // Otherwise the version may be another server's.
-        return may_keep ? damaged(bucket_of(id)) : not_read();
+        return may_keep ? damaged(bucket_of(id)) : read_not_sent();
     }
     if (absent_) {
         return no_such_pet();
@@ -209,7 +203,7 @@ void Reader::BucketLoad::end() noexcept
 
 void Reader::BucketLoad::respond(const Waiting& waiting) noexcept
 {
-    ReadResult result = not_read();
+    ReadResult result = read_not_sent();
     try {
         if (error()) {
             result = *error();
@@ -225,7 +219,7 @@ void Reader::BucketLoad::respond(const Waiting& waiting) noexcept
             result = std::move(response);
         }
     } catch (...) {
-        result = not_read();
+        result = read_not_sent();
     }
     waiting.waiter->on_read(result);
 }
@@ -302,7 +296,7 @@ void Reader::VacancyCheck::end() noexcept
     owner_.newest_vacancy_check_ = nullptr;
     const auto self = owner_.vacancy_checks_.take(*this);
     for (const Waiting& waiting : waiters_) {
-        ReadResult result = not_read();
+        ReadResult result = read_not_sent();
         try {
             result = result_for(waiting.key);
         } catch (...) {

@@ -175,7 +175,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
         read_directly(key, *now, waiter);
     } catch (...) {
         // Out of memory, before the waiter was added to a load.
-        waiter.on_read(failure_of(redis::NoReply::not_sent, false));
+        waiter.on_read(read_not_sent());
     }
 }
 
@@ -191,7 +191,7 @@ void Reader::serve(const ReadKey& key, const Version& now,
             return waiter.on_read(std::move(response));
         }
     } catch (...) {
-        return waiter.on_read(failure_of(redis::NoReply::not_sent, false));
+        return waiter.on_read(read_not_sent());
     }
     read(key, now, waiter);
 }

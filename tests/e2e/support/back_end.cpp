@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -14,19 +13,6 @@ namespace {
 // Of FastCGI's records.
 enum RecordType { kBeginRequest = 1, kEndRequest = 3, kParams = 4, kStdin = 5 };
 constexpr char kStdout = 6;
-
-bool send_all(int fd, const std::string& bytes)
-{
-    std::size_t sent = 0;
-    while (sent < bytes.size()) {
-        const auto n = send(fd, bytes.data() + sent, bytes.size() - sent, 0);
-        if (n <= 0) {
-            return false;
-        }
-        sent += static_cast<std::size_t>(n);
-    }
-    return true;
-}
 
 unsigned byte(const std::string& text, std::size_t at)
 {
@@ -62,6 +48,22 @@ std::string header_name(std::string parameter)
     return to_lower(parameter.substr(5));  // HTTP_
 }
 
+int listen_on(int port)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0
+        || listen(fd, 1024) != 0) {
+        throw HarnessError("cannot listen on port " + std::to_string(port));
+    }
+    return fd;
+}
+
 }  // namespace
 
 // A connection's bytes. A method returns false at the connection's end.
@@ -72,7 +74,7 @@ public:
     bool take(std::size_t size, std::string& text)
     {
         while (buffer_.size() < size) {
-            if (!receive()) {
+            if (!receive_some(fd_, buffer_)) {
                 return false;
             }
         }
@@ -85,7 +87,7 @@ public:
     {
         auto end = buffer_.find("\r\n");
         for (; end == std::string::npos; end = buffer_.find("\r\n")) {
-            if (!receive()) {
+            if (!receive_some(fd_, buffer_)) {
                 return false;
             }
         }
@@ -97,22 +99,12 @@ public:
     // Sends back whatever comes.
     void echo()
     {
-        while (send_all(fd_, std::exchange(buffer_, {})) && receive()) {
+        while (send_all(fd_, std::exchange(buffer_, {}))
+               && receive_some(fd_, buffer_)) {
         }
     }
 
 private:
-    bool receive()
-    {
-        char chunk[65536];
-        const auto n = recv(fd_, chunk, sizeof(chunk), 0);
-        if (n <= 0) {
-            return false;
-        }
-        buffer_.append(chunk, static_cast<std::size_t>(n));
-        return true;
-    }
-
     const int fd_;
     std::string buffer_;
 };
@@ -136,53 +128,8 @@ BackEnd::BackEnd(Script script, Protocol protocol)
             ? std::move(script)
             : [](const Request&) { return Response{200, "1.1", {}, "back end"}; }),
       protocol_(protocol), port_(free_port()),
-      listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
-{
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
-    address.sin_port = htons(static_cast<std::uint16_t>(port_));
-    const int on = 1;
-    setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address))
-            != 0
-        || listen(listener_, 1024) != 0) {
-        throw HarnessError("cannot listen on " + this->address());
-    }
-    acceptor_ = std::thread([this] {
-        for (;;) {
-            const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-            if (fd < 0) {
-                return;
-            }
-            const std::lock_guard lock(mutex_);
-            if (ending_) {
-                close(fd);
-                continue;
-            }
-            fds_.push_back(fd);
-            threads_.emplace_back([this, fd] { serve(fd); });
-        }
-    });
-}
-
-BackEnd::~BackEnd()
-{
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
-        for (const int fd : fds_) {
-            shutdown(fd, SHUT_RDWR);
-        }
-    }
-    changed_.notify_all();
-    shutdown(listener_, SHUT_RDWR);
-    acceptor_.join();
-    for (auto& thread : threads_) {
-        thread.join();
-    }
-    close(listener_);
-}
+      server_(listen_on(port_), [this](int fd) { serve(fd); })
+{}
 
 std::string BackEnd::address() const
 {
@@ -204,21 +151,6 @@ BackEnd::Request BackEnd::last() const
     return requests_.back();
 }
 
-void BackEnd::hold()
-{
-    const std::lock_guard lock(mutex_);
-    held_ = true;
-}
-
-void BackEnd::release()
-{
-    {
-        const std::lock_guard lock(mutex_);
-        held_ = false;
-    }
-    changed_.notify_all();
-}
-
 void BackEnd::serve(int fd)
 {
     Reader reader(fd);
@@ -230,10 +162,10 @@ void BackEnd::serve(int fd)
             break;
         }
         {
-            std::unique_lock lock(mutex_);
+            const std::lock_guard lock(mutex_);
             requests_.push_back(request);
-            changed_.wait(lock, [this] { return !held_ || ending_; });
         }
+        server_.wait_while_held();
         const Response response = script_(request);
         going =
             send_all(fd, encode(request, response)) && request.version == "1.1";
@@ -242,9 +174,6 @@ void BackEnd::serve(int fd)
             break;
         }
     }
-    const std::lock_guard lock(mutex_);
-    fds_.erase(std::find(fds_.begin(), fds_.end(), fd));
-    close(fd);
 }
 
 bool BackEnd::read_http(Reader& reader, Request& request) const

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "http.h"
+#include "threaded_server.h"
 
 namespace petstore::e2e {
 
@@ -24,7 +22,7 @@ public:
         std::string body;
 
         bool has(const std::string& name) const;
-        // The value of a header that is there once, as in Response.
+        // As Response::header().
         std::string header(const std::string& name) const;
     };
     // A response with status 101 turns the connection into an echo.
@@ -33,7 +31,6 @@ public:
 
     // Without a script: 200 with "back end" as its body.
     explicit BackEnd(Script script = {}, Protocol protocol = Protocol::http);
-    ~BackEnd();
 
     std::string address() const;  // host:port
 
@@ -43,9 +40,9 @@ public:
     // The latest one.
     Request last() const;
 
-    // From now on nothing is answered, until release().
-    void hold();
-    void release();
+    // Holds back all responses until release().
+    void hold() { server_.hold(); }
+    void release() { server_.release(); }
 
 private:
     class Reader;
@@ -57,17 +54,10 @@ private:
 
     const Script script_;
     const Protocol protocol_;
-    int port_ = 0;
-    int listener_ = -1;
-    std::thread acceptor_;
-    std::vector<std::thread> threads_;
-
+    const int port_;
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    bool held_ = false;
-    bool ending_ = false;
-    std::vector<int> fds_;
-    std::vector<Request> requests_;
+    std::vector<Request> requests_;  // under the mutex
+    ThreadedServer server_;
 };
 
 }  // namespace petstore::e2e

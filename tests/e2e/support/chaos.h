@@ -14,8 +14,8 @@
 
 namespace petstore::e2e {
 
-// A stream of random numbers that depends on nothing but the seed and the name
-// of who draws them, so that one actor's draws do not shift another's.
+// A stream of random numbers that depends only on the seed and the actor's
+// name, so that one actor's draws do not shift another's.
 class Random {
 public:
     Random(std::uint64_t seed, std::string_view name);
@@ -41,7 +41,7 @@ private:
     std::uint64_t state_;
 };
 
-// What the actors did and what they found wrong. Shared by all threads.
+// What the actors did, and the failures that they found. Shared by all threads.
 class Journal {
 public:
     // Kept for the report of a failure; only the latest are.

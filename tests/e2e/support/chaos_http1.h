@@ -5,9 +5,9 @@
 
 namespace petstore::e2e {
 
-// A client of HTTP/1, one connection after the other until told to stop.
-// Sometimes it is polite, and then every answer has to come and to be right;
-// sometimes it leaves, stalls or talks nonsense.
+// An HTTP/1 client that opens one connection after the other until stopped.
+// Sometimes it is polite, and then every response must arrive and be right;
+// sometimes it leaves, stalls or sends nonsense.
 class Http1Client {
 public:
     Http1Client(World& world, std::vector<Target> targets, std::uint64_t seed,
@@ -57,8 +57,8 @@ private:
     std::string sent_;    // on this connection, for the report
 };
 
-// Takes one whole response off the front. `ended`: the connection has. False:
-// it is not all there. Throws HarnessError when it is no HTTP.
+// Takes one whole response off the front; false if it is incomplete. `ended`:
+// the connection has ended. Throws HarnessError if it is not HTTP.
 bool take_response(std::string& bytes, bool head, bool ended,
                    Response& response);
 

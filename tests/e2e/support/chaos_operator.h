@@ -5,17 +5,16 @@
 
 namespace petstore::e2e {
 
-// Who reloads nginx, restarts and reconfigures Redis, changes keys and, when
-// Redis may lie, damages data. The only one who touches both servers while it
-// runs.
+// Reloads nginx, restarts and reconfigures Redis, changes keys and, if Redis
+// may lie, damages data. Nothing else touches the servers while it runs.
 class Operator {
 public:
     Operator(World& world, RedisServer& redis, NginxServer& nginx,
              std::function<NginxOptions()> configuration, std::uint64_t seed);
 
-    // Until told to stop.
+    // Until stopped.
     void run(const std::atomic<bool>& stop);
-    // Ends what was begun: Redis runs and holds good data, keys are enabled.
+    // Undoes all of it: Redis runs with good data, and keys are enabled.
     void put_right();
 
 private:

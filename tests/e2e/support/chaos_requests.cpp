@@ -40,7 +40,7 @@ Role Requests::role()
                           : Role::none;
 }
 
-// What can become of any request, whatever it asks for.
+// The possible outcomes of any request.
 void Requests::allow_common(Ask& ask) const
 {
     auto& allowed = ask.statuses;
@@ -59,7 +59,7 @@ void Requests::allow_common(Ask& ask) const
     }
     if (!world_.honest()) {
         allowed.insert({401, 403, 404, 429, 500});
-        // A pet, or the scope of a key, that is a lie.
+        // A false pet, or a false scope of a key.
         allowed.insert(ask.method == "POST" && !ask.name.empty() ? 201 : 200);
     }
 }
@@ -67,7 +67,7 @@ void Requests::allow_common(Ask& ask) const
 Ask Requests::any()
 {
     Ask ask = untagged();
-    // A parameter that nobody knows, so that nginx's logs say whose it was.
+    // An unknown parameter, so that nginx's logs name the sender.
     ask.path += (contains(ask.path, "?") ? "&by=" : "?by=") + who_ + "."
                 + std::to_string(made_);
     return ask;

@@ -9,7 +9,7 @@
 
 namespace petstore::e2e {
 
-// A way to a real Redis that fails, once, at a chosen command.
+// A connection to a real Redis that fails once, at a chosen command.
 class CutRedis {
 public:
     enum class How {

@@ -1,102 +1,37 @@
 #include "fake_redis.h"
 
 #include <linux/sockios.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 
 namespace petstore::e2e {
 
-FakeRedis::FakeRedis(Script script)
-    : script_(std::move(script)), path_(dir_ / "fake.sock")
-{
-    listen();
-    acceptor_ = std::thread([this] {
-        for (;;) {
-            const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-            if (fd < 0) {
-                return;
-            }
-            const std::lock_guard lock(mutex_);
-            if (ending_ || refuse_) {
-                close(fd);
-                continue;
-            }
-            ++connections_;
-            ++open_;
-            fds_.push_back(fd);
-            threads_.emplace_back([this, fd] { serve(fd); });
-        }
-    });
-}
+namespace {
 
-FakeRedis::~FakeRedis()
+int listen_at(const std::string& path)
 {
-    {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
-        for (const int fd : fds_) {
-            shutdown(fd, SHUT_RDWR);
-        }
-    }
-    changed_.notify_all();
-    shutdown(listener_, SHUT_RDWR);
-    acceptor_.join();
-    for (auto& thread : threads_) {
-        thread.join();
-    }
-    close(listener_);
-}
-
-void FakeRedis::listen()
-{
-    listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address))
-            != 0
-        || chmod(path_.c_str(), 0777) != 0 || ::listen(listener_, 64) != 0) {
-        throw HarnessError("cannot listen on " + path_);
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0
+        || chmod(path.c_str(), 0777) != 0 || listen(fd, 64) != 0) {
+        throw HarnessError("cannot listen on " + path);
     }
+    return fd;
 }
 
-void FakeRedis::hold()
-{
-    const std::lock_guard lock(mutex_);
-    held_ = true;
-}
+}  // namespace
 
-void FakeRedis::release()
-{
-    {
-        const std::lock_guard lock(mutex_);
-        held_ = false;
-    }
-    changed_.notify_all();
-}
-
-void FakeRedis::drop(bool refuse)
-{
-    const std::lock_guard lock(mutex_);
-    refuse_ = refuse;
-    for (const int fd : fds_) {
-        shutdown(fd, SHUT_RDWR);
-    }
-}
-
-void FakeRedis::accept_again()
-{
-    const std::lock_guard lock(mutex_);
-    refuse_ = false;
-}
+FakeRedis::FakeRedis(Script script)
+    : script_(std::move(script)), path_(dir_ / "fake.sock"),
+      server_(listen_at(path_), [this](int fd) { serve(fd); })
+{}
 
 bool FakeRedis::deliver(int fd, const Answer& answer) const
 {
@@ -120,13 +55,8 @@ bool FakeRedis::deliver(int fd, const Answer& answer) const
 void FakeRedis::serve(int fd)
 {
     std::string input;
-    for (bool going = true; going;) {
-        char chunk[65536];
-        const auto n = recv(fd, chunk, sizeof(chunk), 0);
-        if (n <= 0) {
-            break;
-        }
-        input.append(chunk, static_cast<std::size_t>(n));
+    bool going = true;
+    while (going && receive_some(fd, input)) {
         Value command;
         while (going && take_value(input, command)) {
             Words words;
@@ -134,27 +64,20 @@ void FakeRedis::serve(int fd)
                 words.push_back(item.text);
             }
             ++commands_;
-            {
-                std::unique_lock lock(mutex_);
-                changed_.wait(lock, [this] { return !held_ || ending_; });
-            }
+            server_.wait_while_held();
             try {
                 const Answer answer = script_(words);
                 going = deliver(fd, answer) && !answer.close;
             } catch (const HarnessError&) {
-                going = false;  // the real one behind is gone
+                going = false;  // the Redis behind it is gone
             }
         }
     }
-    --open_;
-    const std::lock_guard lock(mutex_);
-    fds_.erase(std::find(fds_.begin(), fds_.end(), fd));
-    close(fd);
 }
 
 FakeRedis::Script forward_to(const RedisServer& redis, bool bytewise)
 {
-    // Connections of the module may be several; one real connection in turn.
+    // The module may have several connections; they share a real one.
     auto mutex = std::make_shared<std::mutex>();
     auto client = std::make_shared<std::unique_ptr<RedisClient>>();
     return [&redis, bytewise, mutex, client](const Words& command) {

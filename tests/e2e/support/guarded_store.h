@@ -7,7 +7,7 @@ namespace petstore::e2e {
 
 // A back end, and an nginx in front of it. In every text of the options,
 // %BACK_END% is the back end's address. The location /shop/ is guarded and
-// proxied; `shop` is more of it.
+// proxied; `shop` adds directives to it.
 struct GuardedStore {
     explicit GuardedStore(NginxOptions options = {},
                           const std::string& shop = "",
@@ -24,8 +24,8 @@ struct GuardedStore {
 // The options with %BACK_END% replaced.
 NginxOptions with_back_end(NginxOptions options, const BackEnd& back_end);
 
-// Asks `path` without a key, with a valid one and over the limit: the answers
-// have this status or are refusals. What it takes to be guarded.
+// Checks that `path` is guarded: without a key and over the limit it is
+// refused, with a valid key the response has this status.
 void expect_guarded(const Store& store, const std::string& path, int status);
 
 extern const Headers kNoKey;

@@ -21,22 +21,22 @@ struct Response {
     std::string body;
 
     bool has(const std::string& name) const;
-    // The value of a header that stands there once; a text no server sends
-    // otherwise.
+    // The value of a header that occurs once; otherwise a text that no server
+    // sends.
     std::string header(const std::string& name) const;
     std::vector<std::string> all(const std::string& name) const;
-    nlohmann::json json() const;  // a discarded value where the body is none
+    nlohmann::json json() const;  // a discarded value if the body is not JSON
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// An ordinary client, by libcurl. One object is one connection that is kept.
+// An ordinary client over libcurl. One object keeps one connection.
 class Http {
 public:
     explicit Http(std::string base_url, std::string key = "");
 
-    // Everything for one request. A header with the value "" is not sent, even
-    // where libcurl would add it by itself.
+    // One request. A header with the value "" is not sent, even if libcurl
+    // would add it.
     struct Request {
         std::string method = "GET";
         std::string path;

@@ -10,8 +10,8 @@
 
 namespace petstore::e2e {
 
-// Hosts as a load balancer sees them: each a master of its own with two
-// workers, all on one Redis. Every answer names its worker in X-Worker.
+// Hosts as a load balancer sees them: each has an nginx with two workers, and
+// all share one Redis. Every response names its worker in X-Worker.
 struct Hosts {
     explicit Hosts(int count, const NginxOptions& options = {},
                    const std::vector<std::string>& redis_config = {});
@@ -28,8 +28,8 @@ struct Hosts {
 // What such a host is configured with; `workers` and `redis` stay as they are.
 NginxOptions host_options(NginxOptions options);
 
-// The environment of an nginx whose clock is off by so many seconds: by
-// Debian's package faketime. Not for a sanitized one, which will not have
+// The environment of an nginx whose clock is off by `seconds`, set by Debian's
+// package faketime. Not for the sanitized nginx, which does not allow
 // LD_PRELOAD.
 std::vector<std::pair<std::string, std::string>>
 clock_off_by(const std::string& seconds);
@@ -37,9 +37,9 @@ clock_off_by(const std::string& seconds);
 // A connection to each worker of each host.
 std::vector<Http> one_per_worker(const Hosts& hosts);
 
-// Asks all of them for /v1/pets again and again until every one answers as
-// expected, and then once more. False: one that was asked more than a second
-// from now was not as expected.
+// Sends GET /v1/pets to all of them until every response is as expected, and
+// then once more. False if a response to a request sent after one second is
+// not.
 bool within_a_second(std::vector<Http>& clients, const std::string& secret,
                      const std::function<bool(const Response&)>& expected);
 // The same for a status, with the code of an Error.
@@ -52,7 +52,7 @@ std::string code_of(const Response& response);
 // The bytes of GET /v1/pets.
 std::string list_request(const std::string& secret);
 
-// A key with numbers of its own.
+// A key with its own limits.
 Key limited_key(const RedisServer& redis, long long per_minute,
                 long long per_day = 100'000'000);
 
@@ -64,12 +64,12 @@ enum class Number { epoch, ban_end, minute, minute_end, day, day_end };
 long long number_of(const RedisServer& redis, const Key& key, Number number);
 void set_number(const RedisServer& redis, const Key& key, Number number,
                 long long value);
-// Moves the end of a window to so many milliseconds from now.
+// Moves the end of a window to `milliseconds` from now.
 void end_in(const RedisServer& redis, const Key& key, Number end,
             long long milliseconds);
 
-// What is counted in "minute", "day", "strikes" or "bans", and for how many
-// milliseconds; -2 where nothing is, as PTTL tells it.
+// The count in "minute", "day", "strikes" or "bans", and for how many more
+// milliseconds it counts: -2 if there is none, as PTTL replies.
 long long used(const RedisServer& redis, const Key& key,
                const std::string& what);
 long long left(const RedisServer& redis, const Key& key,
@@ -83,10 +83,10 @@ std::map<std::string, long long> command_counts(const RedisServer& redis);
 // Seconds of Redis's clock.
 long long redis_now(const RedisServer& redis);
 
-// A header that has to be a plain number, once.
+// The value of a header that must occur once and be a plain number.
 long long number(const Response& response, const std::string& name);
 
-// How often `part` stands in `text`.
+// How often `part` occurs in `text`.
 std::size_t count_of(const std::string& text, const std::string& part);
 
 // Those admitted of a storm, and the proof that there is nothing else but
@@ -94,10 +94,11 @@ std::size_t count_of(const std::string& text, const std::string& part);
 std::vector<Answer> admitted(const std::vector<Answer>& answers);
 std::vector<Answer> refused(const std::vector<Answer>& answers,
                             const std::string& code = "rate_limit_exceeded");
-// Their Remaining, sorted, is 0, 1 … limit - 1, and all speak of one window.
+// Checks that their Remaining, sorted, is 0, 1 … limit - 1, and that all
+// describe the same window.
 void check_permutation(const std::vector<Answer>& answers, long long limit);
-// The whole storm: `limit` of them are admitted as above, the rest is refused
-// by the same window.
+// Checks a whole storm: `limit` requests are admitted as above, the others
+// refused by the same window.
 void check_exact(const std::vector<Answer>& answers, long long limit);
 
 }  // namespace petstore::e2e

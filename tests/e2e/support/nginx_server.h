@@ -9,7 +9,7 @@
 
 namespace petstore::e2e {
 
-// What a test wants of nginx beyond the usual. In every text %ADDRESS%, %PORT%,
+// What a test adds to the usual configuration. In every text %ADDRESS%, %PORT%,
 // %TLS_PORT%, %DIR% and %REDIS% are replaced.
 struct NginxOptions {
     std::string redis;  // petstore_redis
@@ -23,22 +23,22 @@ struct NginxOptions {
     bool tls = false;     // HTTP/2 over TLS on a second port
     bool start = true;
     std::vector<std::pair<std::string, std::string>> env = {};
-    // Memory runs out in this test: nginx says so with [emerg] lines.
+    // Memory runs out in this test, which nginx logs as [emerg].
     bool out_of_memory = false;
 };
 
-// A real nginx with the module, below a folder of its own. Whenever one ends,
-// it is looked at for what must never be: an alert, a crash, a finding of a
-// sanitizer, an API key in a log, a process that stays.
+// A real nginx with the module, in its own folder. Whenever one ends, the
+// harness looks for what must never happen: an alert, a crash, a sanitizer's
+// finding, an API key in a log, a process left behind.
 class NginxServer {
 public:
     explicit NginxServer(NginxOptions options);
     ~NginxServer();
 
     void start();
-    void quit();    // SIGQUIT: waits for the end and looks at the remains
+    void quit();    // SIGQUIT: waits for the end and inspects the logs
     void reload();  // SIGHUP: waits until new workers serve
-    // Same, and until the old ones are gone.
+    // The same, and waits until the old ones are gone.
     void reload_and_settle();
     void change(NginxOptions options);  // for the next reload
 
@@ -74,7 +74,7 @@ private:
     int port_ = 0;
     int tls_port_ = 0;
     Process process_;
-    std::set<pid_t> ever_;  // every worker there was
+    std::set<pid_t> ever_;  // every worker so far
 };
 
 // The environment of an nginx for which a host name has these addresses, in

@@ -10,7 +10,7 @@
 
 namespace petstore::e2e {
 
-// What is wrong with a response; empty for nothing.
+// What is wrong with a response; empty if nothing is.
 using Check = std::function<std::string(const Response&)>;
 
 // An Error in every respect; see expect_error().
@@ -24,7 +24,7 @@ struct Target {
 
     AllocationFaults faults;
     RedisServer redis;
-    // What the proxy answers the next script with, instead of asking Redis.
+    // The proxy's reply to the next script, instead of Redis's.
     enum class Fault { none, close, garbage, loading };
     std::atomic<Fault> next_fault{Fault::none};
     FakeRedis proxy;  // only used with behind_proxy()
@@ -48,9 +48,10 @@ struct FaultCase {
     Check check_during = {};  // the same while memory is short, if different
     // nginx itself does not survive a failure here: it dies, or never closes
     // the connection. Its pools hide that, except in the sanitized build, where
-    // each piece of a pool is an allocation. There only operator new fails.
+    // each piece of a pool is an allocation. In that build only operator new
+    // fails.
     bool nginx_fails = false;
-    // More allocations than that are only sampled.
+    // Beyond this number, allocations are only sampled.
     std::int64_t max_rounds = 200;
 };
 

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "threaded_server.h"
+
 namespace petstore::e2e {
 
 RawClient::RawClient(int port) : fd_(connect_tcp(port))
@@ -37,12 +39,8 @@ void RawClient::reset()
 
 void RawClient::send(std::string_view bytes)
 {
-    while (!bytes.empty()) {
-        const auto n = ::send(fd_, bytes.data(), bytes.size(), 0);
-        if (n <= 0) {
-            throw HarnessError("the server closed while we sent");
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (!send_all(fd_, bytes)) {
+        throw HarnessError("the server closed while we sent");
     }
 }
 
@@ -50,7 +48,7 @@ void RawClient::send_bytewise(std::string_view bytes)
 {
     for (const char byte : bytes) {
         send({&byte, 1});
-        // Once acknowledged it left as a segment of its own.
+        // An acknowledged byte has left in its own segment.
         wait_until([this] {
             int unsent = 0;
             return ioctl(fd_, SIOCOUTQ, &unsent) != 0 || unsent == 0;
@@ -78,13 +76,7 @@ bool RawClient::receive(std::chrono::milliseconds timeout)
     if (poll(&wait, 1, static_cast<int>(timeout.count())) <= 0) {
         throw HarnessError("no response in time, so far: " + buffer_);
     }
-    char chunk[65536];
-    const auto n = recv(fd_, chunk, sizeof(chunk), 0);
-    if (n <= 0) {
-        return false;
-    }
-    buffer_.append(chunk, static_cast<std::size_t>(n));
-    return true;
+    return receive_some(fd_, buffer_);
 }
 
 std::string RawClient::take(std::size_t size)

@@ -8,7 +8,7 @@
 
 namespace petstore::e2e {
 
-// A socket and nothing around it, for what a proper client would never send.
+// A bare socket, for bytes that no proper client would send.
 class RawClient {
 public:
     explicit RawClient(int port);
@@ -17,7 +17,7 @@ public:
     RawClient& operator=(RawClient&&) = delete;
 
     void send(std::string_view bytes);
-    // Every byte in a segment of its own.
+    // Each byte in its own TCP segment.
     void send_bytewise(std::string_view bytes);
     void finish_sending();  // half-close
     void close();
@@ -27,13 +27,13 @@ public:
     // Throws HarnessError when none comes or the connection ends in it.
     Response read(bool head = false);
 
-    // Nothing more is in the stream and the server closes it.
+    // Whether the server closes the connection without sending more.
     bool closes(std::chrono::milliseconds timeout = 60s);
-    // Whatever comes until the server closes.
+    // Everything that the server sends until it closes.
     std::string read_all(std::chrono::milliseconds timeout = 60s);
-    // So many bytes of whatever comes, of an upgraded connection.
+    // The next `size` bytes, for an upgraded connection.
     std::string take(std::size_t size);
-    // True when bytes or the end are there to read within the time.
+    // Whether bytes, or the end, arrive in time.
     bool readable(std::chrono::milliseconds timeout);
 
 private:

@@ -13,10 +13,9 @@
 namespace petstore::e2e {
 
 // Stands between nginx and a real Redis, on a unix socket and a TCP port of
-// 127.0.0.1. It forwards faithfully until misbehave(): then, by a seeded
-// schedule, it delays, slices, freezes, closes and, where it may, lies. Calm
-// spells in between let nginx connect again, or there would be nothing to
-// break.
+// 127.0.0.1. Forwards faithfully until misbehave(): then it delays, slices,
+// freezes, closes and, if allowed, lies, by a seeded schedule. Calm periods in
+// between let nginx reconnect.
 class RedisProxy {
 public:
     RedisProxy(const RedisServer& redis, Journal& journal);
@@ -28,8 +27,8 @@ public:
     std::string tcp_url() const;
 
     void misbehave(std::uint64_t seed, bool may_lie);
-    // Faithful again. Closes all connections: one that was lied to about the
-    // number of replies stays out of step.
+    // Faithful again. Closes all connections, because lies may have left them
+    // out of step.
     void behave();
 
     int open() const { return open_; }

@@ -36,7 +36,7 @@ public:
     std::string address() const;  // host:port
     std::string tcp_url() const;
 
-    // By a connection of its own that ends at once.
+    // Over a new connection, which is then closed.
     Value command(const Words& words) const;
     RedisClient client() const;
     std::int64_t info(const std::string& field) const;
@@ -53,7 +53,7 @@ private:
     Process process_;
 };
 
-// Writes down what Redis executes from now on.
+// Records the commands that Redis executes from now on.
 class Monitor {
 public:
     explicit Monitor(const RedisServer& redis);
@@ -66,8 +66,8 @@ public:
         bool role_check = false;  // INFO replication
     };
 
-    // Everything up to now, without the harness's own commands: waits for a
-    // mark that it sends itself.
+    // All commands so far, except the harness's own: waits for a mark that it
+    // sends itself.
     std::vector<Command> commands();
     // Of those sent for requests: neither by a script nor by a connection to
     // see that Redis is a primary still (INFO replication), which goes by time

@@ -12,8 +12,7 @@
 
 namespace petstore::e2e {
 
-// What one answer of a storm said. A number that did not stand there, or not
-// once, is -1.
+// One response of a storm. A number that is missing or repeated is -1.
 struct Answer {
     int port = 0;
     int status = 0;
@@ -25,23 +24,24 @@ struct Answer {
     std::string code;       // of an Error
 };
 
-// Many requests over many connections at once, by one thread: all are written
-// before the first answer is read, and whoever has its answer asks again.
+// Many requests over many connections at once, from one thread: all are written
+// before the first response is read, and each connection sends its next request
+// after its response.
 struct Storm {
     std::vector<int> ports;  // of own_address()
     int connections = 64;    // to each of them
     int pipeline = 1;        // requests on the way on a connection
     std::string request;     // the bytes of one request
 
-    // A connection that ends before the first byte of its answer is made
-    // again and the request repeated, as every client does when a server closes
-    // an idle connection. Counted here.
+    // Connections that ended before the first byte of a response. The request
+    // is repeated on a new one, as every client does when a server closes an
+    // idle connection.
     int repeated = 0;
 
-    // So many requests.
+    // Sends this many requests.
     std::vector<Answer> run(std::size_t requests);
-    // Until `enough`, which sees every answer, says so; then until all that is
-    // on its way is answered.
+    // Sends requests until `enough`, which sees every response, returns true;
+    // then waits for the outstanding ones.
     std::vector<Answer>
     run_until(const std::function<bool(const Answer&)>& enough);
 
@@ -50,8 +50,8 @@ private:
                             const std::function<bool(const Answer&)>& enough);
 };
 
-// Does something again and again in a thread of its own, until it ends or is
-// destroyed. What it throws is thrown again by end().
+// Repeats an action in its own thread until end() or destruction. end()
+// rethrows the action's exception.
 class Meanwhile {
 public:
     Meanwhile(std::chrono::milliseconds pause, std::function<void()> what);

@@ -26,7 +26,7 @@ namespace {
 std::mutex g_secrets_mutex;
 std::vector<std::string> g_secrets;
 
-// A server that dies while we write to it is an answer, not our end.
+// A server that dies while we write to it must not kill the tests.
 const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 
 }  // namespace
@@ -34,8 +34,7 @@ const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout)
 {
-    // What is nearly there is seen at once, what takes longer costs no
-    // processor.
+    // Starts with short waits, then polls less often to save CPU time.
     const auto start = Clock::now();
     while (!condition()) {
         const auto waited = Clock::now() - start;

@@ -12,24 +12,23 @@ namespace petstore::e2e {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// What could not be set up; not a fault of what is tested.
+// A failure of the harness, not of what is tested.
 struct HarnessError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Asks until the answer is yes. False when time is up, which is long: how soon
-// something happens on a loaded machine is no subject of a test.
+// Polls until the condition holds. False after the timeout, which is long:
+// tests do not check how soon something happens on a loaded machine.
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout = 60s);
 
-// Asks until the answer is yes. False where a question that was put after
-// `deadline` got a no. For what is promised within a time: however long the
-// machine takes over one question, a later one has to find the promise kept.
+// Polls until the condition holds. False if a check that began after `deadline`
+// fails. For promises with a time limit: a check may take long on a loaded
+// machine, but one that begins late must find the promise kept.
 bool kept_by(Clock::time_point deadline,
              const std::function<bool()>& condition);
 
-// A folder of its own below /tmp, readable by the user that nginx's workers
-// run as, gone with the object.
+// A folder below /tmp that nginx's workers can read. Removed with the object.
 class TempDir {
 public:
     TempDir();
@@ -53,8 +52,8 @@ std::vector<std::string> files_below(const std::string& folder);
 // never gives a client a port that a server is about to bind.
 const std::string& own_address();
 
-// A port that nobody listens on, at any address of this machine, and that this
-// process has not had before.
+// A port that nobody listens on, at any address of this machine. Never the same
+// one twice.
 int free_port();
 
 // The URL of a server of this process.
@@ -81,8 +80,8 @@ enum class Leaks { found, ignored };
 std::vector<std::pair<std::string, std::string>>
 sanitizer_options(Leaks leaks, const std::string& folder = "");
 
-// Texts that must not turn up in any log or file of Redis: the harness looks
-// for them whenever a server ends.
+// Texts that must not appear in any log or file of Redis. The harness looks for
+// them whenever a server ends.
 void remember_secret(const std::string& secret);
 const std::vector<std::string>& secrets();
 

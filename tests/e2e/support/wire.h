@@ -10,7 +10,7 @@ struct ssl_st;
 
 namespace petstore::e2e {
 
-// Where a client connects to.
+// Where a client connects.
 struct Target {
     int port = 0;      // TCP; 0: the unix socket
     std::string path;  // of that
@@ -20,22 +20,22 @@ struct Target {
     std::string name() const;
 };
 
-// A byte stream to nginx, plain or over TLS, that can be left in every way.
-// Nothing is thrown: a peer that goes away is what it is used for.
+// A byte stream to nginx, plain or over TLS, that can be ended in every way.
+// Throws nothing: it is meant for peers that go away.
 class Wire {
 public:
-    // nullptr when nobody listens or the handshake fails. `small`: a receive
-    // buffer that a few kilobytes fill.
+    // nullptr if nobody listens or the handshake fails. `small`: with a receive
+    // buffer of a few kilobytes.
     static std::unique_ptr<Wire> open(const Target& target, bool small = false);
     ~Wire();
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
 
-    // False when the peer is gone or takes nothing any more.
+    // False if the peer is gone or accepts no more.
     bool send(std::string_view bytes);
 
     enum class Got { bytes, end, nothing };
-    // Appends what has come. `nothing` after the time.
+    // Appends what has arrived. `nothing` after the timeout.
     Got receive(std::string& to, std::chrono::milliseconds timeout);
 
     // Why nothing can be sent or received any more.
