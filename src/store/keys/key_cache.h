@@ -19,8 +19,8 @@ class CachedRecord : public api::KeyRights {
 public:
     CachedRecord() = default;
     explicit CachedRecord(const api::KeyRecord& record)
-        : api::KeyRights(record), texts_(record.id + record.plan),
-          id_size_(record.id.size())
+        : api::KeyRights(static_cast<const api::KeyRights&>(record)),
+          texts_(record.id + record.plan), id_size_(record.id.size())
     {}
 
     std::string_view id() const noexcept
