@@ -1,5 +1,7 @@
 #include "context.h"
 
+#include <cstdlib>
+#include <fstream>
 #include <variant>
 
 #include "exit.h"
@@ -23,6 +25,38 @@ redis::Deployment checked_deployment(const std::string& text)
     return std::move(deployment);
 }
 
+std::string read_password(const std::string& file)
+{
+    std::ifstream stream(file, std::ios::binary);
+    std::string text(redis::kMaxPassword + 3, '\0');  // "\r\n" and a byte more
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!stream && !stream.eof()) {
+        throw Failure("cannot read the file of --password-file");
+    }
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    const auto password = redis::password_in_file(text);
+    if (!password) {
+        throw Failure("the first line of the file of --password-file must be a "
+                      "password of 1 to "
+                      + std::to_string(redis::kMaxPassword) + " bytes");
+    }
+    return std::string(*password);
+}
+
+// For URLs without a password, as petstore_redis_password_file in nginx.
+void add_password(redis::Deployment& deployment, const std::string& file)
+{
+    const char* const variable = std::getenv("REDISCLI_AUTH");
+    const std::string password = !file.empty() ? read_password(file)
+                                 : variable    ? variable
+                                               : "";
+    for (redis::Endpoint& endpoint : deployment.endpoints) {
+        if (endpoint.password.empty()) {
+            endpoint.password = password;
+        }
+    }
+}
+
 const std::string& checked_prefix(const std::string& prefix)
 {
     if (const char* wrong = store::Schema::prefix_problem(prefix)) {
@@ -33,11 +67,12 @@ const std::string& checked_prefix(const std::string& prefix)
 
 }  // namespace
 
-Context::Context(const std::string& redis_url, const std::string& prefix,
-                 bool json)
-    : deployment_(checked_deployment(redis_url)),
-      schema_(checked_prefix(prefix)), json_(json)
-{}
+Context::Context(const GlobalOptions& options)
+    : deployment_(checked_deployment(options.redis)),
+      schema_(checked_prefix(options.prefix)), json_(options.json)
+{
+    add_password(deployment_, options.password_file);
+}
 
 RedisSession& Context::redis()
 {

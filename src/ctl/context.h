@@ -10,11 +10,18 @@
 
 namespace petstore::ctl {
 
+struct GlobalOptions {
+    std::string redis = "redis://127.0.0.1:6379/0";
+    std::string password_file;  // empty: REDISCLI_AUTH, if set
+    std::string prefix = "petstore";
+    bool json = false;
+};
+
 // The global options, and the Redis they name.
 class Context {
 public:
-    // Throws UsageError.
-    Context(const std::string& redis_url, const std::string& prefix, bool json);
+    // Throws UsageError, and Failure if the password file cannot be read.
+    explicit Context(const GlobalOptions& options);
 
     bool json() const noexcept { return json_; }
     const store::Schema& schema() const noexcept { return schema_; }

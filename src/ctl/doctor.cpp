@@ -1,6 +1,7 @@
 #include "doctor.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kOldestVersion = 7;
 
-enum class Verdict { ok, warning, wrong };
+// unknown: Redis forbids the question, as managed services do.
+enum class Verdict { ok, warning, wrong, unknown };
 
 struct Finding {
     Verdict verdict;
@@ -32,6 +34,8 @@ const char* to_text(Verdict verdict)
         return "warning";
     case Verdict::wrong:
         return "wrong";
+    case Verdict::unknown:
+        return "unknown";
     }
     return "";
 }
@@ -73,33 +77,79 @@ private:
         }
     }
 
+    // The reply, or nullptr if Redis refuses the command. Valid until the next
+    // command.
+    const redis::Reply* ask(const redis::Command& command)
+    {
+        redis_.send(command);
+        const redis::Reply& reply = redis_.receive_any();
+        return reply.is_error() ? nullptr : &reply;
+    }
+
     void read_info()
     {
-        read_lines(redis_.call(redis::Command("INFO")).text());
+        if (const auto* reply = ask(redis::Command("INFO"))) {
+            read_lines(reply->text());
+        } else {
+            read_hello();
+        }
         if (info("cluster_enabled") == "1") {
-            read_lines(
-                redis_.call(redis::Command("CLUSTER").arg("INFO")).text());
+            const auto command = redis::Command("CLUSTER").arg("INFO");
+            if (const auto* reply = ask(command)) {
+                read_lines(reply->text());
+            }
         }
     }
 
+    // HELLO is rarely forbidden, and contains the most important of INFO's
+    // fields, with other names.
+    void read_hello()
+    {
+        const auto* reply = ask(redis::Command("HELLO").arg("2"));
+        for (std::size_t i = 0; reply && i + 1 < reply->size(); i += 2) {
+            const std::string_view name = (*reply)[i].text();
+            const std::string value((*reply)[i + 1].text());
+            if (name == "version") {
+                info_["redis_version"] = value;
+            } else if (name == "role") {
+                info_["role"] = value;
+            } else if (name == "mode") {
+                info_["cluster_enabled"] = value == "cluster" ? "1" : "0";
+            }
+        }
+    }
+
+    // Empty if unknown.
     std::string info(const std::string& name) const
     {
         const auto found = info_.find(name);
         return found == info_.end() ? "" : found->second;
     }
 
-    // Empty if CONFIG is forbidden, as in managed services.
-    std::string config(std::string_view name)
+    std::optional<std::string> config(std::string_view name)
     {
-        redis_.send(redis::Command("CONFIG").arg("GET").arg(name));
-        const redis::Reply& reply = redis_.receive_any();
-        return reply.size() == 2 ? std::string(reply[1].text()) : "";
+        const auto* reply = ask(redis::Command("CONFIG").arg("GET").arg(name));
+        if (reply == nullptr || reply->size() != 2) {
+            return std::nullopt;
+        }
+        return std::string((*reply)[1].text());
+    }
+
+    void add_unknown(std::string check)
+    {
+        add(Verdict::unknown, std::move(check), "",
+            "this user may not ask Redis: see its documentation, or the "
+            "provider's");
     }
 
     void check_version()
     {
         // Valkey reports the version of Redis that it is compatible with.
         const std::string version = info("redis_version");
+        if (version.empty()) {
+            add_unknown("version");
+            return;
+        }
         const auto major =
             api::parse_int64(version.substr(0, version.find('.')));
         add(major && *major >= kOldestVersion ? Verdict::ok : Verdict::wrong,
@@ -109,19 +159,29 @@ private:
     void check_role()
     {
         const std::string role = info("role");
+        if (role.empty()) {
+            add_unknown("role");
+            return;
+        }
         add(role == "master" ? Verdict::ok : Verdict::wrong, "role", role,
             "a replica accepts no writes: use its primary");
     }
 
     void check_persistence()
     {
-        const bool snapshots = !config("save").empty();
-        if (info("aof_enabled") == "1") {
+        if (info("aof_enabled").empty()) {
+            add_unknown("persistence");
+        } else if (info("aof_enabled") == "1") {
             add(Verdict::ok, "persistence",
-                "append-only file, appendfsync " + config("appendfsync"));
+                "append-only file, appendfsync "
+                    + config("appendfsync").value_or("unknown"));
         } else {
-            add(snapshots ? Verdict::warning : Verdict::wrong, "persistence",
-                snapshots ? "snapshots only" : "none",
+            const auto snapshots = config("save");
+            add(snapshots == "" ? Verdict::wrong : Verdict::warning,
+                "persistence",
+                !snapshots           ? "no append-only file, snapshots unknown"
+                : snapshots->empty() ? "none"
+                                     : "snapshots only",
                 "Redis loses recent data, or all of it, when it stops: CONFIG "
                 "SET appendonly yes, and set it in redis.conf");
         }
@@ -137,6 +197,10 @@ private:
     void check_eviction()
     {
         const std::string policy = info("maxmemory_policy");
+        if (policy.empty()) {
+            add_unknown("maxmemory-policy");
+            return;
+        }
         add(policy == "noeviction" ? Verdict::ok : Verdict::wrong,
             "maxmemory-policy", policy,
             "Redis may evict pets, keys and counters: CONFIG SET "
@@ -145,13 +209,16 @@ private:
 
     void check_cluster()
     {
-        if (info("cluster_enabled") != "1") {
+        const std::string cluster = info("cluster_enabled");
+        if (cluster.empty()) {
+            add_unknown("cluster");
+        } else if (cluster == "0") {
             add(Verdict::ok, "cluster", "off");
-            return;
+        } else {
+            add(Verdict::wrong, "cluster", "on",
+                "this version does not support Redis Cluster: use a standalone "
+                "Redis");
         }
-        add(Verdict::wrong, "cluster", "on",
-            "this version does not support Redis Cluster: use a standalone "
-            "Redis");
     }
 
     RedisSession& redis_;

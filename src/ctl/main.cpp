@@ -41,9 +41,7 @@ void occupy_standard_streams()
 
 int run(int argc, char** argv)
 {
-    std::string redis = "redis://127.0.0.1:6379/0";
-    std::string prefix = "petstore";
-    bool json = false;
+    GlobalOptions options;
     Action action;
 
     CLI::App app("Manages the API keys and pets of the pet store in Redis.",
@@ -52,14 +50,18 @@ int run(int argc, char** argv)
     app.fallthrough();
     app.require_subcommand(1);
     app.set_version_flag("--version", kVersion);
-    app.add_option("--redis", redis,
+    app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db] or "
                    "unix:/path[?db=N]")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
-    app.add_option("--prefix", prefix, "Namespace of all keys in Redis")
+    app.add_option("--password-file", options.password_file,
+                   "File whose first line is Redis's password, for a URL "
+                   "without one; else REDISCLI_AUTH");
+    app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
+        ->envname("PETSTORE_PREFIX")
         ->capture_default_str();
-    app.add_flag("--json", json, "Print JSON");
+    app.add_flag("--json", options.json, "Print JSON");
     add_key_commands(app, action);
     add_pet_commands(app, action);
     add_cache_commands(app, action);
@@ -70,7 +72,7 @@ int run(int argc, char** argv)
     try {
         try {
             parse(app, argc, argv);
-            Context context(redis, prefix, json);
+            Context context(options);
             action(context);
         } catch (const CLI::Success&) {
             // Help or the version was printed.

@@ -16,8 +16,6 @@ namespace {
 
 using Form = redis::Deployment::Form;
 
-constexpr std::size_t kMaxPassword = 4096;
-
 char kDuplicate[] = "is duplicate";
 
 // Reads the first line of the file, without its line end.
@@ -33,7 +31,8 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
                            ngx_open_file_n " \"%V\" failed", &path);
         return false;
     }
-    std::array<char, kMaxPassword + 3> buffer;  // plus "\r\n" and one more byte
+    std::array<char, redis::kMaxPassword + 3>
+        buffer;  // plus "\r\n" and one more byte
     std::size_t size = 0;
     ssize_t n = 0;
     do {
@@ -43,21 +42,17 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
     const ngx_err_t error = n < 0 ? ngx_errno : 0;
     ngx_close_file(fd);
 
-    std::string_view line(buffer.data(), size);
-    line = line.substr(0, line.find('\n'));
-    if (!line.empty() && line.back() == '\r') {
-        line.remove_suffix(1);
-    }
-    password = line;
+    const auto line = redis::password_in_file({buffer.data(), size});
+    password = line.value_or("");
     ngx_explicit_memzero(buffer.data(), size);
     if (error != 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
                            ngx_read_fd_n " \"%V\" failed", &path);
-    } else if (password.empty() || password.size() > kMaxPassword) {
+    } else if (password.empty()) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "the first line of \"%V\" must be a password of 1 "
                            "to %uz bytes",
-                           &path, kMaxPassword);
+                           &path, redis::kMaxPassword);
     } else {
         return true;
     }

@@ -224,6 +224,19 @@ Parsed parse_endpoint(std::string_view url, int default_port)
     return parse_tcp(rest.substr(2), tls, default_port);
 }
 
+std::optional<std::string_view>
+password_in_file(std::string_view content) noexcept
+{
+    std::string_view line = content.substr(0, content.find('\n'));
+    if (!line.empty() && line.back() == '\r') {
+        line.remove_suffix(1);
+    }
+    if (line.empty() || line.size() > kMaxPassword) {
+        return std::nullopt;
+    }
+    return line;
+}
+
 // Keeps the path of a unix socket, or else host, port and database. Anything
 // else may be part of a password.
 std::string redact_url(std::string_view url)

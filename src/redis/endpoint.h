@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,6 +34,12 @@ struct Endpoint {
 // The string is an error message, which never contains the password.
 std::variant<Endpoint, std::string> parse_endpoint(std::string_view url,
                                                    int default_port = 6379);
+
+// The password in a password file with this content: the first line, of 1 to
+// kMaxPassword bytes. nullopt if the line is empty or too long.
+constexpr std::size_t kMaxPassword = 4096;
+std::optional<std::string_view>
+password_in_file(std::string_view content) noexcept;
 
 // A URL, which may be malformed, in a form that is safe to log: "***" replaces
 // whatever is, or may have been meant as, a user or a password.

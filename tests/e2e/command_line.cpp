@@ -219,6 +219,91 @@ TEST_CASE("command line: the access rules of the documentation suffice")
     does({"doctor"});
 }
 
+TEST_CASE("command line: doctor reports what Redis forbids as unknown")
+{
+    RedisServer redis({"appendonly no", "save 60 1"});
+    const std::string url = "redis://managed:pw@" + own_address() + ":"
+                            + std::to_string(redis.port());
+    const auto verdicts = [&](const Words& forbidden) {
+        Words rules = {"ACL", "SETUSER", "managed", "reset",
+                       "on",  ">pw",     "~*",      "+@all"};
+        rules.insert(rules.end(), forbidden.begin(), forbidden.end());
+        REQUIRE(redis.command(rules).text == "OK");
+        const auto result = ctl(url, {"doctor", "--json"});
+        INFO(result.err);
+        CHECK(result.code == 0);
+        std::map<std::string, std::string> found;
+        for (const auto& finding : nlohmann::json::parse(result.out)) {
+            found[finding.at("check")] = finding.at("verdict");
+        }
+        return found;
+    };
+    using Verdicts = std::map<std::string, std::string>;
+    CHECK(verdicts({"-config"})
+          == Verdicts{{"version", "ok"},
+                      {"role", "ok"},
+                      {"persistence", "warning"},
+                      {"maxmemory-policy", "ok"},
+                      {"cluster", "ok"}});
+    CHECK(verdicts({"-config", "-info"})
+          == Verdicts{{"version", "ok"},
+                      {"role", "ok"},
+                      {"persistence", "unknown"},
+                      {"maxmemory-policy", "unknown"},
+                      {"cluster", "ok"}});
+
+    RedisServer silent({"rename-command CONFIG \"\"",
+                        "rename-command INFO \"\"",
+                        "rename-command HELLO \"\""});
+    const auto result = ctl(silent.url(), {"doctor", "--json"});
+    CHECK(result.code == 0);
+    const auto findings = nlohmann::json::parse(result.out);
+    CHECK(findings.size() == 5);
+    for (const auto& finding : findings) {
+        CHECK(finding.at("verdict") == "unknown");
+    }
+}
+
+TEST_CASE("command line: password and prefix come from outside the arguments")
+{
+    RedisServer redis({"requirepass geheim-7"});
+    const std::string url = redis.tcp_url();
+    const TempDir dir;
+    const std::string file = dir.path() + "/password";
+    const auto list = [&](Words arguments, const Words& environment) {
+        arguments.insert(arguments.begin(), {ctl_binary(), "--redis"});
+        Words words = {"env"};
+        words.insert(words.end(), environment.begin(), environment.end());
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        return run(words);
+    };
+    CHECK(list({url, "key", "list"}, {}).code == 1);
+    CHECK(list({url, "key", "list"}, {"REDISCLI_AUTH=geheim-7"}).code == 0);
+    CHECK(list({url, "key", "list"}, {"REDISCLI_AUTH=other"}).code == 1);
+
+    write_file(file, "geheim-7\r\nsecond line\n");
+    CHECK(list({url, "--password-file", file, "key", "list"},
+               {"REDISCLI_AUTH=other"})
+              .code
+          == 0);
+    for (const auto& content : Words{"", "\n", std::string(4097, 'x')}) {
+        write_file(file, content);
+        const auto result =
+            list({url, "--password-file", file, "key", "list"}, {});
+        CHECK(result.code == 1);
+        CHECK(contains(result.err, "password of 1 to 4096 bytes"));
+    }
+    CHECK(list({url, "--password-file", file + "-missing", "key", "list"}, {})
+              .code
+          == 1);
+
+    const auto made = list({url, "key", "create"}, {"REDISCLI_AUTH=geheim-7",
+                                                    "PETSTORE_PREFIX=staging"});
+    CHECK(made.code == 0);
+    CHECK(redis.command({"KEYS", "staging:*"}).items.size() > 0);
+    CHECK(redis.command({"KEYS", "petstore:*"}).items.empty());
+}
+
 TEST_CASE("command line: an import reports the number of an invalid line")
 {
     Store store;
