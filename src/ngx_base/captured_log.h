@@ -52,7 +52,7 @@ private:
         while (!message.empty() && message.back() == '\n') {
             message.remove_suffix(1);
         }
-        if (level <= NGX_LOG_ALERT) {
+        if (level == NGX_LOG_ALERT) {
             ngx_log_error(level, self.real_, 0, "%*s", message.size(),
                           message.data());
             return;

@@ -152,7 +152,9 @@ void Connection::begin_handshake() noexcept
 
 void Connection::on_timeout() noexcept
 {
-    listener_.on_failure(failure("connect timed out"));
+    listener_.on_failure(failure(state_ == State::tls_handshake
+                                     ? "TLS handshake timed out"
+                                     : "connect timed out"));
 }
 
 void Connection::on_writable() noexcept
@@ -193,6 +195,9 @@ void Connection::flush() noexcept
             socket_, reinterpret_cast<u_char*>(const_cast<char*>(bytes.data())),
             bytes.size());
         if (n == NGX_ERROR) {
+            if (tls_.enabled()) {
+                tls_.read_alert(socket_);
+            }
             listener_.on_failure(lost(false));
             return;
         }

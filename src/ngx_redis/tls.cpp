@@ -109,6 +109,13 @@ bool Tls::is_verified(ngx_connection_t* socket) noexcept
     return matches;
 }
 
+void Tls::read_alert(ngx_connection_t* socket) noexcept
+{
+    u_char discarded[1024];
+    while (ngx_ssl_recv(socket, discarded, sizeof(discarded)) > 0) {
+    }
+}
+
 void Tls::end(ngx_connection_t* socket) noexcept
 {
     if (socket->ssl != nullptr) {
@@ -156,6 +163,8 @@ ngx_int_t Tls::handshake(ngx_connection_t*) noexcept
 {
     return NGX_ERROR;
 }
+
+void Tls::read_alert(ngx_connection_t*) noexcept {}
 
 void Tls::end(ngx_connection_t*) noexcept {}
 

@@ -29,6 +29,11 @@ public:
     // the handlers of the socket. NGX_OK once the server is verified.
     ngx_int_t handshake(ngx_connection_t* socket) noexcept;
 
+    // A write failed. The server may have sent the reason before it closed,
+    // such as a client certificate that TLS 1.3 refuses only after the
+    // handshake.
+    void read_alert(ngx_connection_t* socket) noexcept;
+
     // Never waits. Safe without begin().
     void end(ngx_connection_t* socket) noexcept;
 
