@@ -165,7 +165,8 @@ bool tls_available() noexcept
 
 bool create_tls_context(ngx_conf_t* cf, const LocConf& conf, TlsSettings& tls)
 {
-    auto* ssl = static_cast<ngx_ssl_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_ssl_t)));
+    auto* ssl =
+        static_cast<ngx_ssl_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_ssl_t)));
     auto* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     if (ssl == nullptr || cleanup == nullptr) {
         return false;

@@ -21,10 +21,9 @@ bool is_ip_address(const char* name) noexcept
 
 bool certificate_has_ip(ngx_connection_t* socket, const char* address) noexcept
 {
-    X509* const certificate =
-        SSL_get_peer_certificate(socket->ssl->connection);
-    const bool has =
-        certificate != nullptr && X509_check_ip_asc(certificate, address, 0) == 1;
+    X509* const certificate = SSL_get_peer_certificate(socket->ssl->connection);
+    const bool has = certificate != nullptr
+                     && X509_check_ip_asc(certificate, address, 0) == 1;
     X509_free(certificate);
     return has;
 }
@@ -75,13 +74,10 @@ ngx_int_t Tls::handshake(ngx_connection_t* socket) noexcept
         return NGX_ERROR;
     }
     verified_ = true;
-    ngx_log_error(NGX_LOG_INFO, log_, 0,
-                  "petstore: redis connection to \"%s\" uses %s%s",
-                  settings_.name.c_str(),
-                  SSL_get_version(socket->ssl->connection),
-                  SSL_session_reused(socket->ssl->connection)
-                      ? ", session reused"
-                      : "");
+    ngx_log_error(
+        NGX_LOG_INFO, log_, 0, "petstore: redis connection to \"%s\" uses %s%s",
+        settings_.name.c_str(), SSL_get_version(socket->ssl->connection),
+        SSL_session_reused(socket->ssl->connection) ? ", session reused" : "");
     return NGX_OK;
 }
 
@@ -99,9 +95,10 @@ bool Tls::is_verified(ngx_connection_t* socket) noexcept
         return false;
     }
     ngx_str_t name = borrow(settings_.name);
-    const bool matches = is_ip_address(settings_.name.c_str())
-                             ? certificate_has_ip(socket, settings_.name.c_str())
-                             : ngx_ssl_check_host(socket, &name) == NGX_OK;
+    const bool matches =
+        is_ip_address(settings_.name.c_str())
+            ? certificate_has_ip(socket, settings_.name.c_str())
+            : ngx_ssl_check_host(socket, &name) == NGX_OK;
     if (!matches) {
         ngx_log_error(NGX_LOG_ERR, socket->log, 0,
                       "certificate does not match \"%V\"", &name);

@@ -265,18 +265,27 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
 
 TEST_CASE("messages: a repeated directive is an error")
 {
-    for (const char* directive :
-         {"petstore_redis redis://h", "petstore_redis_user u",
-          "petstore_redis_password_file f", "petstore_redis_connect_timeout 1s",
-          "petstore_redis_timeout 1s", "petstore_redis_ssl_verify off",
-          "petstore_redis_ssl_trusted_certificate f",
-          "petstore_redis_ssl_name n", "petstore_redis_ssl_certificate f",
-          "petstore_redis_ssl_certificate_key f", "petstore_prefix p",
-          "petstore_base_url http://h", "petstore_max_body_size 1k",
-          "petstore_get_sunset off", "petstore_json_errors on",
-          "petstore_ban off", "petstore_anonymous_limit 1",
-          "petstore_limit_headers ietf", "petstore_limit_dry_run on",
-          "petstore_zone 1m", "petstore_worker_memory 1m"}) {
+    for (const char* directive : {"petstore_redis redis://h",
+                                  "petstore_redis_user u",
+                                  "petstore_redis_password_file f",
+                                  "petstore_redis_connect_timeout 1s",
+                                  "petstore_redis_timeout 1s",
+                                  "petstore_redis_ssl_verify off",
+                                  "petstore_redis_ssl_trusted_certificate f",
+                                  "petstore_redis_ssl_name n",
+                                  "petstore_redis_ssl_certificate f",
+                                  "petstore_redis_ssl_certificate_key f",
+                                  "petstore_prefix p",
+                                  "petstore_base_url http://h",
+                                  "petstore_max_body_size 1k",
+                                  "petstore_get_sunset off",
+                                  "petstore_json_errors on",
+                                  "petstore_ban off",
+                                  "petstore_anonymous_limit 1",
+                                  "petstore_limit_headers ietf",
+                                  "petstore_limit_dry_run on",
+                                  "petstore_zone 1m",
+                                  "petstore_worker_memory 1m"}) {
         const std::string line = directive;
         refuses(http(line + "; " + line + ";"),
                 "\"" + line.substr(0, line.find(' '))
@@ -364,7 +373,8 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
               == place);
         // Not read without TLS. An empty value cancels an inherited one.
-        is_silent({row.directives, "", "petstore_redis redis://127.0.0.1;", ""});
+        is_silent(
+            {row.directives, "", "petstore_redis redis://127.0.0.1;", ""});
         is_silent({row.directives, "",
                    redis
                        + "petstore_redis_ssl_trusted_certificate \"\"; "

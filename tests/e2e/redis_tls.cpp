@@ -123,8 +123,7 @@ TEST_CASE("tls: by an address in the certificate")
     expect_works(redis, options);
     // A name that looks like the address is not enough.
     options.http += "petstore_redis_ssl_name 127.9.9.9;";
-    expect_refused(redis, options,
-                   "certificate does not match \"127.9.9.9\"");
+    expect_refused(redis, options, "certificate does not match \"127.9.9.9\"");
 }
 
 TEST_CASE("tls: a certificate of another name is refused")
@@ -139,16 +138,14 @@ TEST_CASE("tls: a certificate of another name is refused")
     // petstore_redis_ssl_name names the certificate's.
     by_address.http += "petstore_redis_ssl_name other.test;";
     expect_works(redis, by_address);
-    expect_works(redis,
-                 redis.by_name("petstore_redis_ssl_verify off;"));
+    expect_works(redis, redis.by_name("petstore_redis_ssl_verify off;"));
 }
 
 TEST_CASE("tls: an expired certificate is refused")
 {
     TlsRedis redis("DNS:redis.test", {}, true);
     expect_refused(redis, redis.by_name(), "certificate has expired");
-    expect_works(redis,
-                 redis.by_name("petstore_redis_ssl_verify off;"));
+    expect_works(redis, redis.by_name("petstore_redis_ssl_verify off;"));
 }
 
 TEST_CASE("tls: a certificate of an unknown authority is refused")
@@ -176,8 +173,7 @@ TEST_CASE("tls: a server without TLS is refused")
     options.http += "petstore_redis_connect_timeout 200ms; "
                     "petstore_redis_timeout 10s;";
     NginxServer nginx(options);
-    expect_error(redis.http(nginx).get("/v1/pets"), 503,
-                 "service_unavailable");
+    expect_error(redis.http(nginx).get("/v1/pets"), 503, "service_unavailable");
     CHECK(contains(nginx.error_log(), "TLS handshake timed out"));
 }
 
@@ -185,9 +181,9 @@ TEST_CASE("tls: client certificates")
 {
     for (const char* version : {"TLSv1.2", "TLSv1.3"}) {
         INFO(version);
-        TlsRedis redis("DNS:redis.test",
-                       {"tls-auth-clients yes",
-                        std::string("tls-protocols ") + version});
+        TlsRedis redis(
+            "DNS:redis.test",
+            {"tls-auth-clients yes", std::string("tls-protocols ") + version});
         const CertificateAuthority other;
         redis.ca.issue("client", "DNS:client.test");
         other.issue("client", "DNS:client.test");
@@ -219,9 +215,8 @@ TEST_CASE("tls: each version and large replies")
         auto http = redis.http(nginx);
         CHECK(http.get("/v1/pets?limit=100").json().size() == 100);
         CHECK(http.get("/v1/pets?limit=100&status=sold").json().size() == 100);
-        CHECK(http.post("/v1/pets",
-                        "{\"name\":\"" + repeat("n", 100)
-                            + "\",\"categoryId\":1}")
+        CHECK(http.post("/v1/pets", "{\"name\":\"" + repeat("n", 100)
+                                        + "\",\"categoryId\":1}")
                   .status
               == 201);
         CHECK(contains(nginx.error_log(), std::string("uses ") + version));
@@ -268,8 +263,7 @@ TEST_CASE("tls: a silent server ends in a timeout")
         + "petstore_redis_connect_timeout 200ms; petstore_redis_timeout 10s;");
     redis.redis.pause();
     NginxServer nginx(options);
-    expect_error(redis.http(nginx).get("/v1/pets"), 503,
-                 "service_unavailable");
+    expect_error(redis.http(nginx).get("/v1/pets"), 503, "service_unavailable");
     CHECK(contains(nginx.error_log(), "TLS handshake timed out"));
     redis.redis.resume();
     CHECK(wait_until(
@@ -282,9 +276,11 @@ TEST_CASE("tls: a reload takes rotated certificates and passwords")
     redis.ca.issue("client", "DNS:client.test");
     TempDir dir;
     write_file(dir / "password", "first");
-    redis.redis.command({"ACL", "SETUSER", "app", "on", ">first", "~*", "+@all"});
+    redis.redis.command(
+        {"ACL", "SETUSER", "app", "on", ">first", "~*", "+@all"});
     auto options = redis.by_name(
-        redis.trusted() + "petstore_redis_user app; petstore_redis_password_file "
+        redis.trusted()
+        + "petstore_redis_user app; petstore_redis_password_file "
         + (dir / "password") + "; petstore_redis_ssl_certificate "
         + redis.ca.file("client.crt") + "; petstore_redis_ssl_certificate_key "
         + redis.ca.file("client.key") + ";");
@@ -300,8 +296,7 @@ TEST_CASE("tls: a reload takes rotated certificates and passwords")
         write_file(redis.ca.file(file), read_file(next.file(file)));
     }
     write_file(dir / "password", "second");
-    redis.redis.command(
-        {"ACL", "SETUSER", "app", "resetpass", ">second"});
+    redis.redis.command({"ACL", "SETUSER", "app", "resetpass", ">second"});
     // Setting a file again reads it.
     REQUIRE(redis.redis
                 .command({"CONFIG", "SET", "tls-cert-file",

@@ -31,7 +31,8 @@ void CertificateAuthority::issue(const std::string& name,
 {
     openssl({"req", "-new", "-newkey", "ec", "-pkeyopt",
              "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=" + name,
-             "-keyout", dir_ / (name + ".key"), "-out", dir_ / (name + ".csr")});
+             "-keyout", dir_ / (name + ".key"), "-out",
+             dir_ / (name + ".csr")});
     write_file(dir_ / "index", "");
     write_file(dir_ / "ca.conf", "[ca]\ndefault_ca = authority\n"
                                  "[authority]\ndatabase = "
