@@ -106,6 +106,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept
     conf->redis_password_file = ngx_null_string;
     conf->redis_connect_timeout = NGX_CONF_UNSET_MSEC;
     conf->redis_timeout = NGX_CONF_UNSET_MSEC;
+    conf->redis_ssl_verify = NGX_CONF_UNSET;
     conf->prefix = ngx_null_string;
     conf->base_url = ngx_null_string;
     conf->max_body_size = NGX_CONF_UNSET_SIZE;

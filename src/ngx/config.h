@@ -41,6 +41,12 @@ struct MainConfBase {
     size_t worker_memory;  // bytes per storage
 };
 
+// An argument whose errors are found later.
+struct PlacedText {
+    ngx_str_t text = ngx_null_string;
+    Place place;
+};
+
 struct MainConf : MainConfBase {
     std::deque<NodeSettings> nodes;
     std::vector<StorageSettings> storages;
@@ -68,6 +74,11 @@ struct LocConfBase {
     ngx_str_t redis_password_file;
     ngx_msec_t redis_connect_timeout;
     ngx_msec_t redis_timeout;
+    ngx_flag_t redis_ssl_verify;
+    PlacedText redis_ssl_trusted_certificate;
+    PlacedText redis_ssl_name;
+    PlacedText redis_ssl_certificate;
+    PlacedText redis_ssl_certificate_key;
     ngx_str_t prefix;
     ngx_str_t base_url;
     size_t max_body_size;
@@ -129,6 +140,7 @@ char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_password_file(ngx_conf_t* cf, ngx_command_t* cmd,
                         void* conf) noexcept;
+char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

@@ -9,6 +9,7 @@
 
 #include "../ngx_base/str.h"
 #include "arguments.h"
+#include "redis_tls_config.h"
 
 namespace petstore::ngx {
 
@@ -110,10 +111,17 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
         return nullptr;
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form != Form::standalone || deployment.tls()) {
+    if (deployment.form != Form::standalone) {
         refuse(cf,
                "\"%s\" in \"%V\" directive is not supported by this "
                "version",
+               deployment.display().c_str(), arguments(cf));
+        return nullptr;
+    }
+    if (deployment.tls() && !tls_available()) {
+        refuse(cf,
+               "\"%s\" in \"%V\" directive needs an nginx that is built with "
+               "SSL support",
                deployment.display().c_str(), arguments(cf));
         return nullptr;
     }
@@ -122,16 +130,18 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
 
 // Returns the index of the node with these settings, creating it if necessary.
 std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
-                                     NodeSettings wanted)
+                                     const LocConf& conf, NodeSettings wanted)
 {
     for (std::size_t i = 0; i < main.nodes.size(); ++i) {
         const auto& node = main.nodes[i];
         if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
-            && node.connect_timeout == wanted.connect_timeout) {
+            && node.connect_timeout == wanted.connect_timeout
+            && node.tls == wanted.tls) {
             return i;
         }
     }
-    if (!resolve(cf, wanted)) {
+    if (!resolve(cf, wanted)
+        || (wanted.endpoint.tls && !create_tls_context(cf, conf, wanted.tls))) {
         return std::nullopt;
     }
     wanted.name = wanted.endpoint.display();
@@ -175,6 +185,7 @@ void merge_redis(const LocConf& prev, LocConf& conf)
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
                               prev.redis_connect_timeout, 250);
     ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
+    merge_tls(prev, conf);
 }
 
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
@@ -193,9 +204,12 @@ bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
             return false;
         }
     }
+    if (node.endpoint.tls) {
+        node.tls = tls_settings(conf, node.endpoint.host);
+    }
     const Place& place = conf.serves ? conf.place : conf.guard_place;
     const ReportAt at(cf, conf.redis_place.known() ? conf.redis_place : place);
-    const auto index = find_node(cf, main, std::move(node));
+    const auto index = find_node(cf, main, conf, std::move(node));
     if (!index) {
         return false;
     }

@@ -13,6 +13,7 @@ using Retry = redis::Breaker::Retry;
 constexpr std::size_t kReceiveBuffer = 64 * 1024;
 
 constexpr char kCannotConnect[] = "could not connect";
+constexpr char kTlsFailed[] = "TLS handshake failed";
 constexpr char kLost[] = "connection lost";
 constexpr char kProtocolError[] = "protocol error";
 constexpr char kOutOfMemory[] = "out of memory";
@@ -26,12 +27,11 @@ Failure failure(const char* reason, ngx_err_t error = 0,
 
 }  // namespace
 
-Connection::Connection(const redis::Endpoint& endpoint,
-                       redis::Pipeline& pipeline, Listener& listener,
-                       NodeLog& log)
-    : endpoint_(endpoint), pipeline_(pipeline), listener_(listener), log_(log),
-      silent_log_(*log.log()), received_(kReceiveBuffer),
-      timeout_(*this, log.log(), false)
+Connection::Connection(const NodeSettings& settings, redis::Pipeline& pipeline,
+                       Listener& listener, NodeLog& log)
+    : endpoint_(settings.endpoint), pipeline_(pipeline), listener_(listener),
+      log_(log), tls_(settings.tls, log.log()), silent_log_(*log.log()),
+      received_(kReceiveBuffer), timeout_(*this, log.log(), false)
 {
     silent_log_.log_level = NGX_LOG_STDERR;
 }
@@ -62,8 +62,7 @@ void Connection::open(const NodeSettings::Address& address,
     socket_->log = log_.log();
     socket_->read->log = log_.log();
     socket_->write->log = log_.log();
-    socket_->read->handler = read_handler;
-    socket_->write->handler = write_handler;
+    set_handlers();
     timeout_.start(timeout);
 
     if (rc == NGX_OK) {
@@ -75,10 +74,19 @@ void Connection::close() noexcept
 {
     timeout_.stop();
     if (socket_ != nullptr) {
+        if (tls_.enabled()) {
+            tls_.end(socket_);
+        }
         ngx_close_connection(socket_);
         socket_ = nullptr;
     }
     state_ = State::closed;
+}
+
+void Connection::set_handlers() noexcept
+{
+    socket_->read->handler = read_handler;
+    socket_->write->handler = write_handler;
 }
 
 void Connection::read_handler(ngx_event_t* event) noexcept
@@ -95,6 +103,40 @@ void Connection::write_handler(ngx_event_t* event) noexcept
 
 void Connection::on_connected() noexcept
 {
+    if (!endpoint_.is_unix()) {
+        (void)ngx_tcp_nodelay(socket_);
+    }
+    if (tls_.enabled()) {
+        begin_tls();
+    } else {
+        begin_handshake();
+    }
+}
+
+void Connection::begin_tls() noexcept
+{
+    state_ = State::tls_handshake;
+    if (tls_.begin(socket_) == NGX_OK) {
+        continue_tls();
+    } else {
+        listener_.on_failure(failure(tls_.reason(kOutOfMemory)));
+    }
+}
+
+void Connection::continue_tls() noexcept
+{
+    const ngx_int_t rc = tls_.handshake(socket_);
+    // nginx's own would not notice that the worker closes idle connections.
+    set_handlers();
+    if (rc == NGX_OK) {
+        begin_handshake();
+    } else if (rc == NGX_ERROR) {
+        listener_.on_failure(failure(tls_.reason(kTlsFailed)));
+    }
+}
+
+void Connection::begin_handshake() noexcept
+{
     const bool begun = guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<redis::Decoder>();
         handshake_.begin(endpoint_);
@@ -104,20 +146,23 @@ void Connection::on_connected() noexcept
         listener_.on_failure(failure(kOutOfMemory));
         return;
     }
-    if (!endpoint_.is_unix()) {
-        (void)ngx_tcp_nodelay(socket_);
-    }
     state_ = State::handshake;
     listener_.on_connected();
 }
 
 void Connection::on_timeout() noexcept
 {
-    listener_.on_failure(failure("connect timed out"));
+    listener_.on_failure(failure(state_ == State::tls_handshake
+                                     ? "TLS handshake timed out"
+                                     : "connect timed out"));
 }
 
 void Connection::on_writable() noexcept
 {
+    if (state_ == State::tls_handshake) {
+        continue_tls();
+        return;
+    }
     if (state_ != State::connecting) {
         flush();
         return;
@@ -150,8 +195,10 @@ void Connection::flush() noexcept
             socket_, reinterpret_cast<u_char*>(const_cast<char*>(bytes.data())),
             bytes.size());
         if (n == NGX_ERROR) {
-            listener_.on_failure(
-                failure(kLost, ngx_socket_errno, Retry::at_once));
+            if (tls_.enabled()) {
+                tls_.read_alert(socket_);
+            }
+            listener_.on_failure(lost(false));
             return;
         }
         if (n == NGX_AGAIN) {
@@ -177,6 +224,10 @@ void Connection::on_readable() noexcept
     if (state_ == State::connecting) {
         return;  // the write event reports the result
     }
+    if (state_ == State::tls_handshake) {
+        continue_tls();
+        return;
+    }
 
     for (;;) {
         const ssize_t n =
@@ -189,9 +240,7 @@ void Connection::on_readable() noexcept
             if (is_ready() && pipeline_.empty()) {
                 listener_.on_idle_close();
             } else {
-                listener_.on_failure(failure(
-                    kLost, n == 0 ? 0 : ngx_socket_errno,
-                    is_ready() ? Retry::at_once : Retry::after_backoff));
+                listener_.on_failure(lost(n == 0));
             }
             return;
         }
@@ -210,6 +259,14 @@ void Connection::on_readable() noexcept
         return;
     }
     socket_->idle = is_ready() && pipeline_.empty() ? 1 : 0;
+}
+
+// `closed`: by the server. Text of TLS includes the errno.
+Failure Connection::lost(bool closed) const noexcept
+{
+    const ngx_err_t error = closed || tls_.enabled() ? 0 : ngx_socket_errno;
+    return failure(tls_.reason(kLost), error,
+                   is_ready() ? Retry::at_once : Retry::after_backoff);
 }
 
 // Failures are returned, not reported: a listener that opens the next

@@ -12,6 +12,7 @@
 #include "../redis/pipeline.h"
 #include "node_log.h"
 #include "node_settings.h"
+#include "tls.h"
 
 namespace petstore::ngx {
 
@@ -59,13 +60,13 @@ public:
     };
 
     // All of the arguments must outlive this object.
-    Connection(const redis::Endpoint& endpoint, redis::Pipeline& pipeline,
+    Connection(const NodeSettings& settings, redis::Pipeline& pipeline,
                Listener& listener, NodeLog& log);
     ~Connection() { close(); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // The connection must be closed. Connecting and the handshake may take
+    // The connection must be closed. Connecting and the handshakes may take
     // `timeout` milliseconds together. May report a failure before it returns.
     void open(const NodeSettings::Address& address,
               ngx_msec_t timeout) noexcept;
@@ -87,9 +88,14 @@ public:
     void close() noexcept;
 
 private:
-    enum class State { closed, connecting, handshake, ready };
+    enum class State { closed, connecting, tls_handshake, handshake, ready };
 
     void on_connected() noexcept;
+    void begin_tls() noexcept;
+    void continue_tls() noexcept;
+    void begin_handshake() noexcept;
+    void set_handlers() noexcept;
+    Failure lost(bool closed) const noexcept;
     void on_readable() noexcept;
     void on_writable() noexcept;
     void on_timeout() noexcept;
@@ -104,6 +110,7 @@ private:
     redis::Pipeline& pipeline_;
     Listener& listener_;
     NodeLog& log_;
+    Tls tls_;
     ngx_log_t silent_log_;  // for connecting: the listener logs failures
 
     State state_ = State::closed;

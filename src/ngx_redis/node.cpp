@@ -20,7 +20,7 @@ Node::Node(const NodeSettings& settings, redis::Scheduler& scheduler,
            const ngx_log_t& log)
     : settings_(settings), scheduler_(scheduler),
       role_request_(redis::info_replication()), log_(settings.name, log),
-      connection_(settings.endpoint, pipeline_, *this, log_),
+      connection_(settings, pipeline_, *this, log_),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {}
 

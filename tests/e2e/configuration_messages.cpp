@@ -265,15 +265,27 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
 
 TEST_CASE("messages: a repeated directive is an error")
 {
-    for (const char* directive :
-         {"petstore_redis redis://h", "petstore_redis_user u",
-          "petstore_redis_password_file f", "petstore_redis_connect_timeout 1s",
-          "petstore_redis_timeout 1s", "petstore_prefix p",
-          "petstore_base_url http://h", "petstore_max_body_size 1k",
-          "petstore_get_sunset off", "petstore_json_errors on",
-          "petstore_ban off", "petstore_anonymous_limit 1",
-          "petstore_limit_headers ietf", "petstore_limit_dry_run on",
-          "petstore_zone 1m", "petstore_worker_memory 1m"}) {
+    for (const char* directive : {"petstore_redis redis://h",
+                                  "petstore_redis_user u",
+                                  "petstore_redis_password_file f",
+                                  "petstore_redis_connect_timeout 1s",
+                                  "petstore_redis_timeout 1s",
+                                  "petstore_redis_ssl_verify off",
+                                  "petstore_redis_ssl_trusted_certificate f",
+                                  "petstore_redis_ssl_name n",
+                                  "petstore_redis_ssl_certificate f",
+                                  "petstore_redis_ssl_certificate_key f",
+                                  "petstore_prefix p",
+                                  "petstore_base_url http://h",
+                                  "petstore_max_body_size 1k",
+                                  "petstore_get_sunset off",
+                                  "petstore_json_errors on",
+                                  "petstore_ban off",
+                                  "petstore_anonymous_limit 1",
+                                  "petstore_limit_headers ietf",
+                                  "petstore_limit_dry_run on",
+                                  "petstore_zone 1m",
+                                  "petstore_worker_memory 1m"}) {
         const std::string line = directive;
         refuses(http(line + "; " + line + ";"),
                 "\"" + line.substr(0, line.find(' '))
@@ -308,9 +320,9 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         {"unix:redis.sock",
          "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the "
          "path of a unix socket has to start with \"/\""},
-        {"rediss://u:geheim-7@h",
-         "\"rediss://h:6379/0\" in \"petstore_redis\" directive is not "
-         "supported by this version"},
+        {"cluster rediss://u:geheim-7@h",
+         "\"cluster rediss://h:6379/0\" in \"petstore_redis\" directive is "
+         "not supported by this version"},
         {"redis://:my geheim-7@h",
          "\"petstore_redis\" directive takes one URL; several need "
          "\"sentinel=NAME\" or \"cluster\" before them"},
@@ -327,6 +339,49 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
     for (const auto& row : rows) {
         refuses(location(std::string("petstore_redis ") + row.arguments + ";"),
                 row.message, Parts::kLocation);
+    }
+}
+
+TEST_CASE("messages: a wrong TLS file is reported at its directive")
+{
+    const std::string redis = "petstore_redis rediss://127.0.0.1;";
+    const struct {
+        const char* directives;
+        const char* message;  // begins with it
+    } rows[] = {
+        {"petstore_redis_ssl_trusted_certificate /none.pem;",
+         ""},  // depends on nginx's version
+        {"petstore_redis_ssl_certificate /none.pem; "
+         "petstore_redis_ssl_certificate_key /none.key;",
+         "cannot load certificate \"/none.pem\": "},
+        {"petstore_redis_ssl_certificate /none.pem;",
+         "no \"petstore_redis_ssl_certificate_key\" is defined for "
+         "\"/none.pem\""},
+        {"petstore_redis_ssl_certificate_key /none.key;",
+         "no \"petstore_redis_ssl_certificate\" is defined for "
+         "\"/none.key\""},
+    };
+    for (const auto& row : rows) {
+        INFO(row.directives);
+        const auto said = ask({row.directives, "", redis, ""});
+        CHECK_FALSE(said.accepted);
+        REQUIRE(said.lines.size() == 1);
+        INFO(said.lines[0]);
+        CHECK(said.lines[0].find(std::string("[emerg] ") + row.message) == 0);
+        CHECK(contains(said.lines[0], "/none."));
+        const auto place = std::string(" in ") + Parts::kHttp;
+        REQUIRE(said.lines[0].size() > place.size());
+        CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
+              == place);
+        // Not read without TLS. An empty value cancels an inherited one.
+        is_silent(
+            {row.directives, "", "petstore_redis redis://127.0.0.1;", ""});
+        is_silent({row.directives, "",
+                   redis
+                       + "petstore_redis_ssl_trusted_certificate \"\"; "
+                         "petstore_redis_ssl_certificate \"\"; "
+                         "petstore_redis_ssl_certificate_key \"\";",
+                   ""});
     }
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "config.h"
+
+namespace petstore::ngx {
+
+// Whether this nginx is built with SSL.
+bool tls_available() noexcept;
+
+// Sets what neither `conf` nor a level above it sets.
+void merge_tls(const LocConf& prev, LocConf& conf) noexcept;
+
+// Without a context. `host` is the URL's.
+TlsSettings tls_settings(const LocConf& conf, const std::string& host);
+
+// Loads the files that `tls`, made from `conf`, names. False if that is
+// impossible: the error is logged at the directive that names the file.
+bool create_tls_context(ngx_conf_t* cf, const LocConf& conf, TlsSettings& tls);
+
+}  // namespace petstore::ngx
