@@ -1,5 +1,6 @@
 #include "catch.h"
 
+#include <climits>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -317,6 +318,24 @@ TEST_CASE("an impossible decision is invalid", "[store]")
                            state(1, 1)}))
               .kind
           == Kind::invalid);
+}
+
+TEST_CASE("a count that a script cannot have is invalid", "[store]")
+{
+    constexpr long long kExact = 9007199254740992;  // 2^53
+    for (const long long count : {kExact + 1, LLONG_MAX}) {
+        CAPTURE(count);
+        CHECK(status_after(count, 0, state(0, 0)).kind == Kind::invalid);
+        CHECK(status_of(
+                  array({integer(1), integer(0), integer(count), state(0, 0)}))
+                  .kind
+              == Kind::invalid);
+        CHECK(result_of(array({integer(count), bulk("17"), bulk("5"),
+                               integer(1), state(1, 1)}))
+                  .kind
+              == Kind::invalid);
+    }
+    CHECK(status_after(kExact, 0, state(0, 0)).kind == Kind::decided);
 }
 
 TEST_CASE("an impossible state is damaged", "[store]")

@@ -10,8 +10,6 @@ namespace {
 
 static_assert(sizeof(double) == 8, "IEEE 754 binary64 is what Lua has");
 
-constexpr double kLargest = 9007199254740992.0;  // 2^53
-
 std::optional<std::int64_t> decode_number(const char* bytes) noexcept
 {
     std::uint64_t bits;
@@ -20,7 +18,7 @@ std::optional<std::int64_t> decode_number(const char* bytes) noexcept
     double number;
     std::memcpy(&number, &bits, sizeof(number));
     // Also false for NaN.
-    if (!(number >= 0 && number <= kLargest)) {
+    if (!(number >= 0 && number <= AccountState::kLargest)) {
         return std::nullopt;
     }
     const auto integer = static_cast<std::int64_t>(number);

@@ -12,9 +12,11 @@ namespace petstore::store {
 
 // An account's state in Redis: one value of 48 bytes, six little-endian doubles
 // in the order of the members. Lua decodes it with one struct.unpack call.
-// Doubles are exact up to 2^53.
 struct AccountState {
     static constexpr std::size_t kSize = 48;
+
+    // 2^53: doubles, in which scripts count, are exact up to here.
+    static constexpr std::int64_t kLargest = std::int64_t{1} << 53;
 
     std::int64_t epoch = 0;     // see docs/redis-keys.md
     api::Millis ban_until = 0;  // 0 if none

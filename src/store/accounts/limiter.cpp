@@ -28,9 +28,11 @@ enum StatusField : std::size_t {
     kStatusSize,
 };
 
+// A larger number is not our scripts', and adding to it might overflow.
 bool is_count(const redis::Reply& reply) noexcept
 {
-    return reply.is(redis::Type::integer) && reply.integer() >= 0;
+    return reply.is(redis::Type::integer) && reply.integer() >= 0
+           && reply.integer() <= AccountState::kLargest;
 }
 
 // The value of a key.
@@ -168,7 +170,7 @@ AccountStatus Limiter::parse_status(const redis::Reply& reply,
         return status;
     }
     const auto state = AccountState::decode(reply[kState].text());
-    if (!state || reply[kDenials].integer() < 0) {
+    if (!state || !is_count(reply[kDenials])) {
         return status;
     }
     status.kind = LimitResult::Kind::decided;
