@@ -184,14 +184,23 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
 
 Connection::Failure Node::check_error(const redis::Reply& error) noexcept
 {
-    const auto& row = redis::error_row(error.error_code());
+    const auto& row = redis::error_row(error.text());
     if (row.replica) {
         breaker_.write_refused();
         return {log_.reason("is a replica, answered with", error),
                 Retry::at_once, true};
     }
-    if (row.operator_fault) {
+    switch (row.log) {
+    case redis::ErrorRow::Log::nothing:
+        break;
+    case redis::ErrorRow::Log::warning:
+        log_.warning_reply(error);
+        break;
+    case redis::ErrorRow::Log::error:
         log_.error_reply(error);
+        break;
+    case redis::ErrorRow::Log::outage:
+        return {log_.reason("refused with", error)};
     }
     return {};
 }
