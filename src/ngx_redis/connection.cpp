@@ -64,6 +64,7 @@ void Connection::open(const NodeSettings::Address& address,
     socket_->write->log = log_.log();
     socket_->read->handler = read_handler;
     socket_->write->handler = write_handler;
+    socket_->idle = pipeline_.empty() ? 1 : 0;
     timeout_.start(timeout);
 
     if (rc == NGX_OK) {
@@ -209,7 +210,7 @@ void Connection::on_readable() noexcept
         listener_.on_failure(failure(kEventError));
         return;
     }
-    socket_->idle = is_ready() && pipeline_.empty() ? 1 : 0;
+    socket_->idle = pipeline_.empty() ? 1 : 0;
 }
 
 // Failures are returned, not reported: a listener that opens the next

@@ -54,9 +54,17 @@ void Node::send(const redis::Command& command,
         handler.on_no_reply(redis::NoReply::not_sent);
         return;
     }
+    if (!connection_.is_open()) {
+        connect();
+    }
     if (connection_.is_open()) {
         command_added();
-    } else {
+    }
+}
+
+void Node::warm_up() noexcept
+{
+    if (!connection_.is_open() && !breaker_.is_open()) {
         connect();
     }
 }
@@ -76,8 +84,8 @@ bool Node::add_role_request() noexcept
 void Node::command_added() noexcept
 {
     connection_.set_busy();
-    if (connection_.is_ready() && !deadline_.running()) {
-        deadline_.start(settings_.timeout);
+    if (!deadline_.running()) {
+        restart_deadline();
     }
     schedule_flush();
 }
@@ -110,6 +118,11 @@ void Node::try_address() noexcept
 {
     connection_.open(settings_.addresses[address_],
                      connect_by_ - ngx_current_msec);
+}
+
+void Node::next_address() noexcept
+{
+    address_ = (address_ + 1) % settings_.addresses.size();
 }
 
 void Node::disconnect() noexcept
@@ -207,11 +220,17 @@ Connection::Failure Node::check_error(const redis::Reply& error) noexcept
 
 void Node::on_deadline() noexcept
 {
-    if (!pipeline_.empty() && reached(pipeline_.deadline())) {
+    if (pipeline_.empty() || !reached(pipeline_.deadline())) {
+        restart_deadline();
+    } else if (connection_.is_ready() || ngx_exiting) {
         on_failure({"timed out"});
-        return;
+    } else {
+        // The attempt to connect goes on; nobody waits for it any more.
+        report_failure({"timed out"});
+        breaker_.failed(Retry::after_backoff, ngx_current_msec);
+        connection_.set_idle();
+        pipeline_.fail();
     }
-    restart_deadline();
 }
 
 // Without a command, the next one starts the timer.
@@ -230,23 +249,35 @@ void Node::on_idle_close() noexcept
     pipeline_.fail();
 }
 
+// nullptr if there is only one.
+const char* Node::address_text() const noexcept
+{
+    return settings_.addresses.size() > 1
+               ? settings_.addresses[address_].text.c_str()
+               : nullptr;
+}
+
+void Node::report_failure(const Failure& failure) noexcept
+{
+    log_.failed(failure.reason, failure.error, address_text(), failure.replica);
+}
+
 void Node::on_failure(const Failure& failure) noexcept
 {
-    const bool several = settings_.addresses.size() > 1;
-    const char* const address =
-        several ? settings_.addresses[address_].text.c_str() : nullptr;
     const bool was_ready = connection_.is_ready();
     disconnect();
-    address_ = (address_ + 1) % settings_.addresses.size();
 
     // No command was written yet: they wait for the next address.
     if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
-        log_.trying_next(failure.reason, failure.error, address);
+        log_.trying_next(failure.reason, failure.error, address_text());
+        next_address();
+        restart_deadline();
         try_address();
         return;
     }
 
-    log_.failed(failure.reason, failure.error, address, failure.replica);
+    report_failure(failure);
+    next_address();
     if (breaker_.failed(failure.retry, ngx_current_msec) && !ngx_exiting
         && !ngx_terminate) {
         probe_.start(redis::Backoff::delay(
