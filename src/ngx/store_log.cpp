@@ -50,6 +50,19 @@ void StoreLog::look_up_refused() noexcept
     refused_ = 0;
 }
 
+void StoreLog::request_refused() noexcept
+{
+    ++refused_requests_;
+    if (requests_logged_ == ngx_time()) {
+        return;
+    }
+    requests_logged_ = ngx_time();
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: %ui requests refused, too many wait for Redis",
+                  refused_requests_);
+    refused_requests_ = 0;
+}
+
 void StoreLog::unexpected_limiter_reply() noexcept
 {
     if (unexpected_logged_ != ngx_time()) {

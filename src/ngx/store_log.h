@@ -16,6 +16,7 @@ public:
     void unknown_plan(const api::KeyRecord& record) noexcept override;
     void look_up_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
+    void request_refused() noexcept override;
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
 
@@ -23,6 +24,8 @@ private:
     ngx_log_t& log_;
     ngx_uint_t refused_ = 0;  // look-ups not logged yet
     time_t refused_logged_ = 0;
+    ngx_uint_t refused_requests_ = 0;  // not logged yet
+    time_t requests_logged_ = 0;
     time_t unexpected_logged_ = 0;
     ngx_uint_t damages_ = 0;  // damage reports not logged yet
     bool damage_logged_ = false;

@@ -60,7 +60,8 @@ void WorkerStorage::start() noexcept
     }
 }
 
-Worker::Worker(const MainConf& conf, ngx_log_t& log) : scheduler_(log)
+Worker::Worker(const MainConf& conf, ngx_log_t& log)
+    : scheduler_(log), warm_up_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.nodes) {
@@ -83,6 +84,13 @@ Worker::~Worker()
     scheduler_.run();
 }
 
+void Worker::warm_up() noexcept
+{
+    for (const auto& node : nodes_) {
+        node->warm_up();
+    }
+}
+
 Worker* Worker::current() noexcept
 {
     return current_worker;
@@ -93,11 +101,15 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
     // nullptr if the configuration has no http block
     const auto* conf = static_cast<MainConf*>(
         ngx_http_cycle_get_module_main_conf(cycle, ngx_http_petstore_module));
-    if (conf == nullptr || !conf->in_use) {
+    // nginx also calls this in the cache manager and cache loader.
+    if (conf == nullptr || !conf->in_use || ngx_process == NGX_PROCESS_HELPER) {
         return NGX_OK;
     }
     return guarded(cycle->log, static_cast<ngx_int_t>(NGX_ERROR), [&] {
         current_worker = new Worker(*conf, *cycle->log);
+        if (ngx_process == NGX_PROCESS_WORKER) {
+            current_worker->warm_up_.start(0);
+        }
         return static_cast<ngx_int_t>(NGX_OK);
     });
 }

@@ -57,10 +57,17 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
+    void warm_up() noexcept;
+
     // Declared before its users.
     EventLoopScheduler scheduler_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
+
+    // Connects in the first event-loop iteration, so that a first request waits
+    // for the rest of the handshake at most. Not while the worker starts: its
+    // clock is not set then, and other modules may block.
+    Timer<Worker, &Worker::warm_up> warm_up_;
 
 public:
     redis::InFlight<ContentRequest> content_requests;

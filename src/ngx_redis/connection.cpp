@@ -63,6 +63,7 @@ void Connection::open(const NodeSettings::Address& address,
     socket_->read->log = log_.log();
     socket_->write->log = log_.log();
     set_handlers();
+    socket_->idle = pipeline_.empty() ? 1 : 0;
     timeout_.start(timeout);
 
     if (rc == NGX_OK) {
@@ -258,7 +259,7 @@ void Connection::on_readable() noexcept
         listener_.on_failure(failure(kEventError));
         return;
     }
-    socket_->idle = is_ready() && pipeline_.empty() ? 1 : 0;
+    socket_->idle = pipeline_.empty() ? 1 : 0;
 }
 
 // `closed`: by the server. Text of TLS includes the errno.

@@ -77,9 +77,10 @@ public:
     // Commands may be written.
     bool is_ready() const noexcept { return state_ == State::ready; }
 
-    // A command was added to the pipeline: nginx must not close the connection
-    // as idle. It must be open.
+    // A command was added to the pipeline, or all were removed: nginx closes
+    // idle connections when the worker quits. The connection must be open.
     void set_busy() noexcept { socket_->idle = 0; }
+    void set_idle() noexcept { socket_->idle = 1; }
 
     // Writes the unsent bytes of the handshake, or of the pipeline once the
     // connection is ready. Does nothing while it is not connected.

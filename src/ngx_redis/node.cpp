@@ -63,6 +63,13 @@ void Node::send(const redis::Command& command,
     }
 }
 
+void Node::warm_up() noexcept
+{
+    if (!connection_.is_open() && !breaker_.is_open()) {
+        connect();
+    }
+}
+
 // False if out of memory.
 bool Node::add_role_request() noexcept
 {
@@ -78,8 +85,8 @@ bool Node::add_role_request() noexcept
 void Node::command_added() noexcept
 {
     connection_.set_busy();
-    if (connection_.is_ready() && !deadline_.running()) {
-        deadline_.start(settings_.timeout);
+    if (!deadline_.running()) {
+        restart_deadline();
     }
     schedule_flush();
 }
@@ -110,12 +117,20 @@ void Node::connect() noexcept
     untried_ = settings_.addresses.size();
     connect_by_ = ngx_current_msec + settings_.connect_timeout;
     try_address();
+    if (connection_.is_open()) {
+        restart_deadline();  // of the commands that wait for the connection
+    }
 }
 
 void Node::try_address() noexcept
 {
     connection_.open(settings_.addresses[address_],
                      connect_by_ - ngx_current_msec);
+}
+
+void Node::next_address() noexcept
+{
+    address_ = (address_ + 1) % settings_.addresses.size();
 }
 
 void Node::disconnect() noexcept
@@ -190,25 +205,40 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
 
 Connection::Failure Node::check_error(const redis::Reply& error) noexcept
 {
-    const auto& row = redis::error_row(error.error_code());
+    const auto& row = redis::error_row(error.text());
     if (row.replica) {
         breaker_.write_refused();
         return {log_.reason("is a replica, answered with", error),
                 Retry::at_once, true};
     }
-    if (row.operator_fault) {
+    switch (row.log) {
+    case redis::ErrorRow::Log::nothing:
+        break;
+    case redis::ErrorRow::Log::warning:
+        log_.warning_reply(error);
+        break;
+    case redis::ErrorRow::Log::error:
         log_.error_reply(error);
+        break;
+    case redis::ErrorRow::Log::outage:
+        return {log_.reason("refused with", error)};
     }
     return {};
 }
 
 void Node::on_deadline() noexcept
 {
-    if (!pipeline_.empty() && reached(pipeline_.deadline())) {
+    if (pipeline_.empty() || !reached(pipeline_.deadline())) {
+        restart_deadline();
+    } else if (connection_.is_ready() || ngx_exiting) {
         on_failure({"timed out"});
-        return;
+    } else {
+        // The attempt to connect goes on; nobody waits for it any more.
+        report_failure({"timed out"});
+        breaker_.failed(Retry::after_backoff, ngx_current_msec);
+        connection_.set_idle();
+        pipeline_.fail();
     }
-    restart_deadline();
 }
 
 // Without a command, the next one starts the timer.
@@ -227,23 +257,35 @@ void Node::on_idle_close() noexcept
     pipeline_.fail();
 }
 
+// nullptr if there is only one.
+const char* Node::address_text() const noexcept
+{
+    return settings_.addresses.size() > 1
+               ? settings_.addresses[address_].text.c_str()
+               : nullptr;
+}
+
+void Node::report_failure(const Failure& failure) noexcept
+{
+    log_.failed(failure.reason, failure.error, address_text(), failure.replica);
+}
+
 void Node::on_failure(const Failure& failure) noexcept
 {
-    const bool several = settings_.addresses.size() > 1;
-    const char* const address =
-        several ? settings_.addresses[address_].text.c_str() : nullptr;
     const bool was_ready = connection_.is_ready();
     disconnect();
-    address_ = (address_ + 1) % settings_.addresses.size();
 
     // No command was written yet: they wait for the next address.
     if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
-        log_.trying_next(failure.reason, failure.error, address);
+        log_.trying_next(failure.reason, failure.error, address_text());
+        next_address();
+        restart_deadline();
         try_address();
         return;
     }
 
-    log_.failed(failure.reason, failure.error, address, failure.replica);
+    report_failure(failure);
+    next_address();
     if (breaker_.failed(failure.retry, ngx_current_msec) && !ngx_exiting
         && !ngx_terminate) {
         probe_.start(redis::Backoff::delay(

@@ -23,8 +23,9 @@ namespace petstore::ngx {
 // Commands of one event-loop iteration leave in one write. A command that is
 // not answered in time fails together with everything behind it, and the
 // connection is closed: late replies are discarded with it. Nothing is resent.
-// After a failure the breaker opens: commands fail at once while a background
-// probe reconnects with a growing, jittered back-off.
+// Time counts from send(), so an attempt to connect may fail commands and go
+// on. After a failure the breaker opens: commands fail at once while a
+// background probe reconnects with a growing, jittered back-off.
 //
 // Only a primary is used. The handshake asks for the role, and so does an INFO
 // ahead of the next command once a second has passed. An idle connection sends
@@ -38,6 +39,9 @@ public:
          const ngx_log_t& log);
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
+
+    // Connects in the background unless a command has done so already.
+    void warm_up() noexcept;
 
     void send(const redis::Command& command,
               redis::ReplyHandler& handler) noexcept override;
@@ -57,6 +61,8 @@ private:
 
     void connect() noexcept;
     void try_address() noexcept;
+    void next_address() noexcept;
+    const char* address_text() const noexcept;
     void disconnect() noexcept;
 
     bool add_role_request() noexcept;
@@ -73,6 +79,7 @@ private:
     Failure take_role(const redis::Reply& reply) noexcept;
     Failure check_error(const redis::Reply& error) noexcept;
 
+    void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
     void restart_deadline() noexcept;
 
@@ -92,7 +99,7 @@ private:
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 
-    // Of the oldest command, while the connection is ready.
+    // Of the oldest command.
     Timer<Node, &Node::on_deadline> deadline_;
     Timer<Node, &Node::connect> probe_;
 };

@@ -1,5 +1,7 @@
 #include "node_log.h"
 
+#include "../redis/error_table.h"
+
 namespace petstore::ngx {
 
 NodeLog::NodeLog(const std::string& name, const ngx_log_t& log) noexcept
@@ -84,6 +86,15 @@ void NodeLog::error_reply(const redis::Reply& error) noexcept
     }
 }
 
+void NodeLog::warning_reply(const redis::Reply& error) noexcept
+{
+    if (warnings_.due()) {
+        ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                      "petstore: redis %s answered with %s", name_,
+                      ErrorCode(error).text());
+    }
+}
+
 void NodeLog::report_refused() noexcept
 {
     if (refused_ == 0 || !refusals_.due()) {
@@ -97,9 +108,11 @@ void NodeLog::report_refused() noexcept
 
 ErrorCode::ErrorCode(const redis::Reply& error) noexcept
 {
+    const std::string_view code = redis::error_row(error.text()).code;
+    const std::string_view shown = code.empty() ? error.error_code() : code;
     std::size_t size = 0;
-    for (const char c : error.error_code().substr(0, sizeof(text_) - 1)) {
-        text_[size++] = c > ' ' && c < 0x7f ? c : '?';
+    for (const char c : shown.substr(0, sizeof(text_) - 1)) {
+        text_[size++] = c >= ' ' && c < 0x7f ? c : '?';
     }
     text_[size] = '\0';
 }

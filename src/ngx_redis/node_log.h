@@ -10,7 +10,7 @@
 namespace petstore::ngx {
 
 // Writes one node's lines to the error log: one per outage, or at most one per
-// second. Of an error only the first word is logged, because the rest may quote
+// second. Of an error only its code is logged, because the rest may quote
 // credentials or arguments. Allocates nothing.
 class NodeLog {
 public:
@@ -31,15 +31,16 @@ public:
     void recovered(ngx_msec_t after) noexcept;
     void history_changed() noexcept;
 
-    // `words` and the error's first word, as a reason for failed(). Valid until
+    // `words` and the error's code, as a reason for failed(). Valid until
     // the next call.
     const char* reason(const char* words, const redis::Reply& error) noexcept;
 
     // INFO was refused, or lacked the fields. Logged once.
     void role_unknown(const redis::Reply& reply) noexcept;
 
-    // An error that needs operator action.
+    // An error that needs operator action, and one that passes by itself.
     void error_reply(const redis::Reply& error) noexcept;
+    void warning_reply(const redis::Reply& error) noexcept;
 
     // A command was refused because the queue was full. report_refused() logs
     // how many there were.
@@ -51,22 +52,24 @@ private:
     ngx_log_t log_;
     std::size_t refused_ = 0;  // since the last line
     OncePerSecond errors_;
+    OncePerSecond warnings_;
     OncePerSecond refusals_;
-    char reason_[64];
+    char reason_[80];
     bool outage_ = false;
     bool replica_ = false;  // of the outage
     bool role_unknown_ = false;
 };
 
-// The first word of an error reply, NUL-terminated and safe to log: a server
-// must not write control characters into the log.
+// The code of an error reply, or its first word if it is unknown,
+// NUL-terminated and safe to log: a server must not write control characters
+// into the log.
 class ErrorCode {
 public:
     explicit ErrorCode(const redis::Reply& error) noexcept;
     const char* text() const noexcept { return text_; }
 
 private:
-    char text_[33];
+    char text_[40];
 };
 
 }  // namespace petstore::ngx

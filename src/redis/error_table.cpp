@@ -1,56 +1,85 @@
 #include "error_table.h"
 
+#include <iterator>
+
 namespace petstore::redis {
 
 namespace {
 
+using api::ErrorCode;
+using Log = ErrorRow::Log;
+using Resend = ErrorRow::Resend;
+
+constexpr auto kUnavailable = ErrorCode::service_unavailable;
+constexpr auto kDamaged = ErrorCode::internal_error;
+
 // `executed` describes the whole command. A script may fail after its first
 // write, so any error that a single redis.call can return counts as executed,
 // unless Redis checks for it before a script's first write.
+//
+// A row with several words stands before the row with the first one.
 constexpr ErrorRow kErrors[] = {
-    // code, executed, operator_fault, replica
-    {"NOSCRIPT", false, false},
-    {"LOADING", false, false},
-    {"BUSY", false, true},  // someone else's script hangs
-    {"READONLY", false, false, true},
-    {"MASTERDOWN", false, false, true},
-    {"OOM", false, true},
-    {"MISCONF", false, true},
-    {"NOREPLICAS", false, true},
-    {"NOAUTH", false, true},
-    {"WRONGPASS", false, true},
-    {"NOPERM", true, true},
-    {"DENIED", false, true},  // protected mode
-    {"NOPROTO", false, true},
-    {"MOVED", false, false},
-    {"ASK", false, false},
-    {"REDIRECT", false, false},  // Valkey's, during a failover
-    {"TRYAGAIN", false, false},
-    {"CLUSTERDOWN", false, false},
-    {"CROSSSLOT", false, true},
-    {"EXECABORT", false, true},
-    {"UNBLOCKED", true, false},  // WAIT, ended by a failover
-    // Damage is logged separately, see store/damage.h.
-    {"WRONGTYPE", true, false},
-    {"NOGOODSLAVE", false, false},
-    {"NOQUORUM", false, false},
-    {"IDONTKNOW", false, false},
-    {"ERR", true, true},
-    {"DAMAGED", false, false},  // by our scripts, which changed nothing
+    // code, answer, executed, resend, log, replica
+    {"NOSCRIPT", kUnavailable, false, Resend::script_text, Log::nothing},
+    {"LOADING", kUnavailable, false, Resend::no, Log::warning},
+    // Someone else's script hangs.
+    {"BUSY", kUnavailable, false, Resend::no, Log::error},
+    {"UNKILLABLE", kUnavailable, false, Resend::no, Log::error},
+    {"READONLY", kUnavailable, false, Resend::no, Log::outage, true},
+    {"MASTERDOWN", kUnavailable, false, Resend::no, Log::outage, true},
+    {"OOM", kUnavailable, false, Resend::no, Log::error},
+    {"MISCONF", kUnavailable, false, Resend::no, Log::error},
+    {"NOREPLICAS", kUnavailable, false, Resend::no, Log::error},
+    {"NOAUTH", kUnavailable, false, Resend::no, Log::error},
+    {"WRONGPASS", kUnavailable, false, Resend::no, Log::error},
+    {"NOPERM", kUnavailable, true, Resend::no, Log::error},
+    // Protected mode.
+    {"DENIED", kUnavailable, false, Resend::no, Log::error},
+    {"NOPROTO", kUnavailable, false, Resend::no, Log::error},
+    {"MOVED", kUnavailable, false, Resend::no, Log::warning},
+    {"ASK", kUnavailable, false, Resend::no, Log::warning},
+    // Valkey's, during a failover.
+    {"REDIRECT", kUnavailable, false, Resend::no, Log::warning},
+    {"TRYAGAIN", kUnavailable, false, Resend::no, Log::warning},
+    {"CLUSTERDOWN", kUnavailable, false, Resend::no, Log::warning},
+    {"CROSSSLOT", kUnavailable, false, Resend::no, Log::error},
+    {"EXECABORT", kUnavailable, false, Resend::no, Log::error},
+    // WAIT, ended by a failover.
+    {"UNBLOCKED", kUnavailable, true, Resend::no, Log::warning},
+    {"NOGOODSLAVE", kUnavailable, false, Resend::no, Log::warning},
+    {"NOQUORUM", kUnavailable, false, Resend::no, Log::warning},
+    {"IDONTKNOW", kUnavailable, false, Resend::no, Log::warning},
+    // Damage is logged separately, see store/damage.h. DAMAGED is returned by
+    // our scripts, which changed nothing.
+    {"WRONGTYPE", kDamaged, true, Resend::no, Log::nothing},
+    {"DAMAGED", kDamaged, false, Resend::no, Log::nothing},
+    // Instead of the first reply; Redis closes the connection.
+    {"ERR max number of clients reached", kUnavailable, false, Resend::no,
+     Log::outage},
+    {"ERR", kUnavailable, true, Resend::no, Log::error},
+    {"", kUnavailable, true, Resend::no, Log::error},
 };
 
-constexpr ErrorRow kUnknown = {"", true, true};
+bool begins_with(std::string_view error, std::string_view words) noexcept
+{
+    return error.substr(0, words.size()) == words
+           && (error.size() == words.size() || error[words.size()] == ' ');
+}
 
 }  // namespace
 
-const ErrorRow& error_row(std::string_view code) noexcept
+ErrorRows error_rows() noexcept
 {
-    for (const ErrorRow& row : kErrors) {
-        if (row.code == code) {
-            return row;
-        }
+    return {kErrors, std::size(kErrors)};
+}
+
+const ErrorRow& error_row(std::string_view error) noexcept
+{
+    const ErrorRow* row = kErrors;
+    while (!row->code.empty() && !begins_with(error, row->code)) {
+        ++row;
     }
-    return kUnknown;
+    return *row;
 }
 
 }  // namespace petstore::redis

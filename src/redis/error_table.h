@@ -1,28 +1,68 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
+#include "../api/error.h"
 #include "reply.h"
 
 namespace petstore::redis {
 
 // How each Redis error is handled. One row for every error that Redis, Sentinel
-// or Cluster can return, and for those of our own scripts.
+// or Cluster can return, and for those of our own scripts. docs/operations.md
+// shows the same rows; a unit test compares them.
 struct ErrorRow {
-    std::string_view code;  // first word of the error
-    bool executed;          // the command may have had an effect
-    bool operator_fault;    // needs operator action: logged as an error
-    bool replica = false;   // returned by replicas only
+    enum class Resend {
+        no,
+        script_text,  // once, with the script's text instead of its digest
+    };
+    enum class Log {
+        nothing,  // normal, or logged elsewhere with the Redis key
+        warning,  // passes by itself; at most one line per second
+        error,    // needs operator action; at most one line per second
+        outage,   // the connection counts as lost; one line per outage
+    };
+
+    std::string_view code;  // the error, or its first words
+
+    // The client's error if the command was to change nothing that lasts: a
+    // look-up, the limiter, a read.
+    api::ErrorCode answer;
+
+    // The command may have had an effect: a create is outcome_unknown.
+    bool executed;
+
+    Resend resend;
+    Log log;
+    bool replica = false;  // returned by replicas only
+
+    api::ErrorCode create_answer() const noexcept
+    {
+        return executed ? api::ErrorCode::outcome_unknown : answer;
+    }
 };
 
-// The row for an error code. Unknown codes get the most cautious row.
-const ErrorRow& error_row(std::string_view code) noexcept;
+struct ErrorRows {
+    const ErrorRow* first;
+    std::size_t size;
+
+    const ErrorRow* begin() const noexcept { return first; }
+    const ErrorRow* end() const noexcept { return first + size; }
+};
+
+// All rows. The last one, without a code, is for unknown errors.
+ErrorRows error_rows() noexcept;
+
+// The row for an error's text, or for its first words. Unknown errors get the
+// most cautious row.
+const ErrorRow& error_row(std::string_view error) noexcept;
 
 // The server does not have the script that was called by its digest. Nothing
 // was executed, so the call may be repeated with the script's text.
 inline bool is_unknown_script(const Reply& reply) noexcept
 {
-    return reply.error_code() == "NOSCRIPT";
+    return reply.is_error()
+           && error_row(reply.text()).resend == ErrorRow::Resend::script_text;
 }
 
 // The key that the command names holds another type.

@@ -24,9 +24,10 @@ std::string_view field(std::string_view info, std::string_view name) noexcept
 }
 
 // Redis could answer INFO, but refuses to.
-bool forbids_info(std::string_view code) noexcept
+bool forbids_info(const Reply& error) noexcept
 {
-    return error_row(code).code.empty() || code == "NOPERM" || code == "ERR";
+    const std::string_view code = error_row(error.text()).code;
+    return code.empty() || code == "NOPERM" || code == "ERR";
 }
 
 }  // namespace
@@ -42,9 +43,7 @@ Replication parse_replication(const Reply& reply) noexcept
 {
     using Role = Replication::Role;
     if (reply.is_error()) {
-        return {forbids_info(reply.error_code()) ? Role::unknown
-                                                 : Role::unanswered,
-                {}};
+        return {forbids_info(reply) ? Role::unknown : Role::unanswered, {}};
     }
     const std::string_view role = field(reply.text(), "role");
     if (role == "slave" || role == "replica") {

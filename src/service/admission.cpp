@@ -12,6 +12,11 @@ namespace {
 // A record may change while it is read. More often than this is a fault.
 constexpr int kMaxRefreshes = 3;
 
+// Requests of one worker that may wait for Redis at a time, for each Redis and
+// prefix. Many can share a command, so the bound on commands does not bound
+// their memory, 1 KB each once the client has left.
+constexpr std::size_t kMaxWaiting = 16'384;
+
 }  // namespace
 
 void Admission::run()
@@ -48,8 +53,23 @@ void Admission::abandon() noexcept
     }
 }
 
+// Whether the request may wait for Redis; it was refused if not.
+bool Admission::may_wait()
+{
+    store::Storage& storage = task_.storage();
+    if (storage.waiting_requests < kMaxWaiting) {
+        return true;
+    }
+    storage.log.request_refused();
+    task_.refuse(store::failure_of(redis::NoReply::not_sent, false));
+    return false;
+}
+
 void Admission::load_key()
 {
+    if (!may_wait()) {
+        return;
+    }
     task_.wait();
     task_.storage().key_loader.load(digest_, epoch_, *this);
 }
@@ -145,7 +165,7 @@ void Admission::check_limits(Record record)
         state.deciding->followers_.push_back(this);
         return task_.wait();
     }
-    if (deny_from_memory()) {
+    if (deny_from_memory() || !may_wait()) {
         return;
     }
     client_.prepare();

@@ -61,6 +61,7 @@ public:
     }
 
 private:
+    bool may_wait();
     void load_key();
     void on_key(const store::KeyResult& result) noexcept override;
     void refresh_key(std::int64_t epoch);

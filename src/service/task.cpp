@@ -26,7 +26,9 @@ void Task::wait() noexcept
         state.asked_redis = true;
         state.redis_started = now();
     }
-    ++waiting_;
+    if (waiting_++ == 0) {
+        ++context_.storage.waiting_requests;
+    }
 }
 
 void Task::respond(const Response& response)

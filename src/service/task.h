@@ -137,7 +137,9 @@ template <typename Body>
 void Task::deliver(Body&& body) noexcept
 {
     const Hold hold(*this);
-    --waiting_;
+    if (--waiting_ == 0) {
+        --context_.storage.waiting_requests;
+    }
     if (over()) {
         return;
     }

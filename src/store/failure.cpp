@@ -24,11 +24,11 @@ api::Error lost(bool outcome_open) noexcept
 
 api::Error failure_of(const redis::Reply& error, bool write) noexcept
 {
-    const std::string_view code = error.error_code();
-    if (code == "DAMAGED" || (!write && redis::is_wrong_type(error))) {
-        return damage_error();
-    }
-    return lost(write && redis::error_row(code).executed);
+    const redis::ErrorRow& row = redis::error_row(error.text());
+    const api::ErrorCode code = write ? row.create_answer() : row.answer;
+    return code == api::ErrorCode::internal_error
+               ? damage_error()
+               : lost(code == api::ErrorCode::outcome_unknown);
 }
 
 api::Error failure_of(redis::NoReply cause, bool write) noexcept

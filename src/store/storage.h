@@ -25,6 +25,9 @@ class StorageLog : public KeyLog, public BanLog {
 public:
     virtual void unexpected_limiter_reply() noexcept = 0;
 
+    // Too many requests wait for Redis, so one more was refused.
+    virtual void request_refused() noexcept = 0;
+
 protected:
     ~StorageLog() = default;
 };
@@ -79,6 +82,9 @@ struct Storage {
     // How far Redis's clock is ahead of this host's; nullopt until a reply
     // contains Redis's time.
     std::optional<api::Millis> redis_ahead;
+
+    // Requests, their clients present or not, that wait for a reply.
+    std::size_t waiting_requests = 0;
 
     // Redis's time, or this host's until Redis's is known.
     api::UnixTime now() const noexcept

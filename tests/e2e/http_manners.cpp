@@ -1,7 +1,7 @@
 // SPEC 1 "HTTP manners".
 #include <cstring>
 
-#include "support/store.h"
+#include "support/limits.h"
 
 using namespace petstore::e2e;
 
@@ -181,6 +181,125 @@ TEST_CASE("http: pipelined requests are answered in their order")
             CHECK(raw.read().status == 405);
         }
     }
+}
+
+TEST_CASE("http: any number of requests in one write, each counted once")
+{
+    Store store;
+    import_pets(store.redis, 5);
+    const auto key = limited_key(store.redis, 1000);
+    const auto head = [&](const std::string& line, const std::string& secret,
+                          const std::string& more = "") {
+        return line + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + secret
+               + "\r\n" + more + "\r\n";
+    };
+    const std::string body = kPet;
+    const auto length =
+        "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    struct Kind {
+        std::string bytes;
+        int status;
+        bool counted;
+    };
+    const std::vector<Kind> kinds = {
+        {head("GET /v1/pets/3", key.secret), 200, true},
+        {head("POST /v1/pets", key.secret, length) + body, 201, true},
+        {head("POST /v1/pets", "not-a-key-of-ours", length) + body, 401, false},
+        {head("GET /v1/pets?limit=2", key.secret), 200, true},
+        {head("PUT /v1/pets", key.secret, length) + body, 405, true},
+        {head("POST /v1/pets", key.secret,
+              "Content-Type: text/plain\r\n" + length)
+             + body,
+         415, true},
+        {head("GET /v1/nowhere", key.secret), 404, true},
+        {head("OPTIONS /v1/pets", key.secret), 204, false},
+    };
+    RawClient raw(store.nginx.port());
+    long long counted = 0;
+    std::size_t next = 0;
+    for (const int size : {1, 2, 3, 10, 31, 100}) {
+        std::string requests;
+        for (int i = 0; i < size; ++i) {
+            requests +=
+                kinds[(next + static_cast<std::size_t>(i)) % kinds.size()]
+                    .bytes;
+        }
+        raw.send(requests);
+        for (int i = 0; i < size; ++i, ++next) {
+            const Kind& kind = kinds[next % kinds.size()];
+            const auto response = raw.read();
+            CHECK(response.status == kind.status);
+            counted += kind.counted;
+            if (kind.counted) {
+                CHECK(rate_headers_of(response).remaining == 1000 - counted);
+            }
+        }
+    }
+    CHECK(used(store.redis, key, "minute") == counted);
+}
+
+TEST_CASE("http: a request with two lengths ends the connection")
+{
+    Store store;
+    RawClient raw(store.nginx.port());
+    raw.send(store.head("POST /v1/pets HTTP/1.1",
+                        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")
+             + "0\r\n\r\n" + store.head("POST /v1/pets HTTP/1.1"));
+    CHECK(raw.read().status == 400);
+    CHECK(raw.closes());
+    CHECK(walk(store.http, "/v1/pets").empty());
+}
+
+TEST_CASE("http: no 100 Continue for a request that is denied")
+{
+    Store store;
+    const auto key = limited_key(store.redis, 1);
+    CHECK(Http(store.nginx.url(), key.secret).get("/v1/pets").status == 200);
+    RawClient raw(store.nginx.port());
+    raw.send("POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+             + key.secret
+             + "\r\nExpect: 100-continue\r\nContent-Length: 29\r\n\r\n");
+    CHECK(raw.read().status == 429);
+}
+
+TEST_CASE("http: a create whose client left is completed and charged")
+{
+    RedisServer redis;
+    const auto key = limited_key(redis, 100);
+    std::atomic<bool> creating{false};
+    std::atomic<bool> left{false};
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        // The create script begins with a key of the catalogue.
+        if (command.size() > 3 && contains(command[3], ":pets}:")) {
+            creating = true;
+            wait_until([&] { return left.load(); });
+        }
+        return forward(command);
+    });
+    NginxOptions options;
+    options.redis = fake.url();
+    NginxServer nginx(options);
+    {
+        RawClient raw(nginx.port());
+        const std::string body = kPet;
+        raw.send("POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+                 + key.secret + "\r\nIdempotency-Key: mine\r\n"
+                 + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n"
+                 + body);
+        CHECK(wait_until([&] { return creating.load(); }));
+        raw.reset();
+    }
+    nginx.sockets_at_rest();
+    left = true;
+    // Found by the key of the request.
+    Http http(nginx.url(), key.secret);
+    const auto again =
+        http.post("/v1/pets", kPet, {{"Idempotency-Key", "mine"}});
+    CHECK(again.status == 201);
+    CHECK(again.header("idempotent-replayed") == "true");
+    CHECK(http.get("/v1/pets").json().size() == 1);
+    CHECK(used(redis, key, "minute") == 3);
 }
 
 TEST_CASE("http: a body that nobody read does not become a request")

@@ -56,6 +56,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     }
     void look_up_refused() noexcept override { ++refused_look_ups; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
+    void request_refused() noexcept override { ++refused_requests; }
     void account_banned(
         const petstore::store::Account& account,
         const petstore::store::AccountStatus& /*status*/) noexcept override
@@ -67,6 +68,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> unknown_plans;
     int refused_look_ups = 0;
     int unexpected_replies = 0;
+    int refused_requests = 0;
     std::vector<std::string> banned_accounts;
 };
 

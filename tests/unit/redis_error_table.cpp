@@ -1,9 +1,187 @@
 #include "catch.h"
 
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "redis/error_table.h"
 #include "redis_replies.h"
+#include "store/failure.h"
 
 using namespace petstore;
+
+namespace {
+
+using Log = redis::ErrorRow::Log;
+using Resend = redis::ErrorRow::Resend;
+
+std::string shown(api::ErrorCode code)
+{
+    return std::to_string(api::http_status(code)) + " `"
+           + std::string(api::code_name(code)) + "`";
+}
+
+std::string shown(Log log)
+{
+    switch (log) {
+    case Log::nothing:
+        return "no";
+    case Log::warning:
+        return "`warn`";
+    case Log::error:
+        return "`error`";
+    case Log::outage:
+        return "outage";
+    }
+    return "";
+}
+
+// The row as a line of docs/operations.md.
+std::string documented(const redis::ErrorRow& row)
+{
+    const std::string name =
+        row.code.empty() ? "any other" : "`" + std::string(row.code) + "`";
+    if (row.resend == Resend::script_text) {
+        return "| " + name + " | resent with the script's text | the same | "
+               + shown(row.log) + " |";
+    }
+    const auto create = row.create_answer();
+    return "| " + name + " | " + shown(row.answer) + " | "
+           + (create == row.answer ? "the same" : shown(create)) + " | "
+           + shown(row.log) + " |";
+}
+
+// The rows of the table below a heading of the documentation.
+std::vector<std::string> table_below(const std::string& heading)
+{
+    std::ifstream file(DOCS "/operations.md");
+    std::vector<std::string> rows;
+    std::string line;
+    bool inside = false;
+    while (std::getline(file, line)) {
+        if (line.substr(0, 2) == "##") {
+            inside = line == heading;
+        } else if (inside && line.substr(0, 1) == "|") {
+            rows.push_back(line);
+        }
+    }
+    rows.erase(rows.begin(), rows.begin() + std::min<long>(2, rows.size()));
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("every row of the table of Redis errors", "[redis]")
+{
+    constexpr auto kUnavailable = api::ErrorCode::service_unavailable;
+    constexpr auto kUnknown = api::ErrorCode::outcome_unknown;
+    constexpr auto kDamaged = api::ErrorCode::internal_error;
+    struct Row {
+        const char* error;  // as Redis words it
+        const char* code;
+        api::ErrorCode answer;
+        api::ErrorCode create;
+        Log log;
+    };
+    const Row rows[] = {
+        {"NOSCRIPT No matching script. Please use EVAL.", "NOSCRIPT",
+         kUnavailable, kUnavailable, Log::nothing},
+        {"LOADING Redis is loading the dataset in memory", "LOADING",
+         kUnavailable, kUnavailable, Log::warning},
+        {"BUSY Redis is busy running a script. You can only call SCRIPT KILL",
+         "BUSY", kUnavailable, kUnavailable, Log::error},
+        {"UNKILLABLE Sorry the script already executed write commands",
+         "UNKILLABLE", kUnavailable, kUnavailable, Log::error},
+        {"READONLY You can't write against a read only replica.", "READONLY",
+         kUnavailable, kUnavailable, Log::outage},
+        {"MASTERDOWN Link with MASTER is down", "MASTERDOWN", kUnavailable,
+         kUnavailable, Log::outage},
+        {"OOM command not allowed when used memory > 'maxmemory'.", "OOM",
+         kUnavailable, kUnavailable, Log::error},
+        {"MISCONF Redis is configured to save RDB snapshots, but", "MISCONF",
+         kUnavailable, kUnavailable, Log::error},
+        {"NOREPLICAS Not enough good replicas to write.", "NOREPLICAS",
+         kUnavailable, kUnavailable, Log::error},
+        {"NOAUTH Authentication required.", "NOAUTH", kUnavailable,
+         kUnavailable, Log::error},
+        {"WRONGPASS invalid username-password pair", "WRONGPASS", kUnavailable,
+         kUnavailable, Log::error},
+        {"NOPERM this user has no permissions", "NOPERM", kUnavailable,
+         kUnknown, Log::error},
+        {"DENIED Redis is running in protected mode", "DENIED", kUnavailable,
+         kUnavailable, Log::error},
+        {"NOPROTO unsupported protocol version", "NOPROTO", kUnavailable,
+         kUnavailable, Log::error},
+        {"MOVED 3999 127.0.0.1:6381", "MOVED", kUnavailable, kUnavailable,
+         Log::warning},
+        {"ASK 3999 127.0.0.1:6381", "ASK", kUnavailable, kUnavailable,
+         Log::warning},
+        {"REDIRECT 127.0.0.1:6381", "REDIRECT", kUnavailable, kUnavailable,
+         Log::warning},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", "TRYAGAIN",
+         kUnavailable, kUnavailable, Log::warning},
+        {"CLUSTERDOWN The cluster is down", "CLUSTERDOWN", kUnavailable,
+         kUnavailable, Log::warning},
+        {"CROSSSLOT Keys in request don't hash to the same slot", "CROSSSLOT",
+         kUnavailable, kUnavailable, Log::error},
+        {"EXECABORT Transaction discarded because of previous errors.",
+         "EXECABORT", kUnavailable, kUnavailable, Log::error},
+        {"UNBLOCKED force unblock from blocking operation", "UNBLOCKED",
+         kUnavailable, kUnknown, Log::warning},
+        {"NOGOODSLAVE No suitable replica to promote", "NOGOODSLAVE",
+         kUnavailable, kUnavailable, Log::warning},
+        {"NOQUORUM 1 usable Sentinels", "NOQUORUM", kUnavailable, kUnavailable,
+         Log::warning},
+        {"IDONTKNOW Sorry, but I don't know", "IDONTKNOW", kUnavailable,
+         kUnavailable, Log::warning},
+        {"WRONGTYPE Operation against a key holding the wrong kind of value",
+         "WRONGTYPE", kDamaged, kUnknown, Log::nothing},
+        {"DAMAGED petstore:{petstore:pets}:bucket:0", "DAMAGED", kDamaged,
+         kDamaged, Log::nothing},
+        {"ERR max number of clients reached",
+         "ERR max number of clients reached", kUnavailable, kUnavailable,
+         Log::outage},
+        {"ERR unknown command", "ERR", kUnavailable, kUnknown, Log::error},
+        {"NEWERROR of a later Redis", "", kUnavailable, kUnknown, Log::error},
+    };
+    CHECK(redis::error_rows().size == std::size(rows));
+    Replies replies;
+    for (const Row& expected : rows) {
+        CAPTURE(expected.error);
+        const auto& row = redis::error_row(expected.error);
+        CHECK(row.code == expected.code);
+        CHECK(row.log == expected.log);
+        CHECK((row.resend == Resend::script_text) == (row.code == "NOSCRIPT"));
+        const auto& reply = replies("-" + std::string(expected.error) + "\r\n");
+        CHECK(store::failure_of(reply, false).code == expected.answer);
+        CHECK(store::failure_of(reply, true).code == expected.create);
+    }
+}
+
+TEST_CASE("the documentation has the same table of Redis errors", "[redis]")
+{
+    std::vector<std::string> expected;
+    for (const auto& row : redis::error_rows()) {
+        expected.push_back(documented(row));
+    }
+    const auto found = table_below("## Errors of Redis");
+    for (std::size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+        CHECK(found[i] == expected[i]);
+    }
+    CHECK(found.size() == expected.size());
+}
+
+TEST_CASE("errors are found by whole words, the longest first", "[redis]")
+{
+    CHECK(redis::error_row("OOM").code == "OOM");
+    CHECK(redis::error_row("OOMX").code.empty());
+    CHECK(redis::error_row("ERR").code == "ERR");
+    CHECK(redis::error_row("ERR max number").code == "ERR");
+    CHECK(redis::error_row("ERR max number of clients reachedX").code == "ERR");
+    CHECK(redis::error_row("").code.empty());
+    CHECK(redis::error_row(" OOM").code.empty());
+}
 
 TEST_CASE("only NOSCRIPT says that a script is unknown", "[redis]")
 {
@@ -65,7 +243,7 @@ TEST_CASE("an unknown error is the operator's", "[redis]")
     for (const char* code : {"NEWERROR", "err", ""}) {
         CAPTURE(code);
         CHECK(redis::error_row(code).code.empty());
-        CHECK(redis::error_row(code).operator_fault);
+        CHECK(redis::error_row(code).log == Log::error);
         CHECK_FALSE(redis::error_row(code).replica);
     }
 }
@@ -75,13 +253,13 @@ TEST_CASE("errors of a failover or a restart need no operator", "[redis]")
     for (const char* code : {"LOADING", "READONLY", "MASTERDOWN", "MOVED",
                              "ASK", "TRYAGAIN", "CLUSTERDOWN", "NOSCRIPT"}) {
         CAPTURE(code);
-        CHECK_FALSE(redis::error_row(code).operator_fault);
+        CHECK(redis::error_row(code).log != Log::error);
     }
     for (const char* code : {"BUSY", "OOM", "MISCONF", "NOREPLICAS", "NOAUTH",
                              "WRONGPASS", "NOPERM", "CROSSSLOT", "ERR"}) {
         CAPTURE(code);
         CHECK(redis::error_row(code).code == code);
-        CHECK(redis::error_row(code).operator_fault);
+        CHECK(redis::error_row(code).log == Log::error);
     }
 }
 
@@ -89,6 +267,6 @@ TEST_CASE("damaged data change nothing and are logged with the key", "[redis]")
 {
     CHECK(redis::error_row("DAMAGED").code == "DAMAGED");
     CHECK_FALSE(redis::error_row("DAMAGED").executed);
-    CHECK_FALSE(redis::error_row("DAMAGED").operator_fault);
-    CHECK_FALSE(redis::error_row("WRONGTYPE").operator_fault);
+    CHECK(redis::error_row("DAMAGED").log == Log::nothing);
+    CHECK(redis::error_row("WRONGTYPE").log == Log::nothing);
 }

@@ -50,6 +50,37 @@ TEST_CASE("a failed look-up of a key is not a 401", "[service]")
     CHECK(worker.open() == Names{"HGETALL"});
 }
 
+TEST_CASE("requests beyond those that may wait for Redis are refused at once",
+          "[service]")
+{
+    constexpr std::size_t kMost = 16'384;
+    FakeWorker worker;
+    SECTION("for a look-up") {}
+    SECTION("for the limiter")
+    {
+        worker.know_key();
+    }
+    FakeClient waiting(worker);
+    waiting.start();
+    CHECK(worker.storage.waiting_requests == 1);
+    worker.storage.waiting_requests += kMost - 1;
+
+    FakeClient refused(worker);
+    refused.start();
+    check_unavailable(refused);
+    CHECK(worker.log.refused_requests == 1);
+    CHECK(worker.storage.waiting_requests == kMost);
+
+    // As soon as one has its answer, the next may wait.
+    worker.link.end_iteration();
+    worker.link.lose(NoReply::not_sent);
+    CHECK(worker.storage.waiting_requests == kMost - 1);
+    FakeClient next(worker);
+    next.start();
+    CHECK_FALSE(next.ended());
+    CHECK(worker.storage.waiting_requests == kMost);
+}
+
 TEST_CASE("a damaged key record is an internal error", "[service]")
 {
     FakeWorker worker;

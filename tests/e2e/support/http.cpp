@@ -1,5 +1,7 @@
 #include "http.h"
 
+#include <fcntl.h>
+
 namespace petstore::e2e {
 
 namespace {
@@ -35,6 +37,13 @@ std::size_t append_header(char* data, std::size_t size, std::size_t count,
                                       std::move(value));
     }
     return size * count;
+}
+
+// Or a server that a test starts later holds the connection open.
+int keep_to_ourselves(void*, curl_socket_t fd, curlsocktype)
+{
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return CURL_SOCKOPT_OK;
 }
 
 struct Upload {
@@ -127,6 +136,7 @@ Response Http::send(const Request& request)
     curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, keep_to_ourselves);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,

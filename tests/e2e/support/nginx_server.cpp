@@ -249,7 +249,8 @@ void NginxServer::check_build() const
     static const bool right_module =
         contains(read_file(module_file()), "__asan_init") == sanitized();
     const std::string module = std::filesystem::canonical(module_file());
-    const auto worker = std::to_string(*ever_.begin());
+    const auto worker =
+        std::to_string(ever_.empty() ? master() : *ever_.begin());
     const auto mapped = read_file("/proc/" + worker + "/maps");
     const bool right_nginx = contains(mapped, "/libasan.so") == sanitized();
     if (!right_module || !right_nginx || !contains(mapped, module)) {

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "redis_server.h"
+#include "util.h"
+
+namespace petstore::e2e {
+
+// What happens between nginx and Redis, until it is changed again. Everything
+// at once, where that makes sense.
+struct NetworkFault {
+    std::chrono::milliseconds latency{0};  // of each piece of a reply
+    std::size_t slice = 0;                 // bytes at a time, both ways
+    std::size_t bytes_per_second = 0;      // of replies; 0: no limit
+    // Once, after so many bytes of replies from now on.
+    std::optional<std::size_t> reset_after = std::nullopt;
+    bool half_open = false;  // swallows everything, both ways, and says nothing
+    bool close = false;      // closes instead of passing on a command
+};
+
+// A TCP connection to a real Redis over a network with faults: nginx connects
+// to a port of 127.0.0.1, and each of its connections has one to Redis, with
+// two threads that copy. A faithful network until set() says otherwise; the
+// fault then applies to connections that exist, too.
+class FaultProxy {
+public:
+    explicit FaultProxy(const RedisServer& redis);
+    ~FaultProxy();
+    FaultProxy(const FaultProxy&) = delete;
+    FaultProxy& operator=(const FaultProxy&) = delete;
+
+    std::string url() const;
+
+    void set(const NetworkFault& fault);
+    void heal() { set({}); }
+
+    int connections() const { return connections_; }  // ever made
+    int open() const { return open_; }
+    // Since set(): connections reset, and bytes swallowed.
+    int resets() const { return resets_; }
+    std::size_t swallowed() const { return swallowed_; }
+
+private:
+    struct Connection {
+        int client = -1;
+        int server = -1;
+        std::thread requests;
+        std::thread replies;
+        std::atomic<int> copying{2};
+        std::atomic<bool> reset{false};
+    };
+
+    void accept();
+    void copy_requests(Connection& connection);
+    void copy_replies(Connection& connection);
+    bool pass_on_reply(Connection& connection, std::string_view bytes);
+    bool swallow(std::size_t size);
+    std::optional<std::size_t> take_budget(std::size_t size);
+    void wait(std::chrono::milliseconds time) const;
+    void stop(Connection& connection);
+    void leave(Connection& connection);
+    NetworkFault fault() const;
+
+    const RedisServer& redis_;
+    int listener_ = -1;
+    int port_ = 0;
+
+    mutable std::mutex mutex_;  // of the fault and the list
+    NetworkFault fault_;
+    std::list<Connection> list_;
+    std::atomic<bool> ending_{false};
+    std::atomic<int> connections_{0};
+    std::atomic<int> open_{0};
+    std::atomic<int> resets_{0};
+    std::atomic<std::size_t> swallowed_{0};
+    std::thread acceptor_;
+};
+
+}  // namespace petstore::e2e

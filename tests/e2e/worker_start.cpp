@@ -1,0 +1,192 @@
+// Workers connect to Redis when they start, and only those that need it.
+#include "support/fault_proxy.h"
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// A Redis that counts: each connection costs it PING and INFO.
+struct Counted {
+    RedisServer redis;
+    Key key = create_key(redis);
+    FakeRedis fake{forward_to(redis)};
+
+    NginxOptions options(int workers) const
+    {
+        NginxOptions options;
+        options.redis = fake.url();
+        options.workers = workers;
+        return options;
+    }
+};
+
+// A configuration with one worker and these lines in http and server.
+std::string configuration(const std::string& http, const std::string& server)
+{
+    return R"(load_module %MODULE%;
+daemon off;
+pid nginx.pid;
+error_log error.log info;
+worker_processes 1;
+events { }
+http {
+    access_log access.log;
+    proxy_temp_path temp;
+    petstore_redis %REDIS%;
+    )" + http
+           + R"(
+    server {
+        listen %ADDRESS%:%PORT%;
+        )" + server
+           + R"(
+    }
+}
+)";
+}
+
+std::size_t lines_with(const NginxServer& nginx, const std::string& text)
+{
+    return count_of(nginx.error_log(), text);
+}
+
+}  // namespace
+
+TEST_CASE("worker start: every worker connects before the first request")
+{
+    Counted redis;
+    NginxServer nginx(redis.options(2));
+    CHECK(wait_until([&] { return redis.fake.commands() == 4; }));
+    CHECK(redis.fake.connections() == 2);
+
+    for (int i = 0; i < 32; ++i) {
+        CHECK(Http(nginx.url(), redis.key.secret).get("/v1/pets").status
+              == 200);
+    }
+    CHECK(redis.fake.connections() == 2);
+    nginx.reload_and_settle();
+    CHECK(wait_until([&] { return redis.fake.connections() == 4; }));
+    CHECK(wait_until([&] { return redis.fake.open() == 2; }));
+    nginx.quit();
+    CHECK(redis.fake.connections() == 4);
+}
+
+TEST_CASE("worker start: only what is used is connected to")
+{
+    Counted redis;
+    FakeRedis unused(forward_to(redis.redis));
+    auto options = redis.options(1);
+    SECTION("no location needs Redis")
+    {
+        options.file = configuration(
+            "petstore_json_errors on;",
+            "location / { default_type text/plain; return 200 plain; }");
+        {
+            NginxServer nginx(options);
+            CHECK(Http(nginx.url()).get("/").body == "plain");
+        }
+        CHECK(redis.fake.connections() == 0);
+    }
+    SECTION("a guarded location, beside one that is not")
+    {
+        options.redis = unused.url();
+        options.location = "petstore_redis " + redis.fake.url() + ";";
+        options.server = "location /plain { petstore_redis " + unused.url()
+                         + "; return 200; }\n"
+                           "location /guarded { petstore_guard on; "
+                           "petstore_redis "
+                         + redis.fake.url() + "; root html; }";
+        {
+            NginxServer nginx(options);
+            CHECK(wait_until([&] { return redis.fake.commands() == 2; }));
+            CHECK(Http(nginx.url()).get("/plain").status == 200);
+        }
+        CHECK(redis.fake.connections() == 1);
+    }
+    CHECK(unused.connections() == 0);
+}
+
+TEST_CASE("worker start: helper processes do not connect")
+{
+    Counted redis;
+    auto options = redis.options(1);
+    options.file = configuration("proxy_cache_path cache keys_zone=cache:1m;",
+                                 "location /v1/ { petstore; }");
+    options.workers = 3;  // with the cache manager and the cache loader
+    {
+        NginxServer nginx(options);
+        CHECK(wait_until([&] { return redis.fake.commands() == 2; }));
+        CHECK(Http(nginx.url(), redis.key.secret).get("/v1/pets").status
+              == 200);
+    }
+    CHECK(redis.fake.connections() == 1);
+}
+
+TEST_CASE("worker start: a single process connects for its first request")
+{
+    Counted redis;
+    auto options = redis.options(0);
+    options.main = "master_process off;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), redis.key.secret);
+    CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
+    CHECK(redis.fake.connections() == 0);
+    CHECK(http.get("/v1/pets").status == 200);
+    CHECK(redis.fake.connections() == 1);
+}
+
+TEST_CASE("worker start: a Redis that is away is logged once and found when it "
+          "is there")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    redis.stop();
+    NginxOptions options;
+    options.workers = 2;
+    SECTION("unix socket")
+    {
+        options.redis = redis.url();
+    }
+    SECTION("TCP")
+    {
+        options.redis = redis.tcp_url();
+    }
+    NginxServer nginx(options);
+    CHECK(wait_until([&] { return lines_with(nginx, "[error]") == 2; }));
+    for (int i = 0; i < 20; ++i) {
+        expect_error(Http(nginx.url(), key.secret).get("/v1/pets"), 503,
+                     "service_unavailable");
+    }
+    CHECK(lines_with(nginx, "[error]") == 2);
+    CHECK(lines_with(nginx, "[warn]") == 0);
+
+    redis.start();
+    // Without a request. One of them is this question's.
+    CHECK(wait_until([&] { return redis.info("connected_clients") == 3; }));
+    for (int i = 0; i < 20; ++i) {
+        CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    }
+    CHECK(lines_with(nginx, "[error]") == 2);
+}
+
+TEST_CASE("worker start: a Redis that does not answer delays no exit")
+{
+    RedisServer redis;
+    FaultProxy proxy(redis);
+    NetworkFault silent;
+    silent.half_open = true;
+    proxy.set(silent);
+    NginxOptions options;
+    options.workers = 2;
+    options.redis = proxy.url();
+    options.location = "petstore_redis_connect_timeout 100s;";
+    NginxServer nginx(options);
+    CHECK(wait_until([&] { return proxy.swallowed() > 0; }));
+    CHECK(wait_until([&] { return proxy.open() == 2; }));
+    const auto start = Clock::now();
+    nginx.reload_and_settle();
+    CHECK(wait_until([&] { return proxy.connections() == 4; }));
+    nginx.quit();
+    CHECK(Clock::now() - start < 60s);
+    CHECK(lines_with(nginx, "[error]") == 0);
+}
