@@ -24,6 +24,9 @@ ngx_int_t ContentRequest::run() noexcept
 
 void ContentRequest::respond(const service::Response& response) noexcept
 {
+    if (suspension().is_taken_over()) {
+        return;
+    }
     discard_body(request());
     suspension().finish(
         send_response(request(), info_, task_.report().deprecated, response));

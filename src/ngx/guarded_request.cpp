@@ -33,7 +33,10 @@ ngx_int_t GuardedRequest::run() noexcept
 
 ngx_int_t GuardedRequest::take_verdict() noexcept
 {
-    const ngx_int_t verdict = suspension().handler_result();
+    ngx_int_t verdict = suspension().handler_result();
+    if (verdict == NGX_AGAIN && !suspension().suspend()) {
+        verdict = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
     if (verdict != NGX_AGAIN) {
         leave();
     }
@@ -44,6 +47,9 @@ ngx_int_t GuardedRequest::take_verdict() noexcept
 // filter replaces nginx's own page by the body.
 void GuardedRequest::respond(const service::Response& response) noexcept
 {
+    if (suspension().is_taken_over()) {
+        return;
+    }
     ngx_http_request_t* r = request();
     ngx_int_t rc = response.status;
     close_after_expect(r);

@@ -6,7 +6,7 @@ namespace petstore::ngx {
 // phase handler is held by the phase engine.
 bool Suspension::suspend() noexcept
 {
-    if (suspended_) {
+    if (suspended_ && !is_taken_over()) {
         return true;
     }
     ngx_event_t* event = r_->connection->read;
@@ -17,17 +17,18 @@ bool Suspension::suspend() noexcept
     }
     r_->read_event_handler = ngx_http_test_reading;
     r_->write_event_handler = ngx_http_request_empty_handler;
-    if (phase_ == Phase::content) {
+    if (phase_ == Phase::content && !suspended_) {
         r_->main->count++;
     }
     suspended_ = true;
+    post_action_ = r_->post_action;
     return true;
 }
 
 void Suspension::finish(ngx_int_t rc) noexcept
 {
     rc_ = rc;
-    if (!suspended_) {
+    if (!suspended_ || is_taken_over()) {
         return;
     }
     if (phase_ == Phase::content) {

@@ -15,8 +15,17 @@ public:
     {}
 
     // From the handler: nginx waits for finish(), and notices if the client
-    // leaves. False if that cannot be set up.
+    // leaves. Again after is_taken_over() if nginx calls the same handler for
+    // the post_action. False if that cannot be set up.
     bool suspend() noexcept;
+
+    // nginx gave the suspended request to another handler, for post_action when
+    // the client left. Nothing may be sent then, and finish() leaves it alone:
+    // the reference that this handler held is now the other's.
+    bool is_taken_over() const noexcept
+    {
+        return suspended_ && r_->post_action != post_action_;
+    }
 
     // The handler is done. In the content phase `rc` finalizes the request; in
     // the precontent phase, nginx calls the phase's handlers again, and `rc` is
@@ -34,6 +43,7 @@ private:
     ngx_http_request_t* const r_;
     const Phase phase_;
     bool suspended_ = false;
+    unsigned post_action_ = 0;  // r_->post_action when it was suspended
     ngx_int_t rc_ = NGX_DONE;
 };
 

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "support/back_end.h"
 #include "support/limits.h"
 
 using namespace petstore::e2e;
@@ -79,6 +80,57 @@ TEST_CASE("lifetimes: a client that left before its request was answered")
         }
     }
     CHECK(store.http.get("/v1/pets").status == 200);
+    CHECK(store.nginx.workers() == workers);
+}
+
+TEST_CASE("lifetimes: post_action takes over a request that waits for Redis")
+{
+    BackEnd back_end;
+    NginxOptions options;
+    options.server = "proxy_http_version 1.1;"
+                     "location = /after { proxy_pass http://"
+                     + back_end.address() + R"(; }
+        location = /guarded-after {
+            petstore_guard on;
+            proxy_pass http://)"
+                     + back_end.address() + R"(/after;
+        }
+        location /served/v1/ { petstore /served/v1; post_action /after; }
+        location /guarded { petstore_guard on; post_action /after; alias /; }
+        location /both { petstore_guard on; post_action /guarded-after; alias /; }
+    )";
+    Store store(options);
+    const auto workers = store.nginx.workers();
+    REQUIRE(store.http.get("/v1/pets").status == 200);
+
+    for (const bool known : {true, false}) {
+        for (const char* path : {"/served/v1/pets", "/guarded", "/both"}) {
+            CAPTURE(known, path);
+            const auto before = back_end.count();
+            // Then the action waits for Redis, too.
+            const bool waits_twice = std::string(path) == "/both";
+            store.redis.pause();
+            back_end.hold();
+            {
+                RawClient client(store.nginx.port());
+                client.send(
+                    "GET " + std::string(path)
+                    + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+                    + (known ? store.key.secret : "unknown-" + store.key.id)
+                    + "\r\n\r\n");
+            }
+            if (!waits_twice) {
+                REQUIRE(
+                    wait_until([&] { return back_end.count() == before + 1; }));
+            }
+            store.redis.resume();
+            REQUIRE(wait_until(
+                [&] { return store.http.get("/v1/pets").status == 200; }));
+            back_end.release();
+            CHECK(store.http.get("/v1/pets").status == 200);
+            CHECK(back_end.count() <= before + 1);
+        }
+    }
     CHECK(store.nginx.workers() == workers);
 }
 
