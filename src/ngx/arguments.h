@@ -15,6 +15,7 @@ namespace petstore::ngx {
 
 inline char* const kConfOk = NGX_CONF_OK;
 inline char* const kConfError = static_cast<char*>(NGX_CONF_ERROR);
+inline char kDuplicate[] = "is duplicate";  // nginx adds the directive's name
 
 // Element 0 is the directive's name.
 inline ngx_str_t* arguments(ngx_conf_t* cf) noexcept

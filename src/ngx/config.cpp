@@ -103,7 +103,6 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept
     conf->guard = NGX_CONF_UNSET;
     conf->base_path = ngx_null_string;
     conf->redis_user = ngx_null_string;
-    conf->redis_password_file = ngx_null_string;
     conf->redis_connect_timeout = NGX_CONF_UNSET_MSEC;
     conf->redis_timeout = NGX_CONF_UNSET_MSEC;
     conf->redis_ssl_verify = NGX_CONF_UNSET;

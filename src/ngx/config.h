@@ -41,12 +41,6 @@ struct MainConfBase {
     size_t worker_memory;  // bytes per storage
 };
 
-// An argument whose errors are found later.
-struct PlacedText {
-    ngx_str_t text = ngx_null_string;
-    Place place;
-};
-
 struct MainConf : MainConfBase {
     std::deque<NodeSettings> nodes;
     std::vector<StorageSettings> storages;
@@ -58,6 +52,19 @@ struct MainConf : MainConfBase {
     bool has_guard = false;        // any location is guarded
     bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
+
+// An argument whose errors are found later.
+struct PlacedText {
+    ngx_str_t text = ngx_null_string;
+    Place place;
+};
+
+inline void merge(PlacedText& text, const PlacedText& prev) noexcept
+{
+    if (text.text.data == nullptr) {
+        text = prev;
+    }
+}
 
 enum LimitHeaders : ngx_uint_t {
     kHeadersStandard,
@@ -71,7 +78,7 @@ struct LocConfBase {
     ngx_flag_t guard;
     ngx_str_t base_path;
     ngx_str_t redis_user;
-    ngx_str_t redis_password_file;
+    PlacedText redis_password_file;
     ngx_msec_t redis_connect_timeout;
     ngx_msec_t redis_timeout;
     ngx_flag_t redis_ssl_verify;
@@ -99,7 +106,6 @@ struct LocConf : LocConfBase {
     Place place;  // of `petstore`
     Place guard_place;
     Place redis_place;
-    Place password_place;
 
     // Of petstore_redis. Shared with the locations that inherit it.
     std::shared_ptr<const redis::Deployment> redis;
@@ -138,8 +144,6 @@ char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_password_file(ngx_conf_t* cf, ngx_command_t* cmd,
-                        void* conf) noexcept;
 char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

@@ -16,8 +16,6 @@ namespace {
 
 constexpr api::BanPolicy kBan;  // the defaults
 
-char kDuplicate[] = "is duplicate";
-
 // A size as nginx parses it, such as "32k".
 struct SizeText {
     explicit SizeText(off_t size) noexcept
@@ -177,6 +175,17 @@ char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     static_cast<LocConf*>(conf)->guard_place = current_place(cf);
     return ngx_conf_set_flag_slot(cf, cmd, conf);
+}
+
+char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    auto& field =
+        *reinterpret_cast<PlacedText*>(static_cast<char*>(conf) + cmd->offset);
+    if (field.text.data != nullptr) {
+        return kDuplicate;
+    }
+    field = {arguments(cf)[1], current_place(cf)};
+    return kConfOk;
 }
 
 char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept

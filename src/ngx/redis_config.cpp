@@ -17,8 +17,6 @@ namespace {
 
 using Form = redis::Deployment::Form;
 
-char kDuplicate[] = "is duplicate";
-
 // Reads the first line of the file, without its line end.
 bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
 {
@@ -176,12 +174,8 @@ void merge_redis(const LocConf& prev, LocConf& conf)
         conf.redis =
             std::make_shared<const redis::Deployment>(std::move(deployment));
     }
-    if (conf.redis_password_file.data == nullptr) {
-        conf.password_place = prev.password_place;
-    }
+    merge(conf.redis_password_file, prev.redis_password_file);
     ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
-    ngx_conf_merge_str_value(conf.redis_password_file, prev.redis_password_file,
-                             "");
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
                               prev.redis_connect_timeout, 250);
     ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
@@ -197,9 +191,10 @@ bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     if (node.endpoint.user.empty()) {
         node.endpoint.user = view(conf.redis_user);
     }
-    if (conf.redis_password_file.len != 0 && node.endpoint.password.empty()) {
-        const ReportAt at(cf, conf.password_place);
-        if (!read_password(cf, conf.redis_password_file,
+    if (conf.redis_password_file.text.len != 0
+        && node.endpoint.password.empty()) {
+        const ReportAt at(cf, conf.redis_password_file.place);
+        if (!read_password(cf, conf.redis_password_file.text,
                            node.endpoint.password)) {
             return false;
         }
@@ -232,17 +227,6 @@ char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         loc.redis_place = current_place(cf);
         return kConfOk;
     });
-}
-
-char* set_password_file(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.redis_password_file.data != nullptr) {
-        return kDuplicate;
-    }
-    loc.redis_password_file = arguments(cf)[1];
-    loc.password_place = current_place(cf);
-    return kConfOk;
 }
 
 }  // namespace petstore::ngx

@@ -10,13 +10,6 @@ namespace petstore::ngx {
 
 namespace {
 
-void merge(PlacedText& text, const PlacedText& prev) noexcept
-{
-    if (text.text.data == nullptr) {
-        text = prev;
-    }
-}
-
 std::string text_of(const PlacedText& text)
 {
     return std::string(view(text.text));
@@ -46,18 +39,6 @@ TlsSettings tls_settings(const LocConf& conf, const std::string& host)
     tls.certificate = text_of(conf.redis_ssl_certificate);
     tls.certificate_key = text_of(conf.redis_ssl_certificate_key);
     return tls;
-}
-
-char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
-{
-    auto& field =
-        *reinterpret_cast<PlacedText*>(static_cast<char*>(conf) + cmd->offset);
-    if (field.text.data != nullptr) {
-        static char duplicate[] = "is duplicate";
-        return duplicate;
-    }
-    field = {arguments(cf)[1], current_place(cf)};
-    return kConfOk;
 }
 
 #if (NGX_SSL)
