@@ -117,15 +117,15 @@ void Node::connect() noexcept
     untried_ = settings_.addresses.size();
     connect_by_ = ngx_current_msec + settings_.connect_timeout;
     try_address();
-    if (connection_.is_open()) {
-        restart_deadline();  // of the commands that wait for the connection
-    }
 }
 
 void Node::try_address() noexcept
 {
     connection_.open(settings_.addresses[address_],
                      connect_by_ - ngx_current_msec);
+    if (connection_.is_open()) {
+        restart_deadline();  // of the commands that wait for the connection
+    }
 }
 
 void Node::next_address() noexcept
@@ -279,7 +279,6 @@ void Node::on_failure(const Failure& failure) noexcept
     if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
         log_.trying_next(failure.reason, failure.error, address_text());
         next_address();
-        restart_deadline();
         try_address();
         return;
     }
