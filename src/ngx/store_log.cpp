@@ -35,32 +35,28 @@ void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
                   record.id.c_str(), record.plan.c_str());
 }
 
+void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
+{
+    ++refusals.count;
+    if (refusals.logged == ngx_time()) {
+        return;
+    }
+    refusals.logged = ngx_time();
+    ngx_log_error(NGX_LOG_WARN, &log_, 0, format, refusals.count);
+    refusals.count = 0;
+}
+
 // A flood of invented keys must not fill the log.
 void StoreLog::look_up_refused() noexcept
 {
-    ++refused_;
-    if (refused_logged_ == ngx_time()) {
-        return;
-    }
-    refused_logged_ = ngx_time();
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: %ui look-ups of unknown keys refused, too many "
-                  "at once",
-                  refused_);
-    refused_ = 0;
+    refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused, too "
+                      "many at once");
 }
 
 void StoreLog::request_refused() noexcept
 {
-    ++refused_requests_;
-    if (requests_logged_ == ngx_time()) {
-        return;
-    }
-    requests_logged_ = ngx_time();
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: %ui requests refused, too many wait for Redis",
-                  refused_requests_);
-    refused_requests_ = 0;
+    refuse(requests_,
+           "petstore: %ui requests refused, too many wait for Redis");
 }
 
 void StoreLog::unexpected_limiter_reply() noexcept

@@ -22,10 +22,15 @@ public:
 
 private:
     ngx_log_t& log_;
-    ngx_uint_t refused_ = 0;  // look-ups not logged yet
-    time_t refused_logged_ = 0;
-    ngx_uint_t refused_requests_ = 0;  // not logged yet
-    time_t requests_logged_ = 0;
+    struct Refusals {
+        ngx_uint_t count = 0;  // not logged yet
+        time_t logged = 0;
+    };
+    // Logs their number, once a second at most. `format` takes it as %ui.
+    void refuse(Refusals& refusals, const char* format) noexcept;
+
+    Refusals look_ups_;
+    Refusals requests_;
     time_t unexpected_logged_ = 0;
     ngx_uint_t damages_ = 0;  // damage reports not logged yet
     bool damage_logged_ = false;
