@@ -47,11 +47,11 @@ ngx_int_t GuardedRequest::take_verdict() noexcept
 // filter replaces nginx's own page by the body.
 void GuardedRequest::respond(const service::Response& response) noexcept
 {
+    ngx_int_t rc = response.status;
     if (suspension().is_taken_over()) {
-        return;
+        return suspension().finish(rc);
     }
     ngx_http_request_t* r = request();
-    ngx_int_t rc = response.status;
     close_after_expect(r);
     info_.refusal = copy(r->pool, response.body);
     info_.refusal_status = response.status;

@@ -28,7 +28,11 @@ bool Suspension::suspend() noexcept
 void Suspension::finish(ngx_int_t rc) noexcept
 {
     rc_ = rc;
-    if (!suspended_ || is_taken_over()) {
+    if (!suspended_) {
+        return;
+    }
+    if (is_taken_over()) {
+        suspended_ = false;
         return;
     }
     if (phase_ == Phase::content) {
