@@ -162,6 +162,24 @@ private:
     std::map<long long, std::string> created_;
 };
 
+// Each client gets `rounds` pets of its own, from id 1 on, and creates as many.
+void get_and_create(Network& network, Record& record, int clients, int rounds)
+{
+    std::vector<std::thread> threads;
+    for (int t = 0; t < clients; ++t) {
+        threads.emplace_back([&network, &record, rounds, t] {
+            auto http = network.client();
+            for (int i = 0; i < rounds; ++i) {
+                record.get(http, 1 + t * rounds + i);
+                record.create(http);
+            }
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+}
+
 }  // namespace
 
 TEST_CASE("network: the connection is reset after each byte of a reply")
@@ -236,19 +254,7 @@ TEST_CASE("network: a latency below the timeout slows, one above it fails")
         NetworkFault fault;
         fault.latency = 50ms;
         network.proxy.set(fault);
-        std::vector<std::thread> threads;
-        for (int t = 0; t < 8; ++t) {
-            threads.emplace_back([&, t] {
-                auto http = network.client();
-                for (int i = 0; i < 4; ++i) {
-                    record.get(http, 1 + t * 8 + i);
-                    record.create(http);
-                }
-            });
-        }
-        for (auto& thread : threads) {
-            thread.join();
-        }
+        get_and_create(network, record, 8, 4);
         network.proxy.heal();
         CHECK(network.proxy.connections() == 1);
         CHECK(count_of(network.nginx.error_log(), "[error]") == 0);
@@ -342,19 +348,7 @@ TEST_CASE("network: a connection that swallows everything")
     network.proxy.set(fault);
     CHECK(record.get(http, 2).status == 503);
     // From here on the breaker answers.
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t) {
-        threads.emplace_back([&, t] {
-            auto mine = network.client();
-            for (int i = 0; i < 20; ++i) {
-                record.get(mine, 1 + t * 20 + i);
-                record.create(mine);
-            }
-        });
-    }
-    for (auto& thread : threads) {
-        thread.join();
-    }
+    get_and_create(network, record, 8, 20);
     CHECK(network.proxy.open() <= 2);
     CHECK(count_of(network.nginx.error_log(), "[error]") == 1);
 
