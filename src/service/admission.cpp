@@ -165,6 +165,9 @@ void Admission::check_limits(Record record)
         state.deciding->followers_.push_back(this);
         return task_.wait();
     }
+    if (state.decision_lost) {
+        return task_.refuse(store::failure_of(redis::NoReply::in_doubt, false));
+    }
     if (deny_from_memory() || !may_wait()) {
         return;
     }
@@ -217,11 +220,14 @@ void Admission::on_limit_error(const redis::Reply& error) noexcept
 
 void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
 {
+    if (!task_.gone()) {
+        task_.state().decision_lost = cause == redis::NoReply::in_doubt;
+    }
     end_limit_check([&] { task_.refuse(store::failure_of(cause, false)); });
 }
 
-// Runs `body`, then resumes the subrequests that wait for the same decision;
-// without one, the first of them asks again.
+// Runs `body`, then resumes the subrequests that wait for the same decision.
+// Without one, the first of them asks again unless a reply was lost.
 template <typename Body>
 void Admission::end_limit_check(Body&& body) noexcept
 {

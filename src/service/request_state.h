@@ -29,11 +29,13 @@ struct RequestState : RequestReport {
     bool answers_main = false;  // the report is the main request's
 
     // The request is charged once: whoever comes second uses `decision`, or
-    // waits for `deciding`.
+    // waits for `deciding`. After a lost reply nobody asks again, for the
+    // request may have been charged.
     bool decided = false;
     api::Decision decision;
     Admission* deciding = nullptr;  // waits for the limiter
-    bool passed_guard = false;      // … which has checked the scope too
+    bool decision_lost = false;
+    bool passed_guard = false;  // … which has checked the scope too
 
     bool has_rate = false;
     api::RateView rate;

@@ -93,9 +93,9 @@ TEST_CASE("a subrequest does not wait for the report of the denial",
 TEST_CASE("after a failed decision the next subrequest asks", "[service]")
 {
     Family f;
-    SECTION("lost")
+    SECTION("not sent")
     {
-        f.worker.link.lose(NoReply::in_doubt);
+        f.worker.link.lose(NoReply::not_sent);
     }
     SECTION("an error of Redis")
     {
@@ -121,6 +121,28 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     CHECK(f.first.ended());
     CHECK(f.second.ended());
     CHECK(f.third.ended());
+}
+
+TEST_CASE("after a lost reply nobody asks again for the same request",
+          "[service]")
+{
+    Family f;
+    f.worker.link.lose(NoReply::in_doubt);
+    // One that comes later, such as an error page.
+    FakeClient later(f.worker, f.first, kNothing);
+    later.start();
+    for (FakeClient* client : {&f.first, &f.second, &f.third, &later}) {
+        CHECK(client->status == 503);
+        CHECK(client->ended());
+    }
+    f.worker.link.end_iteration();
+    CHECK(f.worker.idle());
+
+    // The next request of the client does.
+    FakeClient next(f.worker, Method::get, kNothing);
+    next.start();
+    f.worker.end_and_admit();
+    CHECK(next.status == 404);
 }
 
 TEST_CASE("subrequests of a worker that cannot send all fail", "[service]")
