@@ -26,15 +26,39 @@ bool is_from_upstream(const ngx_http_request_t* r) noexcept
            && (r->upstream->cleanup != nullptr || from_cache);
 }
 
-// Whether the body is one of nginx's built-in pages, as far as a filter can
-// see: not an upstream's answer, not a file, not text of a `return`.
-bool is_builtin_page(const ngx_http_request_t* r) noexcept
+// Whose page an error response brings.
+enum class Page { nginx, other, unknown };
+
+// As far as its header tells. Where error_page applied, nginx's own page and
+// the text of a `return` look alike until the body comes. The page for HEAD
+// counts as nginx's own, because no body will come.
+Page page_of(const ngx_http_request_t* r) noexcept
 {
     const auto& out = r->headers_out;
-    const bool html =
-        out.content_length_n <= 0 || view(out.content_type) == "text/html";
-    return !is_from_upstream(r) && html && out.last_modified_time == -1
-           && r->err_status != 0;
+    if (is_from_upstream(r) || r->err_status == 0
+        || out.last_modified_time != -1) {
+        return Page::other;
+    }
+    if (out.content_length_n <= 0 && out.content_type.len == 0) {
+        return Page::nginx;  // for a status that it has no page for
+    }
+    if (out.content_length_n <= 0 || view(out.content_type) != "text/html") {
+        return Page::other;
+    }
+    return r->method == NGX_HTTP_HEAD ? Page::nginx : Page::unknown;
+}
+
+// Whether a body that starts with `in` is one of nginx's built-in pages.
+bool starts_builtin_page(const ngx_chain_t* in) noexcept
+{
+    constexpr std::string_view kStart = "<html>\r\n<head><title>";
+    if (in == nullptr || !ngx_buf_in_memory(in->buf)) {
+        return false;
+    }
+    const std::string_view text(
+        reinterpret_cast<const char*>(in->buf->pos),
+        static_cast<std::size_t>(in->buf->last - in->buf->pos));
+    return text.substr(0, kStart.size()) == kStart;
 }
 
 // A client's request that is in a guarded location, or was in one.
@@ -47,15 +71,17 @@ bool is_guarded(ngx_http_request_t* r) noexcept
     return loc_conf(r)->guard || (info != nullptr && info->has_guard);
 }
 
-bool is_to_replace(ngx_http_request_t* r) noexcept
+// Whose error the response is, as far as it may be replaced: an error in a
+// location of the service always may.
+Page replaceable_page_of(ngx_http_request_t* r) noexcept
 {
     if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
-        return false;
+        return Page::other;
     }
     if (r->content_handler == content_handler) {
-        return true;
+        return Page::nginx;
     }
-    return (loc_conf(r)->json_errors || is_guarded(r)) && is_builtin_page(r);
+    return loc_conf(r)->json_errors || is_guarded(r) ? page_of(r) : Page::other;
 }
 
 void clear_header(ngx_table_elt_t*& header) noexcept
@@ -104,27 +130,22 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     return NGX_OK;
 }
 
-ngx_int_t header_filter(ngx_http_request_t* r) noexcept
+// Sends the header, of our page where nginx's is to be replaced.
+ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
+                      bool to_replace) noexcept
 {
-    const bool to_replace = is_to_replace(r);
-    if (!to_replace && !is_guarded(r)) {
-        return next_header_filter(r);
-    }
-    RequestInfo* info = request_info(r, true);
-    if (info == nullptr) {
-        return NGX_ERROR;
-    }
     if (!to_replace) {
-        return info->generated_by_module || set_rate_headers(r, *info)
+        return info.generated_by_module || !is_guarded(r)
+                       || set_rate_headers(r, info)
                    ? next_header_filter(r)
                    : NGX_ERROR;
     }
     // A filter may have dropped our response for an error of its own, such as
     // 412 for If-Match.
-    if (!info->generated_by_module || r->filter_finalize) {
+    if (!info.generated_by_module || r->filter_finalize) {
         const ngx_int_t rc =
             guarded(r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
-                    [&] { return replace(r, *info); });
+                    [&] { return replace(r, info); });
         if (rc != NGX_OK) {
             return rc;
         }
@@ -132,13 +153,36 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept
     return next_header_filter(r);
 }
 
+ngx_int_t header_filter(ngx_http_request_t* r) noexcept
+{
+    const Page page = replaceable_page_of(r);
+    if (page == Page::other && !is_guarded(r)) {
+        return next_header_filter(r);
+    }
+    RequestInfo* info = request_info(r, true);
+    if (info == nullptr) {
+        return NGX_ERROR;
+    }
+    if (page == Page::unknown) {
+        info->header_held = true;  // until the body filter sees the page
+        return NGX_OK;
+    }
+    return send_header(r, *info, page == Page::nginx);
+}
+
 // The first call carries (part of) the page that is replaced: ours goes out in
 // its place, whatever else comes is swallowed.
 ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
-    RequestInfo* info =
-        in != nullptr && r == r->main ? request_info(r, false) : nullptr;
-    if (info == nullptr || !info->replaced) {
+    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    if (info != nullptr && info->header_held) {
+        info->header_held = false;
+        const ngx_int_t rc = send_header(r, *info, starts_builtin_page(in));
+        if (rc == NGX_ERROR || rc > NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+    if (in == nullptr || info == nullptr || !info->replaced) {
         return next_body_filter(r, in);
     }
     for (ngx_chain_t* link = in; link != nullptr; link = link->next) {

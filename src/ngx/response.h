@@ -18,6 +18,7 @@ class GuardedRequest;
 // redirects.
 struct RequestInfo : service::RequestState {
     bool generated_by_module = false;  // the response is written by this module
+    bool header_held = false;          // until the body shows whose page it is
     bool replaced = false;  // nginx's error page was replaced by ours
     ngx_str_t error_json = ngx_null_string;
     BodyReader* body_reader = nullptr;  // while it waits for the client

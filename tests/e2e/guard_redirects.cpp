@@ -118,6 +118,73 @@ TEST_CASE("guard: error_page changes the status of its refusals")
     CHECK(shop.back_end.count() == 0);
 }
 
+TEST_CASE("guard: an error page may be the text of a return")
+{
+    NginxOptions options;
+    options.server = R"(
+        default_type text/html;
+        location = /login { return 200 "<html><p>log in</p>"; }
+        location = /short { return 200 "<"; }
+        location = /empty { return 200 ""; }
+        location @busy { return 503 "<p>busy</p>"; }
+        location /short/ {
+            petstore_guard on;
+            error_page 401 /short;
+            proxy_pass http://%BACK_END%;
+        }
+        location /empty/ {
+            petstore_guard on;
+            error_page 401 /empty;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, R"(
+        error_page 401 /login;
+        error_page 429 =503 @busy;)");
+    auto& http = shop.http;
+
+    const auto refused = http.get("/shop/", kNoKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.body == "<html><p>log in</p>");
+    CHECK(refused.header("content-type") == "text/html");
+    rate_headers_of(refused);
+    const auto shorter = http.get("/short/", kNoKey);
+    CHECK(shorter.status == 401);
+    CHECK(shorter.body == "<");
+    rate_headers_of(shorter);
+    const auto empty = http.get("/empty/", kNoKey);
+    CHECK(empty.status == 401);
+    CHECK(empty.body.empty());
+    CHECK(empty.header("content-type") == "text/html");
+    rate_headers_of(empty);
+
+    http.use_key(limited_key(shop.store.redis, 1).secret);
+    CHECK(http.get("/shop/").status == 200);
+    const auto limited = http.get("/shop/");
+    CHECK(limited.status == 503);
+    CHECK(limited.body == "<p>busy</p>");
+    CHECK(rate_headers_of(limited).remaining == 0);
+}
+
+TEST_CASE("guard: a missing error page leaves the Error shape")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_json_errors on;
+        error_page 404 /none.html;
+        location = /none.html { root %DIR%/pages; }
+        location /files/ { petstore_guard on; root %DIR%/pages; }
+        location /plain/ { root %DIR%/pages; })";
+    GuardedStore shop(options, "");
+    // nginx's own page for the second 404, with the first one's status.
+    const auto guarded = shop.http.get("/files/x");
+    expect_error(guarded, 404, "not_found");
+    rate_headers_of(guarded);
+    expect_error(shop.http.get("/plain/x", kNoKey), 404, "not_found");
+    const auto head = shop.http.head("/files/x");
+    CHECK(head.status == 404);
+    CHECK(head.header("content-type") == "application/json");
+}
+
 TEST_CASE("guard: error_page for an error of the back end is not charged again")
 {
     NginxOptions options;
