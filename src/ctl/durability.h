@@ -8,11 +8,11 @@ namespace petstore::ctl {
 
 // What a Redis says about itself; nullopt or empty where it says nothing.
 struct DurabilityFacts {
-    std::string version;                   // of Redis, such as "7.2.4"
-    std::optional<bool> append_only;       // appendonly
-    std::optional<std::string> fsync;      // appendfsync
-    std::optional<std::string> snapshots;  // save
-    std::optional<std::int64_t> replicas;  // online
+    std::string version;                       // of Redis, such as "7.2.4"
+    std::optional<bool> append_only;           // appendonly
+    std::optional<std::string> fsync;          // appendfsync
+    std::optional<std::string> snapshots;      // save
+    std::optional<std::int64_t> replicas;      // online
     std::optional<std::int64_t> min_replicas;  // min-replicas-to-write
 };
 

@@ -122,7 +122,7 @@ struct LocConf : LocConfBase {
     std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
-    std::size_t storage = 0;  // index in MainConf::storages
+    std::size_t storage = 0;             // index in MainConf::storages
     std::optional<std::size_t> durable;  // index in MainConf::durables
     service::Settings service;
     std::string deprecated_link;  // Link of the deprecated operation

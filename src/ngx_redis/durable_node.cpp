@@ -39,7 +39,8 @@ const char* explanation_of(std::string_view error) noexcept
 DurableNode::DurableNode(const NodeSettings& settings,
                          redis::Durability durability,
                          redis::Scheduler& scheduler, const ngx_log_t& log)
-    : settings_(settings_of_writes(settings)), log_(settings_.name, log), node_(settings_, scheduler, log),
+    : settings_(settings_of_writes(settings)), log_(settings_.name, log),
+      node_(settings_, scheduler, log),
       link_(node_, scheduler, *this, durability, settings.timeout),
       alarm_(*this, log_.log(), false)
 {}

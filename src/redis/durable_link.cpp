@@ -245,9 +245,9 @@ void DurableLink::on_alarm() noexcept
 // Of the oldest command: all have the same time.
 void DurableLink::restart_alarm() noexcept
 {
-    const auto oldest = std::find_if(
-        batch_.begin(), batch_.end(),
-        [](const Write& write) { return write.open(); });
+    const auto oldest =
+        std::find_if(batch_.begin(), batch_.end(),
+                     [](const Write& write) { return write.open(); });
     if (oldest != batch_.end()) {
         host_.set_alarm(oldest->deadline());
     } else if (!waiting_.empty()) {

@@ -135,8 +135,7 @@ TEST_CASE("durability: creates that wait together cost one WAIT")
 TEST_CASE("durability: a pet that no replica confirmed is the retry's")
 {
     Pair redis;
-    NginxServer nginx(
-        durable_options(redis.primary.url(), "replicas=1", "1s"));
+    NginxServer nginx(durable_options(redis.primary.url(), "replicas=1", "1s"));
     Http http(nginx.url(), redis.key.secret);
     REQUIRE(
         wait_until([&] { return http.post("/v1/pets", kRex).status == 201; }));
@@ -149,10 +148,10 @@ TEST_CASE("durability: a pet that no replica confirmed is the retry's")
     const Pair::Pause pause(redis.replica);
     expect_error(create(), 503, "outcome_unknown");
     CHECK(pets_in(redis.primary) == pets + 1);
-    const auto name = redis.primary
-                          .command({"KEYS", "petstore:*:idempotency:*"})
-                          .items.at(0)
-                          .text;
+    const auto name =
+        redis.primary.command({"KEYS", "petstore:*:idempotency:*"})
+            .items.at(0)
+            .text;
     const auto end = redis.primary.command({"PEXPIRETIME", name}).integer;
     // A replayed answer is no more durable than the first one.
     expect_error(create(), 503, "outcome_unknown");
@@ -269,9 +268,9 @@ TEST_CASE("durability: a Redis that is killed during a WAIT leaves doubt")
 TEST_CASE("durability: a denied create writes and waits for nothing")
 {
     Pair redis;
-    const auto key = create_key(
-        redis.primary, {"--plan", "enterprise", "--per-minute", "1",
-                        "--per-day", "100"});
+    const auto key =
+        create_key(redis.primary, {"--plan", "enterprise", "--per-minute", "1",
+                                   "--per-day", "100"});
     NginxServer nginx(durable_options(redis.primary.url(), "replicas=1"));
     Http http(nginx.url(), key.secret);
     REQUIRE(http.post("/v1/pets", kRex).status == 201);
@@ -285,8 +284,8 @@ TEST_CASE("durability: a denied create writes and waits for nothing")
 TEST_CASE("durability: a user who may not WAIT creates nothing")
 {
     Pair redis;
-    redis.primary.command({"ACL", "SETUSER", "worker", "on", ">pw", "~*",
-                           "+@all", "-wait"});
+    redis.primary.command(
+        {"ACL", "SETUSER", "worker", "on", ">pw", "~*", "+@all", "-wait"});
     const auto url = "redis://worker:pw@" + redis.primary.address();
     NginxServer nginx(durable_options(url, "replicas=1"));
     Http http(nginx.url(), redis.key.secret);
@@ -343,9 +342,8 @@ TEST_CASE("durability: fsync on a Redis with WAITAOF, and on one without")
     }
     CHECK(pets_in(redis) == 4);
     CHECK(count_of(nginx.error_log(), "[error]") == 1);
-    CHECK(contains(
-        nginx.error_log(),
-        "WAITAOF answered with ERR (it needs \"appendonly yes\")"));
+    CHECK(contains(nginx.error_log(),
+                   "WAITAOF answered with ERR (it needs \"appendonly yes\")"));
     redis.command({"CONFIG", "SET", "appendonly", "yes"});
     CHECK(create().status == 201);
     CHECK(contains(nginx.error_log(), "supports petstore_durability again"));

@@ -32,12 +32,10 @@ TEST_CASE("the documentation has all rows that doctor finds", "[ctl]")
     std::string text(std::istreambuf_iterator<char>(file), {});
     text.erase(0, text.find("\n## Durability"));
     text.erase(text.find("\n## ", 1));
-    for (const char* row :
-         {"nothing on disk", "snapshots", "AOF, fsync no",
-          "AOF, fsync everysec", "AOF, fsync always"}) {
+    for (const char* row : {"nothing on disk", "snapshots", "AOF, fsync no",
+                            "AOF, fsync everysec", "AOF, fsync always"}) {
         INFO(row);
-        CHECK(text.find("\n| " + std::string(row) + " |")
-              != std::string::npos);
+        CHECK(text.find("\n| " + std::string(row) + " |") != std::string::npos);
     }
 }
 

@@ -12,8 +12,8 @@
 #include "redis/pipeline.h"
 
 using namespace petstore;
-using redis::DurableLink;
 using redis::Durability;
+using redis::DurableLink;
 using redis::NoReply;
 
 namespace {

@@ -16,8 +16,8 @@ TEST_CASE("a copy of a reply outlives its decoder", "[redis]")
         Replies replies;
         copy = std::make_unique<ReplyCopy>(
             replies(array({integer(7), bulk("a bucket"), kNil,
-                           array({integer(-1), array({}), bulk("")}),
-                           "+OK\r\n", bulk("the last")})));
+                           array({integer(-1), array({}), bulk("")}), "+OK\r\n",
+                           bulk("the last")})));
         replies(integer(0));
     }
     const redis::Reply& reply = copy->get();

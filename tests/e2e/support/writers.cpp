@@ -42,8 +42,7 @@ void Writers::create(Http& http, const std::string& name)
     }
 }
 
-Stored compare(const Writers& writers, const NginxServer& nginx,
-               const Key& key)
+Stored compare(const Writers& writers, const NginxServer& nginx, const Key& key)
 {
     Http http(nginx.url(), key.secret);
     if (!wait_until([&] { return http.get("/v1/pets").status == 200; })) {

@@ -45,8 +45,8 @@ private:
 // What became of the pets, after Writers::end().
 struct Stored {
     std::size_t pets = 0;
-    std::size_t lost = 0;        // acknowledged, and not there
-    std::size_t ids_twice = 0;   // acknowledged
+    std::size_t lost = 0;         // acknowledged, and not there
+    std::size_t ids_twice = 0;    // acknowledged
     std::size_t names_twice = 0;  // stored
 };
 Stored compare(const Writers& writers, const NginxServer& nginx,
