@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../api/text.h"
+#include "durability.h"
 #include "exit.h"
 #include "output.h"
 
@@ -50,6 +51,7 @@ public:
         check_version();
         check_role();
         check_persistence();
+        check_durability();
         check_eviction();
         check_cluster();
         return std::move(findings_);
@@ -192,6 +194,46 @@ private:
                     "Redis cannot write to its disk: see its log");
             }
         }
+    }
+
+    std::optional<std::int64_t> online_replicas() const
+    {
+        const auto connected = api::parse_int64(info("connected_slaves"));
+        if (!connected) {
+            return std::nullopt;
+        }
+        std::int64_t online = 0;
+        for (std::int64_t i = 0; i < *connected; ++i) {
+            online += info("slave" + std::to_string(i)).find("state=online")
+                              != std::string::npos
+                          ? 1
+                          : 0;
+        }
+        return online;
+    }
+
+    // nginx's configuration is out of sight: this names what it can rely on.
+    void check_durability()
+    {
+        DurabilityFacts facts;
+        facts.version = info("redis_version");
+        if (!info("aof_enabled").empty()) {
+            facts.append_only = info("aof_enabled") == "1";
+        }
+        facts.fsync = config("appendfsync");
+        facts.snapshots = config("save");
+        facts.replicas = online_replicas();
+        if (const auto least = config("min-replicas-to-write")) {
+            facts.min_replicas = api::parse_int64(*least);
+        }
+        const std::string row = durability_row(facts);
+        if (row.empty()) {
+            add_unknown("durability");
+            return;
+        }
+        add(Verdict::ok, "durability",
+            row + "; petstore_durability can add: "
+                + reachable_durability(facts));
     }
 
     void check_eviction()

@@ -243,12 +243,14 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
           == Verdicts{{"version", "ok"},
                       {"role", "ok"},
                       {"persistence", "warning"},
+                      {"durability", "unknown"},
                       {"maxmemory-policy", "ok"},
                       {"cluster", "ok"}});
     CHECK(verdicts({"-config", "-info"})
           == Verdicts{{"version", "ok"},
                       {"role", "ok"},
                       {"persistence", "unknown"},
+                      {"durability", "unknown"},
                       {"maxmemory-policy", "unknown"},
                       {"cluster", "ok"}});
 
@@ -258,7 +260,7 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
     const auto result = ctl(silent.url(), {"doctor", "--json"});
     CHECK(result.code == 0);
     const auto findings = nlohmann::json::parse(result.out);
-    CHECK(findings.size() == 5);
+    CHECK(findings.size() == 6);
     for (const auto& finding : findings) {
         CHECK(finding.at("verdict") == "unknown");
     }

@@ -259,6 +259,7 @@ struct FakeWorker {
     FakeStorageLog log;
     petstore::api::PlanTable plans;
     petstore::service::Settings settings;
+    petstore::redis::Link* durable_link = nullptr;
     // The catalogue's version.
     std::string last_id = bulk("3");
     std::string changes = bulk("5");
@@ -340,7 +341,8 @@ public:
 
     petstore::service::Task::Context context()
     {
-        return {*request_, *this, *state_, worker_.settings, worker_.storage};
+        return {*request_,        *this,           *state_,
+                worker_.settings, worker_.storage, worker_.durable_link};
     }
 
     // As nginx's handlers do.
