@@ -72,12 +72,18 @@ Context::Context(const GlobalOptions& options)
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
     add_password(deployment_, options.password_file);
+    if (deployment_.tls()) {
+        tls_.emplace(options.tls);
+    } else if (options.tls.any()) {
+        // Rather than a connection that is less protected than it seems.
+        throw UsageError("the TLS options need a rediss:// URL");
+    }
 }
 
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(deployment_.endpoints.front());
+        redis_.emplace(deployment_.endpoints.front(), tls_ ? &*tls_ : nullptr);
     }
     return *redis_;
 }

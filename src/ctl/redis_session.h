@@ -8,6 +8,7 @@
 #include "../redis/endpoint.h"
 #include "../redis/reply.h"
 #include "../store/command_runner.h"
+#include "tls.h"
 
 namespace petstore::ctl {
 
@@ -15,7 +16,8 @@ namespace petstore::ctl {
 // Failure with a message for the operator.
 class RedisSession final : public store::CommandRunner {
 public:
-    explicit RedisSession(const redis::Endpoint& endpoint);
+    // `tls`: for a rediss:// endpoint; must outlive this object.
+    RedisSession(const redis::Endpoint& endpoint, const Tls* tls);
 
     void send(const redis::Command& command) override
     {
