@@ -34,6 +34,7 @@ public:
 
 private:
     redis::Deployment deployment_;
+    std::string password_;
     store::Schema schema_;
     bool json_;
     std::optional<Tls> tls_;  // if the deployment uses TLS

@@ -68,12 +68,13 @@ int run(int argc, char** argv)
     app.set_version_flag("--version", kVersion);
     app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db], rediss://… "
-                   "(TLS) or unix:/path[?db=N]")
+                   "(TLS), unix:/path[?db=N] or \"sentinel=NAME URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
     app.add_option("--password-file", options.password_file,
                    "File whose first line is Redis's password, for a URL "
-                   "without one; else REDISCLI_AUTH");
+                   "without one and for servers behind Sentinels; else "
+                   "REDISCLI_AUTH");
     add_tls_options(app, options.tls);
     app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
         ->envname("PETSTORE_PREFIX")

@@ -1,70 +1,10 @@
 #include "redis_session.h"
 
-#include <chrono>
-#include <utility>
-
 #include "../redis/error_table.h"
 #include "../store/damage.h"
 #include "exit.h"
 
 namespace petstore::ctl {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kConnectTimeout = 5s;
-// Long enough for a Redis that writes a big import to a slow disk.
-constexpr auto kReplyTimeout = 60s;
-
-std::unique_ptr<redis::ByteStream> open(const redis::Endpoint& endpoint,
-                                        const Tls* tls)
-{
-    if (endpoint.is_unix()) {
-        return redis::connect_unix(endpoint.path, kConnectTimeout);
-    }
-    auto socket =
-        redis::connect_tcp(endpoint.host, endpoint.port, kConnectTimeout);
-    return endpoint.tls
-               ? tls->start(std::move(socket), endpoint.host, kConnectTimeout)
-               : std::move(socket);
-}
-
-redis::BlockingConnection connect(const redis::Endpoint& endpoint,
-                                  const Tls* tls)
-{
-    try {
-        redis::BlockingConnection connection(open(endpoint, tls));
-        connection.set_timeout(kReplyTimeout);
-        if (endpoint.tls) {
-            // Any reply will do. With TLS 1.3, the server may refuse the client
-            // certificate after the handshake: not with a change in doubt.
-            connection.append(redis::Command("PING"));
-            connection.get();
-        }
-        return connection;
-    } catch (const redis::ConnectionError& error) {
-        throw Failure("cannot connect to " + endpoint.display() + ": "
-                      + error.what());
-    }
-}
-
-}  // namespace
-
-RedisSession::RedisSession(const redis::Endpoint& endpoint, const Tls* tls)
-    : where_(endpoint.display()), connection_(connect(endpoint, tls))
-{
-    if (!endpoint.user.empty() || !endpoint.password.empty()) {
-        redis::Command auth("AUTH");
-        if (!endpoint.user.empty()) {
-            auth.arg(endpoint.user);
-        }
-        call(auth.arg(endpoint.password));
-    }
-    if (endpoint.database) {
-        call(redis::Command("SELECT").arg(endpoint.database));
-    }
-}
 
 const redis::Reply& RedisSession::receive_any()
 {

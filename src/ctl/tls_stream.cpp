@@ -125,16 +125,16 @@ void TlsStream::handshake_failed()
         const bool no_tls =
             is_ssl_error(error, SSL_R_WRONG_VERSION_NUMBER)
             || is_ssl_error(error, SSL_R_PACKET_LENGTH_TOO_LONG);
-        throw ConnectionError("TLS handshake failed: " + reason
-                              + (no_tls ? kIsItTls : ""));
+        throw TlsError("TLS handshake failed: " + reason
+                       + (no_tls ? kIsItTls : ""));
     }
     const long verdict = SSL_get_verify_result(ssl_.get());
     if (verdict == X509_V_ERR_HOSTNAME_MISMATCH
         || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-        throw ConnectionError("certificate does not match " + expected_);
+        throw TlsError("certificate does not match " + expected_);
     }
-    throw ConnectionError(std::string("certificate verify error: ")
-                          + X509_verify_cert_error_string(verdict));
+    throw TlsError(std::string("certificate verify error: ")
+                   + X509_verify_cert_error_string(verdict));
 }
 
 std::size_t TlsStream::write(std::string_view bytes)
@@ -171,7 +171,7 @@ std::size_t TlsStream::read(char* buffer, std::size_t size)
         case SSL_ERROR_ZERO_RETURN:
             return 0;
         default:
-            throw ConnectionError("TLS: " + openssl_reason());
+            throw TlsError("TLS: " + openssl_reason());
         }
         send();  // the reply to a KeyUpdate, if any
         if (!receive()) {
@@ -198,7 +198,7 @@ void TlsStream::throw_alert()
         got = SSL_read(ssl_.get(), discarded, sizeof(discarded));
     } while (got > 0);
     if (SSL_get_error(ssl_.get(), got) == SSL_ERROR_SSL) {
-        throw ConnectionError("TLS: " + openssl_reason());
+        throw TlsError("TLS: " + openssl_reason());
     }
 }
 

@@ -11,6 +11,12 @@ namespace petstore::ctl {
 // The reason of the first error in OpenSSL's queue, which it empties.
 std::string openssl_reason();
 
+// The handshake failed: the server is there, but it or this client is refused.
+class TlsError : public redis::ConnectionError {
+public:
+    using ConnectionError::ConnectionError;
+};
+
 // Encrypts the bytes of another stream. OpenSSL sees memory only, so waiting,
 // timeouts and signals stay the concern of `socket`.
 class TlsStream final : public redis::ByteStream {
@@ -22,7 +28,8 @@ public:
     // also sent to the server (SNI). Messages contain `shown`.
     void expect_name(const std::string& name, std::string shown);
 
-    // Throws ConnectionError if it fails, or takes longer than `timeout`.
+    // Throws TlsError, and ConnectionError if the connection is lost or the
+    // handshake takes longer than `timeout`.
     void handshake(Timeout timeout);
 
     std::size_t write(std::string_view bytes) override;
