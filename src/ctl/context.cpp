@@ -18,7 +18,7 @@ redis::Deployment checked_deployment(const std::string& text)
                                               : "--redis: " + problem->reason);
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form != redis::Deployment::Form::standalone) {
+    if (deployment.form == redis::Deployment::Form::cluster) {
         throw UsageError("--redis: " + deployment.display()
                          + " is not supported by this version");
     }
@@ -43,18 +43,14 @@ std::string read_password(const std::string& file)
     return std::string(*password);
 }
 
-// For URLs without a password, as petstore_redis_password_file in nginx.
-void add_password(redis::Deployment& deployment, const std::string& file)
+// As petstore_redis_password_file in nginx. Empty if there is none.
+std::string password_of(const GlobalOptions& options)
 {
-    const char* const variable = std::getenv("REDISCLI_AUTH");
-    const std::string password = !file.empty() ? read_password(file)
-                                 : variable    ? variable
-                                               : "";
-    for (redis::Endpoint& endpoint : deployment.endpoints) {
-        if (endpoint.password.empty()) {
-            endpoint.password = password;
-        }
+    if (!options.password_file.empty()) {
+        return read_password(options.password_file);
     }
+    const char* const variable = std::getenv("REDISCLI_AUTH");
+    return variable ? variable : "";
 }
 
 const std::string& checked_prefix(const std::string& prefix)
@@ -69,15 +65,22 @@ const std::string& checked_prefix(const std::string& prefix)
 
 Context::Context(const GlobalOptions& options)
     : deployment_(checked_deployment(options.redis)),
-      schema_(checked_prefix(options.prefix)), json_(options.json)
+      password_(password_of(options)), schema_(checked_prefix(options.prefix)),
+      json_(options.json)
 {
-    add_password(deployment_, options.password_file);
+    if (deployment_.tls()) {
+        tls_.emplace(options.tls);
+    } else if (options.tls.any()) {
+        // Rather than a connection that is less protected than it seems.
+        throw UsageError("the TLS options need a rediss:// URL");
+    }
 }
 
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(deployment_.endpoints.front());
+        redis_.emplace(
+            connect(deployment_, password_, tls_ ? &*tls_ : nullptr));
     }
     return *redis_;
 }

@@ -1,58 +1,10 @@
 #include "redis_session.h"
 
-#include <chrono>
-#include <utility>
-
 #include "../redis/error_table.h"
 #include "../store/damage.h"
 #include "exit.h"
 
 namespace petstore::ctl {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kConnectTimeout = 5s;
-// Long enough for a Redis that writes a big import to a slow disk.
-constexpr auto kReplyTimeout = 60s;
-
-redis::BlockingConnection connect(const redis::Endpoint& endpoint)
-{
-    if (endpoint.tls) {
-        throw Failure("rediss:// (TLS) is not supported yet");
-    }
-    try {
-        auto connection =
-            endpoint.is_unix()
-                ? redis::BlockingConnection::unix_socket(endpoint.path,
-                                                         kConnectTimeout)
-                : redis::BlockingConnection::tcp(endpoint.host, endpoint.port,
-                                                 kConnectTimeout);
-        connection.set_timeout(kReplyTimeout);
-        return connection;
-    } catch (const redis::ConnectionError& error) {
-        throw Failure("cannot connect to " + endpoint.display() + ": "
-                      + error.what());
-    }
-}
-
-}  // namespace
-
-RedisSession::RedisSession(const redis::Endpoint& endpoint)
-    : where_(endpoint.display()), connection_(connect(endpoint))
-{
-    if (!endpoint.user.empty() || !endpoint.password.empty()) {
-        redis::Command auth("AUTH");
-        if (!endpoint.user.empty()) {
-            auth.arg(endpoint.user);
-        }
-        call(auth.arg(endpoint.password));
-    }
-    if (endpoint.database) {
-        call(redis::Command("SELECT").arg(endpoint.database));
-    }
-}
 
 const redis::Reply& RedisSession::receive_any()
 {

@@ -33,6 +33,11 @@ FakeRedis::FakeRedis(Script script)
       server_(listen_at(path_), [this](int fd) { serve(fd); })
 {}
 
+FakeRedis::FakeRedis(Script script, int port)
+    : script_(std::move(script)), port_(port),
+      server_(listen_tcp(port), [this](int fd) { serve(fd); })
+{}
+
 bool FakeRedis::deliver(int fd, const Answer& answer) const
 {
     const std::size_t step = answer.bytewise ? 1 : answer.bytes.size();

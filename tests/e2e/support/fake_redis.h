@@ -11,9 +11,9 @@
 
 namespace petstore::e2e {
 
-// A server on a unix socket that replies as the test wants: late, wrongly or
-// not at all. A script maps each command to the bytes of its reply; it may
-// forward the command to a real Redis first, see forward_to().
+// A server on a unix socket, or a TCP port, that replies as the test wants:
+// late, wrongly or not at all. A script maps each command to the bytes of its
+// reply; it may forward the command to a real Redis first, see forward_to().
 class FakeRedis {
 public:
     struct Answer {
@@ -24,8 +24,15 @@ public:
     using Script = std::function<Answer(const Words& command)>;
 
     explicit FakeRedis(Script script);
+    // By TCP, at own_address().
+    FakeRedis(Script script, int port);
 
-    std::string url() const { return "unix:" + path_; }
+    std::string url() const
+    {
+        return port_ != 0
+                   ? "redis://" + own_address() + ":" + std::to_string(port_)
+                   : "unix:" + path_;
+    }
 
     // Holds back all replies until release(), which sends them in order.
     void hold() { server_.hold(); }
@@ -46,6 +53,7 @@ private:
     Script script_;
     TempDir dir_;
     std::string path_;
+    int port_ = 0;
     std::atomic<int> commands_{0};
     ThreadedServer server_;
 };

@@ -11,6 +11,9 @@
 
 namespace petstore::e2e {
 
+// PETSTORE_REDIS_SERVER, or else redis-server.
+std::string redis_binary();
+
 // A real redis-server with a folder, a unix socket and a port of its own. It
 // keeps its data over stop, kill and start.
 class RedisServer {
