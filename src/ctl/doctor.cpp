@@ -43,7 +43,10 @@ const char* to_text(Verdict verdict)
 
 class Doctor {
 public:
-    explicit Doctor(RedisSession& redis) : redis_(redis) {}
+    // `which` precedes the names of checks.
+    Doctor(RedisSession& redis, std::string which)
+        : redis_(redis), which_(std::move(which))
+    {}
 
     std::vector<Finding> examine()
     {
@@ -58,10 +61,10 @@ public:
     }
 
 private:
-    void add(Verdict verdict, std::string check, std::string found,
+    void add(Verdict verdict, const std::string& check, std::string found,
              std::string advice = {})
     {
-        findings_.push_back({verdict, std::move(check), std::move(found),
+        findings_.push_back({verdict, which_ + check, std::move(found),
                              verdict == Verdict::ok ? "" : std::move(advice)});
     }
 
@@ -264,6 +267,7 @@ private:
     }
 
     RedisSession& redis_;
+    const std::string which_;
     std::map<std::string, std::string> info_;
     std::vector<Finding> findings_;
 };
@@ -290,9 +294,33 @@ void print(const Context& context, const std::vector<Finding>& findings)
     print_table(rows);
 }
 
+// Whether the options name the Redis with the limits. A store that has never
+// had a second Redis needs no line.
+void check_limits(Context& context, std::vector<Finding>& findings)
+{
+    try {
+        context.limits_place().check(Access::read);
+        if (context.limits() != nullptr) {
+            findings.push_back(
+                {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});
+        }
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const Failure& failure) {
+        findings.push_back(
+            {Verdict::wrong, "limits", "elsewhere", failure.what()});
+    }
+}
+
 void run(Context& context)
 {
-    const auto findings = Doctor(context.redis()).examine();
+    auto findings = Doctor(context.redis(), "").examine();
+    if (RedisSession* const limits = context.limits()) {
+        for (Finding& finding : Doctor(*limits, "limit-redis ").examine()) {
+            findings.push_back(std::move(finding));
+        }
+    }
+    check_limits(context, findings);
     print(context, findings);
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::wrong) {

@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "exit.h"
 #include "key_commands.h"
+#include "limits_commands.h"
 #include "output.h"
 #include "pet_commands.h"
 
@@ -71,10 +72,15 @@ int run(int argc, char** argv)
                    "(TLS), unix:/path[?db=N] or \"sentinel=NAME URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
+    app.add_option("--limit-redis", options.limit_redis,
+                   "Redis with the counters and bans, if it is another one")
+        ->envname("PETSTORE_LIMIT_REDIS");
     app.add_option("--password-file", options.password_file,
                    "File whose first line is Redis's password, for a URL "
                    "without one and for servers behind Sentinels; else "
                    "REDISCLI_AUTH");
+    app.add_option("--limit-password-file", options.limit_password_file,
+                   "The same for --limit-redis; else that of --password-file");
     add_tls_options(app, options.tls);
     app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
         ->envname("PETSTORE_PREFIX")
@@ -83,6 +89,7 @@ int run(int argc, char** argv)
     add_key_commands(app, action);
     add_pet_commands(app, action);
     add_cache_commands(app, action);
+    add_limits_commands(app, action);
     add_doctor_command(app, action);
     add_help_commands(app, kVersion);
 

@@ -147,16 +147,47 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
     return main.nodes.size() - 1;
 }
 
+// Chooses the node of a location's Redis, which the directive at `place` names.
+// nullopt if that is impossible, which is logged.
+std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
+                                       const LocConf& conf,
+                                       const redis::Deployment& deployment,
+                                       const Place& place)
+{
+    NodeSettings node;
+    node.endpoint = deployment.endpoints.front();
+    node.timeout = conf.redis_timeout;
+    node.connect_timeout = conf.redis_connect_timeout;
+    if (node.endpoint.user.empty()) {
+        node.endpoint.user = view(conf.redis_user);
+    }
+    if (conf.redis_password_file.text.len != 0
+        && node.endpoint.password.empty()) {
+        const ReportAt at(cf, conf.redis_password_file.place);
+        if (!read_password(cf, conf.redis_password_file.text,
+                           node.endpoint.password)) {
+            return std::nullopt;
+        }
+    }
+    if (node.endpoint.tls) {
+        node.tls = tls_settings(conf, node.endpoint.host);
+    }
+    const Place& otherwise = conf.serves ? conf.place : conf.guard_place;
+    const ReportAt at(cf, place.known() ? place : otherwise);
+    return find_node(cf, main, conf, std::move(node));
+}
+
 std::size_t find_storage(MainConf& main, std::size_t node,
-                         std::string_view prefix)
+                         std::size_t limit_node, std::string_view prefix)
 {
     for (std::size_t i = 0; i < main.storages.size(); ++i) {
-        if (main.storages[i].node == node
-            && main.storages[i].prefix == prefix) {
+        const StorageSettings& storage = main.storages[i];
+        if (storage.node == node && storage.limit_node == limit_node
+            && storage.prefix == prefix) {
             return i;
         }
     }
-    main.storages.push_back({node, std::string(prefix)});
+    main.storages.push_back({node, limit_node, std::string(prefix)});
     return main.storages.size() - 1;
 }
 
@@ -174,6 +205,10 @@ void merge_redis(const LocConf& prev, LocConf& conf)
         conf.redis =
             std::make_shared<const redis::Deployment>(std::move(deployment));
     }
+    if (!conf.limit_redis) {
+        conf.limit_redis = prev.limit_redis;
+        conf.limit_redis_place = prev.limit_redis_place;
+    }
     merge(conf.redis_password_file, prev.redis_password_file);
     ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
@@ -184,49 +219,55 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    NodeSettings node;
-    node.endpoint = conf.redis->endpoints.front();
-    node.timeout = conf.redis_timeout;
-    node.connect_timeout = conf.redis_connect_timeout;
-    if (node.endpoint.user.empty()) {
-        node.endpoint.user = view(conf.redis_user);
-    }
-    if (conf.redis_password_file.text.len != 0
-        && node.endpoint.password.empty()) {
-        const ReportAt at(cf, conf.redis_password_file.place);
-        if (!read_password(cf, conf.redis_password_file.text,
-                           node.endpoint.password)) {
-            return false;
-        }
-    }
-    if (node.endpoint.tls) {
-        node.tls = tls_settings(conf, node.endpoint.host);
-    }
-    const Place& place = conf.serves ? conf.place : conf.guard_place;
-    const ReportAt at(cf, conf.redis_place.known() ? conf.redis_place : place);
-    const auto index = find_node(cf, main, conf, std::move(node));
-    if (!index) {
+    const auto node =
+        choose_node(cf, main, conf, *conf.redis, conf.redis_place);
+    if (!node) {
         return false;
     }
-    conf.storage = find_storage(main, *index, view(conf.prefix));
+    // The same node if both directives name the same Redis.
+    const auto limit_node = conf.limit_redis
+                                ? choose_node(cf, main, conf, *conf.limit_redis,
+                                              conf.limit_redis_place)
+                                : node;
+    if (!limit_node) {
+        return false;
+    }
+    conf.storage = find_storage(main, *node, *limit_node, view(conf.prefix));
     return true;
 }
 
-char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+namespace {
+
+char* set_deployment(ngx_conf_t* cf,
+                     std::shared_ptr<const redis::Deployment>& deployment,
+                     Place& place) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.redis) {
+        if (deployment) {
             return kDuplicate;
         }
-        auto deployment = parse_arguments(cf);
-        if (!deployment) {
+        auto parsed = parse_arguments(cf);
+        if (!parsed) {
             return kConfError;
         }
-        loc.redis = std::move(deployment);
-        loc.redis_place = current_place(cf);
+        deployment = std::move(parsed);
+        place = current_place(cf);
         return kConfOk;
     });
+}
+
+}  // namespace
+
+char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.redis, loc.redis_place);
+}
+
+char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.limit_redis, loc.limit_redis_place);
 }
 
 }  // namespace petstore::ngx

@@ -44,12 +44,13 @@ void initialize_digests()
 }  // namespace
 
 WorkerStorage::WorkerStorage(const StorageSettings& settings,
-                             const MainConf& conf, redis::Link& link,
+                             const MainConf& conf, redis::Link& accounts,
+                             redis::Link& catalogue,
                              redis::Scheduler& scheduler,
                              const store::Clock& clock, ngx_log_t& log)
     : log_(log), timer_(*this, &log, true),
       storage_(settings.prefix,
-               {link, link, scheduler, clock, *this, log_, conf.plans},
+               {accounts, catalogue, scheduler, clock, *this, log_, conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
 
@@ -73,8 +74,8 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
-            settings, conf, *nodes_[settings.node], scheduler_, nginx_clock,
-            log));
+            settings, conf, *nodes_[settings.limit_node],
+            *nodes_[settings.node], scheduler_, nginx_clock, log));
     }
 }
 

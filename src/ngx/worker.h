@@ -20,8 +20,9 @@ namespace petstore::ngx {
 class WorkerStorage final : private store::ReportTimer {
 public:
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
-                  redis::Link& link, redis::Scheduler& scheduler,
-                  const store::Clock& clock, ngx_log_t& log);
+                  redis::Link& accounts, redis::Link& catalogue,
+                  redis::Scheduler& scheduler, const store::Clock& clock,
+                  ngx_log_t& log);
 
     store::Storage& storage() noexcept { return storage_; }
 
