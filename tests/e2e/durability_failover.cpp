@@ -26,6 +26,8 @@ public:
     std::string url() const { return "unix:" + link_; }
     const RedisServer& primary() const { return *primary_; }
 
+    const RedisServer& replica() const { return *replica_; }
+
     void fail_over()
     {
         RedisServer& old = *primary_;
@@ -67,7 +69,8 @@ TEST_CASE("durability: a replica takes over, and no acknowledged pet is lost")
     NginxOptions options;
     options.redis = redis.url();
     options.workers = 2;
-    options.location = "petstore_durability replicas=1;";
+    options.location =
+        "petstore_durability replicas=1; petstore_redis_timeout 500ms;";
     NginxServer nginx(options);
     const auto workers = nginx.workers();
 
@@ -80,7 +83,18 @@ TEST_CASE("durability: a replica takes over, and no acknowledged pet is lost")
     };
     for (int round = 0; round < rounds; ++round) {
         REQUIRE(writes());
-        const int refused = writers.refused();
+        int refused = writers.refused();
+        if (round % 2 == 0) {
+            // While the old primary still serves: what it acknowledges alone
+            // is lost.
+            const int before = writers.acknowledged();
+            promote(redis.replica());
+            REQUIRE(wait_until([&] {
+                return writers.refused() > refused + 8
+                       || writers.acknowledged() > before + 100;
+            }));
+            refused = writers.refused();
+        }
         redis.fail_over();
         // Without a replica, no pet is acknowledged.
         REQUIRE(wait_until([&] { return writers.refused() > refused + 8; }));
