@@ -147,6 +147,9 @@ TEST_CASE("command line: no message repeats an API key")
             {"help", "key", secret},
             {"version", secret},
             {"--prefix", secret + "!", "key", "list"},
+            {"--cacert", secret, "key", "list"},
+            {"--key", secret, "key", "list"},
+            {"--sni", secret, "key", "list"},
             {"--prefix", secret + secret, "key", "list"},
         };
         for (const char* command : {"show", "rotate", "disable", "enable",
