@@ -111,11 +111,15 @@ private:
     void read_hello()
     {
         const auto* reply = ask(redis::Command("HELLO").arg("2"));
+        std::string server;
         for (std::size_t i = 0; reply && i + 1 < reply->size(); i += 2) {
             const std::string_view name = (*reply)[i].text();
             const std::string value((*reply)[i + 1].text());
-            if (name == "version") {
+            if (name == "server") {
+                server = value;
+            } else if (name == "version") {
                 info_["redis_version"] = value;
+                info_["valkey_version"] = server == "valkey" ? value : "";
             } else if (name == "role") {
                 info_["role"] = value;
             } else if (name == "mode") {
@@ -149,8 +153,9 @@ private:
 
     void check_version()
     {
-        // Valkey reports the version of Redis that it is compatible with.
+        // Valkey reports the version of Redis that it is compatible with, too.
         const std::string version = info("redis_version");
+        const std::string valkey = info("valkey_version");
         if (version.empty()) {
             add_unknown("version");
             return;
@@ -158,7 +163,8 @@ private:
         const auto major =
             api::parse_int64(version.substr(0, version.find('.')));
         add(major && *major >= kOldestVersion ? Verdict::ok : Verdict::wrong,
-            "version", version, "install Redis 7.0 or Valkey 7.2 or later");
+            "version", valkey.empty() ? version : "Valkey " + valkey,
+            "install Redis 7.0 or Valkey 7.2 or later");
     }
 
     void check_role()

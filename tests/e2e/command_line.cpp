@@ -147,6 +147,9 @@ TEST_CASE("command line: no message repeats an API key")
             {"help", "key", secret},
             {"version", secret},
             {"--prefix", secret + "!", "key", "list"},
+            {"--cacert", secret, "key", "list"},
+            {"--key", secret, "key", "list"},
+            {"--sni", secret, "key", "list"},
             {"--prefix", secret + secret, "key", "list"},
         };
         for (const char* command : {"show", "rotate", "disable", "enable",
@@ -264,6 +267,28 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
     for (const auto& finding : findings) {
         CHECK(finding.at("verdict") == "unknown");
     }
+}
+
+TEST_CASE("command line: doctor names Valkey")
+{
+    const auto version = [](const std::string& command,
+                            const std::string& reply) {
+        FakeRedis valkey([&](const Words& words) {
+            return FakeRedis::Answer{words[0] == command ? reply
+                                                         : "-ERR no\r\n"};
+        });
+        const auto result = ctl(valkey.url(), {"doctor", "--json"});
+        return nlohmann::json::parse(result.out).at(0).at("found");
+    };
+    const std::string info = "redis_version:7.2.4\r\nserver_name:valkey\r\n"
+                             "valkey_version:8.1.1\r\n";
+    CHECK(version("INFO",
+                  "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n")
+          == "Valkey 8.1.1");
+    CHECK(version("HELLO", encode({"server", "valkey", "version", "9.1.2"}))
+          == "Valkey 9.1.2");
+    CHECK(version("HELLO", encode({"server", "redis", "version", "8.0.2"}))
+          == "8.0.2");
 }
 
 TEST_CASE("command line: password and prefix come from outside the arguments")
