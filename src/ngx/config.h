@@ -42,6 +42,7 @@ struct MainConfBase {
 };
 
 struct MainConf : MainConfBase {
+    std::deque<SentinelSettings> sentinels;
     std::deque<NodeSettings> nodes;
     std::vector<StorageSettings> storages;
     api::PlanTable plans;

@@ -6,6 +6,7 @@
 #include "../ngx_base/timer.h"
 #include "../ngx_redis/event_loop_scheduler.h"
 #include "../ngx_redis/node.h"
+#include "../ngx_redis/sentinel_addresses.h"
 #include "../redis/in_flight.h"
 #include "../store/storage.h"
 #include "config.h"
@@ -57,10 +58,14 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
+    std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
+                                                const MainConf& conf,
+                                                ngx_log_t& log);
     void warm_up() noexcept;
 
     // Declared before its users.
     EventLoopScheduler scheduler_;
+    std::vector<std::unique_ptr<SentinelWatch>> watches_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
 
