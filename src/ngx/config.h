@@ -51,6 +51,7 @@ struct MainConfBase {
 };
 
 struct MainConf : MainConfBase {
+    std::deque<SentinelSettings> sentinels;
     std::deque<NodeSettings> nodes;
     std::vector<StorageSettings> storages;
     std::vector<DurableSettings> durables;

@@ -65,8 +65,12 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : scheduler_(log), warm_up_(*this, &log, true)
 {
     initialize_digests();
+    for (const auto& settings : conf.sentinels) {
+        watches_.push_back(std::make_unique<SentinelWatch>(settings, log));
+    }
     for (const auto& settings : conf.nodes) {
-        nodes_.push_back(std::make_unique<Node>(settings, scheduler_, log));
+        nodes_.push_back(std::make_unique<Node>(
+            settings, addresses_of(settings, conf, log), scheduler_, log));
     }
     for (const auto& settings : conf.durables) {
         durables_.push_back(std::make_unique<DurableNode>(
@@ -77,6 +81,18 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             settings, conf, *nodes_[settings.limit_node],
             *nodes_[settings.node], scheduler_, nginx_clock, log));
     }
+}
+
+std::unique_ptr<AddressSource>
+Worker::addresses_of(const NodeSettings& settings, const MainConf& conf,
+                     ngx_log_t& log)
+{
+    if (!settings.sentinels) {
+        return host_addresses(settings.host, &log);
+    }
+    const std::size_t i = *settings.sentinels;
+    return std::make_unique<SentinelAddresses>(conf.sentinels[i], *watches_[i],
+                                               &log);
 }
 
 // Pending commands still use their storage when they learn that no reply will

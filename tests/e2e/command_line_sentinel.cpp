@@ -188,7 +188,8 @@ TEST_CASE("command line sentinel: an import does not follow a failover")
 TEST_CASE("command line sentinel: nothing is written to a replica")
 {
     Replicated pair({"replica-read-only no"});
-    FakeRedis liar(naming(own_address(), pair.replica.port()), free_port());
+    FakeRedis liar(naming(own_address(), pair.replica.port()),
+                   FakeRedis::Socket::tcp);
     // The next one knows better.
     CHECK(creates_a_key(by_sentinels({liar.url(), pair.sentinel.url()}),
                         pair.primary));
@@ -205,7 +206,7 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
     RedisServer primary;
     SentinelServer sentinel(primary);
     const auto survived = [&](const FakeRedis::Script& script) {
-        FakeRedis fake(script, free_port());
+        FakeRedis fake(script, FakeRedis::Socket::tcp);
         CHECK(
             creates_a_key(by_sentinels({fake.url(), sentinel.url()}), primary));
         CHECK(fake.commands() == 1);
@@ -225,7 +226,8 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
 
     // A Sentinel that names a server which hangs.
     RedisServer hanging;
-    FakeRedis fake(naming(own_address(), hanging.port()), free_port());
+    FakeRedis fake(naming(own_address(), hanging.port()),
+                   FakeRedis::Socket::tcp);
     hanging.pause();
     CHECK(creates_a_key(by_sentinels({fake.url(), sentinel.url()}), primary));
     CHECK(creates_a_key(by_sentinels({hanging.tcp_url(), sentinel.url()}),

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "redis_client.h"
@@ -11,7 +13,7 @@
 
 namespace petstore::e2e {
 
-// A server on a unix socket, or a TCP port, that replies as the test wants:
+// A server on a unix socket, or on a TCP port, that replies as the test wants:
 // late, wrongly or not at all. A script maps each command to the bytes of its
 // reply; it may forward the command to a real Redis first, see forward_to().
 class FakeRedis {
@@ -23,16 +25,18 @@ public:
     };
     using Script = std::function<Answer(const Words& command)>;
 
-    explicit FakeRedis(Script script);
-    // By TCP, at own_address().
-    FakeRedis(Script script, int port);
+    enum class Socket { unix_socket, tcp };
+
+    explicit FakeRedis(Script script, Socket socket = Socket::unix_socket);
 
     std::string url() const
     {
-        return port_ != 0
-                   ? "redis://" + own_address() + ":" + std::to_string(port_)
-                   : "unix:" + path_;
+        return port_ == 0 ? "unix:" + path_ : "redis://" + address();
     }
+    std::string address() const;  // host:port, of a TCP port
+
+    // Sends bytes on all connections that nobody asked for.
+    void push(const std::string& bytes);
 
     // Holds back all replies until release(), which sends them in order.
     void hold() { server_.hold(); }
@@ -55,6 +59,8 @@ private:
     std::string path_;
     int port_ = 0;
     std::atomic<int> commands_{0};
+    std::mutex mutex_;
+    std::set<int> fds_;
     ThreadedServer server_;
 };
 

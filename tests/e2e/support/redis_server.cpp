@@ -66,11 +66,11 @@ void RedisServer::start()
     unlink(socket_.c_str());
     write_file(dir_ / "redis.conf",
                text + "port " + std::to_string(port_) + "\n");
-    process_ = Process({{redis_binary(), dir_ / "redis.conf"},
-                        env_,
-                        "",
-                        dir_ / "out",
-                        dir_ / "out"});
+    std::vector<std::string> argv = {redis_binary(), dir_ / "redis.conf"};
+    if (contains(text, "\nsentinel ")) {
+        argv.push_back("--sentinel");
+    }
+    process_ = Process({argv, env_, "", dir_ / "out", dir_ / "out"});
     const bool settled = wait_until(
         [this] {
             if (!process_.running()) {
