@@ -463,7 +463,7 @@ TEST_CASE("two redis: locations choose their own")
     options.servers = "server { listen %ADDRESS%:%TLS_PORT%; petstore_redis "
                       + redis.limits.url() + "; location /v1/ { petstore; } }";
     NginxServer nginx(options);
-    const auto other = e2e::create_key(redis.limits);
+    const auto other = create_key(redis.limits);
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     CHECK(Http(nginx.url(), other.secret).get("/v1/pets").status == 401);
     Http one(http_url(nginx.tls_port()), other.secret);

@@ -42,6 +42,20 @@ NginxOptions TwoRedis::with(NginxOptions options) const
     return options;
 }
 
+std::string limits_marker(const RedisServer& redis)
+{
+    const auto text = redis.command({"GET", kLimitsMarker}).text;
+    return text.substr(0, text.find(' '));
+}
+
+void check_fails(const Output& output, const std::string& message)
+{
+    INFO(output.err);
+    CHECK(output.code == 1);
+    CHECK(output.out.empty());
+    CHECK(contains(output.err, message));
+}
+
 TwoRedisStore::TwoRedisStore(NginxOptions options,
                              const std::vector<std::string>& config)
     : redis(config), key(redis.create_key()),

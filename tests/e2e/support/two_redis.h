@@ -31,6 +31,13 @@ struct TwoRedis {
     NginxOptions with(NginxOptions options = {}) const;
 };
 
+// Where a Redis says that the limits are: "here", "elsewhere" or "".
+inline constexpr char kLimitsMarker[] = "petstore:limits";
+std::string limits_marker(const RedisServer& redis);
+
+// Checks that petstorectl exited with 1 and this in its message.
+void check_fails(const Output& output, const std::string& message);
+
 // That, an nginx with both and a guarded location /shop/, and a client.
 struct TwoRedisStore {
     explicit TwoRedisStore(NginxOptions options = {},
