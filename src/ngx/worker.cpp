@@ -73,8 +73,10 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             settings, addresses_of(settings, conf, log), scheduler_, log));
     }
     for (const auto& settings : conf.durables) {
+        const NodeSettings& node = conf.nodes[settings.node];
         durables_.push_back(std::make_unique<DurableNode>(
-            conf.nodes[settings.node], settings.durability, scheduler_, log));
+            node, addresses_of(node, conf, log), settings.durability,
+            scheduler_, log));
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(

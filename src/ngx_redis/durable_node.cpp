@@ -1,5 +1,7 @@
 #include "durable_node.h"
 
+#include <utility>
+
 #include <string_view>
 
 namespace petstore::ngx {
@@ -37,10 +39,11 @@ const char* explanation_of(std::string_view error) noexcept
 }  // namespace
 
 DurableNode::DurableNode(const NodeSettings& settings,
+                         std::unique_ptr<AddressSource> source,
                          redis::Durability durability,
                          redis::Scheduler& scheduler, const ngx_log_t& log)
     : settings_(settings_of_writes(settings)), log_(settings_.name, log),
-      node_(settings_, scheduler, log),
+      node_(settings_, std::move(source), scheduler, log),
       link_(node_, scheduler, *this, durability, settings.timeout),
       alarm_(*this, log_.log(), false)
 {}
