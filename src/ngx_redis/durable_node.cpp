@@ -1,8 +1,7 @@
 #include "durable_node.h"
 
-#include <utility>
-
 #include <string_view>
+#include <utility>
 
 namespace petstore::ngx {
 
