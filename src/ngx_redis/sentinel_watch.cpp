@@ -332,6 +332,10 @@ void SentinelWatch::listen() noexcept
 
 void SentinelWatch::check() noexcept
 {
+    if (is_quitting()) {
+        hang_up();
+        return;
+    }
     if (!pipeline_.empty()) {
         on_failure({"timed out"});
         return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ public:
         std::vector<std::string> sentinels;  // the same of Sentinels
         // The port that other servers and clients use, if not the usual one:
         // adds lines for a server, given that port.
-        std::vector<std::string> (*tls)(int port) = nullptr;
+        std::function<std::vector<std::string>(int port)> tls;
         std::string password;  // of the servers
     };
 
