@@ -175,7 +175,7 @@ TEST_CASE("two redis: a limit is not exceeded by the move")
     fleet.use_two(0);
     REQUIRE(wait_until([&] { return traffic.admitted() >= 2000; }));
     REQUIRE(wait_until([&] {
-        return Http(fleet.hosts[0]->url(), key.secret).get("/shop").status
+        return Http(fleet.hosts[0]->url(), key.secret).get("/v1/nowhere").status
                == 429;
     }));
     traffic.end();
