@@ -281,8 +281,12 @@ TEST_CASE(
     import_pets(store.redis.main, 5);
     warm_up(store);
     store.redis.limits.kill_hard();
-    expect_error(store.http.get("/v1/pets"), 503, "service_unavailable");
+    // The first one may find out that it is away after it was asked.
+    for (int i = 0; i < 2; ++i) {
+        expect_error(store.http.get("/v1/pets"), 503, "service_unavailable");
+    }
     Monitor monitor(store.redis.main);
+    monitor.names();
     for (int i = 0; i < 3; ++i) {
         expect_error(store.http.get("/v1/pets/3"), 503, "service_unavailable");
         expect_error(store.http.get("/shop/"), 503, "service_unavailable");
