@@ -14,7 +14,7 @@ class Sentinels {
 public:
     struct Options {
         int replicas = 2;
-        int down_after = 800;                // milliseconds
+        int down_after = 1500;               // milliseconds
         std::vector<std::string> servers;    // further lines of redis.conf
         std::vector<std::string> sentinels;  // the same of Sentinels
         // The port that other servers and clients use, if not the usual one:
