@@ -196,9 +196,9 @@ private:
         try {
             auto connection =
                 log_in(plain, tls_, kSentinelTimeout, kSentinelTimeout, where);
-            const redis::Reply& reply =
-                call(connection,
-                     redis::primary_address_request(deployment_.primary_name));
+            const auto question =
+                redis::primary_address_request(deployment_.primary_name);
+            const redis::Reply& reply = call(connection, question);
             auto primary = redis::parse_primary_address(reply);
             switch (primary.result) {
             case Result::found:
