@@ -82,7 +82,7 @@ Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
         return nullptr;
     }
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in petstore_redis \"%V\"",
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in Redis \"%V\"",
                            url.err ? url.err : "no address", &url.url);
         return nullptr;
     }

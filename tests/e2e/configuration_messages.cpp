@@ -362,7 +362,7 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
          "\"petstore_redis\" directive takes one URL; several need "
          "\"sentinel=NAME\" or \"cluster\" before them"},
         {"sentinel=main redis://:geheim-7@h",
-         "host not found in petstore_redis \"h:26379\""},
+         "host not found in Redis \"h:26379\""},
         {"sentinel=a:b redis://h",
          "\"petstore_redis\" directive takes as \"sentinel=\" the name of a "
          "primary, of letters, digits, \".\", \"-\" and \"_\""},
@@ -437,7 +437,7 @@ TEST_CASE("messages: a wrong base path")
 TEST_CASE("messages: an unresolvable host is reported at petstore_redis")
 {
     const std::string message =
-        "host not found in petstore_redis \"no..such.host:6379\"";
+        "host not found in Redis \"no..such.host:6379\"";
     const std::string redis =
         "petstore_redis redis://u:geheim-7@no..such.host;";
     refuses(http(redis), message, Parts::kHttp);
