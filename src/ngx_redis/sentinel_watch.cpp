@@ -307,6 +307,9 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
 
 Failure SentinelWatch::take_switch(redis::ServerAddress&& primary) noexcept
 {
+    if (primary == primary_) {
+        return {};  // the promotion was announced before
+    }
     if (switched_at_ && ngx_current_msec - *switched_at_ < kBetweenSwitches) {
         return {"reports too many failovers"};
     }

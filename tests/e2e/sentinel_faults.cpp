@@ -96,7 +96,9 @@ private:
                             in_subscription_ = true;
                             ++subscribed_;
                             return {"*3\r\n$9\r\nsubscribe\r\n$14\r\n"
-                                    "+switch-master\r\n:1\r\n"};
+                                    "+switch-master\r\n:1\r\n"
+                                    "*3\r\n$9\r\nsubscribe\r\n$15\r\n"
+                                    "+promoted-slave\r\n:2\r\n"};
                         }
                         if (command[0] == "PING" && in_subscription_) {
                             ++pings_;
