@@ -316,7 +316,9 @@ TEST_CASE("command line tls: an interrupted import reports its progress")
     import.process().signal(SIGINT);
     const auto err = import.failure();
     INFO(err);
-    CHECK(contains(err, "imported between 512 and 640 pets; interrupted"));
+    // The network may have swallowed Redis's last answer, too.
+    CHECK((contains(err, "imported between 512 and 640 pets; interrupted")
+           || contains(err, "imported between 384 and 512 pets; interrupted")));
     CHECK(contains(err, "no answer in time"));
     CHECK(last_id() == "512");
 }
