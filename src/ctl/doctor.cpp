@@ -144,9 +144,9 @@ private:
         return std::string((*reply)[1].text());
     }
 
-    void add_unknown(std::string check)
+    void add_unknown(const std::string& check)
     {
-        add(Verdict::unknown, std::move(check), "",
+        add(Verdict::unknown, check, "",
             "this user may not ask Redis: see its documentation, or the "
             "provider's");
     }
