@@ -55,14 +55,15 @@ const redis::Reply& call(redis::BlockingConnection& connection,
     return connection.get();
 }
 
-// Throws an error reply as Failure.
-void must(redis::BlockingConnection& connection, const redis::Command& command,
-          const std::string& where)
+// A server without AUTH repeats the arguments of a command that it does not
+// know, which are the password. Redis's own refusals do not.
+std::string login_error(const redis::Reply& error)
 {
-    const redis::Reply& reply = call(connection, command);
-    if (reply.is_error()) {
-        throw Failure(where + ": " + std::string(reply.text()));
-    }
+    constexpr std::string_view kNoPassword = "ERR AUTH ";
+    const bool known =
+        error.error_code() != "ERR"
+        || error.text().substr(0, kNoPassword.size()) == kNoPassword;
+    return known ? error_text(error) : "it does not know AUTH";
 }
 
 // Throws redis::ConnectionError, and Failure if Redis refuses the login.
@@ -82,7 +83,11 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
         if (!endpoint.user.empty()) {
             auth.arg(endpoint.user);
         }
-        must(connection, auth.arg(endpoint.password), where);
+        const redis::Reply& reply =
+            call(connection, auth.arg(endpoint.password));
+        if (reply.is_error()) {
+            throw Failure(where + ": " + login_error(reply));
+        }
     }
     return connection;
 }
@@ -100,8 +105,11 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls,
         auto connection =
             log_in(endpoint, tls, kConnectTimeout, to_log_in, where);
         if (endpoint.database) {
-            must(connection, redis::Command("SELECT").arg(endpoint.database),
-                 where);
+            const redis::Reply& reply = call(
+                connection, redis::Command("SELECT").arg(endpoint.database));
+            if (reply.is_error()) {
+                throw Failure(where + ": " + error_text(reply));
+            }
         }
         return {where, std::move(connection)};
     } catch (const TlsError& error) {
@@ -206,7 +214,7 @@ private:
             case Result::unknown_name:
                 throw Failure(where + " does not monitor it");
             case Result::refused:
-                throw Failure(where + ": " + std::string(reply.text()));
+                throw Failure(where + ": " + error_text(reply));
             case Result::invalid:
                 break;
             }
@@ -230,6 +238,16 @@ private:
 };
 
 }  // namespace
+
+std::string error_text(const redis::Reply& error)
+{
+    constexpr std::size_t kMost = 200;
+    std::string text(error.text().substr(0, kMost));
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; },
+        '?');
+    return text;
+}
 
 OpenConnection connect(const redis::Deployment& deployment,
                        const std::string& password, const Tls* tls)

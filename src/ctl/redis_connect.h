@@ -4,6 +4,7 @@
 
 #include "../redis/blocking_connection.h"
 #include "../redis/deployment.h"
+#include "../redis/reply.h"
 #include "tls.h"
 
 namespace petstore::ctl {
@@ -12,6 +13,10 @@ struct OpenConnection {
     std::string where;  // the server's URL, for messages
     redis::BlockingConnection connection;
 };
+
+// The text of an error reply, fit for a terminal: its first 200 bytes, without
+// control characters.
+std::string error_text(const redis::Reply& error);
 
 // Connects to the deployment's server, or to the primary that its Sentinels
 // name, logs in and selects the database. `password`: for a URL without one,

@@ -33,13 +33,13 @@ void RedisSession::check(const redis::Reply& reply) const
         throw Failure(where_
                       + " is a node of a Redis Cluster, and the data "
                         "are on another one: "
-                      + std::string(reply.text()));
+                      + error_text(reply));
     }
     if (const auto key = store::damaged_key(reply); !key.empty()) {
         throw Failure("the Redis key " + std::string(key)
                       + " is damaged; nothing was changed");
     }
-    throw Failure(where_ + ": " + std::string(reply.text()));
+    throw Failure(where_ + ": " + error_text(reply));
 }
 
 // For a script, reports its first key, which is the one it writes.
@@ -80,7 +80,7 @@ RedisSession::transaction(const std::vector<redis::Command>& commands)
     for (std::size_t i = 0; i <= commands.size(); ++i) {
         const redis::Reply& queued = receive_any();
         if (queued.is_error() && refused.empty()) {
-            refused = queued.text();
+            refused = error_text(queued);
         }
     }
     const redis::Reply& result = receive_any();

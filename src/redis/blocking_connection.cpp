@@ -1,5 +1,6 @@
 #include "blocking_connection.h"
 
+#include <chrono>
 #include <utility>
 
 namespace petstore::redis {
@@ -38,7 +39,9 @@ void BlockingConnection::flush()
 
 const Reply& BlockingConnection::get()
 {
+    using Clock = std::chrono::steady_clock;
     flush();
+    const auto start = Clock::now();
     for (;;) {
         const Reply* reply = nullptr;
         switch (decoder_->next(reply)) {
@@ -48,6 +51,9 @@ const Reply& BlockingConnection::get()
             throw ConnectionError("this is no Redis: " + decoder_->problem());
         case Decoder::State::incomplete:
             break;
+        }
+        if (timeout_.count() != 0 && Clock::now() - start > timeout_) {
+            throw ConnectionError("no answer in time");
         }
         const std::size_t got = stream_->read(input_.data(), input_.size());
         if (got == 0) {

@@ -33,8 +33,12 @@ public:
 
     BlockingConnection(BlockingConnection&&) noexcept = default;
 
-    // How long get() waits for bytes.
-    void set_timeout(Timeout timeout) { stream_->set_timeout(timeout); }
+    // How long get() waits for bytes, and for all bytes of a reply.
+    void set_timeout(Timeout timeout)
+    {
+        timeout_ = timeout;
+        stream_->set_timeout(timeout);
+    }
 
     // The socket, for setsockopt() only.
     int descriptor() const noexcept { return stream_->descriptor(); }
@@ -50,6 +54,7 @@ private:
     void flush();
 
     std::unique_ptr<ByteStream> stream_;
+    Timeout timeout_{0};  // 0: none
     std::unique_ptr<Decoder> decoder_;
     std::string output_;
     std::string input_;

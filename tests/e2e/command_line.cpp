@@ -345,3 +345,32 @@ TEST_CASE("command line: an import reports the number of an invalid line")
         CHECK(row.at("name") != "b");
     }
 }
+
+TEST_CASE(
+    "command line: a server without AUTH does not make it print passwords")
+{
+    RedisServer redis({"rename-command AUTH \"\""});
+    const std::string host = redis.tcp_url().substr(8);
+    for (const std::string& url :
+         {"redis://adm:geheim-7@" + host, "redis://:geheim-7@" + host,
+          "sentinel=main redis://:geheim-7@" + host}) {
+        const auto output = ctl(url, {"key", "list"});
+        INFO(output.err);
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, "it does not know AUTH"));
+        CHECK_FALSE(contains(output.err, "geheim"));
+        CHECK_FALSE(contains(output.err, "adm"));
+    }
+}
+
+TEST_CASE("command line: an error of Redis cannot command the terminal")
+{
+    FakeRedis fake([](const Words&) {
+        return FakeRedis::Answer{"-ERR \x1b[31mred\x07\xff"
+                                 + std::string(1'000'000, 'x') + "\r\n"};
+    });
+    const auto output = ctl(fake.url(), {"key", "list"});
+    CHECK(output.code == 1);
+    CHECK(contains(output.err, "ERR ?[31mred??xxx"));
+    CHECK(output.err.size() < 500);
+}
