@@ -1,4 +1,5 @@
 // SPEC 4 and 5: petstorectl finds the primary through Sentinels.
+#include "support/fault_proxy.h"
 #include "support/sentinel_server.h"
 #include "support/slow_import.h"
 #include "support/tls_redis.h"
@@ -232,6 +233,19 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
     CHECK(creates_a_key(by_sentinels({fake.url(), sentinel.url()}), primary));
     CHECK(creates_a_key(by_sentinels({hanging.tcp_url(), sentinel.url()}),
                         primary));
+}
+
+TEST_CASE("command line sentinel: one that answers byte by byte is given up")
+{
+    RedisServer slow;
+    FaultProxy proxy(slow);
+    NetworkFault fault;
+    fault.slice = 1;
+    fault.bytes_per_second = 10;
+    proxy.set(fault);
+    const auto err = refused(by_sentinels({proxy.url()}));
+    INFO(err);
+    CHECK(contains(err, "no answer in time"));
 }
 
 TEST_CASE("command line sentinel: credentials")
