@@ -64,13 +64,27 @@ bool kept_by(Clock::time_point deadline, const std::function<bool()>& condition)
     }
 }
 
-TempDir::TempDir()
+namespace {
+
+const char* folder_for_tests()
 {
-    char name[] = "/tmp/petstore-e2e-XXXXXX";
-    if (mkdtemp(name) == nullptr || chmod(name, 0755) != 0) {
+    constexpr std::uintmax_t kEnough = 1 << 30;  // bytes
+    const char* const memory = "/dev/shm";
+    std::error_code error;
+    const auto space = std::filesystem::space(memory, error);
+    return !error && space.available >= kEnough && access(memory, W_OK) == 0
+               ? memory
+               : "/tmp";
+}
+
+}  // namespace
+
+TempDir::TempDir() : path_(folder_for_tests())
+{
+    path_ += "/petstore-e2e-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr || chmod(path_.c_str(), 0755) != 0) {
         throw HarnessError("no temporary folder");
     }
-    path_ = name;
 }
 
 TempDir::~TempDir()

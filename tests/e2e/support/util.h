@@ -28,7 +28,8 @@ bool wait_until(const std::function<bool()>& condition,
 bool kept_by(Clock::time_point deadline,
              const std::function<bool()>& condition);
 
-// A folder below /tmp that nginx's workers can read. Removed with the object.
+// A folder that nginx's workers can read, removed with the object. In memory if
+// there is room: a busy disk may take seconds to sync a file of a Redis.
 class TempDir {
 public:
     TempDir();
