@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "../ngx_base/str.h"
 #include "arguments.h"
@@ -80,11 +81,15 @@ bool resolve(ngx_conf_t* cf, NodeSettings& node)
                            url.err ? url.err : "no address", &url.url);
         return false;
     }
+    std::vector<PeerAddress> addresses;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
         const auto* bytes = reinterpret_cast<u_char*>(url.addrs[i].sockaddr);
-        node.addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
-                                  std::string(view(url.addrs[i].name))});
+        addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
+                             std::string(view(url.addrs[i].name)),
+                             endpoint.host});
     }
+    node.addresses =
+        std::make_shared<const std::vector<PeerAddress>>(std::move(addresses));
     return true;
 }
 

@@ -65,7 +65,9 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
 {
     initialize_digests();
     for (const auto& settings : conf.nodes) {
-        nodes_.push_back(std::make_unique<Node>(settings, scheduler_, log));
+        nodes_.push_back(std::make_unique<Node>(
+            settings, std::make_unique<FixedAddresses>(settings.addresses),
+            scheduler_, log));
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(

@@ -1,17 +1,18 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "../ngx_base/ngx.h"
 #include "../redis/endpoint.h"
+#include "address_source.h"
 
 namespace petstore::ngx {
 
 // How a node of a rediss:// URL is reached.
 struct TlsSettings {
     bool verify = true;
-    std::string name;                 // expected in the certificate, and SNI
+    std::string name;  // expected in the certificate, and SNI; empty for the
+                       // host of the address
     std::string trusted_certificate;  // file; empty for the system's CA store
     std::string certificate;          // file of the client's; empty for none
     std::string certificate_key;
@@ -37,12 +38,7 @@ struct NodeSettings {
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
     TlsSettings tls;  // empty without TLS
-
-    struct Address {
-        std::vector<u_char> sockaddr;
-        std::string text;
-    };
-    std::vector<Address> addresses;  // at least one; tried in turn
+    Addresses addresses;
 };
 
 }  // namespace petstore::ngx
