@@ -43,6 +43,8 @@ ngx_command_t commands[] = {
      offsetof(LocConfBase, redis_connect_timeout), nullptr},
     {ngx_string("petstore_redis_timeout"), kLevels | NGX_CONF_TAKE1, set_time,
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, redis_timeout), nullptr},
+    {ngx_string("petstore_durability"), kLevels | NGX_CONF_TAKE12,
+     set_durability, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_redis_ssl_verify"), kLevels | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_verify), nullptr},

@@ -69,6 +69,10 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             settings, std::make_unique<FixedAddresses>(settings.addresses),
             scheduler_, log));
     }
+    for (const auto& settings : conf.durables) {
+        durables_.push_back(std::make_unique<DurableNode>(
+            conf.nodes[settings.node], settings.durability, scheduler_, log));
+    }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
             settings, conf, *nodes_[settings.node], scheduler_, nginx_clock,
@@ -83,12 +87,18 @@ Worker::~Worker()
     for (const auto& node : nodes_) {
         node->close();
     }
+    for (const auto& node : durables_) {
+        node->close();
+    }
     scheduler_.run();
 }
 
 void Worker::warm_up() noexcept
 {
     for (const auto& node : nodes_) {
+        node->warm_up();
+    }
+    for (const auto& node : durables_) {
         node->warm_up();
     }
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../ngx_base/timer.h"
+#include "../ngx_redis/durable_node.h"
 #include "../ngx_redis/event_loop_scheduler.h"
 #include "../ngx_redis/node.h"
 #include "../redis/in_flight.h"
@@ -49,6 +50,12 @@ public:
         return storages_[index]->storage();
     }
 
+    // For the creates of a location; nullptr if they wait for nothing.
+    redis::Link* durable_link(const LocConf& conf) noexcept
+    {
+        return conf.durable ? &durables_[*conf.durable]->link() : nullptr;
+    }
+
     static Worker* current() noexcept;
 
     // nginx's init_process and exit_process. No Worker is created if no
@@ -62,6 +69,7 @@ private:
     // Declared before its users.
     EventLoopScheduler scheduler_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
 
     // Connects in the first event-loop iteration, so that a first request waits

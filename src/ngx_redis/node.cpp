@@ -211,7 +211,8 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
         log_.recovered(*outage);
     }
-    const Failure failure = reply.is_error() ? check_error(reply) : Failure{};
+    const Failure failure =
+        reply.is_error() ? check_error(reply, *handler) : Failure{};
     handler->on_reply(reply);
     return failure;
 }
@@ -244,7 +245,9 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
     return {};
 }
 
-Connection::Failure Node::check_error(const redis::Reply& error) noexcept
+Connection::Failure
+Node::check_error(const redis::Reply& error,
+                  const redis::ReplyHandler& handler) noexcept
 {
     const auto& row = redis::error_row(error.text());
     if (row.replica) {
@@ -252,7 +255,7 @@ Connection::Failure Node::check_error(const redis::Reply& error) noexcept
         return {log_.reason("is a replica, answered with", error),
                 Retry::at_once, true};
     }
-    switch (row.log) {
+    switch (handler.reports(error) ? redis::ErrorRow::Log::nothing : row.log) {
     case redis::ErrorRow::Log::nothing:
         break;
     case redis::ErrorRow::Log::warning:

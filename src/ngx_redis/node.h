@@ -92,7 +92,8 @@ private:
     void on_failure(const Failure& failure) noexcept override;
 
     Failure take_role(const redis::Reply& reply) noexcept;
-    Failure check_error(const redis::Reply& error) noexcept;
+    Failure check_error(const redis::Reply& error,
+                        const redis::ReplyHandler& handler) noexcept;
 
     void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
