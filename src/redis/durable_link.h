@@ -14,15 +14,15 @@
 namespace petstore::redis {
 
 // A link whose commands get their replies once they are durable. It needs a
-// connection that carries nothing else: WAIT and WAITAOF block it, and cover its
-// own last write only.
+// connection that carries nothing else: WAIT and WAITAOF block it, and cover
+// its own last write only.
 //
 // Commands of one event-loop iteration, and all that came while the last batch
 // was under way, leave as one batch, followed by one WAIT, then one WAITAOF.
-// Until these answer, the replies are kept; error replies are not, since nothing
-// was written. If too few replicas or no disk has the batch in time, its
-// commands are in doubt. A command counts its time from send(), and fails when it is
-// over, whether it waits for its batch or for the answer.
+// Until these answer, the replies are kept; error replies are not, since
+// nothing was written. If too few replicas or no disk has the batch in time,
+// its commands are in doubt. A command counts its time from send(), and fails
+// when it is over, whether it waits for its batch or for the answer.
 //
 // Each connection is asked first whether it supports the wait; if not, commands
 // fail with not_sent. Knows neither sockets nor clocks.
@@ -69,9 +69,10 @@ public:
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 
-    std::uint64_t connection_generation() const noexcept override
+    std::uint64_t
+    connection_generation(std::string_view key) const noexcept override
     {
-        return link_.connection_generation();
+        return link_.connection_generation(key);
     }
 
     void on_alarm() noexcept;

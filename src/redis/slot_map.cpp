@@ -39,15 +39,15 @@ std::optional<std::int64_t> number(std::string_view text) noexcept
                : std::nullopt;
 }
 
-std::optional<ClusterAddress> parse_server(const Reply& server,
-                                           std::string_view asked)
+std::optional<ServerAddress> parse_server(const Reply& server,
+                                          std::string_view asked)
 {
     if (server.size() <= kPort || !is_port(server[kPort].integer())
         || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))) {
         return std::nullopt;
     }
-    return ClusterAddress{host_or(server[kHost].text(), asked),
-                          static_cast<int>(server[kPort].integer())};
+    return ServerAddress{host_or(server[kHost].text(), asked),
+                         static_cast<int>(server[kPort].integer())};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::optional<SlotMap> SlotMap::parse(const Reply& reply,
     return map;
 }
 
-void SlotMap::move(std::uint16_t slot, const ClusterAddress& primary)
+void SlotMap::move(std::uint16_t slot, const ServerAddress& primary)
 {
     if (const auto owner = find_or_add(primary)) {
         owners_[slot % kHashSlots] = *owner;
@@ -96,7 +96,7 @@ void SlotMap::move(std::uint16_t slot, const ClusterAddress& primary)
 }
 
 // What owners_ holds for this primary; nullopt if there are too many.
-std::optional<std::uint16_t> SlotMap::find_or_add(const ClusterAddress& primary)
+std::optional<std::uint16_t> SlotMap::find_or_add(const ServerAddress& primary)
 {
     const auto found = std::find(primaries_.begin(), primaries_.end(), primary);
     const auto index = static_cast<std::size_t>(found - primaries_.begin());

@@ -4,30 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "command.h"
 #include "hash_slot.h"
 #include "reply.h"
+#include "server_address.h"
 
 namespace petstore::redis {
-
-// A server of a Cluster, as another server names it.
-struct ClusterAddress {
-    std::string host;  // an IP address, or a name if the Cluster prefers names
-    int port = 0;
-
-    bool operator==(const ClusterAddress& other) const noexcept
-    {
-        return port == other.port && host == other.host;
-    }
-    bool operator!=(const ClusterAddress& other) const noexcept
-    {
-        return !(*this == other);
-    }
-};
 
 // Which primary of a Cluster serves which slots.
 class SlotMap {
@@ -41,7 +26,7 @@ public:
                                         std::string_view asked);
 
     // The primaries, each once.
-    const std::vector<ClusterAddress>& primaries() const noexcept
+    const std::vector<ServerAddress>& primaries() const noexcept
     {
         return primaries_;
     }
@@ -55,15 +40,15 @@ public:
     }
 
     // A server said that this one serves the slot. Throws std::bad_alloc.
-    void move(std::uint16_t slot, const ClusterAddress& primary);
+    void move(std::uint16_t slot, const ServerAddress& primary);
 
 private:
     // More servers than a Cluster can have are a lie.
     static constexpr std::size_t kMaxPrimaries = 1000;
 
-    std::optional<std::uint16_t> find_or_add(const ClusterAddress& primary);
+    std::optional<std::uint16_t> find_or_add(const ServerAddress& primary);
 
-    std::vector<ClusterAddress> primaries_;
+    std::vector<ServerAddress> primaries_;
     std::array<std::uint16_t, kHashSlots> owners_{};  // index + 1, or 0
 };
 
@@ -77,7 +62,7 @@ struct Redirect {
 
     Kind kind;
     std::uint16_t slot;
-    ClusterAddress address;
+    ServerAddress address;
 
     // nullopt if the reply is no redirect, or a malformed one. `asked` is the
     // host that replied. Throws std::bad_alloc.

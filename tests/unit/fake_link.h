@@ -29,7 +29,8 @@ public:
         handlers.push_back(&handler);
     }
 
-    std::uint64_t connection_generation() const noexcept override
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
     {
         return generation;
     }

@@ -7,7 +7,7 @@
 #include "redis_replies.h"
 
 using namespace petstore;
-using redis::ClusterAddress;
+using redis::ServerAddress;
 using redis::hash_slot;
 using redis::Redirect;
 using redis::SlotMap;
@@ -36,7 +36,7 @@ std::string owner(const SlotMap& map, std::uint16_t slot)
     if (!index) {
         return "nobody";
     }
-    const ClusterAddress& address = map.primaries().at(*index);
+    const ServerAddress& address = map.primaries().at(*index);
     return address.host + " " + std::to_string(address.port);
 }
 
@@ -159,14 +159,14 @@ TEST_CASE("redirects name the slot and the server", "[redis]")
     REQUIRE(moved);
     CHECK(moved->kind == Redirect::Kind::moved);
     CHECK(moved->slot == 3999);
-    CHECK(moved->address == ClusterAddress{"127.0.0.1", 6381});
+    CHECK(moved->address == ServerAddress{"127.0.0.1", 6381});
     const auto ask = redirect_of("-ASK 0 2001:db8::1:6381\r\n");
     REQUIRE(ask);
     CHECK(ask->kind == Redirect::Kind::ask);
-    CHECK(ask->address == ClusterAddress{"2001:db8::1", 6381});
+    CHECK(ask->address == ServerAddress{"2001:db8::1", 6381});
     const auto same_host = redirect_of("-MOVED 16383 :6381\r\n");
     REQUIRE(same_host);
-    CHECK(same_host->address == ClusterAddress{"10.0.0.9", 6381});
+    CHECK(same_host->address == ServerAddress{"10.0.0.9", 6381});
     for (const char* text :
          {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h",
           "MOVED 1 h:", "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:6x",

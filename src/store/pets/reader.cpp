@@ -71,8 +71,10 @@ std::uint64_t Reader::generation() noexcept
 // A failover or restart may have undone what was read before.
 void Reader::drop_if_disconnected() noexcept
 {
-    if (connection_generation_ != link_.connection_generation()) {
-        connection_generation_ = link_.connection_generation();
+    const std::uint64_t now =
+        link_.connection_generation(catalogue_.schema().catalogue());
+    if (connection_generation_ != now) {
+        connection_generation_ = now;
         latest_ = {};
         drop_all();
     }
