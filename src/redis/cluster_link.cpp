@@ -262,6 +262,7 @@ void ClusterLink::follow(Call& call, const Redirect& redirect)
         if (links_.size() < map_->primaries().size()) {
             links_.push_back(link);
         }
+        host_.keep(map_->primaries());
     }
     // Nothing throws from here on.
     ++call.redirects;
