@@ -60,8 +60,9 @@ public:
     explicit Parameters(ngx_conf_t* cf) noexcept : cf_(cf) {}
 
     // Calls `take` for each argument from index `first`. `take` passes the
-    // argument to number(), seconds() and flag(), once for each known name. False if an
-    // argument was refused; the error is logged. `accepted` lists the names.
+    // argument to number(), seconds() and flag(), once for each known name.
+    // False if an argument was refused; the error is logged. `accepted` lists
+    // the names.
     template <typename Take>
     bool each(ngx_uint_t first, const char* accepted, Take&& take)
     {

@@ -7,6 +7,7 @@
 #include "../ngx_redis/durable_node.h"
 #include "../ngx_redis/event_loop_scheduler.h"
 #include "../ngx_redis/node.h"
+#include "../ngx_redis/sentinel_addresses.h"
 #include "../redis/in_flight.h"
 #include "../store/storage.h"
 #include "config.h"
@@ -20,8 +21,9 @@ namespace petstore::ngx {
 class WorkerStorage final : private store::ReportTimer {
 public:
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
-                  redis::Link& link, redis::Scheduler& scheduler,
-                  const store::Clock& clock, ngx_log_t& log);
+                  redis::Link& accounts, redis::Link& catalogue,
+                  redis::Scheduler& scheduler, const store::Clock& clock,
+                  ngx_log_t& log);
 
     store::Storage& storage() noexcept { return storage_; }
 
@@ -64,10 +66,14 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
+    std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
+                                                const MainConf& conf,
+                                                ngx_log_t& log);
     void warm_up() noexcept;
 
     // Declared before its users.
     EventLoopScheduler scheduler_;
+    std::vector<std::unique_ptr<SentinelWatch>> watches_;
     std::vector<std::unique_ptr<Node>> nodes_;
     std::vector<std::unique_ptr<DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;

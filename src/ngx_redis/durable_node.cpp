@@ -1,5 +1,8 @@
 #include "durable_node.h"
 
+#include <string_view>
+#include <utility>
+
 namespace petstore::ngx {
 
 namespace {
@@ -15,12 +18,31 @@ NodeSettings settings_of_writes(NodeSettings settings)
     return settings;
 }
 
+bool begins_with(std::string_view text, std::string_view words) noexcept
+{
+    return text.substr(0, words.size()) == words;
+}
+
+// Of the errors whose code says little.
+const char* explanation_of(std::string_view error) noexcept
+{
+    if (begins_with(error, "ERR unknown command")) {
+        return " (it needs Redis 7.2 or later)";
+    }
+    if (begins_with(error, "ERR WAITAOF cannot be used")) {
+        return " (it needs \"appendonly yes\")";
+    }
+    return "";
+}
+
 }  // namespace
 
 DurableNode::DurableNode(const NodeSettings& settings,
+                         std::unique_ptr<AddressSource> source,
                          redis::Durability durability,
                          redis::Scheduler& scheduler, const ngx_log_t& log)
-    : settings_(settings_of_writes(settings)), log_(settings_.name, log), node_(settings_, scheduler, log),
+    : settings_(settings_of_writes(settings)), log_(settings_.name, log),
+      node_(settings_, std::move(source), scheduler, log),
       link_(node_, scheduler, *this, durability, settings.timeout),
       alarm_(*this, log_.log(), false)
 {}
@@ -37,8 +59,9 @@ void DurableNode::unsupported(const char* command,
 {
     ngx_log_error(NGX_LOG_ERR, log_.log(), 0,
                   "petstore: redis %s does not support petstore_durability, "
-                  "creates are refused: %s answered with %s",
-                  settings_.name.c_str(), command, ErrorCode(error).text());
+                  "creates are refused: %s answered with %s%s",
+                  settings_.name.c_str(), command, ErrorCode(error).text(),
+                  explanation_of(error.text()));
 }
 
 void DurableNode::supported_again() noexcept

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
@@ -15,8 +16,10 @@ namespace petstore::ngx {
 class DurableNode final : private redis::DurableLink::Host {
 public:
     // `scheduler` must outlive the node.
-    DurableNode(const NodeSettings& settings, redis::Durability durability,
-                redis::Scheduler& scheduler, const ngx_log_t& log);
+    DurableNode(const NodeSettings& settings,
+                std::unique_ptr<AddressSource> source,
+                redis::Durability durability, redis::Scheduler& scheduler,
+                const ngx_log_t& log);
     DurableNode(const DurableNode&) = delete;
     DurableNode& operator=(const DurableNode&) = delete;
 

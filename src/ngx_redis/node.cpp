@@ -303,10 +303,11 @@ void Node::on_idle_close() noexcept
     pipeline_.fail();
 }
 
-// nullptr if there is only one.
+// nullptr if the configuration leaves only one.
 const char* Node::address_text() const noexcept
 {
-    return addresses_ != nullptr && addresses_->size() > 1
+    return addresses_ != nullptr
+                   && (addresses_->size() > 1 || settings_.sentinels)
                ? (*addresses_)[address_].text.c_str()
                : nullptr;
 }

@@ -200,7 +200,9 @@ void DurableLink::end_batch() noexcept
     phase_ = Phase::idle;
     std::list<Write> done;
     done.swap(batch_);
-    std::size_t failed = 0;
+    if (too_few_) {
+        report_not_reached(done, [](const Write&) { return true; });
+    }
     for (Write& write : done) {
         if (!write.open()) {
             continue;
@@ -208,12 +210,22 @@ void DurableLink::end_batch() noexcept
         if (confirmed_) {
             write.deliver();
         } else {
-            ++failed;
             write.fail(NoReply::in_doubt);
         }
     }
-    if (too_few_ && failed != 0) {
-        host_.not_reached(failed);
+}
+
+// Before their handlers are called: the log precedes the answers.
+template <typename Fails>
+void DurableLink::report_not_reached(const std::list<Write>& writes,
+                                     Fails fails) noexcept
+{
+    const auto count =
+        std::count_if(writes.begin(), writes.end(), [&](const Write& write) {
+            return write.open() && fails(write);
+        });
+    if (count != 0) {
+        host_.not_reached(static_cast<std::size_t>(count));
     }
 }
 
@@ -223,15 +235,11 @@ void DurableLink::on_alarm() noexcept
     const auto is_over = [now](const Write& write) {
         return static_cast<std::int64_t>(write.deadline() - now) <= 0;
     };
-    std::size_t failed = 0;
+    report_not_reached(batch_, is_over);
     for (Write& write : batch_) {
         if (write.open() && is_over(write)) {
-            ++failed;
             write.fail(NoReply::in_doubt);
         }
-    }
-    if (failed != 0) {
-        host_.not_reached(failed);
     }
     std::list<Write> late;
     late.splice(late.end(), waiting_, waiting_.begin(),

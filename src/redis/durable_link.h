@@ -133,6 +133,9 @@ private:
     void end_callback() noexcept;
     void end_asking() noexcept;
     void end_batch() noexcept;
+    template <typename Fails>
+    void report_not_reached(const std::list<Write>& writes,
+                            Fails fails) noexcept;
     void restart_alarm() noexcept;
 
     Link& link_;

@@ -53,10 +53,6 @@ constexpr ErrorRow kErrors[] = {
     // our scripts, which changed nothing.
     {"WRONGTYPE", kDamaged, true, Resend::no, Log::nothing},
     {"DAMAGED", kDamaged, false, Resend::no, Log::nothing},
-    // Of the command itself: inside a script, Redis words it differently.
-    {"ERR unknown command", kUnavailable, false, Resend::no, Log::error},
-    // Without an append-only file.
-    {"ERR WAITAOF cannot be used", kUnavailable, false, Resend::no, Log::error},
     // Instead of the first reply; Redis closes the connection.
     {"ERR max number of clients reached", kUnavailable, false, Resend::no,
      Log::outage},

@@ -13,7 +13,10 @@ namespace {
 using Kind = SentinelMessage::Kind;
 using Result = PrimaryAddress::Result;
 
+// All Sentinels announce the end of a failover. The one that leads it does so
+// last, once the other replicas follow, but announces the promotion before.
 constexpr std::string_view kSwitchChannel = "+switch-master";
+constexpr std::string_view kPromotionChannel = "+promoted-slave";
 constexpr std::size_t kMaxHost = 255;
 
 // A host name or an IP address. It is logged and resolved.
@@ -39,19 +42,31 @@ std::optional<ServerAddress> server_address(std::string_view host,
     return ServerAddress{std::string(host), static_cast<int>(*number)};
 }
 
+// A message's words, and where it names a primary and its new address.
+struct Layout {
+    std::size_t words;
+    std::size_t name;
+    std::size_t host;  // followed by the port
+};
+
 // "NAME OLD-HOST OLD-PORT NEW-HOST NEW-PORT".
-SentinelMessage parse_switch(std::string_view text, std::string_view name)
+constexpr Layout kSwitch = {5, 0, 3};
+// "slave HOST:PORT HOST PORT @ NAME OLD-HOST OLD-PORT".
+constexpr Layout kPromotion = {8, 5, 2};
+
+SentinelMessage parse_switch(std::string_view text, const Layout& layout,
+                             std::string_view name)
 {
-    std::array<std::string_view, 5> words;
-    for (std::string_view& word : words) {
-        word = text.substr(0, text.find(' '));
-        text.remove_prefix(word.size() < text.size() ? word.size() + 1
-                                                     : text.size());
+    std::array<std::string_view, 8> words;
+    for (std::size_t i = 0; i < layout.words; ++i) {
+        words[i] = text.substr(0, text.find(' '));
+        text.remove_prefix(words[i].size() < text.size() ? words[i].size() + 1
+                                                         : text.size());
     }
-    if (words[0] != name) {
+    if (words[layout.name] != name) {
         return {Kind::other, {}};
     }
-    auto address = server_address(words[3], words[4]);
+    auto address = server_address(words[layout.host], words[layout.host + 1]);
     if (!address || !text.empty()) {
         return {};
     }
@@ -88,7 +103,7 @@ PrimaryAddress parse_primary_address(const Reply& reply)
 Command switch_subscription()
 {
     Command command("SUBSCRIBE");
-    command.arg(kSwitchChannel);
+    command.arg(kSwitchChannel).arg(kPromotionChannel);
     return command;
 }
 
@@ -105,14 +120,17 @@ SentinelMessage parse_sentinel_message(const Reply& reply,
     if (kind == "pong") {
         return {Kind::pong, {}};
     }
-    if (reply.size() != 3 || reply[1].text() != kSwitchChannel) {
+    const std::string_view channel = reply.size() == 3 ? reply[1].text() : "";
+    const bool promotion = channel == kPromotionChannel;
+    if (channel != kSwitchChannel && !promotion) {
         return {};
     }
-    if (kind == "subscribe") {
-        return {Kind::subscribed, {}};
+    if (kind == "subscribe") {  // in the order of switch_subscription()
+        return {promotion ? Kind::other : Kind::subscribed, {}};
     }
     if (kind == "message") {
-        return parse_switch(reply[2].text(), name);
+        return parse_switch(reply[2].text(), promotion ? kPromotion : kSwitch,
+                            name);
     }
     return {};
 }

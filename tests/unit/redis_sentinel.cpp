@@ -41,7 +41,8 @@ TEST_CASE("a Sentinel is asked for the primary by name", "[redis]")
           == std::vector<std::string>{"SENTINEL", "GET-MASTER-ADDR-BY-NAME",
                                       "main"});
     CHECK(words(redis::switch_subscription())
-          == std::vector<std::string>{"SUBSCRIBE", "+switch-master"});
+          == std::vector<std::string>{"SUBSCRIBE", "+switch-master",
+                                      "+promoted-slave"});
 }
 
 TEST_CASE("a Sentinel answers with an address or a host name", "[redis]")
@@ -105,6 +106,31 @@ TEST_CASE("a subscribed connection receives confirmation, pongs and switches",
     CHECK(moved.address == ServerAddress{"10.0.0.2", 6380});
     const auto named = message_in(message("main a.test 6379 b.test 6380"));
     CHECK(named.address == ServerAddress{"b.test", 6380});
+}
+
+TEST_CASE("the promotion of a replica is a switch, too", "[redis]")
+{
+    const auto promotion = [](const std::string& text) {
+        return message_in(
+            array({bulk("message"), bulk("+promoted-slave"), bulk(text)}));
+    };
+    const auto moved =
+        promotion("slave 10.0.0.2:6380 10.0.0.2 6380 @ main 10.0.0.1 6379");
+    CHECK(moved.kind == Kind::switched);
+    CHECK(moved.address == ServerAddress{"10.0.0.2", 6380});
+    CHECK(promotion("slave 10.0.0.2:6380 10.0.0.2 6380 @ other 10.0.0.1 6379")
+              .kind
+          == Kind::other);
+    for (const char* text :
+         {"slave 10.0.0.2:6380 10.0.0.2 6380 @ main 10.0.0.1 6379 more",
+          "slave 10.0.0.2:6380 10.0.0.2 x @ main 10.0.0.1 6379"}) {
+        CHECK(promotion(text).kind == Kind::invalid);
+    }
+    // The second confirmation of the subscription.
+    CHECK(message_in(
+              array({bulk("subscribe"), bulk("+promoted-slave"), integer(2)}))
+              .kind
+          == Kind::other);
 }
 
 TEST_CASE("switches of other primaries are ignored", "[redis]")
