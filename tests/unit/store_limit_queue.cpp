@@ -60,7 +60,7 @@ struct Fixture {
     void add(const std::shared_ptr<store::CachedKey>& of, bool fresh = false)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(of, fresh, *waiters.back());
+        queue.add(of, {fresh}, *waiters.back());
     }
 
     const store::Schema schema{"petstore"};
@@ -374,8 +374,8 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
     key->generation = static_cast<std::uint32_t>(f.link.generation);
     Waiter first;
     Waiter second;
-    queue.add(key, false, first);
-    queue.add(key, false, second);
+    queue.add(key, {}, first);
+    queue.add(key, {}, second);
     f.link.end_iteration();
     REQUIRE(f.link.sent.size() == 1);
     const auto& command = f.link.sent.front();
