@@ -19,7 +19,8 @@ constexpr ngx_msec_t kRetireEvery = 5000;
 }  // namespace
 
 struct Cluster::Server {
-    Server(const redis::ServerAddress& server, const NodeSettings& node_settings,
+    Server(const redis::ServerAddress& server,
+           const NodeSettings& node_settings,
            std::unique_ptr<AddressSource> source, redis::Scheduler& scheduler,
            const ngx_log_t& log)
         : address(server), settings(node_settings),
@@ -66,10 +67,9 @@ Cluster::Server*
 Cluster::find(const redis::ServerAddress& address) const noexcept
 {
     const auto found =
-        std::find_if(servers_.begin(), servers_.end(),
-                     [&](const auto& server) {
-                         return server->address == address;
-                     });
+        std::find_if(servers_.begin(), servers_.end(), [&](const auto& server) {
+            return server->address == address;
+        });
     return found == servers_.end() ? nullptr : found->get();
 }
 
@@ -111,9 +111,9 @@ void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
 {
     bool others = false;
     for (const auto& server : servers_) {
-        server->named = std::find(primaries.begin(), primaries.end(),
-                                  server->address)
-                        != primaries.end();
+        server->named =
+            std::find(primaries.begin(), primaries.end(), server->address)
+            != primaries.end();
         others |= !server->named;
         if (server->named) {
             server->node.warm_up();

@@ -42,10 +42,9 @@ private:
     std::uint64_t now() const noexcept override { return ngx_current_msec; }
     void set_alarm(std::uint64_t time) noexcept override;
     void stop_alarm() noexcept override { alarm_.stop(); }
-    redis::Link*
-    link_to(const redis::ServerAddress& address) noexcept override;
-    void keep(const std::vector<redis::ServerAddress>& primaries) noexcept
-        override;
+    redis::Link* link_to(const redis::ServerAddress& address) noexcept override;
+    void
+    keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
     void find_map() noexcept override { search_.post(); }
     void queue_full() noexcept override;
 

@@ -85,8 +85,8 @@ void MapFinder::next_server() noexcept
         return;
     }
     const std::size_t index = (first_ + asked_++) % servers;
-    server_ = index < known_.size() ? &known_[index]
-                                    : &seeds_[index - known_.size()];
+    server_ =
+        index < known_.size() ? &known_[index] : &seeds_[index - known_.size()];
     addresses_ = nullptr;
     finding_ = server_->source.get();
     finding_->find(*this, settings_.connect_timeout);

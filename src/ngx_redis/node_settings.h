@@ -87,7 +87,7 @@ struct ClusterSettings {
 struct NodeSettings {
     // With Sentinels or a Cluster without an address.
     redis::Endpoint endpoint;
-    std::string name;          // for the log: no credentials
+    std::string name;  // for the log: no credentials
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
     TlsSettings tls;  // empty without TLS

@@ -105,7 +105,7 @@ public:
     std::uint64_t retry_at = 0;
     int redirects = 0;
     bool asking = false;  // the slot is moving to the server that was asked
-    std::string server;  // the host that the last redirect named
+    std::string server;   // the host that the last redirect named
 
 private:
     friend class ClusterLink;

@@ -22,8 +22,9 @@ namespace petstore::redis {
 // nothing: the command follows. TRYAGAIN says that some of a command's keys
 // have moved and others have not: it is repeated for as long as the command may
 // take. So are scripts that fail because a key that they do not declare has
-// moved, or not yet: ours change nothing then. Until the first map is known, commands wait for it. Nothing else waits
-// or is resent: a command whose primary is out of reach fails at once.
+// moved, or not yet: ours change nothing then. Until the first map is known,
+// commands wait for it. Nothing else waits or is resent: a command whose
+// primary is out of reach fails at once.
 //
 // Knows neither sockets nor clocks.
 class ClusterLink final : public Link {
@@ -132,8 +133,8 @@ private:
     Ignore ignore_;
 
     std::optional<SlotMap> map_;
-    std::vector<Link*> links_;           // of the map's primaries
-    std::vector<std::uint32_t> moves_;   // of each slot, to another server
+    std::vector<Link*> links_;                // of the map's primaries
+    std::vector<std::uint32_t> moves_;        // of each slot, to another server
     std::vector<std::uint32_t> reorderings_;  // of each slot's commands
     std::uint32_t all_moves_ = 0;
     bool searching_ = false;

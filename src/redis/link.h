@@ -55,8 +55,7 @@ public:
 
     // Changes when commands of this routing key's slot may have been executed
     // in another order than they were sent in, because some were redirected.
-    virtual std::uint64_t
-    reorderings(std::string_view /*key*/) const noexcept
+    virtual std::uint64_t reorderings(std::string_view /*key*/) const noexcept
     {
         return 0;
     }

@@ -100,8 +100,8 @@ private:
     std::shared_ptr<store::CachedKey> key_;
     std::int64_t epoch_ = 0;  // that the next record read must have
     int refreshes_ = 0;
-    bool placed_ = false;  // accounts live where the limiter is asked
-    store::Monotonic sent_ = 0;          // when the limiter was asked
+    bool placed_ = false;        // accounts live where the limiter is asked
+    store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision
     std::optional<store::Version> version_;
 };

@@ -55,11 +55,10 @@ struct Storage {
     Storage(const std::string& prefix, const Environment& environment,
             MemoryShares memory)
         : clock(environment.clock), log(environment.log), schema(prefix),
-          key_records(schema),
-          limiter(schema, catalogue_place(environment),
-                  environment.accounts.is_cluster()
-                      ? Limiter::Accounts::cluster
-                      : Limiter::Accounts::together),
+          key_records(schema), limiter(schema, catalogue_place(environment),
+                                       environment.accounts.is_cluster()
+                                           ? Limiter::Accounts::cluster
+                                           : Limiter::Accounts::together),
           catalogue(schema), catalogue_link(environment.catalogue),
           keys(memory.keys),
           key_loader(environment.catalogue, environment.accounts, key_records,

@@ -38,7 +38,7 @@ struct Waiter final : store::KeyWaiter {
         ++calls;
         result = found;
         if (loader != nullptr) {
-            std::exchange(loader, nullptr)->load(digest, 0, *next);
+            std::exchange(loader, nullptr)->load(digest, {}, *next);
         }
     }
 
@@ -115,6 +115,35 @@ TEST_CASE("a look-up sent before the account's epoch changed is not joined",
     CHECK(stale.result.key->epoch == 9);
     CHECK(later.result.key == stale.result.key);
     CHECK(f.cache.find(digest_of(1)) == stale.result.key);
+}
+
+TEST_CASE("a record read while its account's Redis changed is outdated",
+          "[store]")
+{
+    Fixture f;
+    const auto generation = static_cast<std::uint32_t>(f.link.generation);
+    Waiter unknown;
+    Waiter known;
+    SECTION("the account is unknown")
+    {
+        f.loader.load(digest_of(1), {}, unknown);
+        ++f.link.generation;
+        f.link.reply(record("a", 5));
+        CHECK(unknown.result.key->generation == generation);
+    }
+    SECTION("the account is known")
+    {
+        f.loader.load(digest_of(1), {9, "a"}, known);
+        ++f.link.generation;
+        f.link.reply(record("a", 9));
+        CHECK(known.result.key->generation == generation);
+    }
+    SECTION("it has another account now")
+    {
+        f.loader.load(digest_of(1), {9, "b"}, known);
+        f.link.reply(record("a", 9));
+        CHECK(known.result.key->generation != generation);
+    }
 }
 
 TEST_CASE("look-ups leave room for requests whose key is known", "[store]")

@@ -47,7 +47,8 @@ bool is_value(const redis::Reply& reply) noexcept
 
 Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
     : schema_(schema), brings_version_(catalogue == Catalogue::here),
-      accounts_(accounts), last_id_(schema.last_pet_id()), changes_(schema.changes())
+      accounts_(accounts), last_id_(schema.last_pet_id()),
+      changes_(schema.changes())
 {}
 
 redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
@@ -97,8 +98,7 @@ Limiter::parse_decisions(const redis::Reply& reply,
         const LimitRequest& request = requests[i];
         const redis::Reply& admitted = reply[kAccounts + 2 * i];
         const redis::Reply& bytes = reply[kAccounts + 2 * i + 1];
-        if (!admitted.is(redis::Type::integer)
-            || admitted.integer() < kUnplaced
+        if (!admitted.is(redis::Type::integer) || admitted.integer() < kUnplaced
             || admitted.integer() > request.requests
             || !bytes.is(redis::Type::string)) {
             continue;

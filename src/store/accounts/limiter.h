@@ -78,8 +78,8 @@ public:
     bool brings_version() const noexcept { return brings_version_; }
     Accounts accounts() const noexcept { return accounts_; }
 
-    // In a Cluster: of one slot. No two requests may be of the same account. Throws std::bad_alloc, as all
-    // of these do.
+    // In a Cluster: of one slot. No two requests may be of the same account.
+    // Throws std::bad_alloc, as all of these do.
     redis::Command decide(const std::vector<LimitRequest>& requests) const;
 
     // One result per request, in their order.

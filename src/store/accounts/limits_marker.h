@@ -23,13 +23,13 @@ protected:
 };
 
 // Reads <prefix>:limits in a Cluster, where the limiter's script cannot: it is
-// in another slot than the accounts. Needed for an account without a state only,
-// which is a new one unless all accounts were moved. One command for all
+// in another slot than the accounts. Needed for an account without a state
+// only, which is a new one unless all accounts were moved. One command for all
 // requests of an event-loop iteration.
 //
 // The limiter creates the state some time after the marker was read, at most as
-// long as two commands may take: whoever writes the marker waits for that before
-// it looks for accounts.
+// long as two commands may take: whoever writes the marker waits for that
+// before it looks for accounts.
 class LimitsMarker final : private redis::EndOfIterationTask {
 public:
     // All borrowed.

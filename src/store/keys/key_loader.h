@@ -60,7 +60,7 @@ public:
 
     // The record must not be older than this epoch of its account.
     struct Required {
-        std::int64_t epoch = 0;        // 0 accepts any
+        std::int64_t epoch = 0;         // 0 accepts any
         std::string_view account = {};  // empty if unknown
     };
 

@@ -69,8 +69,8 @@ std::uint64_t Reader::generation() noexcept
 }
 
 // A failover or restart may have undone what was read before. If commands
-// overtook each other, a version may be newer than the data that were read after
-// it.
+// overtook each other, a version may be newer than the data that were read
+// after it.
 void Reader::drop_if_disconnected() noexcept
 {
     const std::string_view key = catalogue_.schema().catalogue();

@@ -88,16 +88,16 @@ ClusterServers::ClusterServers(Options options) : options_(std::move(options))
 
 std::vector<std::string> ClusterServers::lines()
 {
-    std::vector<std::string> lines = {
-        "cluster-enabled yes",
-        "cluster-node-timeout 1000",
-        "cluster-replica-validity-factor 0",
-        "cluster-announce-ip " + own_address(),
-        "cluster-port " + std::to_string(bus_ports_.back()),
-        "repl-diskless-sync-delay 0",
-        "repl-ping-replica-period 1",
-        "appendonly no",
-        "protected-mode no"};
+    std::vector<std::string> lines = {"cluster-enabled yes",
+                                      "cluster-node-timeout 1000",
+                                      "cluster-replica-validity-factor 0",
+                                      "cluster-announce-ip " + own_address(),
+                                      "cluster-port "
+                                          + std::to_string(bus_ports_.back()),
+                                      "repl-diskless-sync-delay 0",
+                                      "repl-ping-replica-period 1",
+                                      "appendonly no",
+                                      "protected-mode no"};
     if (!options_.password.empty()) {
         append(lines, {"requirepass " + options_.password,
                        "masterauth " + options_.password});
@@ -189,8 +189,11 @@ std::vector<ClusterServers::Row> ClusterServers::rows(std::size_t asked) const
         if (words.size() < 8) {
             continue;
         }
-        Row row{words[0], server_at(words[1].substr(0, words[1].find('@'))),
-                words[2], words[3], {}};
+        Row row{words[0],
+                server_at(words[1].substr(0, words[1].find('@'))),
+                words[2],
+                words[3],
+                {}};
         for (std::size_t i = 8; i < words.size(); ++i) {
             if (words[i][0] != '[') {
                 const auto ends = split(words[i], '-');
@@ -207,11 +210,11 @@ int ClusterServers::slot_of(const std::string& key)
 {
     const auto open = key.find('{');
     const auto close = key.find('}', open);
-    const std::string tag =
-        open != std::string::npos && close != std::string::npos
-                && close > open + 1
-            ? key.substr(open + 1, close - open - 1)
-            : key;
+    const std::string tag = open != std::string::npos
+                                    && close != std::string::npos
+                                    && close > open + 1
+                                ? key.substr(open + 1, close - open - 1)
+                                : key;
     unsigned crc = 0;
     for (const char c : tag) {
         crc ^= static_cast<unsigned>(static_cast<unsigned char>(c)) << 8;
@@ -320,8 +323,8 @@ void ClusterServers::begin_move(int slot, std::size_t from,
 void ClusterServers::move_key(const std::string& key, std::size_t from,
                               std::size_t to) const
 {
-    Words words = {"MIGRATE", own_address(), std::to_string(ports_[to]), "",
-                   "0", "5000"};
+    Words words = {"MIGRATE", own_address(), std::to_string(ports_[to]),
+                   "",        "0",           "5000"};
     if (!options_.password.empty()) {
         words.insert(words.end(), {"AUTH", options_.password});
     }
@@ -365,6 +368,39 @@ void ClusterServers::move_slot(int slot, std::size_t from, std::size_t to) const
     begin_move(slot, from, to);
     move_keys(slot, from, to);
     end_move(slot, to);
+}
+
+void ClusterServers::move_slots(const std::vector<int>& slots, std::size_t from,
+                                std::size_t to) const
+{
+    auto source = servers_[from]->client();
+    auto target = servers_[to]->client();
+    const auto old_owner = id(from);
+    const auto new_owner = id(to);
+    for (const int slot : slots) {
+        const auto number = std::to_string(slot);
+        check_ok(target.command(
+            {"CLUSTER", "SETSLOT", number, "IMPORTING", old_owner}));
+        check_ok(source.command(
+            {"CLUSTER", "SETSLOT", number, "MIGRATING", new_owner}));
+        move_keys(slot, from, to);
+        check_ok(
+            target.command({"CLUSTER", "SETSLOT", number, "NODE", new_owner}));
+        check_ok(
+            source.command({"CLUSTER", "SETSLOT", number, "NODE", new_owner}));
+    }
+    wait_for_owner(slots.back(), to);
+}
+
+void ClusterServers::remove(std::size_t removed) const
+{
+    const auto name = id(removed);
+    for (std::size_t i = 0; i < count(); ++i) {
+        if (i != removed) {
+            check_ok(servers_[i]->command({"CLUSTER", "FORGET", name}));
+        }
+    }
+    check_ok(servers_[removed]->command({"CLUSTER", "RESET", "HARD"}));
 }
 
 std::size_t ClusterServers::any_running() const

@@ -39,6 +39,9 @@ public:
     // Starts another server, which joins without slots. Returns its index.
     std::size_t add();
 
+    // The server, which has no slots any more, leaves.
+    void remove(std::size_t i) const;
+
     static int slot_of(const std::string& key);
 
     // The primary of a slot, and a replica of a primary, as server `asked`
@@ -47,8 +50,8 @@ public:
     std::size_t replica_of(std::size_t primary) const;
     std::vector<int> slots_of(std::size_t primary) const;
 
-    // Returns once all of these agree that `primary` serves the slot and that
-    // the Cluster works. Without a list: all that run.
+    // Returns once all servers that run agree that `primary` serves the slot
+    // and that the Cluster works.
     void wait_for_owner(int slot, std::size_t primary) const;
 
     // Makes a replica the primary, and waits for it. `how`: "", FORCE or
@@ -62,6 +65,8 @@ public:
                   std::size_t to) const;
     void end_move(int slot, std::size_t to) const;
     void move_slot(int slot, std::size_t from, std::size_t to) const;
+    void move_slots(const std::vector<int>& slots, std::size_t from,
+                    std::size_t to) const;
 
     // At the primary of the command's first key, wherever that is.
     Value command(const Words& words) const;
@@ -70,9 +75,8 @@ public:
     // of the account.
     Key create_key(const std::vector<std::string>& arguments = {},
                    std::optional<std::size_t> primary = std::nullopt) const;
-    Key limited_key(
-        long long per_minute,
-        std::optional<std::size_t> primary = std::nullopt) const;
+    Key limited_key(long long per_minute,
+                    std::optional<std::size_t> primary = std::nullopt) const;
 
 private:
     struct Row {  // of CLUSTER NODES

@@ -55,9 +55,8 @@ std::size_t ClusterWorld::lines_with(const std::string& part) const
 {
     const auto lines = split(nginx.error_log(), '\n');
     return static_cast<std::size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
-            return contains(line, part);
-        }));
+        std::count_if(lines.begin(), lines.end(),
+                      [&](const auto& line) { return contains(line, part); }));
 }
 
 Readers::Readers(const ClusterWorld& world, int count)

@@ -70,8 +70,8 @@ public:
     bool continue_all(int more = 5);
 
     int read() const;
-    int refused() const;      // 503
-    int strange() const;      // anything else
+    int refused() const;  // 503
+    int strange() const;  // anything else
     std::string first_strange();
 
 private:
