@@ -134,7 +134,8 @@ std::size_t ClusterServers::add()
                 return false;
             }
         }
-        return true;
+        return contains(server(added).command({"CLUSTER", "INFO"}).text,
+                        "cluster_state:ok");
     });
     if (!known) {
         throw HarnessError("a server does not join the Cluster");
