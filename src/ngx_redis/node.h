@@ -53,7 +53,8 @@ public:
     void send(const redis::Command& command,
               redis::ReplyHandler& handler) noexcept override;
 
-    std::uint64_t connection_generation() const noexcept override
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
     {
         return connection_generation_;
     }

@@ -17,7 +17,7 @@ DurableLink::DurableLink(Link& link, Scheduler& scheduler, Host& host,
 void DurableLink::warm_up() noexcept
 {
     if (phase_ == Phase::idle
-        && supported_on_ != link_.connection_generation()) {
+        && supported_on_ != link_.connection_generation({})) {
         ask();
     }
 }
@@ -55,7 +55,7 @@ void DurableLink::run() noexcept
     if (phase_ != Phase::idle || waiting_.empty()) {
         return;  // the end of the phase schedules
     }
-    if (supported_on_ == link_.connection_generation()) {
+    if (supported_on_ == link_.connection_generation({})) {
         send_batch();
     } else {
         ask();
@@ -181,7 +181,7 @@ void DurableLink::end_asking() noexcept
 {
     phase_ = Phase::idle;
     if (confirmed_) {
-        supported_on_ = link_.connection_generation();
+        supported_on_ = link_.connection_generation({});
         if (refused_) {
             refused_ = false;
             host_.supported_again();

@@ -69,9 +69,10 @@ public:
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 
-    std::uint64_t connection_generation() const noexcept override
+    std::uint64_t
+    connection_generation(std::string_view key) const noexcept override
     {
-        return link_.connection_generation();
+        return link_.connection_generation(key);
     }
 
     void on_alarm() noexcept;

@@ -1,28 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include "command.h"
 #include "reply.h"
+#include "server_address.h"
 
 namespace petstore::redis {
-
-// A server as Sentinels name it.
-struct ServerAddress {
-    std::string host;  // an IP address; a name if Sentinels announce names
-    int port = 0;
-
-    bool operator==(const ServerAddress& other) const noexcept
-    {
-        return host == other.host && port == other.port;
-    }
-    bool operator!=(const ServerAddress& other) const noexcept
-    {
-        return !(*this == other);
-    }
-};
 
 // Asks for the address of the primary that Sentinels monitor as `name`, which
 // must outlive the command.

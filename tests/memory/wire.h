@@ -64,7 +64,11 @@ public:
         tasks_.at(task_count_++) = &task;
     }
 
-    std::uint64_t connection_generation() const noexcept override { return 1; }
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
+    {
+        return 1;
+    }
 
     void end_iteration()
     {

@@ -63,7 +63,11 @@ public:
         handlers_.push_back(&handler);
         ++sent;
     }
-    std::uint64_t connection_generation() const noexcept override { return 1; }
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
+    {
+        return 1;
+    }
 
     // Waits for the oldest reply. False if no command is open.
     bool wait()

@@ -30,7 +30,11 @@ public:
         handlers_.push_back(&handler);
     }
 
-    std::uint64_t connection_generation() const noexcept override { return 1; }
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
+    {
+        return 1;
+    }
 
     void reply(std::string_view text)
     {

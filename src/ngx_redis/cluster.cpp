@@ -1,0 +1,186 @@
+#include "cluster.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "../ngx_base/exception_border.h"
+#include "host_addresses.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// A server that the map does not name may still get commands: slots move to it,
+// or away. It is closed after a period without any, longer than a command may
+// take.
+constexpr ngx_msec_t kRetireEvery = 5000;
+
+}  // namespace
+
+struct Cluster::Server {
+    Server(const redis::ServerAddress& server,
+           const NodeSettings& node_settings,
+           std::unique_ptr<AddressSource> source, redis::Scheduler& scheduler,
+           const ngx_log_t& log)
+        : address(server), settings(node_settings),
+          node(settings, std::move(source), scheduler, log)
+    {}
+
+    const redis::ServerAddress address;
+    const NodeSettings settings;
+    Node node;
+    bool named = false;  // by the map
+    bool used = true;    // in this period
+};
+
+Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
+                 const ngx_log_t& log)
+    : settings_(settings), scheduler_(scheduler), worker_log_(log),
+      log_(settings.name, log), finder_(settings, *this, log),
+      link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
+      search_(*this, log_.log()), retirement_(*this, log_.log(), true)
+{}
+
+Cluster::~Cluster() = default;
+
+void Cluster::close() noexcept
+{
+    closed_ = true;
+    finder_.cancel();
+    link_.close();
+    for (const auto& server : servers_) {
+        server->node.close();
+    }
+    alarm_.stop();
+    retirement_.stop();
+}
+
+void Cluster::set_alarm(std::uint64_t time) noexcept
+{
+    const auto left = static_cast<ngx_msec_int_t>(time - ngx_current_msec);
+    alarm_.stop();
+    alarm_.start(left > 0 ? static_cast<ngx_msec_t>(left) : 0);
+}
+
+Cluster::Server*
+Cluster::find(const redis::ServerAddress& address) const noexcept
+{
+    const auto found =
+        std::find_if(servers_.begin(), servers_.end(), [&](const auto& server) {
+            return server->address == address;
+        });
+    return found == servers_.end() ? nullptr : found->get();
+}
+
+redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
+{
+    Server* server = find(address);
+    if (server == nullptr) {
+        server = guarded(log_.log(), static_cast<Server*>(nullptr),
+                         [&] { return add(address); });
+    }
+    if (server == nullptr) {
+        return nullptr;
+    }
+    server->used = true;
+    return &server->node;
+}
+
+// nullptr if the address is a name and there is no resolver.
+Cluster::Server* Cluster::add(const redis::ServerAddress& address)
+{
+    NodeSettings settings = settings_;
+    settings.cluster.reset();
+    settings.redirects = true;
+    settings.endpoint.host = address.host;
+    settings.endpoint.port = address.port;
+    settings.name = settings.endpoint.display();
+    settings.host = host_settings(*settings_.cluster, address);
+    if (settings.host.fixed == nullptr && settings.host.resolver == nullptr) {
+        log_.needs_resolver(address);
+        return nullptr;
+    }
+    auto source = host_addresses(settings.host, log_.log());
+    servers_.push_back(std::make_unique<Server>(
+        address, settings, std::move(source), scheduler_, worker_log_));
+    return servers_.back().get();
+}
+
+void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
+{
+    bool others = false;
+    for (const auto& server : servers_) {
+        server->named =
+            std::find(primaries.begin(), primaries.end(), server->address)
+            != primaries.end();
+        others |= !server->named;
+        if (server->named) {
+            server->node.warm_up();
+        }
+    }
+    if (others && !retirement_.running()) {
+        retirement_.start(kRetireEvery + settings_.timeout);
+    }
+}
+
+void Cluster::retire() noexcept
+{
+    retired_.clear();
+    bool others = false;
+    for (auto server = servers_.begin(); server != servers_.end();) {
+        const bool needed =
+            (*server)->named || std::exchange((*server)->used, false);
+        others |= !(*server)->named;
+        if (needed) {
+            ++server;
+            continue;
+        }
+        (*server)->node.close();
+        // Its tasks of this event-loop iteration still need it.
+        const bool moved = guarded(log_.log(), false, [&] {
+            retired_.push_back(nullptr);
+            return true;
+        });
+        if (moved) {
+            retired_.back() = std::move(*server);
+            server = servers_.erase(server);
+        } else {
+            ++server;
+        }
+    }
+    if (others) {
+        retirement_.start(kRetireEvery + settings_.timeout);
+    }
+}
+
+void Cluster::search() noexcept
+{
+    if (closed_) {
+        return;
+    }
+    const bool started = guarded(log_.log(), false, [this] {
+        std::vector<redis::ServerAddress> known;
+        for (const auto& server : servers_) {
+            known.push_back(server->address);
+        }
+        finder_.find(known);
+        return true;
+    });
+    if (!started) {
+        link_.on_no_map();
+    }
+}
+
+void Cluster::on_map(redis::SlotMap map) noexcept
+{
+    link_.on_map(std::move(map));
+}
+
+void Cluster::queue_full() noexcept
+{
+    log_.refused();
+    log_.report_refused();
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/cluster_link.h"
+#include "map_finder.h"
+#include "node.h"
+#include "node_log.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// A worker's nodes for the primaries of a Redis Cluster: one connection each.
+// The Worker owns it.
+class Cluster final : private redis::ClusterLink::Host,
+                      private MapFinder::User {
+public:
+    // `settings` are those of a Cluster. They and `scheduler` must outlive this
+    // object.
+    Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
+            const ngx_log_t& log);
+    ~Cluster();
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    redis::Link& link() noexcept { return link_; }
+
+    // Finds the primaries in the background and connects to them.
+    void warm_up() noexcept { link_.warm_up(); }
+
+    // As Node::close().
+    void close() noexcept;
+
+private:
+    // A primary, or a server that is about to become one.
+    struct Server;
+    using Servers = std::vector<std::unique_ptr<Server>>;
+
+    std::uint64_t now() const noexcept override { return ngx_current_msec; }
+    void set_alarm(std::uint64_t time) noexcept override;
+    void stop_alarm() noexcept override { alarm_.stop(); }
+    redis::Link* link_to(const redis::ServerAddress& address) noexcept override;
+    void
+    keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
+    void find_map() noexcept override { search_.post(); }
+    void queue_full() noexcept override;
+
+    void on_map(redis::SlotMap map) noexcept override;
+    void on_no_map() noexcept override { link_.on_no_map(); }
+
+    Server* find(const redis::ServerAddress& address) const noexcept;
+    Server* add(const redis::ServerAddress& address);
+    void on_alarm() noexcept { link_.on_alarm(); }
+    void search() noexcept;
+    void retire() noexcept;
+
+    const NodeSettings& settings_;
+    redis::Scheduler& scheduler_;
+    const ngx_log_t& worker_log_;
+    NodeLog log_;
+    MapFinder finder_;
+    Servers servers_;
+    Servers retired_;  // closed; destroyed by the next retire()
+    redis::ClusterLink link_;
+    Timer<Cluster, &Cluster::on_alarm> alarm_;
+    // A search that fails at once must not end other requests within a handler.
+    PostedEvent<Cluster, &Cluster::search> search_;
+    bool closed_ = false;
+    Timer<Cluster, &Cluster::retire> retirement_;
+};
+
+}  // namespace petstore::ngx

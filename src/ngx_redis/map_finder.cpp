@@ -1,0 +1,201 @@
+#include "map_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../ngx_base/exception_border.h"
+#include "host_addresses.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+std::string name_of(const HostSettings& host)
+{
+    return host.host + ":" + std::to_string(host.port);
+}
+
+}  // namespace
+
+HostSettings host_settings(const ClusterSettings& cluster,
+                           const redis::ServerAddress& server)
+{
+    HostSettings host;
+    host.host = server.host;
+    host.port = server.port;
+    host.fixed = numeric_address(server.host, server.port);
+    host.resolver = cluster.resolver;
+    host.resolver_timeout = cluster.resolver_timeout;
+    return host;
+}
+
+MapFinder::MapFinder(const NodeSettings& settings, User& user,
+                     const ngx_log_t& log)
+    : settings_(settings), user_(user), request_(redis::SlotMap::request()),
+      log_(settings.name, log),
+      connection_(settings.tls, pipeline_, *this, log_),
+      event_(*this, log_.log())
+{
+    for (const auto& seed : settings.cluster->seeds) {
+        seeds_.push_back({host_addresses(seed, log_.log()), name_of(seed)});
+    }
+}
+
+void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
+{
+    const bool added = guarded(log_.log(), false, [&] {
+        add_servers(known);
+        return true;
+    });
+    if (!added) {
+        known_.clear();
+    }
+    // A random one, so that a server that hangs does not delay every search.
+    first_ = static_cast<std::size_t>(ngx_random())
+             % (known_.size() + seeds_.size());
+    asked_ = 0;
+    next_server();
+}
+
+void MapFinder::add_servers(const std::vector<redis::ServerAddress>& known)
+{
+    known_.clear();
+    for (const auto& server : known) {
+        const HostSettings host = host_settings(*settings_.cluster, server);
+        if (host.fixed != nullptr || host.resolver != nullptr) {
+            known_.push_back({host_addresses(host, log_.log()), name_of(host)});
+        }
+    }
+}
+
+void MapFinder::cancel() noexcept
+{
+    if (finding_ != nullptr) {
+        std::exchange(finding_, nullptr)->cancel();
+    }
+    connection_.close();
+    found_.reset();
+}
+
+void MapFinder::next_server() noexcept
+{
+    const std::size_t servers = known_.size() + seeds_.size();
+    if (asked_ == servers || ngx_exiting || ngx_terminate) {
+        give_up();
+        return;
+    }
+    const std::size_t index = (first_ + asked_++) % servers;
+    server_ =
+        index < known_.size() ? &known_[index] : &seeds_[index - known_.size()];
+    addresses_ = nullptr;
+    finding_ = server_->source.get();
+    finding_->find(*this, settings_.connect_timeout);
+}
+
+void MapFinder::on_addresses(const Addresses& addresses) noexcept
+{
+    finding_ = nullptr;
+    addresses_ = addresses;
+    address_ = 0;
+    try_address();
+}
+
+void MapFinder::on_no_address(const char* reason) noexcept
+{
+    finding_ = nullptr;
+    fail({reason});
+}
+
+void MapFinder::try_address() noexcept
+{
+    connection_.open((*addresses_)[address_], settings_.endpoint, request_,
+                     settings_.connect_timeout);
+    if (connection_.is_open()) {
+        connection_.set_busy();
+    }
+}
+
+void MapFinder::on_failure(const Failure& failure) noexcept
+{
+    connection_.close();
+    found_.reset();
+    fail(failure);
+}
+
+// The next address of this server, or the next server.
+void MapFinder::fail(const Failure& failure) noexcept
+{
+    const char* const address = addresses_ != nullptr
+                                    ? (*addresses_)[address_].text.c_str()
+                                    : server_->name.c_str();
+    const bool more = addresses_ != nullptr && ++address_ < addresses_->size();
+    if (!more && asked_ == known_.size() + seeds_.size()) {
+        if (!std::exchange(lost_, true)) {
+            lost_at_ = ngx_current_msec;
+        }
+        log_.failed(failure.reason, failure.error, address, false);
+    } else {
+        log_.trying_next(failure.reason, failure.error, address);
+    }
+    more ? try_address() : next_server();
+}
+
+void MapFinder::give_up() noexcept
+{
+    cancel();
+    user_.on_no_map();
+}
+
+Connection::Failure
+MapFinder::on_handshake_done(const redis::Reply& last) noexcept
+{
+    constexpr std::string_view kNoCluster =
+        "ERR This instance has cluster support disabled";
+    if (last.text() == kNoCluster) {
+        return {"is not a node of a cluster"};
+    }
+    if (last.is_error()) {
+        return {log_.reason("refused CLUSTER SLOTS with", last)};
+    }
+    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+        found_ = redis::SlotMap::parse(last, (*addresses_)[address_].host);
+        if (!found_) {
+            return {"returned an invalid slot map"};
+        }
+        if (found_->primaries().empty()) {
+            found_.reset();
+            return {"knows no slots of its cluster"};
+        }
+        event_.post();
+        return {};
+    });
+}
+
+Connection::Failure MapFinder::on_reply(const redis::Reply&) noexcept
+{
+    return Connection::protocol_error();
+}
+
+void MapFinder::on_idle_close() noexcept
+{
+    on_failure({"connection lost"});
+}
+
+// Not where a reply is decoded: this closes the connection.
+void MapFinder::on_event() noexcept
+{
+    if (!found_) {
+        if (connection_.is_open()) {
+            connection_.flush();
+        }
+        return;
+    }
+    redis::SlotMap map = std::move(*found_);
+    cancel();
+    if (std::exchange(lost_, false)) {
+        log_.recovered(ngx_current_msec - lost_at_);
+    }
+    user_.on_map(std::move(map));
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/command.h"
+#include "../redis/pipeline.h"
+#include "../redis/slot_map.h"
+#include "address_source.h"
+#include "connection.h"
+#include "node_log.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// Of a server that the Cluster announces. With neither fixed addresses nor a
+// resolver, it cannot be reached.
+HostSettings host_settings(const ClusterSettings& cluster,
+                           const redis::ServerAddress& server);
+
+// Asks the servers of a Cluster for its map: one after the other, each over a
+// connection of its own, since replicas know it too.
+class MapFinder final : private Connection::Listener,
+                        private AddressSource::User {
+public:
+    class User {
+    public:
+        // One of these, once per find(), possibly before it returns.
+        virtual void on_map(redis::SlotMap map) noexcept = 0;
+        virtual void on_no_map() noexcept = 0;  // which was logged
+
+    protected:
+        ~User() = default;
+    };
+
+    // All must outlive this object.
+    // `settings` are those of a Cluster.
+    MapFinder(const NodeSettings& settings, User& user, const ngx_log_t& log);
+    ~MapFinder() { cancel(); }
+    MapFinder(const MapFinder&) = delete;
+    MapFinder& operator=(const MapFinder&) = delete;
+
+    // Asks the known servers and those of the configuration, from a random one
+    // on. Must not be under way.
+    void find(const std::vector<redis::ServerAddress>& known) noexcept;
+
+    // No answer is wanted any more.
+    void cancel() noexcept;
+
+private:
+    using Failure = Connection::Failure;
+
+    void add_servers(const std::vector<redis::ServerAddress>& known);
+    void next_server() noexcept;
+    void try_address() noexcept;
+    void fail(const Failure& failure) noexcept;
+    void give_up() noexcept;
+
+    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_no_address(const char* reason) noexcept override;
+    void on_moved() noexcept override {}
+
+    void on_connected() noexcept override { event_.post(); }
+    Failure on_handshake_done(const redis::Reply& last) noexcept override;
+    Failure on_reply(const redis::Reply& reply) noexcept override;
+    void on_idle_close() noexcept override;
+    void on_failure(const Failure& failure) noexcept override;
+    void on_event() noexcept;
+
+    // One of those that can be asked.
+    struct Server {
+        std::unique_ptr<AddressSource> source;
+        std::string name;  // for the log
+    };
+
+    const NodeSettings& settings_;
+    User& user_;
+    const redis::Command request_;
+    NodeLog log_;
+    redis::Pipeline pipeline_;  // always empty
+    Connection connection_;
+
+    std::vector<Server> seeds_;
+    std::vector<Server> known_;  // of this search
+    std::size_t first_ = 0;      // the server that was asked first
+    std::size_t asked_ = 0;
+    const Server* server_ = nullptr;    // the current one
+    AddressSource* finding_ = nullptr;  // its address
+    Addresses addresses_;
+    std::size_t address_ = 0;  // index of the current one
+    std::optional<redis::SlotMap> found_;
+
+    bool lost_ = false;  // the last search failed
+    ngx_msec_t lost_at_ = 0;
+    PostedEvent<MapFinder, &MapFinder::on_event> event_;
+};
+
+}  // namespace petstore::ngx

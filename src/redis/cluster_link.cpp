@@ -1,0 +1,430 @@
+#include "cluster_link.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "error_table.h"
+
+namespace petstore::redis {
+
+namespace {
+
+bool reached(std::uint64_t time, std::uint64_t now) noexcept
+{
+    return static_cast<std::int64_t>(time - now) <= 0;
+}
+
+// Also changes the lower half of a generation, and never compensates the change
+// of a connection's own.
+std::uint64_t mixed(std::uint32_t moves) noexcept
+{
+    return std::uint64_t{moves} * 0x9e3779b1;
+}
+
+// A script needs a key of its slot that this server does not have.
+bool is_foreign_key(const Reply& error) noexcept
+{
+    return error_row(error.text()).code == kForeignKey;
+}
+
+}  // namespace
+
+// A command from send() to its reply.
+class ClusterLink::Call final : public InFlight<Call>::Item,
+                                public ReplyHandler {
+public:
+    enum class State {
+        unsent,    // waits for the map
+        sent,      // to a server
+        retrying,  // at `retry_at`
+    };
+
+    // Throws std::bad_alloc.
+    Call(ClusterLink& owner, const Command& original, ReplyHandler& handler,
+         std::uint64_t deadline)
+        : command(original.owned()), slot(hash_slot(command.routing_key())),
+          deadline(deadline), place_(1, this), owner_(owner), handler_(&handler)
+    {}
+
+    bool has_ended() const noexcept { return handler_ == nullptr; }
+
+    // Its reply may come after those of commands that were sent later.
+    void out_of_order() noexcept
+    {
+        reordered_ = true;
+        ++owner_.reorderings_[slot];
+    }
+
+    // Calls the handler; a reply may still come.
+    void end_early(NoReply cause) noexcept
+    {
+        std::exchange(handler_, nullptr)->on_no_reply(cause);
+    }
+
+    void on_reply(const Reply& reply) noexcept override
+    {
+        if (!has_ended() && reply.is_error()
+            && owner_.take_error(*this, reply)) {
+            return;
+        }
+        if (reordered_) {
+            out_of_order();  // commands that were sent since
+        }
+        ReplyHandler* const handler = handler_;
+        owner_.end(*this);
+        if (handler != nullptr) {
+            handler->on_reply(reply);
+        }
+    }
+
+    void on_no_reply(NoReply cause) noexcept override
+    {
+        ReplyHandler* const handler = handler_;
+        ClusterLink& owner = owner_;
+        owner.end(*this);
+        owner.search();
+        if (handler != nullptr) {
+            handler->on_no_reply(cause);
+        }
+    }
+
+    // An error that the link acts on is no news.
+    bool reports(const Reply& error) const noexcept override
+    {
+        const std::string_view code = error.error_code();
+        return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
+               || is_foreign_key(error)
+               || (handler_ != nullptr && handler_->reports(error));
+    }
+
+    const Command command;
+    const std::uint16_t slot;
+    const std::uint64_t deadline;
+    State state = State::unsent;
+    std::uint64_t retry_at = 0;
+    int redirects = 0;
+    bool asked_again = false;  // after CLUSTERDOWN
+    bool asking = false;  // the slot is moving to the server that was asked
+    std::string server;   // the host that the last redirect named
+
+private:
+    friend class ClusterLink;
+
+    std::list<Call*> place_;  // its element is in held_ instead while held
+    ClusterLink& owner_;
+    ReplyHandler* handler_;  // nullptr once it was called
+    bool reordered_ = false;
+};
+
+bool ClusterLink::is_unsent(const Call& call) noexcept
+{
+    return call.state == Call::State::unsent;
+}
+
+ClusterLink::ClusterLink(Host& host, std::uint64_t timeout)
+    : host_(host), timeout_(timeout), asking_("ASKING"), moves_(kHashSlots),
+      reorderings_(kHashSlots)
+{}
+
+ClusterLink::~ClusterLink() = default;
+
+void ClusterLink::warm_up() noexcept
+{
+    if (!map_) {
+        search();
+    }
+}
+
+void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
+{
+    const bool full = calls_.size() >= kMaxCalls;
+    if (full) {
+        host_.queue_full();
+    }
+    if (closed_ || full || !(map_ || searching_ || may_search())) {
+        handler.on_no_reply(NoReply::not_sent);
+        return;
+    }
+    Call* call = nullptr;
+    try {
+        call = &calls_.start(*this, command, handler, host_.now() + timeout_);
+    } catch (...) {
+        handler.on_no_reply(NoReply::not_sent);
+        return;
+    }
+    if (map_) {
+        route(*call);
+    } else {
+        hold(*call);
+        search();
+    }
+}
+
+std::uint64_t
+ClusterLink::connection_generation(std::string_view key) const noexcept
+{
+    if (key.empty()) {
+        std::uint64_t sum = mixed(all_moves_);
+        for (const Link* link : links_) {
+            sum += link != nullptr ? link->connection_generation(key) : 0;
+        }
+        return sum;
+    }
+    const std::uint16_t slot = hash_slot(key);
+    const Link* const link = link_of(slot);
+    return mixed(moves_[slot])
+           + (link != nullptr ? link->connection_generation(key) : 0);
+}
+
+std::uint64_t ClusterLink::reorderings(std::string_view key) const noexcept
+{
+    return reorderings_[hash_slot(key)];
+}
+
+std::size_t ClusterLink::group_of(std::string_view key) const noexcept
+{
+    const auto primary = map_ ? map_->primary_of(hash_slot(key)) : std::nullopt;
+    return primary ? *primary + 1 : 0;
+}
+
+// nullptr if nobody serves the slot.
+Link* ClusterLink::link_of(std::uint16_t slot) const noexcept
+{
+    const auto primary = map_ ? map_->primary_of(slot) : std::nullopt;
+    return primary ? links_[*primary] : nullptr;
+}
+
+bool ClusterLink::may_search() const noexcept
+{
+    return !closed_ && !searching_
+           && (!searched_at_
+               || reached(*searched_at_ + kSearchInterval, host_.now()));
+}
+
+void ClusterLink::search() noexcept
+{
+    if (may_search()) {
+        searching_ = true;
+        searched_at_ = host_.now();
+        host_.find_map();
+    }
+}
+
+void ClusterLink::on_map(SlotMap map) noexcept
+{
+    searching_ = false;
+    try {
+        take_map(std::move(map));
+    } catch (...) {
+        fail_unsent();
+        return;
+    }
+    while (Call* call = find_held(is_unsent)) {
+        release(*call);
+        route(*call);
+    }
+}
+
+void ClusterLink::on_no_map() noexcept
+{
+    searching_ = false;
+    fail_unsent();
+}
+
+void ClusterLink::take_map(SlotMap map)
+{
+    std::vector<Link*> links;
+    for (const ServerAddress& primary : map.primaries()) {
+        links.push_back(host_.link_to(primary));
+    }
+    for (int i = 0; map_ && i < kHashSlots; ++i) {
+        const auto slot = static_cast<std::uint16_t>(i);
+        const auto now = map.primary_of(slot);
+        if (link_of(slot) != (now ? links[*now] : nullptr)) {
+            owner_changed(slot);
+        }
+    }
+    map_ = std::move(map);
+    links_ = std::move(links);
+    host_.keep(map_->primaries());
+}
+
+// Sends the call to the primary of its slot.
+void ClusterLink::route(Call& call) noexcept
+{
+    call.state = Call::State::sent;
+    call.asking = false;
+    if (Link* const link = link_of(call.slot)) {
+        link->send(call.command, call);
+    } else {
+        call.on_no_reply(NoReply::not_sent);
+    }
+}
+
+// Whether the call goes on in spite of this reply.
+bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
+{
+    const std::string_view code = error.error_code();
+    const std::uint64_t now = host_.now();
+    if (code == "CLUSTERDOWN") {
+        search();
+        return wait_for_map(call);
+    }
+    const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
+                         || (call.asking && code == "DAMAGED");
+    if (closed_ || reached(call.deadline, now)) {
+        if (retries) {
+            call.on_no_reply(NoReply::not_sent);
+        }
+        return retries;
+    }
+    if (retries) {
+        call.out_of_order();
+        call.state = Call::State::retrying;
+        call.retry_at = now + kRetryInterval;
+        hold(call);
+        return true;
+    }
+    try {
+        if (call.redirects == 0) {
+            const auto primary = map_->primary_of(call.slot);
+            call.server = primary ? map_->primaries()[*primary].host : "";
+        }
+        const auto redirect = Redirect::parse(error, call.server);
+        if (!redirect || call.redirects == kMaxRedirects) {
+            return false;
+        }
+        follow(call, *redirect);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+// The server does not serve the slot, and does not know who does: it may have
+// left the Cluster. Whether another map will tell, once per call.
+bool ClusterLink::wait_for_map(Call& call) noexcept
+{
+    if (!searching_ || closed_ || call.asked_again
+        || reached(call.deadline, host_.now())) {
+        return false;
+    }
+    call.asked_again = true;
+    call.out_of_order();
+    call.state = Call::State::unsent;
+    hold(call);
+    return true;
+}
+
+void ClusterLink::follow(Call& call, const Redirect& redirect)
+{
+    call.server = redirect.address.host;
+    const bool moved = redirect.kind == Redirect::Kind::moved;
+    Link* const link = host_.link_to(redirect.address);
+    if (moved && link != nullptr && link_of(call.slot) != link) {
+        links_.reserve(map_->primaries().size() + 1);
+        map_->move(call.slot, redirect.address);
+        if (links_.size() < map_->primaries().size()) {
+            links_.push_back(link);
+        }
+        owner_changed(call.slot);
+        host_.keep(map_->primaries());
+    }
+    // Nothing throws from here on.
+    ++call.redirects;
+    call.asking = !moved;
+    call.out_of_order();
+    hold(call);
+    if (moved) {
+        search();
+    }
+    if (link == nullptr) {
+        call.on_no_reply(NoReply::not_sent);
+        return;
+    }
+    if (!moved) {
+        link->send(asking_, ignore_);
+    }
+    link->send(call.command, call);
+}
+
+// Until the call ends, or is released.
+void ClusterLink::hold(Call& call) noexcept
+{
+    if (held_.empty()) {
+        host_.set_alarm(host_.now() + kRetryInterval);
+    }
+    held_.splice(held_.end(), call.place_);
+}
+
+void ClusterLink::release(Call& call) noexcept
+{
+    if (call.place_.empty()) {
+        const auto place = std::find(held_.begin(), held_.end(), &call);
+        call.place_.splice(call.place_.end(), held_, place);
+    }
+}
+
+template <typename Predicate>
+ClusterLink::Call* ClusterLink::find_held(Predicate&& predicate) noexcept
+{
+    const auto found =
+        std::find_if(held_.begin(), held_.end(),
+                     [&](const Call* call) { return predicate(*call); });
+    return found == held_.end() ? nullptr : *found;
+}
+
+void ClusterLink::on_alarm() noexcept
+{
+    const std::uint64_t now = host_.now();
+    while (Call* call = find_held([now](const Call& held) {
+               return reached(held.deadline, now)
+                      || (held.state == Call::State::retrying
+                          && reached(held.retry_at, now));
+           })) {
+        release(*call);
+        if (!reached(call->deadline, now)) {
+            hold(*call);
+            route(*call);
+        } else if (call->state != Call::State::sent) {
+            call->on_no_reply(NoReply::not_sent);
+        } else if (!call->has_ended()) {
+            call->end_early(NoReply::in_doubt);
+        }
+    }
+    if (held_.empty()) {
+        host_.stop_alarm();
+    } else {
+        host_.set_alarm(now + kRetryInterval);
+    }
+}
+
+void ClusterLink::fail_unsent() noexcept
+{
+    while (Call* call = find_held(is_unsent)) {
+        release(*call);
+        call->on_no_reply(NoReply::not_sent);
+    }
+}
+
+void ClusterLink::close() noexcept
+{
+    closed_ = true;
+    fail_unsent();
+    while (Call* call = find_held([](const Call& held) {
+               return held.state == Call::State::retrying;
+           })) {
+        release(*call);
+        call->on_no_reply(NoReply::not_sent);
+    }
+}
+
+// Destroys the call.
+void ClusterLink::end(Call& call) noexcept
+{
+    release(call);
+    calls_.end(call);
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "command.h"
+#include "in_flight.h"
+#include "link.h"
+#include "server_address.h"
+#include "slot_map.h"
+
+namespace petstore::redis {
+
+// A link to a Redis Cluster: sends each command to the primary that serves the
+// slot of its routing key.
+//
+// A server that does not serve the slot says who does, and has executed
+// nothing: the command follows. CLUSTERDOWN says that it does not know who
+// does: the command is sent once more if there is another map to come. TRYAGAIN
+// says that some of a command's keys have moved and others have not: it is
+// repeated for as long as the command may take. So are scripts that fail
+// because a key that they do not declare has moved, or not yet: ours change
+// nothing then. Until the first map is known, commands wait for it. Nothing
+// else waits or is resent: a command whose primary is out of reach fails at
+// once.
+//
+// Knows neither sockets nor clocks.
+class ClusterLink final : public Link {
+public:
+    // The worker's part. Times are milliseconds of a monotonic clock.
+    class Host {
+    public:
+        virtual std::uint64_t now() const noexcept = 0;
+
+        // Call on_alarm() then, and no longer at the time set before.
+        virtual void set_alarm(std::uint64_t time) noexcept = 0;
+        virtual void stop_alarm() noexcept = 0;
+
+        // The link to a primary; created if necessary. nullptr if out of
+        // memory, or if the address is none.
+        virtual Link* link_to(const ServerAddress& primary) noexcept = 0;
+
+        // The map names these primaries; links to others may end once nothing
+        // is sent over them any more.
+        virtual void
+        keep(const std::vector<ServerAddress>& primaries) noexcept = 0;
+
+        // Asks the servers for the map, one after the other. Exactly one of
+        // on_map() and on_no_map() follows, possibly before this returns.
+        virtual void find_map() noexcept = 0;
+
+        virtual void queue_full() noexcept = 0;
+
+    protected:
+        ~Host() = default;
+    };
+
+    // Commands without a reply, over all primaries.
+    static constexpr std::size_t kMaxCalls = 16'384;
+
+    // Between two searches for the map, and between two attempts after
+    // TRYAGAIN.
+    static constexpr std::uint64_t kSearchInterval = 200;
+    static constexpr std::uint64_t kRetryInterval = 10;
+
+    // After so many redirects, servers contradict each other.
+    static constexpr int kMaxRedirects = 5;
+
+    // `host` is borrowed. A command fails `timeout` milliseconds after send().
+    // Throws std::bad_alloc.
+    ClusterLink(Host& host, std::uint64_t timeout);
+    ~ClusterLink();
+    ClusterLink(const ClusterLink&) = delete;
+    ClusterLink& operator=(const ClusterLink&) = delete;
+
+    // Asks for the map unless it is known.
+    void warm_up() noexcept;
+
+    void send(const Command& command, ReplyHandler& handler) noexcept override;
+
+    std::uint64_t
+    connection_generation(std::string_view key) const noexcept override;
+    std::uint64_t reorderings(std::string_view key) const noexcept override;
+    bool is_cluster() const noexcept override { return true; }
+    std::size_t group_of(std::string_view key) const noexcept override;
+
+    // What Host::find_map() has found.
+    void on_map(SlotMap map) noexcept;
+    void on_no_map() noexcept;
+
+    void on_alarm() noexcept;
+
+    // Commands that wait here fail, and later ones fail at once. Those that
+    // were sent end with their links, which must be closed next.
+    void close() noexcept;
+
+private:
+    class Call;
+    static bool is_unsent(const Call& call) noexcept;
+
+    Link* link_of(std::uint16_t slot) const noexcept;
+    bool may_search() const noexcept;
+    void search() noexcept;
+    void take_map(SlotMap map);
+    void route(Call& call) noexcept;
+    bool take_error(Call& call, const Reply& error) noexcept;
+    bool wait_for_map(Call& call) noexcept;
+    void follow(Call& call, const Redirect& redirect);
+    void hold(Call& call) noexcept;
+    void release(Call& call) noexcept;
+    template <typename Predicate>
+    Call* find_held(Predicate&& predicate) noexcept;
+    void fail_unsent() noexcept;
+    void end(Call& call) noexcept;
+
+    void owner_changed(std::uint16_t slot) noexcept
+    {
+        ++moves_[slot];
+        ++all_moves_;
+    }
+
+    // Whoever sends ASKING does not need the reply.
+    class Ignore final : public ReplyHandler {
+    public:
+        void on_reply(const Reply&) noexcept override {}
+        void on_no_reply(NoReply) noexcept override {}
+    };
+
+    Host& host_;
+    const std::uint64_t timeout_;
+    const Command asking_;
+    Ignore ignore_;
+
+    std::optional<SlotMap> map_;
+    std::vector<Link*> links_;                // of the map's primaries
+    std::vector<std::uint32_t> moves_;        // of each slot, to another server
+    std::vector<std::uint32_t> reorderings_;  // of each slot's commands
+    std::uint32_t all_moves_ = 0;
+    bool searching_ = false;
+    bool closed_ = false;
+    std::optional<std::uint64_t> searched_at_;
+
+    InFlight<Call> calls_;
+
+    // Those that need the alarm, because they wait or were redirected.
+    std::list<Call*> held_;
+};
+
+}  // namespace petstore::redis

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace petstore::redis {
+
+// A server as Sentinels, or other servers of its Cluster, name it.
+struct ServerAddress {
+    std::string host;  // an IP address; a name if they announce names
+    int port = 0;
+
+    bool operator==(const ServerAddress& other) const noexcept
+    {
+        return host == other.host && port == other.port;
+    }
+    bool operator!=(const ServerAddress& other) const noexcept
+    {
+        return !(*this == other);
+    }
+};
+
+}  // namespace petstore::redis

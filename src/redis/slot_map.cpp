@@ -1,0 +1,139 @@
+#include "slot_map.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace petstore::redis {
+
+namespace {
+
+constexpr int kMaxPort = 65535;
+
+// Fields of an entry of CLUSTER SLOTS, and of a server in it.
+enum Entry : std::size_t { kFirst, kLast, kPrimary };
+enum Server : std::size_t { kHost, kPort };
+
+bool is_slot(std::int64_t number) noexcept
+{
+    return number >= 0 && number < kHashSlots;
+}
+
+bool is_port(std::int64_t number) noexcept
+{
+    return number > 0 && number <= kMaxPort;
+}
+
+// A host that the server does not know is nil, empty or "?".
+std::string host_or(std::string_view host, std::string_view otherwise)
+{
+    return std::string(host.empty() || host == "?" ? otherwise : host);
+}
+
+std::optional<std::int64_t> number(std::string_view text) noexcept
+{
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value);
+    return result.ec == std::errc() && result.ptr == end
+               ? std::optional<std::int64_t>(value)
+               : std::nullopt;
+}
+
+std::optional<ServerAddress> parse_server(const Reply& server,
+                                          std::string_view asked)
+{
+    if (server.size() <= kPort || !is_port(server[kPort].integer())
+        || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))) {
+        return std::nullopt;
+    }
+    return ServerAddress{host_or(server[kHost].text(), asked),
+                         static_cast<int>(server[kPort].integer())};
+}
+
+}  // namespace
+
+Command SlotMap::request()
+{
+    Command command("CLUSTER");
+    command.arg("SLOTS");
+    return command;
+}
+
+std::optional<SlotMap> SlotMap::parse(const Reply& reply,
+                                      std::string_view asked)
+{
+    if (!reply.is(Type::array)) {
+        return std::nullopt;
+    }
+    SlotMap map;
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+        const Reply& entry = reply[i];
+        if (entry.size() <= kPrimary || !entry[kFirst].is(Type::integer)
+            || !entry[kLast].is(Type::integer)) {
+            return std::nullopt;
+        }
+        const std::int64_t first = entry[kFirst].integer();
+        const std::int64_t last = entry[kLast].integer();
+        const auto primary = parse_server(entry[kPrimary], asked);
+        if (!is_slot(first) || !is_slot(last) || last < first || !primary) {
+            return std::nullopt;
+        }
+        const auto owner = map.find_or_add(*primary);
+        if (!owner) {
+            return std::nullopt;
+        }
+        std::fill(map.owners_.begin() + first, map.owners_.begin() + last + 1,
+                  *owner);
+    }
+    return map;
+}
+
+void SlotMap::move(std::uint16_t slot, const ServerAddress& primary)
+{
+    if (const auto owner = find_or_add(primary)) {
+        owners_[slot % kHashSlots] = *owner;
+    }
+}
+
+// What owners_ holds for this primary; nullopt if there are too many.
+std::optional<std::uint16_t> SlotMap::find_or_add(const ServerAddress& primary)
+{
+    const auto found = std::find(primaries_.begin(), primaries_.end(), primary);
+    const auto index = static_cast<std::size_t>(found - primaries_.begin());
+    if (index == kMaxPrimaries) {
+        return std::nullopt;
+    }
+    if (found == primaries_.end()) {
+        primaries_.push_back(primary);
+    }
+    return static_cast<std::uint16_t>(index + 1);
+}
+
+// MOVED 3999 127.0.0.1:6381. The address of an IPv6 host has no brackets.
+std::optional<Redirect> Redirect::parse(const Reply& reply,
+                                        std::string_view asked)
+{
+    const std::string_view code = reply.error_code();
+    if (!reply.is_error() || (code != "MOVED" && code != "ASK")) {
+        return std::nullopt;
+    }
+    std::string_view rest = reply.text().substr(code.size());
+    rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
+    const auto space = rest.find(' ');
+    const auto colon = rest.rfind(':');
+    if (space == std::string_view::npos || colon == std::string_view::npos
+        || colon < space) {
+        return std::nullopt;
+    }
+    const auto slot = number(rest.substr(0, space));
+    const auto port = number(rest.substr(colon + 1));
+    if (!slot || !is_slot(*slot) || !port || !is_port(*port)) {
+        return std::nullopt;
+    }
+    const std::string_view host = rest.substr(space + 1, colon - space - 1);
+    return Redirect{code == "MOVED" ? Kind::moved : Kind::ask,
+                    static_cast<std::uint16_t>(*slot),
+                    {host_or(host, asked), static_cast<int>(*port)}};
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "command.h"
+#include "hash_slot.h"
+#include "reply.h"
+#include "server_address.h"
+
+namespace petstore::redis {
+
+// Which primary of a Cluster serves which slots.
+class SlotMap {
+public:
+    static Command request();  // CLUSTER SLOTS
+
+    // `asked` is the host that replied: servers that do not know their own
+    // address leave it out. nullopt if the reply is not a slot map. Slots that
+    // no server serves are allowed. Throws std::bad_alloc.
+    static std::optional<SlotMap> parse(const Reply& reply,
+                                        std::string_view asked);
+
+    // The primaries, each once.
+    const std::vector<ServerAddress>& primaries() const noexcept
+    {
+        return primaries_;
+    }
+
+    // Index of the slot's primary; nullopt if no server serves the slot.
+    std::optional<std::size_t> primary_of(std::uint16_t slot) const noexcept
+    {
+        const std::uint16_t index = owners_[slot % kHashSlots];
+        return index == 0 ? std::nullopt
+                          : std::optional<std::size_t>(index - 1);
+    }
+
+    // A server said that this one serves the slot. Throws std::bad_alloc.
+    void move(std::uint16_t slot, const ServerAddress& primary);
+
+private:
+    // More servers than a Cluster can have are a lie.
+    static constexpr std::size_t kMaxPrimaries = 1000;
+
+    std::optional<std::uint16_t> find_or_add(const ServerAddress& primary);
+
+    std::vector<ServerAddress> primaries_;
+    std::array<std::uint16_t, kHashSlots> owners_{};  // index + 1, or 0
+};
+
+// What a server of a Cluster replies to a command whose slot it does not serve.
+// It has not executed the command.
+struct Redirect {
+    enum class Kind {
+        moved,  // from now on the other server serves the slot
+        ask,    // for this command only: the slot is moving there
+    };
+
+    Kind kind;
+    std::uint16_t slot;
+    ServerAddress address;
+
+    // nullopt if the reply is no redirect, or a malformed one. `asked` is the
+    // host that replied. Throws std::bad_alloc.
+    static std::optional<Redirect> parse(const Reply& reply,
+                                         std::string_view asked);
+};
+
+}  // namespace petstore::redis

@@ -1,0 +1,481 @@
+#include "catch.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fake_link.h"
+#include "redis/cluster_link.h"
+
+using namespace petstore;
+using redis::ClusterLink;
+using redis::Command;
+using redis::NoReply;
+using redis::ServerAddress;
+using redis::SlotMap;
+using Words = FakeLink::Words;
+
+namespace {
+
+constexpr std::uint64_t kTimeout = 500;
+
+// With CLUSTER KEYSLOT: "foo" 12182, "bar" 5061, "a" 15495.
+constexpr int kFoo = 12182;
+constexpr int kBar = 5061;
+
+std::string range(int first, int last, const std::string& host)
+{
+    return array({integer(first), integer(last),
+                  array({bulk(host), integer(7001), bulk("id")})});
+}
+
+struct Outcome final : redis::ReplyHandler {
+    void on_reply(const redis::Reply& reply) noexcept override
+    {
+        ++calls;
+        text = reply.is(redis::Type::integer) ? std::to_string(reply.integer())
+                                              : std::string(reply.text());
+    }
+    void on_no_reply(NoReply cause) noexcept override
+    {
+        ++calls;
+        text = cause == NoReply::not_sent ? "not sent" : "in doubt";
+    }
+
+    int calls = 0;
+    std::string text;
+};
+
+struct FakeCluster final : ClusterLink::Host {
+    std::uint64_t now() const noexcept override { return clock; }
+    void set_alarm(std::uint64_t time) noexcept override { alarm = time; }
+    void stop_alarm() noexcept override { alarm = 0; }
+    redis::Link* link_to(const ServerAddress& primary) noexcept override
+    {
+        return primary.host == "unusable" ? nullptr : &servers[primary.host];
+    }
+    void keep(const std::vector<ServerAddress>& primaries) noexcept override
+    {
+        kept.clear();
+        for (const auto& primary : primaries) {
+            kept.push_back(primary.host);
+        }
+    }
+    void find_map() noexcept override { ++searches; }
+    void queue_full() noexcept override { ++full; }
+
+    // The slots below kFoo are the first server's, the others the second's.
+    void find()
+    {
+        give({range(0, kFoo - 1, "one"), range(kFoo, 16383, "two")});
+    }
+
+    void give(const std::vector<std::string>& ranges)
+    {
+        Replies replies;
+        link.on_map(SlotMap::parse(replies(array(ranges)), "seed").value());
+    }
+
+    void get(const std::string& key, Outcome& outcome)
+    {
+        link.send(Command("GET").key(key), outcome);
+    }
+
+    void wait(std::uint64_t time)
+    {
+        const std::uint64_t end = clock + time;
+        while (alarm != 0 && alarm <= end) {
+            clock = alarm;
+            link.on_alarm();
+        }
+        clock = end;
+    }
+
+    std::uint64_t clock = 1000;
+    std::uint64_t alarm = 0;
+    int searches = 0;
+    int full = 0;
+    std::vector<std::string> kept;
+    std::map<std::string, FakeLink> servers;
+    ClusterLink link{*this, kTimeout};
+};
+
+const Words kGetFoo = {"GET", "foo"};
+const Words kGetBar = {"GET", "bar"};
+
+}  // namespace
+
+TEST_CASE("a cluster's commands wait for the first map", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    CHECK(cluster.searches == 1);
+    Outcome foo;
+    Outcome bar;
+    Outcome later;
+    cluster.get("foo", foo);
+    cluster.get("bar", bar);
+    CHECK(cluster.searches == 1);
+    CHECK(foo.calls + bar.calls == 0);
+
+    SECTION("and go to the primaries of their slots")
+    {
+        cluster.find();
+        CHECK(cluster.kept == std::vector<std::string>{"one", "two"});
+        CHECK(cluster.servers["one"].sent == std::vector<Words>{kGetBar});
+        CHECK(cluster.servers["two"].sent == std::vector<Words>{kGetFoo});
+        cluster.servers["two"].reply(bulk("2"));
+        cluster.servers["one"].reply(bulk("1"));
+        CHECK(foo.text == "2");
+        CHECK(bar.text == "1");
+    }
+    SECTION("and fail if there is none")
+    {
+        cluster.link.on_no_map();
+        CHECK(foo.text == "not sent");
+        CHECK(bar.text == "not sent");
+        // Not before it is time for another search.
+        Outcome soon;
+        cluster.get("foo", soon);
+        CHECK(soon.text == "not sent");
+        CHECK(cluster.searches == 1);
+        cluster.wait(ClusterLink::kSearchInterval);
+        cluster.get("foo", later);
+        CHECK(later.calls == 0);
+        CHECK(cluster.searches == 2);
+    }
+    SECTION("and fail in time")
+    {
+        cluster.wait(kTimeout - 10);
+        CHECK(foo.calls == 0);
+        cluster.wait(10);
+        CHECK(foo.text == "not sent");
+        CHECK(bar.text == "not sent");
+        cluster.find();
+        CHECK(foo.calls == 1);
+    }
+    SECTION("and fail when the link closes")
+    {
+        cluster.link.close();
+        CHECK(foo.text == "not sent");
+        cluster.get("foo", later);
+        CHECK(later.text == "not sent");
+    }
+    cluster.wait(2 * kTimeout);
+    CHECK(cluster.alarm == 0);
+}
+
+TEST_CASE("a moved slot's command follows it", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    const auto generation = cluster.link.connection_generation("foo");
+    const auto other = cluster.link.connection_generation("bar");
+    const auto all = cluster.link.connection_generation({});
+    cluster.clock += ClusterLink::kSearchInterval;
+    cluster.servers["two"].reply("-MOVED 12182 three:7001\r\n");
+    CHECK(foo.calls == 0);
+    CHECK(cluster.servers["three"].sent == std::vector<Words>{kGetFoo});
+    CHECK(cluster.searches == 2);
+    const auto moved = cluster.link.connection_generation("foo");
+    CHECK(static_cast<std::uint32_t>(moved)
+          != static_cast<std::uint32_t>(generation));
+    CHECK(cluster.link.connection_generation("bar") == other);
+    CHECK(cluster.link.connection_generation({}) != all);
+    CHECK(cluster.link.reorderings("foo") != 0);
+    cluster.servers["three"].reply(bulk("3"));
+    CHECK(foo.text == "3");
+
+    // Later commands go there at once.
+    Outcome again;
+    cluster.get("foo", again);
+    CHECK(cluster.servers["three"].sent.size() == 2);
+    cluster.servers["three"].lose(NoReply::in_doubt);
+    CHECK(again.text == "in doubt");
+    CHECK(foo.calls == 1);
+}
+
+TEST_CASE("a moving slot's command follows for this time only", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    const auto generation = cluster.link.connection_generation("foo");
+    const auto reorderings = cluster.link.reorderings("foo");
+    cluster.servers["two"].reply("-ASK 12182 three:7001\r\n");
+    CHECK(cluster.servers["three"].sent
+          == std::vector<Words>{{"ASKING"}, kGetFoo});
+    const auto redirected = cluster.link.reorderings("foo");
+    CHECK(redirected != reorderings);
+    cluster.servers["three"].reply("+OK\r\n");
+    cluster.servers["three"].reply(bulk("3"));
+    CHECK(foo.text == "3");
+    // What was sent meanwhile may have been executed before it.
+    CHECK(cluster.link.reorderings("foo") != redirected);
+    CHECK(cluster.link.reorderings("bar") == 0);
+    CHECK(cluster.link.connection_generation("foo") == generation);
+    CHECK(cluster.searches == 1);
+    Outcome again;
+    cluster.get("foo", again);
+    CHECK(cluster.servers["two"].commands.size() == 1);
+}
+
+TEST_CASE("a server without a name for itself redirects within its host",
+          "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    cluster.servers["two"].reply("-ASK 12182 three:7001\r\n");
+    cluster.servers["three"].reply("+OK\r\n");
+    cluster.servers["three"].reply("-MOVED 12182 :7001\r\n");
+    CHECK(cluster.servers["three"].commands.size() == 1);
+}
+
+TEST_CASE("redirects that do not end fail the command", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    int replies = 0;
+    while (foo.calls == 0) {
+        const bool two = cluster.servers["two"].commands.empty();
+        cluster.servers[two ? "three" : "two"].reply(
+            two ? "-MOVED 12182 two:7001\r\n" : "-MOVED 12182 three:7001\r\n");
+        REQUIRE(++replies < 100);
+    }
+    CHECK(replies == ClusterLink::kMaxRedirects + 1);
+    CHECK(foo.text.substr(0, 5) == "MOVED");
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
+}
+
+TEST_CASE("malformed redirects are errors like any other", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    for (const char* error : {"MOVED", "ASK x", "LOADING", "ERR"}) {
+        Outcome foo;
+        cluster.get("foo", foo);
+        cluster.servers["two"].reply("-" + std::string(error) + "\r\n");
+        CHECK(foo.text == error);
+    }
+    Outcome foo;
+    cluster.get("foo", foo);
+    cluster.servers["two"].reply("-MOVED 12182 unusable:1\r\n");
+    CHECK(foo.text == "not sent");
+}
+
+TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    auto& server = cluster.servers["two"];
+    const auto generation = cluster.link.connection_generation("foo");
+    server.reply(GENERATE(as<std::string>{}, "-TRYAGAIN x\r\n",
+                          "-ERR Script attempted to access a non local key in "
+                          "a cluster node\r\n"));
+    CHECK(cluster.link.reorderings("foo") != 0);
+    CHECK(cluster.link.connection_generation("foo") == generation);
+    CHECK(server.sent.size() == 1);
+    cluster.wait(ClusterLink::kRetryInterval);
+    CHECK(server.sent.size() == 2);
+
+    SECTION("until it works")
+    {
+        server.reply(bulk("2"));
+        CHECK(foo.text == "2");
+    }
+    SECTION("until the time is over")
+    {
+        while (foo.calls == 0) {
+            server.reply("-TRYAGAIN x\r\n");
+            cluster.wait(ClusterLink::kRetryInterval);
+            REQUIRE(server.sent.size() < 100);
+        }
+        CHECK(cluster.clock == 1000 + kTimeout);
+        CHECK(foo.text == "not sent");
+        CHECK(server.commands.empty());
+    }
+    SECTION("until the link closes")
+    {
+        server.reply("-TRYAGAIN x\r\n");
+        cluster.link.close();
+        CHECK(foo.text == "not sent");
+    }
+    SECTION("and a server that then hangs ends it in doubt")
+    {
+        cluster.wait(kTimeout);
+        CHECK(foo.text == "in doubt");
+        server.reply(bulk("late"));
+        CHECK(foo.calls == 1);
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
+    CHECK(foo.calls == 1);
+}
+
+TEST_CASE("damage on a server that a slot moves to may be a key to come",
+          "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    auto& two = cluster.servers["two"];
+    auto& three = cluster.servers["three"];
+    two.reply("-ASK 12182 three:7001\r\n");
+    three.reply("+OK\r\n");
+    three.reply("-DAMAGED x\r\n");
+    CHECK(foo.calls == 0);
+    cluster.wait(ClusterLink::kRetryInterval);
+    REQUIRE(two.commands.size() == 1);
+    SECTION("and elsewhere it is damage")
+    {
+        two.reply("-DAMAGED x\r\n");
+        CHECK(foo.text == "DAMAGED x");
+    }
+    SECTION("and nothing was executed when the time is over")
+    {
+        cluster.clock += kTimeout;
+        two.reply("-ERR Script attempted to access a non local key\r\n");
+        CHECK(foo.text == "not sent");
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
+}
+
+TEST_CASE("a lost command makes the link search for another map", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    cluster.wait(ClusterLink::kSearchInterval);
+    const auto generation = cluster.link.connection_generation("foo");
+    for (int i = 0; i < 3; ++i) {
+        Outcome foo;
+        cluster.get("foo", foo);
+        cluster.servers["two"].lose(NoReply::not_sent);
+        CHECK(foo.text == "not sent");
+        CHECK(cluster.searches == 2);
+    }
+    Outcome bar;
+    cluster.get("bar", bar);
+    cluster.give({range(0, 16383, "one")});
+    CHECK(cluster.kept == std::vector<std::string>{"one"});
+    CHECK(cluster.link.connection_generation("foo") != generation);
+    Outcome foo;
+    cluster.get("foo", foo);
+    CHECK(cluster.servers["one"].sent.size() == 2);
+    cluster.servers["one"].reply(bulk("1"));
+    cluster.servers["one"].reply(bulk("1"));
+    CHECK(foo.text == "1");
+    CHECK(bar.text == "1");
+
+    // No map: the last one stays.
+    cluster.wait(ClusterLink::kSearchInterval);
+    cluster.servers["one"].full = true;
+    Outcome full;
+    cluster.get("foo", full);
+    CHECK(full.text == "not sent");
+    CHECK(cluster.searches == 3);
+    cluster.link.on_no_map();
+    cluster.servers["one"].full = false;
+    cluster.get("foo", foo);
+    CHECK(cluster.servers["one"].commands.size() == 1);
+}
+
+TEST_CASE("a slot that nobody serves fails its commands only", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.give({range(0, kFoo - 1, "one")});
+    Outcome foo;
+    Outcome bar;
+    cluster.get("foo", foo);
+    cluster.get("bar", bar);
+    CHECK(foo.text == "not sent");
+    CHECK(cluster.servers["one"].sent == std::vector<Words>{kGetBar});
+    CHECK(cluster.link.group_of("foo") == 0);
+    CHECK(cluster.link.group_of("bar") == 1);
+    cluster.clock += ClusterLink::kSearchInterval;
+    cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+    CHECK(cluster.searches == 2);
+    CHECK(bar.calls == 0);
+    SECTION("and is served according to another map")
+    {
+        cluster.give({range(0, 16383, "two")});
+        REQUIRE(cluster.servers["two"].commands.size() == 1);
+        cluster.servers["two"].reply(bulk("2"));
+        CHECK(bar.text == "2");
+    }
+    SECTION("and fails if that one is no better")
+    {
+        cluster.give({range(0, kFoo - 1, "one")});
+        cluster.clock += ClusterLink::kSearchInterval;
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        CHECK(bar.text == "CLUSTERDOWN x");
+    }
+    SECTION("and fails if there is none")
+    {
+        cluster.link.on_no_map();
+        CHECK(bar.text == "not sent");
+    }
+    SECTION("and fails if it is too soon for another one")
+    {
+        cluster.give({range(0, kFoo - 1, "one")});
+        Outcome soon;
+        cluster.get("bar", soon);
+        REQUIRE(cluster.servers["one"].commands.size() == 2);
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        CHECK(bar.text == "CLUSTERDOWN x");
+        CHECK(soon.text == "CLUSTERDOWN x");
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
+}
+
+TEST_CASE("keys of one primary are one group", "[redis]")
+{
+    FakeCluster cluster;
+    CHECK(cluster.link.group_of("foo") == 0);
+    cluster.find();
+    CHECK(cluster.link.group_of("foo") == 2);
+    CHECK(cluster.link.group_of("a") == 2);
+    CHECK(cluster.link.group_of("bar") == 1);
+    static_assert(kBar < kFoo, "the first server's");
+}
+
+TEST_CASE("a cluster link bounds its commands", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    std::vector<Outcome> outcomes(ClusterLink::kMaxCalls);
+    for (auto& outcome : outcomes) {
+        cluster.get("foo", outcome);
+    }
+    CHECK(cluster.full == 0);
+    Outcome more;
+    cluster.get("foo", more);
+    CHECK(more.text == "not sent");
+    CHECK(cluster.full == 1);
+    cluster.link.on_no_map();
+    for (const auto& outcome : outcomes) {
+        REQUIRE(outcome.text == "not sent");
+    }
+}

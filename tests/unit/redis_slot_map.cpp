@@ -1,0 +1,180 @@
+#include "catch.h"
+
+#include <string>
+#include <vector>
+
+#include "redis/slot_map.h"
+#include "redis_replies.h"
+
+using namespace petstore;
+using redis::hash_slot;
+using redis::Redirect;
+using redis::ServerAddress;
+using redis::SlotMap;
+
+namespace {
+
+std::string server(const std::string& host, int port)
+{
+    return array({host, integer(port), bulk("id"), array({})});
+}
+
+std::string range(int first, int last, const std::string& primary)
+{
+    return array({integer(first), integer(last), primary});
+}
+
+std::optional<SlotMap> map_of(const std::string& reply)
+{
+    Replies replies;
+    return SlotMap::parse(replies(reply), "10.0.0.9");
+}
+
+std::string owner(const SlotMap& map, std::uint16_t slot)
+{
+    const auto index = map.primary_of(slot);
+    if (!index) {
+        return "nobody";
+    }
+    const ServerAddress& address = map.primaries().at(*index);
+    return address.host + " " + std::to_string(address.port);
+}
+
+std::optional<Redirect> redirect_of(const std::string& reply)
+{
+    Replies replies;
+    return Redirect::parse(replies(reply), "10.0.0.9");
+}
+
+}  // namespace
+
+// The numbers are those that CLUSTER KEYSLOT of Redis 7.0 returns.
+TEST_CASE("keys have the slots that Redis gives them", "[redis]")
+{
+    CHECK(hash_slot("") == 0);
+    CHECK(hash_slot("123456789") == 0x31C3);
+    CHECK(hash_slot("foo") == 12182);
+    CHECK(hash_slot("a") == 15495);
+    CHECK(hash_slot("\xff\x80\x01") == 1242);
+    CHECK(hash_slot("petstore:{petstore:pets}:last_id")
+          == hash_slot("petstore:pets"));
+    CHECK(hash_slot("{foo}") == 12182);
+    CHECK(hash_slot("x{foo}y{bar}") == 12182);
+    CHECK(hash_slot("foo{}{a}") != 15495);
+    CHECK(hash_slot("foo{{a}}") == hash_slot("{a"));
+    CHECK(hash_slot("foo{a") != 15495);
+    CHECK(hash_slot("foo}a{") != 15495);
+}
+
+TEST_CASE("a slot map names each slot's primary", "[redis]")
+{
+    const auto map = map_of(
+        array({array({integer(0), integer(5460), server(bulk("10.0.0.1"), 7001),
+                      server(bulk("10.0.0.4"), 7004)}),
+               range(5461, 5461, server(bulk("node-2"), 7002)),
+               range(16383, 16383, server(bulk("10.0.0.1"), 7001))}));
+    REQUIRE(map);
+    CHECK(map->primaries().size() == 2);
+    CHECK(owner(*map, 0) == "10.0.0.1 7001");
+    CHECK(owner(*map, 5460) == "10.0.0.1 7001");
+    CHECK(owner(*map, 5461) == "node-2 7002");
+    CHECK(owner(*map, 5462) == "nobody");
+    CHECK(owner(*map, 16383) == "10.0.0.1 7001");
+    const auto empty = map_of(array({}));
+    REQUIRE(empty);
+    CHECK(owner(*empty, 7) == "nobody");
+}
+
+TEST_CASE("a server that does not know its address has the one that was asked",
+          "[redis]")
+{
+    for (const auto& host : {kNil, bulk(""), bulk("?")}) {
+        CAPTURE(host);
+        const auto map = map_of(array({range(3, 4, server(host, 7001))}));
+        REQUIRE(map);
+        CHECK(owner(*map, 3) == "10.0.0.9 7001");
+    }
+}
+
+TEST_CASE("other replies are no slot map", "[redis]")
+{
+    const auto good = server(bulk("10.0.0.1"), 7001);
+    std::vector<std::string> replies = {
+        kNil,
+        bulk("x"),
+        integer(7),
+        "-ERR This instance has cluster support disabled\r\n",
+        array({integer(1)}),
+        array({array({})}),
+        array({array({integer(0), integer(1)})}),
+        array({array({bulk("0"), integer(1), good})}),
+        array({array({integer(0), bulk("1"), good})}),
+        array({range(-1, 1, good)}),
+        array({range(2, 1, good)}),
+        array({range(0, 16384, good)}),
+        array({range(0, 1, integer(1))}),
+        array({range(0, 1, array({bulk("10.0.0.1")}))}),
+        array({range(0, 1, server(integer(1), 7001))}),
+        array({range(0, 1, server(bulk("10.0.0.1"), 0))}),
+        array({range(0, 1, server(bulk("10.0.0.1"), 65536))}),
+        array({range(0, 1, array({bulk("h"), bulk("7001")}))}),
+    };
+    for (const auto& reply : replies) {
+        CAPTURE(reply);
+        CHECK_FALSE(map_of(reply));
+    }
+}
+
+TEST_CASE("a slot map bounds the number of primaries", "[redis]")
+{
+    std::vector<std::string> ranges;
+    for (int i = 0; i < 1000; ++i) {
+        ranges.push_back(range(i, i, server(bulk("h"), 7000 + i)));
+    }
+    auto map = map_of(array(ranges));
+    REQUIRE(map);
+    map->move(5000, {"other", 1});
+    CHECK(owner(*map, 5000) == "nobody");
+    ranges.push_back(range(2000, 2000, server(bulk("one more"), 1)));
+    CHECK_FALSE(map_of(array(ranges)));
+}
+
+TEST_CASE("a moved slot has its new primary", "[redis]")
+{
+    auto map = map_of(array({range(0, 9, server(bulk("h1"), 7001))}));
+    REQUIRE(map);
+    map->move(5, {"h2", 7002});
+    map->move(6, {"h2", 7002});
+    map->move(9999, {"h1", 7001});
+    CHECK(owner(*map, 4) == "h1 7001");
+    CHECK(owner(*map, 5) == "h2 7002");
+    CHECK(owner(*map, 6) == "h2 7002");
+    CHECK(owner(*map, 9999) == "h1 7001");
+    CHECK(map->primaries().size() == 2);
+}
+
+TEST_CASE("redirects name the slot and the server", "[redis]")
+{
+    const auto moved = redirect_of("-MOVED 3999 127.0.0.1:6381\r\n");
+    REQUIRE(moved);
+    CHECK(moved->kind == Redirect::Kind::moved);
+    CHECK(moved->slot == 3999);
+    CHECK(moved->address == ServerAddress{"127.0.0.1", 6381});
+    const auto ask = redirect_of("-ASK 0 2001:db8::1:6381\r\n");
+    REQUIRE(ask);
+    CHECK(ask->kind == Redirect::Kind::ask);
+    CHECK(ask->address == ServerAddress{"2001:db8::1", 6381});
+    const auto same_host = redirect_of("-MOVED 16383 :6381\r\n");
+    REQUIRE(same_host);
+    CHECK(same_host->address == ServerAddress{"10.0.0.9", 6381});
+    for (const char* text :
+         {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h",
+          "MOVED 1 h:", "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:6x",
+          "MOVED x h:1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED h:1 1",
+          "MOVED  1 h:1", "MOVEDX 1 h:1", "moved 1 h:1", "TRYAGAIN", ""}) {
+        CAPTURE(text);
+        CHECK_FALSE(redirect_of("-" + std::string(text) + "\r\n"));
+    }
+    CHECK_FALSE(redirect_of("+MOVED 1 h:1\r\n"));
+    CHECK_FALSE(redirect_of(bulk("MOVED 1 h:1")));
+}
