@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "exit.h"
+#include "redis_connect.h"
 
 namespace petstore::ctl {
 
@@ -18,12 +19,7 @@ redis::Deployment checked_deployment(const std::string& text,
         throw UsageError(option + (problem->url.empty() ? " " : ": ")
                          + problem->reason);
     }
-    auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form == redis::Deployment::Form::cluster) {
-        throw UsageError(option + ": " + deployment.display()
-                         + " is not supported by this version");
-    }
-    return std::move(deployment);
+    return std::get<redis::Deployment>(std::move(parsed));
 }
 
 std::string read_password(const std::string& file, const std::string& option)
@@ -90,8 +86,7 @@ Context::Context(const GlobalOptions& options)
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(
-            connect(deployment_, password_, tls_ ? &*tls_ : nullptr));
+        redis_ = connect(deployment_, password_, tls_ ? &*tls_ : nullptr);
     }
     return *redis_;
 }
@@ -102,10 +97,10 @@ RedisSession* Context::limits()
         return nullptr;
     }
     if (!limits_) {
-        limits_.emplace(connect(*limit_deployment_, limit_password_,
-                                tls_ ? &*tls_ : nullptr));
+        limits_ = connect(*limit_deployment_, limit_password_,
+                          tls_ ? &*tls_ : nullptr);
     }
-    return &*limits_;
+    return limits_.get();
 }
 
 store::KeyAdministration Context::keys(Access access)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -52,8 +53,8 @@ private:
     store::Schema schema_;
     bool json_;
     std::optional<Tls> tls_;  // if a deployment uses TLS
-    std::optional<RedisSession> redis_;
-    std::optional<RedisSession> limits_;
+    std::unique_ptr<RedisSession> redis_;
+    std::unique_ptr<RedisSession> limits_;
 };
 
 using Action = std::function<void(Context&)>;

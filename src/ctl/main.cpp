@@ -69,7 +69,8 @@ int run(int argc, char** argv)
     app.set_version_flag("--version", kVersion);
     app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db], rediss://… "
-                   "(TLS), unix:/path[?db=N] or \"sentinel=NAME URL…\"")
+                   "(TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or "
+                   "\"cluster URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
     app.add_option("--limit-redis", options.limit_redis,

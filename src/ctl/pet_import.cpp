@@ -20,8 +20,10 @@ namespace {
 // pet is created after one that failed.
 class Importer {
 public:
-    Importer(RedisSession& redis, const store::Schema& schema)
-        : redis_(redis), batch_(schema)
+    Importer(RedisSession& redis, const store::Schema& schema,
+             const Interruption& interruption)
+        : redis_(redis), batch_(schema), catalogue_(schema.last_pet_id()),
+          interruption_(interruption)
     {
         pets_.reserve(store::PetBatch::kMaxPets);
     }
@@ -84,6 +86,7 @@ private:
     const redis::Reply& send(const std::vector<api::NewPet>& pets)
     {
         try {
+            interruption_.watch(redis_.descriptor(catalogue_));
             // If Redis replies with an error, it has not run the script.
             return redis_.call(batch_.create(pets));
         } catch (const LostConnection& lost) {
@@ -94,6 +97,8 @@ private:
 
     RedisSession& redis_;
     store::PetBatch batch_;
+    const std::string catalogue_;  // one of its Redis keys
+    const Interruption& interruption_;
     std::vector<api::NewPet> pets_;
     std::vector<std::uint64_t> lines_;
     std::uint64_t imported_ = 0;
@@ -109,8 +114,8 @@ bool is_blank(std::string_view line)
 class Import {
 public:
     Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
-        : lines_(lines), importer_(redis, schema), progress_(lines.size()),
-          interruption_(redis.descriptor())
+        : lines_(lines), importer_(redis, schema, interruption_),
+          progress_(lines.size())
     {}
 
     // Throws Failure.
@@ -182,9 +187,9 @@ private:
     }
 
     LineReader& lines_;
+    Interruption interruption_;
     Importer importer_;
     Progress progress_;
-    Interruption interruption_;
 };
 
 }  // namespace
