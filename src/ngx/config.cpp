@@ -191,7 +191,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             if (!choose_storage(cf, main, conf)) {
                 return kConfError;
             }
-            choose_durable(main, conf);
+            if (!choose_durable(cf, main, conf)) {
+                return kConfError;
+            }
         }
         return kConfOk;
     });

@@ -18,20 +18,28 @@ void merge_durability(const LocConf& prev, LocConf& conf)
     }
 }
 
-void choose_durable(MainConf& main, LocConf& conf)
+bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
     if (!conf.serves || !conf.durability || !conf.durability->any()) {
-        return;
+        return true;
     }
     const std::size_t node = main.storages[conf.storage].node;
+    if (main.nodes[node].cluster) {
+        const ReportAt at(cf, conf.redis_place);
+        refuse(cf, "\"petstore_durability\" does not support the Cluster of "
+                   "\"petstore_redis\": use \"off\", or one Redis or Sentinels "
+                   "for \"petstore_redis\"");
+        return false;
+    }
     conf.durable = 0;
     for (const auto& known : main.durables) {
         if (known.node == node && known.durability == *conf.durability) {
-            return;
+            return true;
         }
         ++*conf.durable;
     }
     main.durables.push_back({node, *conf.durability});
+    return true;
 }
 
 char* set_durability(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept

@@ -8,6 +8,6 @@ void merge_durability(const LocConf& prev, LocConf& conf);
 
 // Chooses the connection for the creates of a location, after its storage.
 // Throws std::bad_alloc.
-void choose_durable(MainConf& main, LocConf& conf);
+bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf);
 
 }  // namespace petstore::ngx

@@ -157,13 +157,6 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
         return nullptr;
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form == Form::cluster) {
-        refuse(cf,
-               "\"%s\" in \"%V\" directive is not supported by this "
-               "version",
-               deployment.display().c_str(), arguments(cf));
-        return nullptr;
-    }
     if (deployment.tls() && !tls_available()) {
         refuse(cf,
                "\"%s\" in \"%V\" directive needs an nginx that is built with "
@@ -212,17 +205,44 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
     return main.sentinels.size() - 1;
 }
 
-// What the servers of a deployment have in common: with Sentinels, not the
-// address and not the credentials, which are the Sentinels'.
+// Without fixed addresses: see resolve_seeds().
+ClusterSettings cluster_settings(ngx_conf_t* cf,
+                                 const redis::Deployment& deployment)
+{
+    const auto& core = core_conf_of(cf);
+    ClusterSettings cluster;
+    for (const auto& endpoint : deployment.endpoints) {
+        cluster.seeds.push_back(host_settings(cf, endpoint));
+    }
+    cluster.resolver = resolver_of(core);
+    cluster.resolver_timeout = core.resolver_timeout;
+    return cluster;
+}
+
+bool resolve_seeds(ngx_conf_t* cf, const redis::Deployment& deployment,
+                   ClusterSettings& cluster)
+{
+    for (std::size_t i = 0; i < cluster.seeds.size(); ++i) {
+        if (!resolve_fixed(cf, deployment.endpoints[i], cluster.seeds[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// What the servers of a deployment have in common: a Cluster's and Sentinels'
+// not the address, and Sentinels' not the credentials, which are their own.
 redis::Endpoint server_endpoint(const redis::Deployment& deployment)
 {
-    const redis::Endpoint& first = deployment.endpoints.front();
-    if (deployment.form != Form::sentinel) {
-        return first;
+    redis::Endpoint endpoint = deployment.endpoints.front();
+    if (deployment.form != Form::standalone) {
+        endpoint.host.clear();
+        endpoint.port = redis::Endpoint().port;
     }
-    redis::Endpoint endpoint;
-    endpoint.tls = first.tls;
-    endpoint.database = first.database;
+    if (deployment.form == Form::sentinel) {
+        endpoint.user.clear();
+        endpoint.password.clear();
+    }
     return endpoint;
 }
 
@@ -237,6 +257,8 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
         if (!wanted.sentinels) {
             return std::nullopt;
         }
+    } else if (deployment.form == Form::cluster) {
+        wanted.cluster = cluster_settings(cf, deployment);
     } else {
         wanted.host = host_settings(cf, wanted.endpoint);
     }
@@ -245,11 +267,16 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
         if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
             && node.connect_timeout == wanted.connect_timeout
             && node.tls == wanted.tls && node.host == wanted.host
-            && node.sentinels == wanted.sentinels) {
+            && node.sentinels == wanted.sentinels
+            && node.cluster == wanted.cluster) {
             return i;
         }
     }
-    if ((!wanted.sentinels && !resolve_fixed(cf, wanted.endpoint, wanted.host))
+    const bool resolved =
+        wanted.sentinels
+        || (wanted.cluster ? resolve_seeds(cf, deployment, *wanted.cluster)
+                           : resolve_fixed(cf, wanted.endpoint, wanted.host));
+    if (!resolved
         || (wanted.endpoint.tls && !create_tls_context(cf, conf, wanted.tls))) {
         return std::nullopt;
     }

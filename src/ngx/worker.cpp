@@ -69,8 +69,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         watches_.push_back(std::make_unique<SentinelWatch>(settings, log));
     }
     for (const auto& settings : conf.nodes) {
-        nodes_.push_back(std::make_unique<Node>(
-            settings, addresses_of(settings, conf, log), scheduler_, log));
+        add_link(settings, conf, log);
     }
     for (const auto& settings : conf.durables) {
         const NodeSettings& node = conf.nodes[settings.node];
@@ -80,8 +79,22 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
-            settings, conf, *nodes_[settings.limit_node],
-            *nodes_[settings.node], scheduler_, nginx_clock, log));
+            settings, conf, *links_[settings.limit_node],
+            *links_[settings.node], scheduler_, nginx_clock, log));
+    }
+}
+
+void Worker::add_link(const NodeSettings& settings, const MainConf& conf,
+                      ngx_log_t& log)
+{
+    if (settings.cluster) {
+        clusters_.push_back(
+            std::make_unique<Cluster>(settings, scheduler_, log));
+        links_.push_back(&clusters_.back()->link());
+    } else {
+        nodes_.push_back(std::make_unique<Node>(
+            settings, addresses_of(settings, conf, log), scheduler_, log));
+        links_.push_back(nodes_.back().get());
     }
 }
 
@@ -104,6 +117,9 @@ Worker::~Worker()
     for (const auto& node : nodes_) {
         node->close();
     }
+    for (const auto& cluster : clusters_) {
+        cluster->close();
+    }
     for (const auto& node : durables_) {
         node->close();
     }
@@ -114,6 +130,9 @@ void Worker::warm_up() noexcept
 {
     for (const auto& node : nodes_) {
         node->warm_up();
+    }
+    for (const auto& cluster : clusters_) {
+        cluster->warm_up();
     }
     for (const auto& node : durables_) {
         node->warm_up();

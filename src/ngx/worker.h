@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../ngx_base/timer.h"
+#include "../ngx_redis/cluster.h"
 #include "../ngx_redis/durable_node.h"
 #include "../ngx_redis/event_loop_scheduler.h"
 #include "../ngx_redis/node.h"
@@ -66,6 +67,8 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
+    void add_link(const NodeSettings& settings, const MainConf& conf,
+                  ngx_log_t& log);
     std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
                                                 const MainConf& conf,
                                                 ngx_log_t& log);
@@ -75,6 +78,8 @@ private:
     EventLoopScheduler scheduler_;
     std::vector<std::unique_ptr<SentinelWatch>> watches_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<Cluster>> clusters_;
+    std::vector<redis::Link*> links_;  // by index in MainConf::nodes
     std::vector<std::unique_ptr<DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
 

@@ -12,13 +12,15 @@ namespace petstore::ngx {
 namespace {
 
 // A server that the map does not name may still get commands: slots move to it,
-// or away. It is closed after two such periods without any.
+// or away. It is closed after a period without any, longer than a command may
+// take.
 constexpr ngx_msec_t kRetireEvery = 5000;
 
 }  // namespace
 
 struct Cluster::Server {
-    Server(const redis::ServerAddress& server, const NodeSettings& node_settings,
+    Server(const redis::ServerAddress& server,
+           const NodeSettings& node_settings,
            std::unique_ptr<AddressSource> source, redis::Scheduler& scheduler,
            const ngx_log_t& log)
         : address(server), settings(node_settings),
@@ -32,16 +34,19 @@ struct Cluster::Server {
     bool used = true;    // in this period
 };
 
-Cluster::Cluster(const ClusterSettings& settings, redis::Scheduler& scheduler,
+Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
                  const ngx_log_t& log)
     : settings_(settings), scheduler_(scheduler), worker_log_(log),
-      log_(settings.node.name, log), finder_(settings, *this, log),
-      link_(*this, settings.node.timeout), alarm_(*this, log_.log(), false),
-      retirement_(*this, log_.log(), true)
+      log_(settings.name, log), finder_(settings, *this, log),
+      link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
+      search_(*this, log_.log()), retirement_(*this, log_.log(), true)
 {}
+
+Cluster::~Cluster() = default;
 
 void Cluster::close() noexcept
 {
+    closed_ = true;
     finder_.cancel();
     link_.close();
     for (const auto& server : servers_) {
@@ -62,10 +67,9 @@ Cluster::Server*
 Cluster::find(const redis::ServerAddress& address) const noexcept
 {
     const auto found =
-        std::find_if(servers_.begin(), servers_.end(),
-                     [&](const auto& server) {
-                         return server->address == address;
-                     });
+        std::find_if(servers_.begin(), servers_.end(), [&](const auto& server) {
+            return server->address == address;
+        });
     return found == servers_.end() ? nullptr : found->get();
 }
 
@@ -86,16 +90,14 @@ redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
 // nullptr if the address is a name and there is no resolver.
 Cluster::Server* Cluster::add(const redis::ServerAddress& address)
 {
-    NodeSettings settings = settings_.node;
+    NodeSettings settings = settings_;
+    settings.cluster.reset();
+    settings.redirects = true;
     settings.endpoint.host = address.host;
     settings.endpoint.port = address.port;
     settings.name = settings.endpoint.display();
-    settings.host.host = address.host;
-    settings.host.port = address.port;
-    settings.host.fixed = numeric_address(address.host, address.port);
-    settings.host.resolver = settings_.resolver;
-    settings.host.resolver_timeout = settings_.resolver_timeout;
-    if (settings.host.fixed == nullptr && settings_.resolver == nullptr) {
+    settings.host = host_settings(*settings_.cluster, address);
+    if (settings.host.fixed == nullptr && settings.host.resolver == nullptr) {
         log_.needs_resolver(address);
         return nullptr;
     }
@@ -109,22 +111,22 @@ void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
 {
     bool others = false;
     for (const auto& server : servers_) {
-        server->named = std::find(primaries.begin(), primaries.end(),
-                                  server->address)
-                        != primaries.end();
+        server->named =
+            std::find(primaries.begin(), primaries.end(), server->address)
+            != primaries.end();
         others |= !server->named;
         if (server->named) {
             server->node.warm_up();
         }
     }
     if (others && !retirement_.running()) {
-        retirement_.start(kRetireEvery);
+        retirement_.start(kRetireEvery + settings_.timeout);
     }
 }
 
 void Cluster::retire() noexcept
 {
-    closed_.clear();
+    retired_.clear();
     bool others = false;
     for (auto server = servers_.begin(); server != servers_.end();) {
         const bool needed =
@@ -137,23 +139,26 @@ void Cluster::retire() noexcept
         (*server)->node.close();
         // Its tasks of this event-loop iteration still need it.
         const bool moved = guarded(log_.log(), false, [&] {
-            closed_.push_back(nullptr);
+            retired_.push_back(nullptr);
             return true;
         });
         if (moved) {
-            closed_.back() = std::move(*server);
+            retired_.back() = std::move(*server);
             server = servers_.erase(server);
         } else {
             ++server;
         }
     }
     if (others) {
-        retirement_.start(kRetireEvery);
+        retirement_.start(kRetireEvery + settings_.timeout);
     }
 }
 
-void Cluster::find_map() noexcept
+void Cluster::search() noexcept
 {
+    if (closed_) {
+        return;
+    }
     const bool started = guarded(log_.log(), false, [this] {
         std::vector<redis::ServerAddress> known;
         for (const auto& server : servers_) {

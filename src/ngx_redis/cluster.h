@@ -18,9 +18,11 @@ namespace petstore::ngx {
 class Cluster final : private redis::ClusterLink::Host,
                       private MapFinder::User {
 public:
-    // `settings` and `scheduler` must outlive the cluster.
-    Cluster(const ClusterSettings& settings, redis::Scheduler& scheduler,
+    // `settings` are those of a Cluster. They and `scheduler` must outlive this
+    // object.
+    Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
             const ngx_log_t& log);
+    ~Cluster();
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
@@ -40,11 +42,10 @@ private:
     std::uint64_t now() const noexcept override { return ngx_current_msec; }
     void set_alarm(std::uint64_t time) noexcept override;
     void stop_alarm() noexcept override { alarm_.stop(); }
-    redis::Link*
-    link_to(const redis::ServerAddress& address) noexcept override;
-    void keep(const std::vector<redis::ServerAddress>& primaries) noexcept
-        override;
-    void find_map() noexcept override;
+    redis::Link* link_to(const redis::ServerAddress& address) noexcept override;
+    void
+    keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
+    void find_map() noexcept override { search_.post(); }
     void queue_full() noexcept override;
 
     void on_map(redis::SlotMap map) noexcept override;
@@ -53,17 +54,21 @@ private:
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
     void on_alarm() noexcept { link_.on_alarm(); }
+    void search() noexcept;
     void retire() noexcept;
 
-    const ClusterSettings& settings_;
+    const NodeSettings& settings_;
     redis::Scheduler& scheduler_;
     const ngx_log_t& worker_log_;
     NodeLog log_;
     MapFinder finder_;
     Servers servers_;
-    Servers closed_;  // retire() destroys them
+    Servers retired_;  // closed; destroyed by the next retire()
     redis::ClusterLink link_;
     Timer<Cluster, &Cluster::on_alarm> alarm_;
+    // A search that fails at once must not end other requests within a handler.
+    PostedEvent<Cluster, &Cluster::search> search_;
+    bool closed_ = false;
     Timer<Cluster, &Cluster::retire> retirement_;
 };
 

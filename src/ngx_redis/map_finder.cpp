@@ -8,15 +8,36 @@
 
 namespace petstore::ngx {
 
-MapFinder::MapFinder(const ClusterSettings& settings, User& user,
+namespace {
+
+std::string name_of(const HostSettings& host)
+{
+    return host.host + ":" + std::to_string(host.port);
+}
+
+}  // namespace
+
+HostSettings host_settings(const ClusterSettings& cluster,
+                           const redis::ServerAddress& server)
+{
+    HostSettings host;
+    host.host = server.host;
+    host.port = server.port;
+    host.fixed = numeric_address(server.host, server.port);
+    host.resolver = cluster.resolver;
+    host.resolver_timeout = cluster.resolver_timeout;
+    return host;
+}
+
+MapFinder::MapFinder(const NodeSettings& settings, User& user,
                      const ngx_log_t& log)
     : settings_(settings), user_(user), request_(redis::SlotMap::request()),
-      log_(settings.node.name, log),
-      connection_(settings.node.tls, pipeline_, *this, log_),
+      log_(settings.name, log),
+      connection_(settings.tls, pipeline_, *this, log_),
       event_(*this, log_.log())
 {
-    for (const auto& seed : settings.seeds) {
-        seeds_.push_back(host_addresses(seed, log_.log()));
+    for (const auto& seed : settings.cluster->seeds) {
+        seeds_.push_back({host_addresses(seed, log_.log()), name_of(seed)});
     }
 }
 
@@ -29,7 +50,7 @@ void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
     if (!added) {
         known_.clear();
     }
-    // So that one that hangs does not delay every search.
+    // A random one, so that a server that hangs does not delay every search.
     first_ = static_cast<std::size_t>(ngx_random())
              % (known_.size() + seeds_.size());
     asked_ = 0;
@@ -40,9 +61,9 @@ void MapFinder::add_servers(const std::vector<redis::ServerAddress>& known)
 {
     known_.clear();
     for (const auto& server : known) {
-        if (auto addresses = numeric_address(server.host, server.port)) {
-            known_.push_back(
-                std::make_unique<FixedAddresses>(std::move(addresses)));
+        const HostSettings host = host_settings(*settings_.cluster, server);
+        if (host.fixed != nullptr || host.resolver != nullptr) {
+            known_.push_back({host_addresses(host, log_.log()), name_of(host)});
         }
     }
 }
@@ -64,10 +85,11 @@ void MapFinder::next_server() noexcept
         return;
     }
     const std::size_t index = (first_ + asked_++) % servers;
-    finding_ = index < known_.size() ? known_[index].get()
-                                     : seeds_[index - known_.size()].get();
+    server_ =
+        index < known_.size() ? &known_[index] : &seeds_[index - known_.size()];
     addresses_ = nullptr;
-    finding_->find(*this, settings_.node.connect_timeout);
+    finding_ = server_->source.get();
+    finding_->find(*this, settings_.connect_timeout);
 }
 
 void MapFinder::on_addresses(const Addresses& addresses) noexcept
@@ -86,8 +108,8 @@ void MapFinder::on_no_address(const char* reason) noexcept
 
 void MapFinder::try_address() noexcept
 {
-    connection_.open((*addresses_)[address_], settings_.node.endpoint, request_,
-                     settings_.node.connect_timeout);
+    connection_.open((*addresses_)[address_], settings_.endpoint, request_,
+                     settings_.connect_timeout);
     if (connection_.is_open()) {
         connection_.set_busy();
     }
@@ -96,14 +118,16 @@ void MapFinder::try_address() noexcept
 void MapFinder::on_failure(const Failure& failure) noexcept
 {
     connection_.close();
+    found_.reset();
     fail(failure);
 }
 
 // The next address of this server, or the next server.
 void MapFinder::fail(const Failure& failure) noexcept
 {
-    const char* const address =
-        addresses_ != nullptr ? (*addresses_)[address_].text.c_str() : nullptr;
+    const char* const address = addresses_ != nullptr
+                                    ? (*addresses_)[address_].text.c_str()
+                                    : server_->name.c_str();
     const bool more = addresses_ != nullptr && ++address_ < addresses_->size();
     if (!more && asked_ == known_.size() + seeds_.size()) {
         if (!std::exchange(lost_, true)) {
@@ -125,17 +149,22 @@ void MapFinder::give_up() noexcept
 Connection::Failure
 MapFinder::on_handshake_done(const redis::Reply& last) noexcept
 {
+    constexpr std::string_view kNoCluster =
+        "ERR This instance has cluster support disabled";
+    if (last.text() == kNoCluster) {
+        return {"is not a node of a cluster"};
+    }
     if (last.is_error()) {
         return {log_.reason("refused CLUSTER SLOTS with", last)};
     }
     return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
         found_ = redis::SlotMap::parse(last, (*addresses_)[address_].host);
         if (!found_) {
-            return Connection::protocol_error();
+            return {"returned an invalid slot map"};
         }
         if (found_->primaries().empty()) {
             found_.reset();
-            return {"knows no slots"};
+            return {"knows no slots of its cluster"};
         }
         event_.post();
         return {};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "../ngx_base/ngx.h"
@@ -17,6 +18,11 @@
 
 namespace petstore::ngx {
 
+// Of a server that the Cluster announces. With neither fixed addresses nor a
+// resolver, it cannot be reached.
+HostSettings host_settings(const ClusterSettings& cluster,
+                           const redis::ServerAddress& server);
+
 // Asks the servers of a Cluster for its map: one after the other, each over a
 // connection of its own, since replicas know it too.
 class MapFinder final : private Connection::Listener,
@@ -24,7 +30,7 @@ class MapFinder final : private Connection::Listener,
 public:
     class User {
     public:
-        // One of these, once per find(). on_map() is not called within it.
+        // One of these, once per find(), possibly before it returns.
         virtual void on_map(redis::SlotMap map) noexcept = 0;
         virtual void on_no_map() noexcept = 0;  // which was logged
 
@@ -33,14 +39,14 @@ public:
     };
 
     // All must outlive this object.
-    MapFinder(const ClusterSettings& settings, User& user,
-              const ngx_log_t& log);
+    // `settings` are those of a Cluster.
+    MapFinder(const NodeSettings& settings, User& user, const ngx_log_t& log);
     ~MapFinder() { cancel(); }
     MapFinder(const MapFinder&) = delete;
     MapFinder& operator=(const MapFinder&) = delete;
 
-    // Asks the servers of the configuration, and the known ones. Must not be
-    // under way.
+    // Asks the known servers and those of the configuration, from a random one
+    // on. Must not be under way.
     void find(const std::vector<redis::ServerAddress>& known) noexcept;
 
     // No answer is wanted any more.
@@ -66,19 +72,25 @@ private:
     void on_failure(const Failure& failure) noexcept override;
     void on_event() noexcept;
 
-    const ClusterSettings& settings_;
+    // One of those that can be asked.
+    struct Server {
+        std::unique_ptr<AddressSource> source;
+        std::string name;  // for the log
+    };
+
+    const NodeSettings& settings_;
     User& user_;
     const redis::Command request_;
     NodeLog log_;
     redis::Pipeline pipeline_;  // always empty
     Connection connection_;
 
-    std::vector<std::unique_ptr<AddressSource>> seeds_;
-    // Of this search: the servers of the map, then the seeds.
-    std::vector<std::unique_ptr<AddressSource>> known_;
-    std::size_t first_ = 0;  // the server that was asked first
+    std::vector<Server> seeds_;
+    std::vector<Server> known_;  // of this search
+    std::size_t first_ = 0;      // the server that was asked first
     std::size_t asked_ = 0;
-    AddressSource* finding_ = nullptr;  // the address of the server
+    const Server* server_ = nullptr;    // the current one
+    AddressSource* finding_ = nullptr;  // its address
     Addresses addresses_;
     std::size_t address_ = 0;  // index of the current one
     std::optional<redis::SlotMap> found_;

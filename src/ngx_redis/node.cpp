@@ -231,6 +231,9 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
         }
         break;
     case Finding::replica:
+        if (settings_.redirects) {
+            break;
+        }
         return {"is a replica", ready ? Retry::at_once : Retry::after_backoff,
                 true};
     case Finding::unanswered:

@@ -95,6 +95,16 @@ void NodeLog::role_unknown(const redis::Reply& reply) noexcept
                                    : "INFO lacks the fields");
 }
 
+void NodeLog::needs_resolver(const redis::ServerAddress& server) noexcept
+{
+    if (names_.due()) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: redis %s announces the host name \"%s\", "
+                      "which needs a \"resolver\"",
+                      name_, server.host.c_str());
+    }
+}
+
 const char* NodeLog::reason(const char* words,
                             const redis::Reply& error) noexcept
 {

@@ -45,6 +45,9 @@ public:
     // the next call.
     const char* reason(const char* words, const redis::Reply& error) noexcept;
 
+    // A Cluster's server announces a name. Logged once per second.
+    void needs_resolver(const redis::ServerAddress& server) noexcept;
+
     // INFO was refused, or lacked the fields. Logged once.
     void role_unknown(const redis::Reply& reply) noexcept;
 
@@ -64,6 +67,7 @@ private:
     OncePerSecond errors_;
     OncePerSecond warnings_;
     OncePerSecond refusals_;
+    OncePerSecond names_;
     char reason_[80];
     bool outage_ = false;
     bool replica_ = false;  // of the outage

@@ -67,17 +67,40 @@ struct SentinelSettings {
     }
 };
 
+// Where the servers of a Cluster are found. Made at configuration time.
+struct ClusterSettings {
+    std::vector<HostSettings> seeds;  // at least one
+
+    // For servers that announce a name; nullptr if there is none.
+    ngx_resolver_t* resolver = nullptr;
+    ngx_msec_t resolver_timeout = 0;
+
+    bool operator==(const ClusterSettings& other) const noexcept
+    {
+        return seeds == other.seeds && resolver == other.resolver
+               && resolver_timeout == other.resolver_timeout;
+    }
+};
+
 // One Redis of the configuration. Made at configuration time, lives in the
 // configuration of its cycle.
 struct NodeSettings {
-    redis::Endpoint endpoint;  // with Sentinels without an address
-    std::string name;          // for the log: no credentials
+    // With Sentinels or a Cluster without an address.
+    redis::Endpoint endpoint;
+    std::string name;  // for the log: no credentials
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
     TlsSettings tls;  // empty without TLS
     HostSettings host;
+
     // Index in MainConf::sentinels; if set, instead of `host`.
     std::optional<std::size_t> sentinels;
+
+    // If set, instead of `host`: these are the settings of all its servers.
+    std::optional<ClusterSettings> cluster;
+
+    // It is a server of a Cluster: a replica does not answer, but redirects.
+    bool redirects = false;
 };
 
 }  // namespace petstore::ngx

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "error_table.h"
+
 namespace petstore::redis {
 
 namespace {
@@ -11,6 +13,19 @@ namespace {
 bool reached(std::uint64_t time, std::uint64_t now) noexcept
 {
     return static_cast<std::int64_t>(time - now) <= 0;
+}
+
+// Also changes the lower half of a generation, and never compensates the change
+// of a connection's own.
+std::uint64_t mixed(std::uint32_t moves) noexcept
+{
+    return std::uint64_t{moves} * 0x9e3779b1;
+}
+
+// A script needs a key of its slot that this server does not have.
+bool is_foreign_key(const Reply& error) noexcept
+{
+    return error_row(error.text()).code == kForeignKey;
 }
 
 }  // namespace
@@ -34,6 +49,13 @@ public:
 
     bool has_ended() const noexcept { return handler_ == nullptr; }
 
+    // Its reply may come after those of commands that were sent later.
+    void out_of_order() noexcept
+    {
+        reordered_ = true;
+        ++owner_.reorderings_[slot];
+    }
+
     // Calls the handler; a reply may still come.
     void end_early(NoReply cause) noexcept
     {
@@ -45,6 +67,9 @@ public:
         if (!has_ended() && reply.is_error()
             && owner_.take_error(*this, reply)) {
             return;
+        }
+        if (reordered_) {
+            out_of_order();  // commands that were sent since
         }
         ReplyHandler* const handler = handler_;
         owner_.end(*this);
@@ -69,6 +94,7 @@ public:
     {
         const std::string_view code = error.error_code();
         return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
+               || is_foreign_key(error)
                || (handler_ != nullptr && handler_->reports(error));
     }
 
@@ -78,7 +104,8 @@ public:
     State state = State::unsent;
     std::uint64_t retry_at = 0;
     int redirects = 0;
-    std::string server;  // the host that the last redirect named
+    bool asking = false;  // the slot is moving to the server that was asked
+    std::string server;   // the host that the last redirect named
 
 private:
     friend class ClusterLink;
@@ -86,10 +113,17 @@ private:
     std::list<Call*> place_;  // its element is in held_ instead while held
     ClusterLink& owner_;
     ReplyHandler* handler_;  // nullptr once it was called
+    bool reordered_ = false;
 };
 
+bool ClusterLink::is_unsent(const Call& call) noexcept
+{
+    return call.state == Call::State::unsent;
+}
+
 ClusterLink::ClusterLink(Host& host, std::uint64_t timeout)
-    : host_(host), timeout_(timeout), asking_("ASKING"), changes_(kHashSlots)
+    : host_(host), timeout_(timeout), asking_("ASKING"), moves_(kHashSlots),
+      reorderings_(kHashSlots)
 {}
 
 ClusterLink::~ClusterLink() = default;
@@ -129,10 +163,22 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
 std::uint64_t
 ClusterLink::connection_generation(std::string_view key) const noexcept
 {
+    if (key.empty()) {
+        std::uint64_t sum = mixed(all_moves_);
+        for (const Link* link : links_) {
+            sum += link != nullptr ? link->connection_generation(key) : 0;
+        }
+        return sum;
+    }
     const std::uint16_t slot = hash_slot(key);
     const Link* const link = link_of(slot);
-    return (std::uint64_t{changes_[slot]} << 32)
+    return mixed(moves_[slot])
            + (link != nullptr ? link->connection_generation(key) : 0);
+}
+
+std::uint64_t ClusterLink::reorderings(std::string_view key) const noexcept
+{
+    return reorderings_[hash_slot(key)];
 }
 
 std::size_t ClusterLink::group_of(std::string_view key) const noexcept
@@ -173,9 +219,7 @@ void ClusterLink::on_map(SlotMap map) noexcept
         fail_unsent();
         return;
     }
-    while (Call* call = find_held([](const Call& held) {
-               return held.state == Call::State::unsent;
-           })) {
+    while (Call* call = find_held(is_unsent)) {
         release(*call);
         route(*call);
     }
@@ -197,7 +241,7 @@ void ClusterLink::take_map(SlotMap map)
         const auto slot = static_cast<std::uint16_t>(i);
         const auto now = map.primary_of(slot);
         if (link_of(slot) != (now ? links[*now] : nullptr)) {
-            ++changes_[slot];
+            owner_changed(slot);
         }
     }
     map_ = std::move(map);
@@ -209,6 +253,7 @@ void ClusterLink::take_map(SlotMap map)
 void ClusterLink::route(Call& call) noexcept
 {
     call.state = Call::State::sent;
+    call.asking = false;
     if (Link* const link = link_of(call.slot)) {
         link->send(call.command, call);
     } else {
@@ -225,11 +270,16 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
         search();
         return false;
     }
+    const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
+                         || (call.asking && code == "DAMAGED");
     if (closed_ || reached(call.deadline, now)) {
-        return false;
+        if (retries) {
+            call.on_no_reply(NoReply::not_sent);
+        }
+        return retries;
     }
-    if (code == "TRYAGAIN") {
-        reorder(call.slot);
+    if (retries) {
+        call.out_of_order();
         call.state = Call::State::retrying;
         call.retry_at = now + kRetryInterval;
         hold(call);
@@ -256,17 +306,19 @@ void ClusterLink::follow(Call& call, const Redirect& redirect)
     call.server = redirect.address.host;
     const bool moved = redirect.kind == Redirect::Kind::moved;
     Link* const link = host_.link_to(redirect.address);
-    if (moved && link != nullptr) {
+    if (moved && link != nullptr && link_of(call.slot) != link) {
         links_.reserve(map_->primaries().size() + 1);
         map_->move(call.slot, redirect.address);
         if (links_.size() < map_->primaries().size()) {
             links_.push_back(link);
         }
+        owner_changed(call.slot);
         host_.keep(map_->primaries());
     }
     // Nothing throws from here on.
     ++call.redirects;
-    reorder(call.slot);
+    call.asking = !moved;
+    call.out_of_order();
     hold(call);
     if (moved) {
         search();
@@ -334,9 +386,7 @@ void ClusterLink::on_alarm() noexcept
 
 void ClusterLink::fail_unsent() noexcept
 {
-    while (Call* call = find_held([](const Call& held) {
-               return held.state != Call::State::sent;
-           })) {
+    while (Call* call = find_held(is_unsent)) {
         release(*call);
         call->on_no_reply(NoReply::not_sent);
     }
@@ -346,6 +396,12 @@ void ClusterLink::close() noexcept
 {
     closed_ = true;
     fail_unsent();
+    while (Call* call = find_held([](const Call& held) {
+               return held.state == Call::State::retrying;
+           })) {
+        release(*call);
+        call->on_no_reply(NoReply::not_sent);
+    }
 }
 
 // Destroys the call.

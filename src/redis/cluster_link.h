@@ -21,8 +21,10 @@ namespace petstore::redis {
 // A server that does not serve the slot says who does, and has executed
 // nothing: the command follows. TRYAGAIN says that some of a command's keys
 // have moved and others have not: it is repeated for as long as the command may
-// take. Until the first map is known, commands wait for it. Nothing else waits
-// or is resent: a command whose primary is out of reach fails at once.
+// take. So are scripts that fail because a key that they do not declare has
+// moved, or not yet: ours change nothing then. Until the first map is known,
+// commands wait for it. Nothing else waits or is resent: a command whose
+// primary is out of reach fails at once.
 //
 // Knows neither sockets nor clocks.
 class ClusterLink final : public Link {
@@ -78,11 +80,10 @@ public:
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 
-    // Changes, too, when another server serves the slot, and when its commands
-    // may have been executed in another order than they were sent in.
     std::uint64_t
     connection_generation(std::string_view key) const noexcept override;
-
+    std::uint64_t reorderings(std::string_view key) const noexcept override;
+    bool is_cluster() const noexcept override { return true; }
     std::size_t group_of(std::string_view key) const noexcept override;
 
     // What Host::find_map() has found.
@@ -97,6 +98,7 @@ public:
 
 private:
     class Call;
+    static bool is_unsent(const Call& call) noexcept;
 
     Link* link_of(std::uint16_t slot) const noexcept;
     bool may_search() const noexcept;
@@ -112,8 +114,11 @@ private:
     void fail_unsent() noexcept;
     void end(Call& call) noexcept;
 
-    // The slot's commands may not be executed in the order they were sent in.
-    void reorder(std::uint16_t slot) noexcept { ++changes_[slot]; }
+    void owner_changed(std::uint16_t slot) noexcept
+    {
+        ++moves_[slot];
+        ++all_moves_;
+    }
 
     // Whoever sends ASKING does not need the reply.
     class Ignore final : public ReplyHandler {
@@ -128,8 +133,10 @@ private:
     Ignore ignore_;
 
     std::optional<SlotMap> map_;
-    std::vector<Link*> links_;            // of the map's primaries
-    std::vector<std::uint32_t> changes_;  // of each slot
+    std::vector<Link*> links_;                // of the map's primaries
+    std::vector<std::uint32_t> moves_;        // of each slot, to another server
+    std::vector<std::uint32_t> reorderings_;  // of each slot's commands
+    std::uint32_t all_moves_ = 0;
     bool searching_ = false;
     bool closed_ = false;
     std::optional<std::uint64_t> searched_at_;

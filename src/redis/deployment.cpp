@@ -94,6 +94,11 @@ parse_deployment(const std::vector<std::string_view>& arguments)
         } else if (deployment.form == Deployment::Form::cluster
                    && endpoint.database != 0) {
             reason = "a cluster has no databases";
+        } else if (deployment.form == Deployment::Form::cluster
+                   && (!endpoint.user.empty() || !endpoint.password.empty())
+                   && (endpoint.user != first.user
+                       || endpoint.password != first.password)) {
+            reason = "the first URL's user and password are used for all nodes";
         } else if (endpoint.tls != first.tls) {
             reason = "all URLs must have the same scheme";
         } else if (endpoint.database != first.database) {

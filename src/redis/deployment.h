@@ -21,7 +21,8 @@ struct Deployment {
     std::string primary_name;  // for the Sentinels
 
     // The server, the Sentinels or some of the nodes: at least one. Those of
-    // one deployment agree on TLS, and Sentinels on the servers' database.
+    // one deployment agree on TLS, and Sentinels on the servers' database. The
+    // first one's credentials are those of all nodes of a cluster.
     std::vector<Endpoint> endpoints;
 
     bool tls() const noexcept { return endpoints.front().tls; }

@@ -56,6 +56,8 @@ constexpr ErrorRow kErrors[] = {
     // Instead of the first reply; Redis closes the connection.
     {"ERR max number of clients reached", kUnavailable, false, Resend::no,
      Log::outage},
+    // While a slot moves. Our scripts have changed nothing, or undone it.
+    {kForeignKey, kUnavailable, false, Resend::no, Log::warning},
     {"ERR", kUnavailable, true, Resend::no, Log::error},
     {"", kUnavailable, true, Resend::no, Log::error},
 };

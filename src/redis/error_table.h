@@ -42,6 +42,11 @@ struct ErrorRow {
     }
 };
 
+// Of a script on a server that lacks a key of the script's slot, because the
+// slot is moving.
+constexpr std::string_view kForeignKey =
+    "ERR Script attempted to access a non local key";
+
 struct ErrorRows {
     const ErrorRow* first;
     std::size_t size;

@@ -45,11 +45,23 @@ public:
     virtual void send(const Command& command,
                       ReplyHandler& handler) noexcept = 0;
 
-    // Changes with each lost connection to the server of this routing key, and
-    // when that server reports another replication history. Data read under
-    // another generation may since have been undone by a failover or a restart.
+    // Changes with each lost connection to the server of this routing key, when
+    // that server reports another replication history, and when another server
+    // takes its place. Data read under another generation may since have been
+    // undone by a failover or a restart. The lower half changes, too. Of an
+    // empty key: changes with that of any key.
     virtual std::uint64_t
     connection_generation(std::string_view key) const noexcept = 0;
+
+    // Changes when commands of this routing key's slot may have been executed
+    // in another order than they were sent in, because some were redirected.
+    virtual std::uint64_t reorderings(std::string_view /*key*/) const noexcept
+    {
+        return 0;
+    }
+
+    // Whether keys of different slots may be on different servers.
+    virtual bool is_cluster() const noexcept { return false; }
 
     // One call of a script may name keys of several slots if they are in one
     // group. Keys of different groups need different calls.

@@ -71,7 +71,9 @@ void Admission::load_key()
         return;
     }
     task_.wait();
-    task_.storage().key_loader.load(digest_, epoch_, *this);
+    const std::string_view account =
+        key_ != nullptr ? std::string_view(key_->account->id()) : "";
+    task_.storage().key_loader.load(digest_, {epoch_, account}, *this);
 }
 
 void Admission::on_key(const store::KeyResult& result) noexcept
@@ -174,7 +176,7 @@ void Admission::check_limits(Record record)
     client_.prepare();
     task_.wait();
     state.deciding = this;
-    storage.limits.add(key_, record == Record::fresh, *this);
+    storage.limits.add(key_, {record == Record::fresh, placed_}, *this);
 }
 
 // Redis denied requests of this account a moment ago, so it would deny this one
@@ -197,7 +199,7 @@ bool Admission::deny_from_memory()
 void Admission::on_limit_sent() noexcept
 {
     sent_ = task_.now();
-    if (!task_.over() && refreshes_ == 0) {
+    if (!task_.over() && refreshes_ == 0 && !placed_) {
         task_.attempt([this] { client_.on_limit_sent(); });
     }
 }
@@ -250,16 +252,24 @@ void Admission::take_result(const store::LimitResult& result,
     if (result.kind == Kind::stale && refreshes_++ < kMaxRefreshes) {
         return refresh_key(result.epoch);
     }
+    if (result.kind == Kind::unplaced && !placed_) {
+        if (may_wait()) {
+            task_.wait();
+            storage.limits_marker.read(*this);
+        }
+        return;
+    }
     if (result.kind == Kind::damaged) {
         storage.log.damaged(storage.schema.account_state(key_->account->id()));
         return task_.refuse(store::damage_error());
     }
+    if (result.kind == Kind::elsewhere) {
+        storage.log.limits_elsewhere();
+        return refuse_uncounted();
+    }
     if (result.kind != Kind::decided) {
-        result.kind == Kind::elsewhere ? storage.log.limits_elsewhere()
-                                       : storage.log.unexpected_limiter_reply();
-        return task_.refuse({api::ErrorCode::service_unavailable,
-                             "The request could not be counted. Please try "
-                             "again later."});
+        storage.log.unexpected_limiter_reply();
+        return refuse_uncounted();
     }
     version_ = result.version;
     const api::Decision decision = result.decision(index);
@@ -269,6 +279,36 @@ void Admission::take_result(const store::LimitResult& result,
         return forget_key();  // Redis's clock says that it has expired
     }
     apply_decision(decision);
+}
+
+void Admission::refuse_uncounted()
+{
+    task_.refuse({api::ErrorCode::service_unavailable,
+                  "The request could not be counted. Please try again later."});
+}
+
+// In a Cluster: the account has no state. Unless all accounts were moved, it is
+// a new one.
+void Admission::on_marker(Marker marker) noexcept
+{
+    task_.deliver([&] {
+        if (marker == Marker::elsewhere) {
+            task_.storage().log.limits_elsewhere();
+            return refuse_uncounted();
+        }
+        placed_ = true;
+        check_limits(Record::remembered);
+    });
+}
+
+void Admission::on_marker_error(const redis::Reply& error) noexcept
+{
+    task_.deliver([&] { task_.refuse(store::failure_of(error, false)); });
+}
+
+void Admission::on_no_marker(redis::NoReply cause) noexcept
+{
+    task_.deliver([&] { task_.refuse(store::failure_of(cause, false)); });
 }
 
 void Admission::apply_decision(const api::Decision& decision)

@@ -38,6 +38,7 @@ protected:
 // refused request is answered here; its client is not called.
 class Admission final : private store::KeyWaiter,
                         private store::LimitWaiter,
+                        private store::MarkerWaiter,
                         private store::DenialWaiter {
 public:
     // Both borrowed, and part of the same object as this.
@@ -68,6 +69,11 @@ private:
     void forget_key();
     void refuse_key(api::ErrorCode code);
 
+    void on_marker(Marker marker) noexcept override;
+    void on_marker_error(const redis::Reply& error) noexcept override;
+    void on_no_marker(redis::NoReply cause) noexcept override;
+    void refuse_uncounted();
+
     enum class Record { remembered, fresh };  // fresh: read in this iteration
     void check_limits(Record record);
     bool deny_from_memory();
@@ -94,7 +100,8 @@ private:
     std::shared_ptr<store::CachedKey> key_;
     std::int64_t epoch_ = 0;  // that the next record read must have
     int refreshes_ = 0;
-    store::Monotonic sent_ = 0;          // when the limiter was asked
+    bool placed_ = false;        // accounts live where the limiter is asked
+    store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision
     std::optional<store::Version> version_;
 };

@@ -9,6 +9,7 @@
 #include "accounts/denial_reporter.h"
 #include "accounts/limit_queue.h"
 #include "accounts/limiter.h"
+#include "accounts/limits_marker.h"
 #include "clock.h"
 #include "keys/key_cache.h"
 #include "keys/key_loader.h"
@@ -54,10 +55,10 @@ struct Storage {
     Storage(const std::string& prefix, const Environment& environment,
             MemoryShares memory)
         : clock(environment.clock), log(environment.log), schema(prefix),
-          key_records(schema),
-          limiter(schema, &environment.accounts == &environment.catalogue
-                              ? Limiter::Catalogue::here
-                              : Limiter::Catalogue::elsewhere),
+          key_records(schema), limiter(schema, catalogue_place(environment),
+                                       environment.accounts.is_cluster()
+                                           ? Limiter::Accounts::cluster
+                                           : Limiter::Accounts::together),
           catalogue(schema), catalogue_link(environment.catalogue),
           keys(memory.keys),
           key_loader(environment.catalogue, environment.accounts, key_records,
@@ -65,10 +66,21 @@ struct Storage {
           reader(environment.catalogue, catalogue, log, memory.responses),
           versions(environment.catalogue, environment.scheduler, catalogue,
                    reader),
+          limits_marker(environment.accounts, environment.scheduler, schema),
           limits(environment.accounts, environment.scheduler, limiter),
           denials(environment.accounts, limiter, clock,
                   environment.report_timer, log, log)
     {}
+
+    // In a Cluster, accounts have other slots than the catalogue.
+    static Limiter::Catalogue
+    catalogue_place(const Environment& environment) noexcept
+    {
+        return &environment.accounts == &environment.catalogue
+                       && !environment.accounts.is_cluster()
+                   ? Limiter::Catalogue::here
+                   : Limiter::Catalogue::elsewhere;
+    }
 
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
@@ -84,6 +96,7 @@ struct Storage {
     KeyLoader key_loader;
     Reader reader;
     VersionQueue versions;  // for a limiter that brings none
+    LimitsMarker limits_marker;
     LimitQueue limits;
     DenialReporter denials;
 

@@ -355,9 +355,11 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         {"unix:redis.sock",
          "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the "
          "path of a unix socket has to start with \"/\""},
-        {"cluster rediss://u:geheim-7@h",
-         "\"cluster rediss://h:6379/0\" in \"petstore_redis\" directive is "
-         "not supported by this version"},
+        {"cluster redis://u:geheim-7@h", "host not found in Redis \"h:6379\""},
+        {"cluster redis://127.0.0.1; petstore_durability fsync",
+         "\"petstore_durability\" does not support the Cluster of "
+         "\"petstore_redis\": use \"off\", or one Redis or Sentinels for "
+         "\"petstore_redis\""},
         {"redis://:my geheim-7@h",
          "\"petstore_redis\" directive takes one URL; several need "
          "\"sentinel=NAME\" or \"cluster\" before them"},

@@ -53,9 +53,9 @@ std::string key_record()
 struct LookUps {
     void act()
     {
-        loader.load(first, 0, waiters[0]);
-        loader.load(first, 0, waiters[1]);
-        loader.load(second, 0, waiters[2]);
+        loader.load(first, {}, waiters[0]);
+        loader.load(first, {}, waiters[1]);
+        loader.load(second, {}, waiters[2]);
         while (wire.waits()) {
             wire.take().handler->on_reply(record);
         }
@@ -70,7 +70,7 @@ struct LookUps {
             CHECK((waiter.key != nullptr) != waiter.failed);
         }
         KeyWaiter waiter;
-        loader.load(first, 0, waiter);
+        loader.load(first, {}, waiter);
         REQUIRE(wire.waits());
         wire.take().handler->on_reply(record);
         CHECK(waiter.calls == 1);
@@ -161,10 +161,10 @@ struct Limits {
     {
         std::size_t next = 0;
         for (const auto& key : {first, first, second, other, other}) {
-            queue.add(key, false, waiters[next++]);
+            queue.add(key, {}, waiters[next++]);
         }
         for (auto& waiter : more) {  // more than memory is reserved for
-            queue.add(first, false, waiter);
+            queue.add(first, {}, waiter);
         }
         wire.end_iteration();
         while (wire.waits()) {
@@ -182,7 +182,7 @@ struct Limits {
             CHECK(waiter.calls == 1);
         }
         LimitWaiter waiter;
-        queue.add(first, false, waiter);
+        queue.add(first, {}, waiter);
         wire.end_iteration();
         REQUIRE(wire.waits());
         wire.take().handler->on_reply(one);

@@ -251,7 +251,7 @@ struct FakeWorker {
             }
             std::shared_ptr<petstore::store::CachedKey> key;
         } waiter;
-        storage.key_loader.load(petstore::api::sha256(kKey), 0, waiter);
+        storage.key_loader.load(petstore::api::sha256(kKey), {}, waiter);
         reply_record(fields);
         REQUIRE(waiter.key);
     }

@@ -34,6 +34,11 @@ public:
     {
         return generation;
     }
+    std::uint64_t reorderings(std::string_view /*key*/) const noexcept override
+    {
+        return overtaken;
+    }
+    bool is_cluster() const noexcept override { return cluster; }
 
     void schedule(Task& task, Stage stage) noexcept override
     {
@@ -53,10 +58,10 @@ public:
         }
     }
 
-    // Replies to the oldest open command.
-    void reply(std::string_view text)
+    // Replies to the oldest open command, or to a later one.
+    void reply(std::string_view text, std::size_t index = 0)
     {
-        auto* handler = take();
+        auto* handler = take(index);
         Replies replies;
         handler->on_reply(replies(text));
     }
@@ -67,6 +72,8 @@ public:
     bool full = false;
     bool defers = true;  // false: tasks run at once
     std::uint64_t generation = 1;
+    std::uint64_t overtaken = 0;
+    bool cluster = false;  // when a Storage is made
     std::vector<Words> sent;
     std::deque<Words> commands;  // without a reply, and their handlers
     std::deque<petstore::redis::ReplyHandler*> handlers;
@@ -74,11 +81,12 @@ public:
     std::vector<Task*> writes;
 
 private:
-    petstore::redis::ReplyHandler* take()
+    petstore::redis::ReplyHandler* take(std::size_t index = 0)
     {
-        auto* handler = handlers.front();
-        handlers.pop_front();
-        commands.pop_front();
+        const auto place = static_cast<std::ptrdiff_t>(index);
+        auto* handler = handlers.at(index);
+        handlers.erase(handlers.begin() + place);
+        commands.erase(commands.begin() + place);
         return handler;
     }
 };

@@ -174,13 +174,18 @@ TEST_CASE("a moved slot's command follows it", "[redis]")
     cluster.get("foo", foo);
     const auto generation = cluster.link.connection_generation("foo");
     const auto other = cluster.link.connection_generation("bar");
+    const auto all = cluster.link.connection_generation({});
     cluster.clock += ClusterLink::kSearchInterval;
     cluster.servers["two"].reply("-MOVED 12182 three:7001\r\n");
     CHECK(foo.calls == 0);
     CHECK(cluster.servers["three"].sent == std::vector<Words>{kGetFoo});
     CHECK(cluster.searches == 2);
-    CHECK(cluster.link.connection_generation("foo") != generation);
+    const auto moved = cluster.link.connection_generation("foo");
+    CHECK(static_cast<std::uint32_t>(moved)
+          != static_cast<std::uint32_t>(generation));
     CHECK(cluster.link.connection_generation("bar") == other);
+    CHECK(cluster.link.connection_generation({}) != all);
+    CHECK(cluster.link.reorderings("foo") != 0);
     cluster.servers["three"].reply(bulk("3"));
     CHECK(foo.text == "3");
 
@@ -201,13 +206,19 @@ TEST_CASE("a moving slot's command follows for this time only", "[redis]")
     Outcome foo;
     cluster.get("foo", foo);
     const auto generation = cluster.link.connection_generation("foo");
+    const auto reorderings = cluster.link.reorderings("foo");
     cluster.servers["two"].reply("-ASK 12182 three:7001\r\n");
     CHECK(cluster.servers["three"].sent
           == std::vector<Words>{{"ASKING"}, kGetFoo});
-    CHECK(cluster.link.connection_generation("foo") != generation);
+    const auto redirected = cluster.link.reorderings("foo");
+    CHECK(redirected != reorderings);
     cluster.servers["three"].reply("+OK\r\n");
     cluster.servers["three"].reply(bulk("3"));
     CHECK(foo.text == "3");
+    // What was sent meanwhile may have been executed before it.
+    CHECK(cluster.link.reorderings("foo") != redirected);
+    CHECK(cluster.link.reorderings("bar") == 0);
+    CHECK(cluster.link.connection_generation("foo") == generation);
     CHECK(cluster.searches == 1);
     Outcome again;
     cluster.get("foo", again);
@@ -274,8 +285,11 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     cluster.get("foo", foo);
     auto& server = cluster.servers["two"];
     const auto generation = cluster.link.connection_generation("foo");
-    server.reply("-TRYAGAIN x\r\n");
-    CHECK(cluster.link.connection_generation("foo") != generation);
+    server.reply(GENERATE(as<std::string>{}, "-TRYAGAIN x\r\n",
+                          "-ERR Script attempted to access a non local key in "
+                          "a cluster node\r\n"));
+    CHECK(cluster.link.reorderings("foo") != 0);
+    CHECK(cluster.link.connection_generation("foo") == generation);
     CHECK(server.sent.size() == 1);
     cluster.wait(ClusterLink::kRetryInterval);
     CHECK(server.sent.size() == 2);
@@ -312,6 +326,37 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     cluster.wait(kTimeout);
     CHECK(cluster.alarm == 0);
     CHECK(foo.calls == 1);
+}
+
+TEST_CASE("damage on a server that a slot moves to may be a key to come",
+          "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    auto& two = cluster.servers["two"];
+    auto& three = cluster.servers["three"];
+    two.reply("-ASK 12182 three:7001\r\n");
+    three.reply("+OK\r\n");
+    three.reply("-DAMAGED x\r\n");
+    CHECK(foo.calls == 0);
+    cluster.wait(ClusterLink::kRetryInterval);
+    REQUIRE(two.commands.size() == 1);
+    SECTION("and elsewhere it is damage")
+    {
+        two.reply("-DAMAGED x\r\n");
+        CHECK(foo.text == "DAMAGED x");
+    }
+    SECTION("and nothing was executed when the time is over")
+    {
+        cluster.clock += kTimeout;
+        two.reply("-ERR Script attempted to access a non local key\r\n");
+        CHECK(foo.text == "not sent");
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
 }
 
 TEST_CASE("a lost command makes the link search for another map", "[redis]")

@@ -76,6 +76,8 @@ TEST_CASE("an invalid deployment is refused without its password", "[redis]")
         {"cluster redis://h unix:/r", "unix:/r",
          "a Sentinel or cluster node needs a host and port"},
         {"cluster redis://h/1", "redis://h/1", "a cluster has no databases"},
+        {"cluster redis://:a@h redis://:b@g", "redis://***@g",
+         "the first URL's user and password are used for all nodes"},
         {"sentinel=m redis://h rediss://:s3cret@g", "rediss://***@g",
          "all URLs must have the same scheme"},
         {"sentinel=m redis://h redis://:s3cret@g/1", "redis://***@g/1",

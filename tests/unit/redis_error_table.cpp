@@ -142,6 +142,9 @@ TEST_CASE("every row of the table of Redis errors", "[redis]")
         {"ERR max number of clients reached",
          "ERR max number of clients reached", kUnavailable, kUnavailable,
          Log::outage},
+        {"ERR Script attempted to access a non local key in a cluster node",
+         "ERR Script attempted to access a non local key", kUnavailable,
+         kUnavailable, Log::warning},
         {"ERR unknown command", "ERR", kUnavailable, kUnknown, Log::error},
         {"NEWERROR of a later Redis", "", kUnavailable, kUnknown, Log::error},
     };

@@ -7,9 +7,9 @@
 #include "redis_replies.h"
 
 using namespace petstore;
-using redis::ServerAddress;
 using redis::hash_slot;
 using redis::Redirect;
+using redis::ServerAddress;
 using redis::SlotMap;
 
 namespace {

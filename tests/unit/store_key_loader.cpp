@@ -38,7 +38,7 @@ struct Waiter final : store::KeyWaiter {
         ++calls;
         result = found;
         if (loader != nullptr) {
-            std::exchange(loader, nullptr)->load(digest, 0, *next);
+            std::exchange(loader, nullptr)->load(digest, {}, *next);
         }
     }
 
@@ -81,7 +81,7 @@ TEST_CASE("requests for one key share one look-up and its record", "[store]")
     Fixture f;
     std::vector<Waiter> waiters(100);
     for (auto& waiter : waiters) {
-        f.loader.load(digest_of(1), 0, waiter);
+        f.loader.load(digest_of(1), {}, waiter);
     }
     REQUIRE(f.link.sent.size() == 1);
     CHECK(f.link.sent[0].front() == "HGETALL");
@@ -103,9 +103,9 @@ TEST_CASE("a look-up sent before the account's epoch changed is not joined",
     Waiter early;
     Waiter stale;
     Waiter later;
-    f.loader.load(digest_of(1), 0, early);
-    f.loader.load(digest_of(1), 9, stale);
-    f.loader.load(digest_of(1), 7, later);  // joins the second
+    f.loader.load(digest_of(1), {}, early);
+    f.loader.load(digest_of(1), {9}, stale);
+    f.loader.load(digest_of(1), {7}, later);  // joins the second
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(record("a", 5));
     CHECK(early.result.key->epoch == 5);
@@ -117,16 +117,45 @@ TEST_CASE("a look-up sent before the account's epoch changed is not joined",
     CHECK(f.cache.find(digest_of(1)) == stale.result.key);
 }
 
+TEST_CASE("a record read while its account's Redis changed is outdated",
+          "[store]")
+{
+    Fixture f;
+    const auto generation = static_cast<std::uint32_t>(f.link.generation);
+    Waiter unknown;
+    Waiter known;
+    SECTION("the account is unknown")
+    {
+        f.loader.load(digest_of(1), {}, unknown);
+        ++f.link.generation;
+        f.link.reply(record("a", 5));
+        CHECK(unknown.result.key->generation == generation);
+    }
+    SECTION("the account is known")
+    {
+        f.loader.load(digest_of(1), {9, "a"}, known);
+        ++f.link.generation;
+        f.link.reply(record("a", 9));
+        CHECK(known.result.key->generation == generation);
+    }
+    SECTION("it has another account now")
+    {
+        f.loader.load(digest_of(1), {9, "b"}, known);
+        f.link.reply(record("a", 9));
+        CHECK(known.result.key->generation != generation);
+    }
+}
+
 TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
 {
     Fixture f;
     const int most = static_cast<int>(KeyLoader::kMaxLoads);
     std::vector<Waiter> waiters(KeyLoader::kMaxLoads);
     for (int i = 0; i < most; ++i) {
-        f.loader.load(digest_of(i), 0, waiters[static_cast<std::size_t>(i)]);
+        f.loader.load(digest_of(i), {}, waiters[static_cast<std::size_t>(i)]);
     }
     Waiter refused;
-    f.loader.load(digest_of(most), 0, refused);
+    f.loader.load(digest_of(most), {}, refused);
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads);
     CHECK(refused.calls == 1);
     REQUIRE(refused.result.error);
@@ -135,10 +164,10 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
 
     // Joining one in flight costs nothing, and a reply makes room.
     Waiter joined;
-    f.loader.load(digest_of(0), 0, joined);
+    f.loader.load(digest_of(0), {}, joined);
     f.link.reply("*0\r\n");
     CHECK(joined.calls == 1);
-    f.loader.load(digest_of(most), 0, refused);
+    f.loader.load(digest_of(most), {}, refused);
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
 }
 
@@ -146,7 +175,7 @@ TEST_CASE("a missing record is not an error", "[store]")
 {
     Fixture f;
     Waiter absent;
-    f.loader.load(digest_of(1), 0, absent);
+    f.loader.load(digest_of(1), {}, absent);
     f.link.reply("*0\r\n");
     CHECK(absent.calls == 1);
     CHECK_FALSE(absent.result.key);
@@ -158,7 +187,7 @@ TEST_CASE("a damaged key record is an internal error and is logged", "[store]")
 {
     Fixture f;
     Waiter damaged;
-    f.loader.load(digest_of(2), 0, damaged);
+    f.loader.load(digest_of(2), {}, damaged);
     f.link.reply(GENERATE(as<std::string>{}, array({bulk("id"), bulk("k")}),
                           "-WRONGTYPE x\r\n"));
     CHECK(damaged.calls == 1);
@@ -175,7 +204,7 @@ TEST_CASE("a failed look-up fails every waiter", "[store]")
     std::vector<Waiter> waiters(3);
     f.link.full = GENERATE(false, true);
     for (auto& waiter : waiters) {
-        f.loader.load(digest_of(1), 0, waiter);
+        f.loader.load(digest_of(1), {}, waiter);
     }
     if (!f.link.full) {
         if (GENERATE(false, true)) {
@@ -199,7 +228,7 @@ TEST_CASE("a waiter may look up the same key again", "[store]")
     first.loader = &f.loader;
     first.digest = digest_of(1);
     first.next = &second;
-    f.loader.load(digest_of(1), 0, first);
+    f.loader.load(digest_of(1), {}, first);
     f.link.reply(record("a", 5));
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(record("a", 6));
@@ -212,7 +241,7 @@ TEST_CASE("an unknown plan is logged and limits as the free plan does",
 {
     Fixture f;
     Waiter waiter;
-    f.loader.load(digest_of(1), 0, waiter);
+    f.loader.load(digest_of(1), {}, waiter);
     f.link.reply(record("a", 5, "gold"));
     CHECK(f.log.plan == "gold");
     CHECK(waiter.result.key->limits.minute == 60);

@@ -60,7 +60,7 @@ struct Fixture {
     void add(const std::shared_ptr<store::CachedKey>& of, bool fresh = false)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(of, fresh, *waiters.back());
+        queue.add(of, {fresh}, *waiters.back());
     }
 
     const store::Schema schema{"petstore"};
@@ -100,6 +100,36 @@ std::string decided(long long admitted, long long used)
 }
 
 }  // namespace
+
+TEST_CASE("in a Cluster, each account has a command", "[store]")
+{
+    const store::Schema schema{"petstore"};
+    const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
+                                 store::Limiter::Accounts::cluster};
+    FakeLink link;
+    store::KeyCache cache{1 << 20};
+    store::LimitQueue queue{link, link, limiter};
+    const auto one = make_key(cache, "one", kEpoch);
+    const auto two = make_key(cache, "two", kEpoch);
+    one->generation = two->generation = 1;
+    Waiter waiters[4];
+    queue.add(one, {}, waiters[0]);
+    queue.add(two, {}, waiters[1]);
+    queue.add(one, {}, waiters[2]);
+    queue.add(two, {false, true}, waiters[3]);
+    link.end_iteration();
+    REQUIRE(link.sent.size() == 2);
+    CHECK(link.sent[0][3] == "petstore:{one}:state");
+    // The script may not read the marker, and this account needs it.
+    CHECK(link.sent[0].back() == encode_numbers({kEpoch, 60, 1000, 2, 2}));
+    CHECK(link.sent[1][3] == "petstore:{two}:state");
+    CHECK(link.sent[1].back() == encode_numbers({kEpoch, 60, 1000, 2, 3}));
+    link.reply(array({integer(1), kNil, kNil, integer(-4), bulk("")}));
+    CHECK(waiters[0].kind == Kind::unplaced);
+    CHECK(waiters[2].kind == Kind::unplaced);
+    CHECK(waiters[1].calls == 0);
+    link.lose(NoReply::in_doubt);
+}
 
 TEST_CASE("all requests of an iteration travel in one command", "[store]")
 {
@@ -374,8 +404,8 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
     key->generation = static_cast<std::uint32_t>(f.link.generation);
     Waiter first;
     Waiter second;
-    queue.add(key, false, first);
-    queue.add(key, false, second);
+    queue.add(key, {}, first);
+    queue.add(key, {}, second);
     f.link.end_iteration();
     REQUIRE(f.link.sent.size() == 1);
     const auto& command = f.link.sent.front();

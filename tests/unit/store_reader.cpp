@@ -78,6 +78,51 @@ TEST_CASE("a read fails once if its script cannot be sent again", "[store]")
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
 
+TEST_CASE("a page's replies may come in any order", "[store]")
+{
+    Fixture f;
+    api::ListQuery query;
+    query.after = 126;
+    query.limit = 3;
+    f.reader.read(ReadKey::of_page(query), kNow, f.waiter);
+    REQUIRE(f.link.sent.size() == 2);
+    SECTION("both")
+    {
+        f.link.reply(array({bulk("s1:c"), bulk("s1:d")}), 1);
+        CHECK(f.waiter.results.empty());
+        f.link.reply(array({bulk("s1:a"), bulk("s1:b")}));
+        CHECK(body_of(f.waiter)
+              == R"([{"id":127,"name":"a","categoryId":1,"status":"sold"},)"
+                 R"({"id":128,"name":"b","categoryId":1,"status":"sold"},)"
+                 R"({"id":129,"name":"c","categoryId":1,"status":"sold"}])");
+    }
+    SECTION("one, and the other is lost")
+    {
+        f.link.reply(array({bulk("s1:c"), bulk("s1:d")}), 1);
+        f.link.lose(NoReply::in_doubt);
+        REQUIRE(f.waiter.results.size() == 1);
+        CHECK(std::holds_alternative<api::Error>(f.waiter.results[0]));
+    }
+}
+
+TEST_CASE("what was read while commands overtook each other is not kept",
+          "[store]")
+{
+    Fixture f;
+    f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
+    ++f.link.overtaken;
+    f.link.reply(bulk("s1:x"));
+    CHECK(body_of(f.waiter)
+          == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
+    CHECK(f.reader.find(ReadKey::of_pet(7), kNow) == nullptr);
+    Waiter again;
+    f.reader.read(ReadKey::of_pet(7), kNow, again);
+    f.link.reply(bulk("s1:x"));
+    CHECK(f.reader.find(ReadKey::of_pet(7), kNow) != nullptr);
+    ++f.link.overtaken;
+    CHECK(f.reader.find(ReadKey::of_pet(7), kNow) == nullptr);
+}
+
 TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
 {
     // A page over two buckets is two plain commands.

@@ -34,8 +34,8 @@ class LimitQueue::Batch final : public redis::InFlight<Batch>::Item,
                                 public redis::EndOfIterationTask,
                                 private redis::ScriptCall {
 public:
-    Batch(LimitQueue& queue, std::uint64_t number)
-        : queue_(queue), number_(number)
+    Batch(LimitQueue& queue, std::uint64_t number, Group group)
+        : queue_(queue), number_(number), group_(group)
     {
         keys_.reserve(kUsualRequests);
         requests_.reserve(kUsualRequests);
@@ -43,10 +43,13 @@ public:
     }
 
     std::uint64_t number() const noexcept { return number_; }
-    bool full() const noexcept { return keys_.size() == kMaxAccounts; }
+    bool takes(Group group) const noexcept
+    {
+        return group == group_ && keys_.size() < kMaxAccounts;
+    }
 
-    // `key` is in the batch, or its account is not and the batch is not full.
-    void add(const std::shared_ptr<CachedKey>& key, bool fresh,
+    // `key` is in the batch, or its account is not and the batch takes it.
+    void add(const std::shared_ptr<CachedKey>& key, Known known,
              LimitWaiter& waiter)
     {
         const bool is_new = key->batch != number_;
@@ -57,7 +60,7 @@ public:
             grow(keys_);
             keys_.push_back(key);
             requests_.push_back({key->account->id(), queue_.epoch_of(*key),
-                                 key->limits, 0, false});
+                                 key->limits, 0, false, false});
             key->account->batch_ = number_;
             key->batch = number_;
             key->place = place;
@@ -67,7 +70,8 @@ public:
         ++request.requests;
         // An emptied Redis takes no records with it if they are on another one:
         // an account without a state may always be lost then.
-        request.fresh |= fresh && queue_.limiter_.brings_version();
+        request.fresh |= known.fresh && queue_.limiter_.brings_version();
+        request.placed |= known.placed;
     }
 
     // Sends the command.
@@ -149,6 +153,7 @@ private:
 
     LimitQueue& queue_;
     const std::uint64_t number_;
+    const Group group_;
     std::vector<std::shared_ptr<CachedKey>> keys_;
     std::vector<LimitRequest> requests_;  // one per key, in the same order
     std::vector<Waiting> waiters_;
@@ -164,18 +169,28 @@ LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
 
 LimitQueue::~LimitQueue() = default;
 
-void LimitQueue::add(const std::shared_ptr<CachedKey>& key, bool fresh,
+void LimitQueue::add(const std::shared_ptr<CachedKey>& key, Known known,
                      LimitWaiter& waiter) noexcept
 {
     try {
         if (Batch* batch = open_batch(*key)) {
-            batch->add(key, fresh, waiter);
+            batch->add(key, known, waiter);
         } else {
-            add_to_new_batch(key, fresh, waiter);
+            add_to_new_batch(key, known, waiter);
         }
     } catch (...) {
         waiter.on_limit_no_reply(redis::NoReply::not_sent);
     }
+}
+
+// In a Cluster each account is a group: a command needs keys of one slot, and
+// accounts seldom share one. While their slot moves, a command with two of them
+// would fail with TRYAGAIN as long as one of them is new.
+LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
+{
+    return limiter_.accounts() == Limiter::Accounts::cluster
+               ? reinterpret_cast<Group>(key.account.get())
+               : 0;
 }
 
 // The script reads all accounts before it writes, so none may be in a command
@@ -193,8 +208,9 @@ LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
     }
     std::size_t index =
         key.account->batch_ < first ? 0 : key.account->batch_ - first + 1;
+    const Group group = group_of(key);
     for (; index < open_.size(); ++index) {
-        if (!open_[index]->full()) {
+        if (open_[index]->takes(group)) {
             return open_[index];
         }
     }
@@ -202,13 +218,13 @@ LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
 }
 
 void LimitQueue::add_to_new_batch(const std::shared_ptr<CachedKey>& key,
-                                  bool fresh, LimitWaiter& waiter)
+                                  Known known, LimitWaiter& waiter)
 {
-    Batch& batch = batches_.start(*this, numbers_ + 1);
+    Batch& batch = batches_.start(*this, numbers_ + 1, group_of(*key));
     try {
         open_.push_back(&batch);
         try {
-            batch.add(key, fresh, waiter);
+            batch.add(key, known, waiter);
         } catch (...) {
             open_.pop_back();
             throw;
@@ -227,10 +243,12 @@ void LimitQueue::add_to_new_batch(const std::shared_ptr<CachedKey>& key,
 // now.
 std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
 {
+    // An account's id hashes to the slot of its keys, which contain "{<id>}".
     const bool may_be_outdated =
         !limiter_.brings_version()
         && key.generation
-               != static_cast<std::uint32_t>(link_.connection_generation());
+               != static_cast<std::uint32_t>(
+                   link_.connection_generation(key.account->id()));
     return may_be_outdated ? kNoEpoch : key.epoch;
 }
 

@@ -43,15 +43,23 @@ public:
     LimitQueue(const LimitQueue&) = delete;
 
     // Calls the waiter exactly once, before it returns if the request cannot
-    // be queued. `fresh`: the key's record was read in this iteration.
-    void add(const std::shared_ptr<CachedKey>& key, bool fresh,
+    // be queued.
+    struct Known {
+        bool fresh = false;   // the key's record was read in this iteration
+        bool placed = false;  // see LimitRequest
+    };
+    void add(const std::shared_ptr<CachedKey>& key, Known known,
              LimitWaiter& waiter) noexcept;
 
 private:
     class Batch;
 
+    // Accounts of different groups need different commands.
+    using Group = std::uintptr_t;
+    Group group_of(const CachedKey& key) const noexcept;
+
     Batch* open_batch(const CachedKey& key) noexcept;
-    void add_to_new_batch(const std::shared_ptr<CachedKey>& key, bool fresh,
+    void add_to_new_batch(const std::shared_ptr<CachedKey>& key, Known known,
                           LimitWaiter& waiter);
     void close(Batch& batch) noexcept;
     std::int64_t epoch_of(const CachedKey& key) const noexcept;

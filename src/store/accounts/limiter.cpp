@@ -19,6 +19,7 @@ constexpr std::size_t kRequestSize = 40;
 constexpr std::int64_t kStale = -1;
 constexpr std::int64_t kDamaged = -2;
 constexpr std::int64_t kElsewhere = -3;
+constexpr std::int64_t kUnplaced = -4;
 
 // What strike.lua replies.
 enum StatusField : std::size_t {
@@ -44,9 +45,10 @@ bool is_value(const redis::Reply& reply) noexcept
 
 }  // namespace
 
-Limiter::Limiter(const Schema& schema, Catalogue catalogue)
+Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
     : schema_(schema), brings_version_(catalogue == Catalogue::here),
-      last_id_(schema.last_pet_id()), changes_(schema.changes())
+      accounts_(accounts), last_id_(schema.last_pet_id()),
+      changes_(schema.changes())
 {}
 
 redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
@@ -65,9 +67,17 @@ redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
     for (const LimitRequest& request : requests) {
         append_numbers(packed, {request.epoch, request.limits.minute,
                                 request.limits.day, request.requests,
-                                request.fresh ? 1 : 0});
+                                mode_of(request)});
     }
     return std::move(command.own(packed));
+}
+
+std::int64_t Limiter::mode_of(const LimitRequest& request) const noexcept
+{
+    if (accounts_ == Accounts::cluster) {
+        return request.placed ? 3 : 2;
+    }
+    return request.fresh ? 1 : 0;
 }
 
 std::vector<LimitResult>
@@ -88,15 +98,16 @@ Limiter::parse_decisions(const redis::Reply& reply,
         const LimitRequest& request = requests[i];
         const redis::Reply& admitted = reply[kAccounts + 2 * i];
         const redis::Reply& bytes = reply[kAccounts + 2 * i + 1];
-        if (!admitted.is(redis::Type::integer)
-            || admitted.integer() < kElsewhere
+        if (!admitted.is(redis::Type::integer) || admitted.integer() < kUnplaced
             || admitted.integer() > request.requests
             || !bytes.is(redis::Type::string)) {
             continue;
         }
         LimitResult& result = results[i];
-        if (admitted.integer() == kElsewhere) {
-            result.kind = LimitResult::Kind::elsewhere;
+        if (admitted.integer() <= kElsewhere) {
+            result.kind = admitted.integer() == kElsewhere
+                              ? LimitResult::Kind::elsewhere
+                              : LimitResult::Kind::unplaced;
             continue;
         }
         const auto state = AccountState::decode(bytes.text());

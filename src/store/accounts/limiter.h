@@ -23,6 +23,8 @@ struct LimitRequest {
     // The key's record was read a moment ago, so an account that Redis does not
     // have is new rather than lost.
     bool fresh = false;
+    // Of accounts in a Cluster: LimitsMarker says that they are there.
+    bool placed = false;
 };
 
 // The decision on a LimitRequest.
@@ -32,6 +34,7 @@ struct LimitResult {
         stale,      // the account has another epoch now: `epoch`
         damaged,    // the account's state is damaged
         elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
+        unplaced,   // they may be: ask LimitsMarker, and then once more
         invalid,    // not a reply of this script
     } kind = Kind::invalid;
     std::int64_t epoch = 0;
@@ -65,13 +68,18 @@ public:
     // reply then brings the catalogue's version along.
     enum class Catalogue { here, elsewhere };
 
+    // Whether all accounts are on one server.
+    enum class Accounts { together, cluster };
+
     explicit Limiter(const Schema& schema,
-                     Catalogue catalogue = Catalogue::here);
+                     Catalogue catalogue = Catalogue::here,
+                     Accounts accounts = Accounts::together);
 
     bool brings_version() const noexcept { return brings_version_; }
+    Accounts accounts() const noexcept { return accounts_; }
 
-    // No two requests may be of the same account. Throws std::bad_alloc, as all
-    // of these do.
+    // In a Cluster: of one slot. No two requests may be of the same account.
+    // Throws std::bad_alloc, as all of these do.
     redis::Command decide(const std::vector<LimitRequest>& requests) const;
 
     // One result per request, in their order.
@@ -89,8 +97,11 @@ public:
                                       const api::Limits& limits);
 
 private:
+    std::int64_t mode_of(const LimitRequest& request) const noexcept;
+
     const Schema& schema_;
     const bool brings_version_;
+    const Accounts accounts_;
     const std::string last_id_;
     const std::string changes_;
 };

@@ -11,15 +11,16 @@ namespace petstore::store {
 class KeyLoader::Load final : public redis::InFlight<Load>::Item,
                               public redis::ReplyHandler {
 public:
-    Load(KeyLoader& owner, const api::Digest& digest, std::int64_t epoch)
-        : owner_(owner), digest_(digest), epoch_(epoch),
-          generation_(static_cast<std::uint32_t>(
-              owner.accounts_.connection_generation()))
+    Load(KeyLoader& owner, const api::Digest& digest, const Required& required)
+        : owner_(owner), digest_(digest), epoch_(required.epoch),
+          account_(required.account),
+          generation_(owner.accounts_.connection_generation(account_))
     {}
 
     const api::Digest& digest() const noexcept { return digest_; }
     std::int64_t epoch() const noexcept { return epoch_; }
-    std::uint32_t generation() const noexcept { return generation_; }
+    const std::string& account() const noexcept { return account_; }
+    std::uint64_t generation() const noexcept { return generation_; }
     void add(KeyWaiter& waiter) { waiters_.push_back(&waiter); }
 
     void on_reply(const redis::Reply& reply) noexcept override
@@ -53,7 +54,8 @@ private:
     KeyLoader& owner_;
     const api::Digest digest_;
     const std::int64_t epoch_;
-    const std::uint32_t generation_;
+    const std::string account_;       // empty if unknown
+    const std::uint64_t generation_;  // of the account's link before the load
     std::vector<KeyWaiter*> waiters_;
 };
 
@@ -66,14 +68,14 @@ KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts,
 
 KeyLoader::~KeyLoader() = default;
 
-void KeyLoader::load(const api::Digest& digest, std::int64_t epoch,
+void KeyLoader::load(const api::Digest& digest, const Required& required,
                      KeyWaiter& waiter) noexcept
 {
     try {
-        if (Load* load = find(digest, epoch)) {
+        if (Load* load = find(digest, required.epoch)) {
             load->add(waiter);
         } else if (loads_.size() < kMaxLoads) {
-            start(digest, epoch, waiter);
+            start(digest, required, waiter);
         } else {
             log_.look_up_refused();
             waiter.on_key({nullptr, read_not_sent()});
@@ -94,11 +96,11 @@ KeyLoader::Load* KeyLoader::find(const api::Digest& digest,
                : nullptr;
 }
 
-void KeyLoader::start(const api::Digest& digest, std::int64_t epoch,
+void KeyLoader::start(const api::Digest& digest, const Required& required,
                       KeyWaiter& waiter)
 {
     const auto command = keys_.get(digest);
-    Load& load = loads_.start(*this, digest, epoch);
+    Load& load = loads_.start(*this, digest, required);
     try {
         load.add(waiter);
         newest_[digest] = &load;
@@ -107,6 +109,24 @@ void KeyLoader::start(const api::Digest& digest, std::int64_t epoch,
         throw;
     }
     link_.send(command, load);
+}
+
+// Of the account's link, before the record was read. If the account was unknown
+// then, and that of any account has changed since, this one's may have, too: it
+// gets an older one, so that the limiter announces its epoch and the record is
+// read once more.
+std::uint32_t KeyLoader::generation_of(const std::string& account,
+                                       const Load& load) const noexcept
+{
+    if (load.account() == account) {
+        return static_cast<std::uint32_t>(load.generation());
+    }
+    const auto now =
+        static_cast<std::uint32_t>(accounts_.connection_generation(account));
+    return load.account().empty()
+                   && load.generation() == accounts_.connection_generation({})
+               ? now
+               : now - 1;
 }
 
 KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
@@ -134,7 +154,7 @@ KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
     // A record read after the account's epoch was known is at least that new.
     // Otherwise the epoch in the record counts.
     key->epoch = load.epoch() == 0 ? record.epoch : load.epoch();
-    key->generation = load.generation();
+    key->generation = generation_of(record.account, load);
     key->account = cache_.account(record.account);
     cache_.put(load.digest(), key);
     return {std::move(key), std::nullopt};

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "../../api/error.h"
@@ -56,17 +58,24 @@ public:
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
 
-    // Calls the waiter exactly once, possibly before returning. The record will
-    // not be older than `epoch` of its account; 0 accepts any.
-    void load(const api::Digest& digest, std::int64_t epoch,
+    // The record must not be older than this epoch of its account.
+    struct Required {
+        std::int64_t epoch = 0;         // 0 accepts any
+        std::string_view account = {};  // empty if unknown
+    };
+
+    // Calls the waiter exactly once, possibly before returning.
+    void load(const api::Digest& digest, const Required& required,
               KeyWaiter& waiter) noexcept;
 
 private:
     class Load;
 
     Load* find(const api::Digest& digest, std::int64_t epoch) noexcept;
-    void start(const api::Digest& digest, std::int64_t epoch,
+    void start(const api::Digest& digest, const Required& required,
                KeyWaiter& waiter);
+    std::uint32_t generation_of(const std::string& account,
+                                const Load& load) const noexcept;
     KeyResult take(const Load& load, const redis::Reply& reply);
 
     redis::Link& link_;

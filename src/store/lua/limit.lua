@@ -9,7 +9,11 @@
 --       workers' caches; absent if the catalogue is on another Redis
 -- ARGV  1  one string with five doubles for each account: the epoch that the
 --          caller knows, the limits per minute and per day, the number of
---          requests, and 1 if the caller has just read the key's record, else 0
+--          requests, and one of
+--            0  nothing more
+--            1  the caller has just read the key's record
+--            2  in a Cluster, where a script cannot read <prefix>:limits
+--            3  the same; the caller has read it: accounts live here
 --
 -- Reply: {now, last id, changes, and for each account: admitted, its state}.
 -- Times are in milliseconds. The caller must validate last id and changes,
@@ -20,6 +24,7 @@
 --   -3  the account has no state here, and <prefix>:limits says that accounts
 --       live on another Redis. Read only for such an account, so the key is not
 --       among KEYS: a call costs nothing more.
+--   -4  the same, but the caller has to read <prefix>:limits
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- a string: a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
@@ -34,12 +39,14 @@ for i = 2, 3 do
 end
 
 for i = 1, n do
-  local known, per_minute, per_day, requests, fresh = decode('<ddddd', asked, 40 * i - 39)
+  local known, per_minute, per_day, requests, mode = decode('<ddddd', asked, 40 * i - 39)
   local state, admitted = seen[i], -1
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
   if not state and redis.pcall('GET', KEYS[i]) then -- an error: wrong type
     admitted, state = -2, ''
-  elseif not state and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits') or '', '^elsewhere') then
+  elseif not state and mode == 2 then
+    admitted, state = -4, ''
+  elseif not state and mode < 2 and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits') or '', '^elsewhere') then
     admitted, state = -3, ''
   elseif not state then
     -- A new account, or a state that was lost with or without its records. A
@@ -48,7 +55,7 @@ for i = 1, n do
     -- old, and a worker that caches another record of the account would take it
     -- for the current epoch.
     epoch = time[1] * 1000000 + time[2]
-    if fresh == 1 then
+    if mode == 1 then
       known = epoch
     else
       state = encode('<dddddd', epoch, 0, 0, 0, 0, 0)
@@ -67,7 +74,9 @@ for i = 1, n do
     if ban > now then
       -- The count of bans expires one day after this ban began.
       local bans = string.sub(KEYS[i], 1, -6) .. 'bans'
-      local ahead = call('PEXPIRETIME', bans) - next_day
+      -- An error: in a Cluster, the account is moving to another server.
+      local expires = redis.pcall('PEXPIRETIME', bans)
+      local ahead = type(expires) == 'number' and expires - next_day or 0
       if ahead > 0 then
         ban, moved = ban - ahead, true
         call('PEXPIRE', bans, DAY)

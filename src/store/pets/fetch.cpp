@@ -20,8 +20,7 @@ void Fetch::begin() noexcept
 
 void Fetch::send(const redis::Command& command) noexcept
 {
-    ++sent_;
-    link_.send(command, *this);
+    link_.send(command, parts_[sent_++]);
 }
 
 void Fetch::call(redis::Command script) noexcept
@@ -37,17 +36,31 @@ void Fetch::fail(api::Error error) noexcept
     }
 }
 
-void Fetch::on_reply(const redis::Reply& reply) noexcept
+void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
 {
-    const std::size_t index = done_++;
+    ++done_;
     try {
-        if (!error_) {
-            take(index, reply);
+        if (index == taken_) {
+            take_next(reply);
+        } else if (!error_) {
+            parts_[index].early.emplace(reply);
         }
     } catch (...) {
         fail(read_not_sent());
     }
     end_if_complete();
+}
+
+// And those that came early and are next now.
+void Fetch::take_next(const redis::Reply& reply)
+{
+    const redis::Reply* next = &reply;
+    while (next != nullptr && !error_) {
+        take(taken_++, *next);
+        next = taken_ < parts_.size() && parts_[taken_].early
+                   ? &parts_[taken_].early->get()
+                   : nullptr;
+    }
 }
 
 void Fetch::on_no_reply(redis::NoReply cause) noexcept

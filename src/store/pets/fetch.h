@@ -1,17 +1,19 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 
 #include "../../api/error.h"
 #include "../../redis/link.h"
+#include "../../redis/reply_copy.h"
 #include "../../redis/script_call.h"
 
 namespace petstore::store {
 
 // Reads something with one command or several. Each command gets a reply or is
 // lost, even after an earlier one has failed; then the fetch ends.
-class Fetch : private redis::ReplyHandler {
+class Fetch {
 public:
     Fetch(const Fetch&) = delete;
     Fetch& operator=(const Fetch&) = delete;
@@ -23,7 +25,8 @@ protected:
     explicit Fetch(redis::Link& link) noexcept : link_(link), script_(*this) {}
     ~Fetch() = default;
 
-    // For send_commands(): any number of plain commands, or one script.
+    // For send_commands(): up to kMaxCommands plain commands, or one script.
+    static constexpr std::size_t kMaxCommands = 2;
     void send(const redis::Command& command) noexcept;
     void call(redis::Command script) noexcept;
 
@@ -34,7 +37,8 @@ protected:
     // Throws std::bad_alloc, which fails the fetch.
     virtual void send_commands() = 0;
 
-    // Handles the reply to command number `index`. Skipped after a failure.
+    // Handles the reply to command number `index`; they come in this order.
+    // Skipped after a failure.
     // Throws std::bad_alloc, which fails the fetch.
     virtual void take(std::size_t index, const redis::Reply& reply) = 0;
 
@@ -42,6 +46,31 @@ protected:
     virtual void end() noexcept = 0;
 
 private:
+    class Part final : public redis::ReplyHandler {
+    public:
+        explicit Part(Fetch& owner) noexcept : owner_(owner) {}
+
+        void on_reply(const redis::Reply& reply) noexcept override
+        {
+            owner_.on_reply(index(), reply);
+        }
+        void on_no_reply(redis::NoReply cause) noexcept override
+        {
+            owner_.on_no_reply(cause);
+        }
+
+        // That overtook another one's, as a Cluster's may.
+        std::optional<redis::ReplyCopy> early;
+
+    private:
+        std::size_t index() const noexcept
+        {
+            return static_cast<std::size_t>(this - owner_.parts_.data());
+        }
+
+        Fetch& owner_;
+    };
+
     class Script final : public redis::ScriptCall {
     public:
         explicit Script(Fetch& owner) noexcept : owner_(owner) {}
@@ -50,7 +79,7 @@ private:
     private:
         void on_result(const redis::Reply& reply) noexcept override
         {
-            owner_.on_reply(reply);
+            owner_.on_reply(0, reply);
         }
         void on_no_result(redis::NoReply cause) noexcept override
         {
@@ -60,15 +89,18 @@ private:
         Fetch& owner_;
     };
 
-    void on_reply(const redis::Reply& reply) noexcept final;
-    void on_no_reply(redis::NoReply cause) noexcept final;
+    void on_reply(std::size_t index, const redis::Reply& reply) noexcept;
+    void on_no_reply(redis::NoReply cause) noexcept;
+    void take_next(const redis::Reply& reply);
     void end_if_complete() noexcept;
 
     redis::Link& link_;
     Script script_;
+    std::array<Part, kMaxCommands> parts_{Part(*this), Part(*this)};
     std::optional<api::Error> error_;
     std::size_t sent_ = 0;
-    std::size_t done_ = 0;
+    std::size_t done_ = 0;   // replied to, or lost
+    std::size_t taken_ = 0;  // by take(): the first ones
     // A command may fail before send() returns. end() has to wait until then.
     bool sending_ = false;
 };

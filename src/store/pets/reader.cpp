@@ -68,13 +68,17 @@ std::uint64_t Reader::generation() noexcept
     return generation_;
 }
 
-// A failover or restart may have undone what was read before.
+// A failover or restart may have undone what was read before. If commands
+// overtook each other, a version may be newer than the data that were read
+// after it.
 void Reader::drop_if_disconnected() noexcept
 {
-    const std::uint64_t now =
-        link_.connection_generation(catalogue_.schema().catalogue());
-    if (connection_generation_ != now) {
+    const std::string_view key = catalogue_.schema().catalogue();
+    const std::uint64_t now = link_.connection_generation(key);
+    const std::uint64_t reorderings = link_.reorderings(key);
+    if (connection_generation_ != now || reorderings_ != reorderings) {
         connection_generation_ = now;
+        reorderings_ = reorderings;
         latest_ = {};
         drop_all();
     }

@@ -139,6 +139,7 @@ private:
     Doorkeeper built_;   // responses built from buckets, by the key's hash
     Doorkeeper missed_;  // bucket numbers
     std::uint64_t connection_generation_ = 0;
+    std::uint64_t reorderings_ = 0;
     std::uint64_t generation_ = 0;
     Version latest_;  // empty if unknown
     std::uint64_t bucket_loads_started_ = 0;

@@ -1,0 +1,225 @@
+// A Redis Cluster: where requests go, and what one of its servers can break.
+#include "support/certificates.h"
+#include "support/cluster_world.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
+
+// How many scripts a server was asked to run.
+long long scripts_of(const RedisServer& redis)
+{
+    const auto counts = command_counts(redis);
+    long long calls = 0;
+    for (const char* name : {"eval", "evalsha"}) {
+        const auto found = counts.find(name);
+        calls += found == counts.end() ? 0 : found->second;
+    }
+    return calls;
+}
+
+}  // namespace
+
+TEST_CASE("cluster: requests go to the primary of their slot")
+{
+    ClusterWorld world;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto key = world.redis.limited_key(100, i);
+        Http http(world.nginx.url(), key.secret);
+        CHECK(http.get("/v1/pets/1").body
+              == pet_json(1, "pet 1", "7", "available"));
+        const auto before = scripts_of(world.redis.server(i));
+        CHECK(http.get("/v1/pets?limit=2").status == 200);
+        CHECK(http.post("/v1/pets", kPet).status == 201);
+        CHECK(scripts_of(world.redis.server(i)) >= before + 2);
+        CHECK(world.redis.command({"STRLEN", account_key(key, "state")}).integer
+              == 48);
+        // Of several workers, with many requests at once.
+        check_exact(world.exhaust(world.redis.limited_key(100, i), 100), 100);
+    }
+    CHECK(walk(world.http, "/v1/pets?limit=5").size() == 13);
+    CHECK(walk(world.http, "/v1/pets?limit=5&status=available").size() == 13);
+    // Replicas are not asked.
+    for (std::size_t i = 3; i < 6; ++i) {
+        CHECK(scripts_of(world.redis.server(i)) == 0);
+    }
+    CHECK(world.lines_with("[warn]") == 0);
+    CHECK(world.lines_with("[error]") == 0);
+
+    // Not the moved accounts' counters.
+    world.redis.command({"SET", "petstore:limits", "elsewhere x"});
+    const auto known = world.redis.limited_key(100, 1);
+    expect_error(Http(world.nginx.url(), known.secret).get("/v1/pets"), 503,
+                 "service_unavailable");
+    CHECK(world.lines_with("petstore_limit_redis") > 0);
+    CHECK(world.redis.command({"EXISTS", account_key(known, "state")}).integer
+          == 0);
+    CHECK(world.http.get("/v1/pets").status == 200);
+    world.redis.command({"SET", "petstore:limits", "here x"});
+    CHECK(Http(world.nginx.url(), known.secret).get("/v1/pets").status == 200);
+
+    // A seed that is gone.
+    NginxOptions options;
+    options.redis = "cluster redis://" + own_address() + ":"
+                    + std::to_string(free_port()) + " redis://"
+                    + world.redis.address(4);
+    for (int i = 0; i < 3; ++i) {
+        const NginxServer other(options);
+        CHECK(Http(other.url(), world.key.secret).get("/v1/pets").status
+              == 200);
+        CHECK_FALSE(contains(other.error_log(), "[error]"));
+    }
+
+    // Counters in the Cluster, the rest on one Redis, and the other way round.
+    const RedisServer single;
+    const auto key = create_key(single);
+    NginxOptions two;
+    two.redis = single.url();
+    two.location += "petstore_limit_redis " + world.redis.url() + ";";
+    {
+        const NginxServer other(two);
+        CHECK(Http(other.url(), key.secret).post("/v1/pets", kPet).status
+              == 201);
+        CHECK(world.redis.command({"EXISTS", account_key(key, "state")}).integer
+              == 1);
+    }
+    two = {};
+    two.redis = world.redis.url();
+    two.location += "petstore_limit_redis " + single.url() + ";";
+    {
+        const NginxServer other(two);
+        CHECK(Http(other.url(), world.key.secret).get("/v1/pets/1").status
+              == 200);
+        CHECK(
+            single.command({"EXISTS", account_key(world.key, "state")}).integer
+            == 1);
+    }
+    CHECK(world.same_workers());
+}
+
+TEST_CASE("cluster: with TLS and a password")
+{
+    const CertificateAuthority ca;
+    ca.issue("server", "IP:" + own_address());
+    const std::string password = "cluster-geheim-5";
+    remember_secret(password);
+    ClusterServers::Options servers;
+    servers.password = password;
+    servers.tls = [&](int port) -> std::vector<std::string> {
+        return {"tls-port " + std::to_string(port),
+                "tls-cluster yes",
+                "tls-replication yes",
+                "tls-cert-file " + ca.file("server.crt"),
+                "tls-key-file " + ca.file("server.key"),
+                "tls-ca-cert-file " + ca.certificate(),
+                "tls-auth-clients no"};
+    };
+    NginxOptions options;
+    options.http =
+        "petstore_redis_ssl_trusted_certificate " + ca.certificate() + ";";
+    const ClusterWorld world(servers, options, ":" + password + "@");
+    for (std::size_t i = 0; i < 3; ++i) {
+        check_exact(world.exhaust(world.redis.limited_key(50, i), 50), 50);
+    }
+    CHECK(world.lines_with("[error]") == 0);
+
+    // A name that no certificate has.
+    auto other = options;
+    other.http += "petstore_redis_ssl_name redis.test;";
+    other.redis = world.redis.url(":" + password + "@");
+    const NginxServer stranger(other);
+    CHECK(Http(stranger.url(), world.key.secret).get("/v1/pets").status == 503);
+    CHECK(contains(stranger.error_log(), "does not match"));
+}
+
+TEST_CASE("cluster: a server that hangs slows only what needs it")
+{
+    ClusterServers::Options servers;
+    servers.config = {"cluster-require-full-coverage no"};
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 500ms; "
+                       "petstore_redis_connect_timeout 250ms;";
+    ClusterWorld world(servers, options);
+    const auto stopped = world.other_primary();
+    const auto other = 3 - stopped - world.catalogue_server();
+    const auto near = world.redis.limited_key(1'000'000, stopped);
+    const auto far = world.redis.limited_key(1'000'000, other);
+    Http slow(world.nginx.url(), near.secret);
+    Http fast(world.nginx.url(), far.secret);
+    // Known to both workers.
+    for (int i = 0; i < 20; ++i) {
+        for (const auto* key : {&near, &far}) {
+            REQUIRE(
+                Http(world.nginx.url(), key->secret).get("/v1/pets/1").status
+                == 200);
+        }
+    }
+    const auto replica = world.redis.replica_of(stopped);
+    const auto took_over = [&] {
+        const auto role = world.redis.server(replica).command({"ROLE"});
+        return contains(role.items.at(0).text, "master");
+    };
+    world.redis.server(stopped).pause();
+    std::atomic<int> refused{0};
+    Meanwhile waiting(
+        0ms, [&] { refused += slow.get("/v1/pets/1").status == 503 ? 1 : 0; });
+    // The replica takes over within seconds; none of these requests notices.
+    std::vector<std::chrono::duration<double>> times;
+    int failed = 0;
+    while (times.size() < 50 || !took_over()) {
+        const auto before = Clock::now();
+        failed += fast.get("/v1/pets/1").status == 200 ? 0 : 1;
+        times.emplace_back(Clock::now() - before);
+    }
+    const auto promoted = Clock::now();
+    waiting.end();
+    CHECK(failed == 0);
+    CHECK(refused > 0);
+    std::sort(times.begin(), times.end());
+    CHECK(times[times.size() / 2] < 100ms);
+    CHECK(times.back() < 400ms);
+    CHECK(kept_by(promoted + 2s,
+                  [&] { return slow.get("/v1/pets/1").status == 200; }));
+    CHECK(world.lines_with(world.redis.address(stopped) + "/0: timed out") > 0);
+    world.redis.server(stopped).resume();
+    CHECK(world.same_workers());
+}
+
+TEST_CASE("cluster: a slot without a server fails its requests only")
+{
+    ClusterServers::Options servers;
+    servers.config = {"cluster-require-full-coverage no"};
+    ClusterWorld world(servers);
+    const auto lost = world.other_primary();
+    const auto key = world.redis.limited_key(1'000'000, lost);
+    Http http(world.nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets/1").status == 200);
+    const auto slot = ClusterWorld::slot_of(key);
+    world.redis.server(lost).command(
+        {"CLUSTER", "DELSLOTS", std::to_string(slot)});
+    expect_error(http.get("/v1/pets/1"), 503, "service_unavailable");
+    CHECK(world.http.get("/v1/pets/1").status == 200);
+    world.redis.server(lost).command(
+        {"CLUSTER", "ADDSLOTS", std::to_string(slot)});
+    CHECK(kept_by(Clock::now() + 1s,
+                  [&] { return http.get("/v1/pets/1").status == 200; }));
+    CHECK(world.same_workers());
+
+    // All of it is down: the servers say so.
+    for (std::size_t i = 0; i < 6; ++i) {
+        world.redis.server(i).command(
+            {"CONFIG", "SET", "cluster-require-full-coverage", "yes"});
+    }
+    world.redis.server(lost).command(
+        {"CLUSTER", "DELSLOTS", std::to_string(slot)});
+    CHECK(wait_until([&] { return http.get("/v1/pets/1").status == 503; }));
+    world.redis.server(lost).command(
+        {"CLUSTER", "ADDSLOTS", std::to_string(slot)});
+    CHECK(kept_by(Clock::now() + 2s,
+                  [&] { return http.get("/v1/pets/1").status == 200; }));
+    CHECK(world.http.post("/v1/pets", kPet).status == 201);
+    CHECK(world.lines_with("CLUSTERDOWN") > 0);
+    CHECK(world.same_workers());
+}

@@ -1,0 +1,161 @@
+// A Redis Cluster whose slots move under load.
+#include <future>
+
+#include "support/cluster_world.h"
+#include "support/writers.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
+
+void check_undisturbed(Readers& readers, const ClusterWorld& world)
+{
+    readers.end();
+    INFO(readers.first_strange());
+    CHECK(readers.refused() == 0);
+    CHECK(readers.strange() == 0);
+    CHECK(world.same_workers());
+    CHECK(world.lines_with("[error]") == 0);
+}
+
+}  // namespace
+
+TEST_CASE("cluster: a busy account's slot moves, and its limit stays exact")
+{
+    constexpr long long kLimit = 6000;
+    ClusterWorld world;
+    const auto from = world.other_primary();
+    const auto to = world.catalogue_server();
+    const auto key = world.redis.limited_key(kLimit, from);
+    const auto slot = ClusterWorld::slot_of(key);
+    const auto fresh = world.redis.limited_key(kLimit, from);
+    Readers readers(world);
+    REQUIRE(readers.continue_all());
+    int moves = 0;
+    {
+        bool there = false;
+        Meanwhile moving(1ms, [&] {
+            const auto a = there ? to : from;
+            const auto b = there ? from : to;
+            world.redis.begin_move(slot, a, b);
+            // Accounts without a state are created at the new primary.
+            world.redis.move_keys(slot, a, b);
+            world.redis.end_move(slot, b);
+            there = !there;
+            ++moves;
+        });
+        const auto answers = world.exhaust(key, kLimit);
+        moving.end();
+        check_exact(answers, kLimit);
+    }
+    CHECK(moves >= 3);
+    WARN(moves << " moves");
+    CHECK(readers.continue_all());
+    check_undisturbed(readers, world);
+}
+
+TEST_CASE("cluster: many slots move to a new server and back")
+{
+    constexpr long long kLimit = 5000;
+    constexpr std::size_t kSlots = 1500;
+    ClusterWorld world;
+    const auto from = world.other_primary();
+    const auto key = world.redis.limited_key(kLimit, from);
+    Readers readers(world);
+    const auto added = world.redis.add();
+    auto slots = world.redis.slots_of(from);
+    // With those of the readers' and this account.
+    std::stable_partition(slots.begin(), slots.end(), [&](int slot) {
+        return world.redis.server(from)
+                   .command(
+                       {"CLUSTER", "COUNTKEYSINSLOT", std::to_string(slot)})
+                   .integer
+               > 0;
+    });
+    slots.resize(kSlots);
+    auto spending = std::async(std::launch::async,
+                               [&] { return world.exhaust(key, kLimit); });
+    world.redis.move_slots(slots, from, added);
+    CHECK(readers.continue_all());
+    CHECK(world.redis.slots_of(added).size() == kSlots);
+    world.redis.move_slots(slots, added, from);
+    check_exact(spending.get(), kLimit);
+
+    // The server leaves the Cluster.
+    world.redis.remove(added);
+    CHECK(readers.continue_all());
+    check_undisturbed(readers, world);
+}
+
+TEST_CASE("cluster: the catalogue's slot moves")
+{
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 700ms;";
+    ClusterWorld world({}, options);
+    const auto slot = ClusterWorld::catalogue_slot();
+    const auto from = world.catalogue_server();
+    const auto to = world.other_primary();
+    const std::string prefix = "petstore:{petstore:pets}:";
+
+    // Half of it is there: what needs both halves waits, then fails.
+    world.redis.begin_move(slot, from, to);
+    world.redis.move_key(prefix + "last-id", from, to);
+    for (int i = 0; i < 3; ++i) {
+        const auto before = Clock::now();
+        expect_error(world.http.post("/v1/pets", kPet), 503,
+                     "service_unavailable");
+        CHECK(Clock::now() - before >= 700ms);
+    }
+    expect_error(world.http.get("/v1/pets?limit=3"), 503,
+                 "service_unavailable");
+
+    // The keys that scripts declare, but not the pets.
+    for (const char* name : {"changes", "status:available"}) {
+        world.redis.move_key(prefix + name, from, to);
+    }
+    expect_error(world.http.post("/v1/pets", kPet), 503, "service_unavailable");
+    expect_error(world.http.get("/v1/pets?status=available"), 503,
+                 "service_unavailable");
+    CHECK(walk(world.http, "/v1/pets?limit=3").size() == 10);
+    CHECK(world.http.get("/v1/pets/7").body
+          == pet_json(7, "pet 7", "7", "available"));
+    CHECK(world.lines_with("is damaged") == 0);
+
+    // A request that waits continues when the move ends.
+    auto finishing = std::async(std::launch::async, [&] {
+        world.redis.move_keys(slot, from, to);
+        world.redis.end_move(slot, to);
+    });
+    const bool continued = kept_by(Clock::now() + 1s, [&] {
+        return world.http.post("/v1/pets", kPet).status == 201;
+    });
+    finishing.get();
+    CHECK(continued);
+    CHECK(walk(world.http, "/v1/pets?limit=3").size() == 11);
+    CHECK(walk(world.http, "/v1/pets?status=available&limit=3").size() == 11);
+
+    // Under load, back and forth: no id twice, nothing lost.
+    Readers readers(world);
+    Writers writers(world.nginx, world.key, 2);
+    REQUIRE(readers.continue_all());
+    for (int i = 0; i < 4; ++i) {
+        const auto a = i % 2 == 0 ? to : from;
+        const auto b = i % 2 == 0 ? from : to;
+        world.redis.move_slot(slot, a, b);
+        CHECK(readers.continue_all());
+    }
+    writers.end();
+    readers.end();
+    const auto stored = compare(writers, world.nginx, world.key);
+    CHECK(stored.lost == 0);
+    CHECK(stored.ids_twice == 0);
+    CHECK(stored.names_twice == 0);
+    CHECK(writers.strange() == 0);
+    INFO(readers.first_strange());
+    CHECK(readers.strange() == 0);
+    CHECK(world.same_workers());
+    CHECK(world.lines_with("is damaged") == 0);
+    CHECK(world.lines_with("[error]") == 0);
+}

@@ -1,0 +1,134 @@
+// Accounts in a Cluster, where the limiter's script cannot read the marker of
+// the limits' place.
+#include "service_test.h"
+
+namespace {
+
+// A link that is a Cluster's from the start.
+struct Limits {
+    Limits() { link.cluster = true; }
+    FakeLink link;
+};
+
+struct Fixture : Limits {
+    Fixture() { worker.know_key(); }
+
+    void reply(const std::string& name, const std::string& text)
+    {
+        REQUIRE(link.commands.size() == 1);
+        REQUIRE(FakeWorker::name_of(link.commands[0]) == name);
+        link.reply(text);
+        worker.link.end_iteration();
+    }
+    void reply_unplaced()
+    {
+        reply("limit", array({integer(worker.clock.host), kNil, kNil,
+                              integer(-4), bulk("")}));
+    }
+    void decide(const FakeWorker::Account& account = {})
+    {
+        reply("limit",
+              array({integer(worker.clock.host), kNil, kNil,
+                     integer(account.admitted), worker.state(account)}));
+    }
+
+    FakeWorker worker{Limits::link};
+    FakeClient client{worker};
+};
+
+}  // namespace
+
+TEST_CASE("cluster: a known account needs no marker", "[service]")
+{
+    Fixture f;
+    f.client.send();
+    f.decide();
+    f.worker.reply_to("MGET", array({f.worker.last_id, f.worker.changes}));
+    f.worker.reply_to("LRANGE", FakeWorker::three_pets());
+    CHECK(f.client.body == FakeWorker::kThreePets);
+    CHECK(f.link.sent.size() == 1);
+}
+
+TEST_CASE("cluster: an account without a state is new if the marker says so",
+          "[service]")
+{
+    const auto marker = GENERATE(as<std::string>{}, kNil, bulk("here x"));
+    Fixture f;
+    f.client.send();
+    f.reply_unplaced();
+    REQUIRE(f.link.commands.size() == 1);
+    CHECK(f.link.commands[0] == FakeLink::Words{"GET", "petstore:limits"});
+    f.reply("GET", marker);
+    FakeWorker::Account created;
+    created.admitted = -1;
+    created.epoch = 9;
+    f.decide(created);
+    f.worker.reply_to("MGET", array({f.worker.last_id, f.worker.changes}));
+    f.worker.reply_to("LRANGE", FakeWorker::three_pets());
+    f.worker.reply_record();
+    f.worker.link.end_iteration();
+    FakeWorker::Account renewed;
+    renewed.epoch = 9;
+    f.decide(renewed);
+    CHECK(f.client.body == FakeWorker::kThreePets);
+    // The version was read once.
+    CHECK(f.worker.idle());
+}
+
+TEST_CASE("cluster: accounts that were moved away are not charged", "[service]")
+{
+    Fixture f;
+    f.client.send();
+    f.reply_unplaced();
+    f.reply("GET", bulk("elsewhere x"));
+    CHECK(f.client.status == 503);
+    CHECK(f.worker.log.moved_limits == 1);
+    CHECK(f.link.commands.empty());
+}
+
+TEST_CASE("cluster: without the marker the request fails", "[service]")
+{
+    Fixture f;
+    f.client.send();
+    f.reply_unplaced();
+    SECTION("lost")
+    {
+        f.link.lose(NoReply::in_doubt);
+    }
+    SECTION("refused")
+    {
+        f.reply("GET", "-CLUSTERDOWN x\r\n");
+    }
+    CHECK(f.client.status == 503);
+    CHECK(f.client.ended());
+}
+
+TEST_CASE("cluster: requests of an iteration share the marker", "[service]")
+{
+    Fixture f;
+    FakeClient guarded(f.worker, Method::get, "/shop");
+    guarded.start_guard();
+    f.client.start();
+    f.worker.link.end_iteration();
+    f.reply_unplaced();
+    CHECK(f.link.commands.size() == 1);
+    f.reply("GET", kNil);
+    FakeWorker::Account two;
+    two.admitted = 2;
+    f.decide(two);
+    CHECK(guarded.admissions == 1);
+}
+
+TEST_CASE("cluster: a reply without sense is not asked for forever",
+          "[service]")
+{
+    Fixture f;
+    f.client.start_guard();
+    f.worker.link.end_iteration();
+    f.reply_unplaced();
+    f.reply("GET", kNil);
+    f.reply_unplaced();
+    CHECK(f.link.commands.empty());
+    CHECK(f.client.status == 503);
+    CHECK(f.worker.log.unexpected_replies == 1);
+}
