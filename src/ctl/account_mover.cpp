@@ -45,9 +45,8 @@ std::size_t AccountMover::run()
 AccountMover::Found AccountMover::find(store::CommandRunner& redis)
 {
     Found found;
-    redis.each_server([&](store::CommandRunner& server) {
-        find_on(server, found);
-    });
+    redis.each_server(
+        [&](store::CommandRunner& server) { find_on(server, found); });
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../redis/error_table.h"
 #include "exit.h"
 #include "server_session.h"
 
@@ -13,6 +14,17 @@ namespace {
 // Servers that contradict each other, as during a failover, are given time
 // after this many redirects of a command.
 constexpr int kRedirectsAtOnce = 5;
+
+// Whether some of the command's keys have moved and others have not. Our
+// scripts then change nothing; one that does not find what it expects beside
+// its keys takes that for damage.
+bool is_of_moving_slot(const redis::Reply& error, bool asked)
+{
+    const std::string_view code = error.error_code();
+    return code == "TRYAGAIN"
+           || redis::error_row(error.text()).code == redis::kForeignKey
+           || (asked && code == "DAMAGED");
+}
 
 }  // namespace
 
@@ -32,6 +44,7 @@ struct ClusterSession::Pending {
     Node* node = nullptr;  // to which it was sent
     // Its reply, if it came before that of an earlier command.
     std::unique_ptr<redis::ReplyCopy> early;
+    bool asked = false;  // with ASKING
     int redirects = 0;
     std::optional<ClusterServers::Clock::time_point> deadline;
 };
@@ -132,10 +145,10 @@ bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
         route(pending, redirect->address, !moved);
         return true;
     }
-    if (code != "TRYAGAIN" && code != "CLUSTERDOWN") {
+    const bool down = code == "CLUSTERDOWN";
+    if (!down && !is_of_moving_slot(error, pending.asked)) {
         return false;
     }
-    const bool down = code == "CLUSTERDOWN";
     if (!may_wait(pending)) {
         return false;
     }
@@ -224,6 +237,7 @@ void ClusterSession::route(Pending& pending,
     }
     there->open.connection.append(pending.command);
     there->due.push_back(&pending);
+    pending.asked = ask;
     pending.node = there;
 }
 

@@ -65,22 +65,45 @@ Context::Context(const GlobalOptions& options)
       password_(password_in(options.password_file, "--password-file")),
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
-    if (!options.limit_redis.empty()) {
-        auto limits = checked_deployment(options.limit_redis, "--limit-redis");
-        limit_password_ = options.limit_password_file.empty()
-                              ? password_
-                              : password_in(options.limit_password_file,
-                                            "--limit-password-file");
-        if (limits != deployment_) {
-            limit_deployment_ = std::move(limits);
-        }
+    limits_ = other(options.limit_redis, "--limit-redis",
+                    options.limit_password_file, "--limit-password-file");
+    if (limits_ && limits_->deployment == deployment_) {
+        limits_.reset();
     }
-    if (deployment_.tls() || (limit_deployment_ && limit_deployment_->tls())) {
+    target_ = other(options.target, "--to", options.target_password_file,
+                    "--to-password-file");
+    if (deployment_.tls() || (limits_ && limits_->deployment.tls())
+        || (target_ && target_->deployment.tls())) {
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
         // Rather than a connection that is less protected than it seems.
         throw UsageError("the TLS options need a rediss:// URL");
     }
+}
+
+std::optional<Context::Other>
+Context::other(const std::string& text, const std::string& option,
+               const std::string& password_file,
+               const std::string& file_option) const
+{
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    auto deployment = checked_deployment(text, option);
+    return Other{std::move(deployment),
+                 password_file.empty()
+                     ? password_
+                     : password_in(password_file, file_option),
+                 nullptr};
+}
+
+RedisSession& Context::open(Other& other) const
+{
+    if (!other.session) {
+        other.session =
+            connect(other.deployment, other.password, tls_ ? &*tls_ : nullptr);
+    }
+    return *other.session;
 }
 
 RedisSession& Context::redis()
@@ -93,14 +116,18 @@ RedisSession& Context::redis()
 
 RedisSession* Context::limits()
 {
-    if (!limit_deployment_) {
-        return nullptr;
-    }
-    if (!limits_) {
-        limits_ = connect(*limit_deployment_, limit_password_,
-                          tls_ ? &*tls_ : nullptr);
-    }
-    return limits_.get();
+    return limits_ ? &open(*limits_) : nullptr;
+}
+
+RedisSession& Context::target()
+{
+    return open(*target_);
+}
+
+RedisSession& Context::pets()
+{
+    LimitsMarker::read(redis(), schema_).refuse_moved();
+    return redis();
 }
 
 store::KeyAdministration Context::keys(Access access)

@@ -12,6 +12,7 @@
 #include "exit.h"
 #include "key_commands.h"
 #include "limits_commands.h"
+#include "move_command.h"
 #include "output.h"
 #include "pet_commands.h"
 
@@ -91,6 +92,7 @@ int run(int argc, char** argv)
     add_pet_commands(app, action);
     add_cache_commands(app, action);
     add_limits_commands(app, action);
+    add_move_command(app, options, action);
     add_doctor_command(app, action);
     add_help_commands(app, kVersion);
 

@@ -197,7 +197,7 @@ private:
 void import_pets(Context& context, const std::string& file)
 {
     LineReader lines(file);
-    Import import(context.redis(), context.schema(), lines);
+    Import import(context.pets(), context.schema(), lines);
     import.run();
     if (context.json()) {
         print_json({{"imported", import.imported()}});

@@ -113,8 +113,7 @@ private:
         plain.database = 0;  // the servers'
         const std::string where = "Sentinel " + plain.display();
         try {
-            auto connection =
-                log_in(plain, tls_, kFinderTimeout, where);
+            auto connection = log_in(plain, tls_, kFinderTimeout, where);
             const auto question =
                 redis::primary_address_request(deployment_.primary_name);
             const redis::Reply& reply = call(connection, question);

@@ -34,9 +34,8 @@ private:
     Clock::time_point end_;
 };
 
-std::unique_ptr<redis::ByteStream> open(const redis::Endpoint& endpoint,
-                                        const Tls* tls,
-                                        const Deadline& deadline)
+std::unique_ptr<redis::ByteStream>
+open(const redis::Endpoint& endpoint, const Tls* tls, const Deadline& deadline)
 {
     if (endpoint.is_unix()) {
         return redis::connect_unix(endpoint.path, deadline.left());
@@ -75,17 +74,20 @@ void authenticate(redis::BlockingConnection& connection,
     }
 }
 
+// `ping`: waits for any reply, so that a server that hangs is found before a
+// change is in doubt.
 redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const Tls* tls, const Deadline& deadline,
-                                 const std::string& where)
+                                 const std::string& where, bool ping)
 {
     redis::BlockingConnection connection(open(endpoint, tls, deadline));
     connection.set_timeout(deadline.left());
-    // Any reply will do. A server that hangs is found before a change is in
-    // doubt, and so is one that refuses the client certificate, which with TLS
-    // 1.3 it may do after the handshake.
-    call(connection, redis::Command("PING"));
-    connection.set_timeout(deadline.left());
+    // With TLS 1.3, the server may refuse the client certificate after the
+    // handshake.
+    if (ping || endpoint.tls) {
+        call(connection, redis::Command("PING"));
+        connection.set_timeout(deadline.left());
+    }
     authenticate(connection, endpoint, where);
     return connection;
 }
@@ -108,7 +110,7 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const Tls* tls, Timeout timeout,
                                  const std::string& where)
 {
-    auto connection = log_in(endpoint, tls, Deadline(timeout), where);
+    auto connection = log_in(endpoint, tls, Deadline(timeout), where, false);
     connection.set_timeout(timeout);
     return connection;
 }
@@ -118,7 +120,7 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
     const std::string where = endpoint.display();
     const Deadline deadline(kLoginTimeout);
     try {
-        auto connection = log_in(endpoint, tls, deadline, where);
+        auto connection = log_in(endpoint, tls, deadline, where, true);
         if (endpoint.database) {
             connection.set_timeout(deadline.left());
             const redis::Reply& reply = call(
