@@ -45,6 +45,13 @@ std::size_t AccountMover::run()
 AccountMover::Found AccountMover::find(store::CommandRunner& redis)
 {
     Found found;
+    redis.each_server(
+        [&](store::CommandRunner& server) { find_on(server, found); });
+    return found;
+}
+
+void AccountMover::find_on(store::CommandRunner& redis, Found& found)
+{
     std::string cursor = "0";
     do {
         redis::Command scan("SCAN");
@@ -67,7 +74,6 @@ AccountMover::Found AccountMover::find(store::CommandRunner& redis)
         }
         cursor = reply[0].text();
     } while (cursor != "0");
-    return found;
 }
 
 void AccountMover::move(const std::vector<std::string>& accounts)

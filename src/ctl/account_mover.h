@@ -37,6 +37,7 @@ private:
         Ids renamed;  // for a move
     };
     Found find(store::CommandRunner& redis);
+    void find_on(store::CommandRunner& redis, Found& found);
     void move(const std::vector<std::string>& accounts);
     std::size_t copy(const std::string& account, const redis::Reply& taken);
     void rename_back(const Ids& accounts);

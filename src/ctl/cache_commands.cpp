@@ -11,7 +11,7 @@ void clear(Context& context)
 {
     const store::Catalogue catalogue(context.schema());
     const bool cleared =
-        context.redis().run_script(catalogue.clear_caches()).integer() == 1;
+        context.pets().run(catalogue.clear_caches()).integer() == 1;
     if (context.json()) {
         print_json({{"cleared", cleared}});
     } else {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "exit.h"
+#include "redis_connect.h"
 
 namespace petstore::ctl {
 
@@ -18,12 +19,7 @@ redis::Deployment checked_deployment(const std::string& text,
         throw UsageError(option + (problem->url.empty() ? " " : ": ")
                          + problem->reason);
     }
-    auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form == redis::Deployment::Form::cluster) {
-        throw UsageError(option + ": " + deployment.display()
-                         + " is not supported by this version");
-    }
-    return std::move(deployment);
+    return std::get<redis::Deployment>(std::move(parsed));
 }
 
 std::string read_password(const std::string& file, const std::string& option)
@@ -69,17 +65,15 @@ Context::Context(const GlobalOptions& options)
       password_(password_in(options.password_file, "--password-file")),
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
-    if (!options.limit_redis.empty()) {
-        auto limits = checked_deployment(options.limit_redis, "--limit-redis");
-        limit_password_ = options.limit_password_file.empty()
-                              ? password_
-                              : password_in(options.limit_password_file,
-                                            "--limit-password-file");
-        if (limits != deployment_) {
-            limit_deployment_ = std::move(limits);
-        }
+    limits_ = other(options.limit_redis, "--limit-redis",
+                    options.limit_password_file, "--limit-password-file");
+    if (limits_ && limits_->deployment == deployment_) {
+        limits_.reset();
     }
-    if (deployment_.tls() || (limit_deployment_ && limit_deployment_->tls())) {
+    target_ = other(options.target, "--to", options.target_password_file,
+                    "--to-password-file");
+    if (deployment_.tls() || (limits_ && limits_->deployment.tls())
+        || (target_ && target_->deployment.tls())) {
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
         // Rather than a connection that is less protected than it seems.
@@ -87,25 +81,53 @@ Context::Context(const GlobalOptions& options)
     }
 }
 
+std::optional<Context::Other>
+Context::other(const std::string& text, const std::string& option,
+               const std::string& password_file,
+               const std::string& file_option) const
+{
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    auto deployment = checked_deployment(text, option);
+    return Other{std::move(deployment),
+                 password_file.empty()
+                     ? password_
+                     : password_in(password_file, file_option),
+                 nullptr};
+}
+
+RedisSession& Context::open(Other& other) const
+{
+    if (!other.session) {
+        other.session =
+            connect(other.deployment, other.password, tls_ ? &*tls_ : nullptr);
+    }
+    return *other.session;
+}
+
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(
-            connect(deployment_, password_, tls_ ? &*tls_ : nullptr));
+        redis_ = connect(deployment_, password_, tls_ ? &*tls_ : nullptr);
     }
     return *redis_;
 }
 
 RedisSession* Context::limits()
 {
-    if (!limit_deployment_) {
-        return nullptr;
-    }
-    if (!limits_) {
-        limits_.emplace(connect(*limit_deployment_, limit_password_,
-                                tls_ ? &*tls_ : nullptr));
-    }
-    return &*limits_;
+    return limits_ ? &open(*limits_) : nullptr;
+}
+
+RedisSession& Context::target()
+{
+    return open(*target_);
+}
+
+RedisSession& Context::pets()
+{
+    LimitsMarker::read(redis(), schema_).refuse_moved();
+    return redis();
 }
 
 store::KeyAdministration Context::keys(Access access)

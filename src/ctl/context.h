@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,9 +16,11 @@ namespace petstore::ctl {
 
 struct GlobalOptions {
     std::string redis = "redis://127.0.0.1:6379/0";
-    std::string limit_redis;          // empty: the same
-    std::string password_file;        // empty: REDISCLI_AUTH, if set
-    std::string limit_password_file;  // empty: password_file
+    std::string limit_redis;           // empty: the same
+    std::string password_file;         // empty: REDISCLI_AUTH, if set
+    std::string limit_password_file;   // empty: password_file
+    std::string target;                // of `move`
+    std::string target_password_file;  // empty: password_file
     TlsOptions tls;
     std::string prefix = "petstore";
     bool json = false;
@@ -39,21 +42,40 @@ public:
     // The Redis of --limit-redis, likewise; nullptr if there is none.
     RedisSession* limits();
 
+    // The Redis that `move` names, likewise.
+    RedisSession& target();
+
+    // The main Redis, for commands that concern pets only. Fails if the store
+    // was moved away.
+    RedisSession& pets();
+
     LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
 
     // Fails if the options do not name the Redis with the limits.
     store::KeyAdministration keys(Access access);
 
 private:
+    struct Other {
+        redis::Deployment deployment;
+        std::string password;
+        std::unique_ptr<RedisSession> session;
+    };
+
+    // nullopt if `text` is empty.
+    std::optional<Other> other(const std::string& text,
+                               const std::string& option,
+                               const std::string& password_file,
+                               const std::string& file_option) const;
+    RedisSession& open(Other& other) const;
+
     redis::Deployment deployment_;
     std::string password_;
-    std::optional<redis::Deployment> limit_deployment_;
-    std::string limit_password_;
+    std::optional<Other> limits_;
+    std::optional<Other> target_;
     store::Schema schema_;
     bool json_;
     std::optional<Tls> tls_;  // if a deployment uses TLS
-    std::optional<RedisSession> redis_;
-    std::optional<RedisSession> limits_;
+    std::unique_ptr<RedisSession> redis_;
 };
 
 using Action = std::function<void(Context&)>;

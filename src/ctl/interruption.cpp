@@ -15,24 +15,29 @@ constexpr time_t kSecondsToReply = 3;
 volatile std::sig_atomic_t g_requested = 0;
 volatile std::sig_atomic_t g_redis = -1;
 
+void shorten_timeouts()
+{
+    const timeval timeout = {kSecondsToReply, 0};
+    setsockopt(g_redis, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    setsockopt(g_redis, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+}
+
 // Shortens the socket's timeouts besides setting a flag: a signal right before
 // recv() would not interrupt it.
 void on_signal(int)
 {
     const int error = errno;
-    const timeval timeout = {kSecondsToReply, 0};
-    setsockopt(g_redis, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    setsockopt(g_redis, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    shorten_timeouts();
     g_requested = 1;
     errno = error;
 }
 
 }  // namespace
 
-Interruption::Interruption(int redis)
+Interruption::Interruption()
 {
     g_requested = 0;
-    g_redis = redis;
+    g_redis = -1;
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -52,6 +57,14 @@ Interruption::~Interruption()
     std::size_t i = 0;
     for (const int number : kSignals) {
         sigaction(number, &before_[i++], nullptr);
+    }
+}
+
+void Interruption::watch(int redis) const noexcept
+{
+    g_redis = redis;
+    if (requested()) {
+        shorten_timeouts();
     }
 }
 

@@ -9,11 +9,14 @@ namespace petstore::ctl {
 // usual. Only one object at a time.
 class Interruption {
 public:
-    // `redis`: the connection's socket. The first signal shortens its timeouts.
-    explicit Interruption(int redis);
+    Interruption();
     ~Interruption();
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;
+
+    // The first signal shortens the timeouts of this socket, on which the
+    // command is about to wait for Redis; -1 for none.
+    void watch(int redis) const noexcept;
 
     bool requested() const noexcept;
 

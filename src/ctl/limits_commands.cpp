@@ -1,5 +1,8 @@
 #include "limits_commands.h"
 
+#include <functional>
+#include <memory>
+
 #include "exit.h"
 #include "output.h"
 
@@ -7,14 +10,14 @@ namespace petstore::ctl {
 
 namespace {
 
-using Move = std::size_t (LimitsPlace::*)();
+using Move = std::function<std::size_t(LimitsPlace&)>;
 
-void run(Context& context, Move move, const char* done)
+void run(Context& context, const Move& move, const char* done)
 {
     auto place = context.limits_place();
     std::size_t accounts = 0;
     try {
-        accounts = (place.*move)();
+        accounts = move(place);
     } catch (const LostConnection& lost) {
         throw Failure(std::string(lost.what())
                       + "; the limits may not be moved completely, run the "
@@ -30,12 +33,14 @@ void run(Context& context, Move move, const char* done)
     }
 }
 
-void add(CLI::App& limits, const char* name, const char* help, Action& action,
-         Move move, const char* done)
+CLI::App& add(CLI::App& limits, const char* name, const char* help,
+              Action& action, const Move& move, const char* done)
 {
-    limits.add_subcommand(name, help)->callback([&action, move, done] {
+    CLI::App& command = *limits.add_subcommand(name, help);
+    command.callback([&action, move, done] {
         action = [move, done](Context& context) { run(context, move, done); };
     });
+    return command;
 }
 
 }  // namespace
@@ -45,12 +50,18 @@ void add_limits_commands(CLI::App& app, Action& action)
     CLI::App& limits = *app.add_subcommand(
         "limits", "The Redis that has the counters and bans");
     limits.require_subcommand(1);
-    add(limits, "move",
+    const auto emptied = std::make_shared<bool>(false);
+    add(
+        limits, "move",
         "Move counters and bans from the main Redis to that of --limit-redis",
-        action, &LimitsPlace::move_out,
-        "The limits are on the Redis of --limit-redis");
+        action,
+        [emptied](LimitsPlace& place) { return place.move_out(*emptied); },
+        "The limits are on the Redis of --limit-redis")
+        .add_flag("--emptied", *emptied,
+                  "That Redis had them, and has lost its data");
     add(limits, "return", "Move them back, to go on with one Redis", action,
-        &LimitsPlace::move_back, "The limits are on the main Redis");
+        std::mem_fn(&LimitsPlace::move_back),
+        "The limits are on the main Redis");
 }
 
 }  // namespace petstore::ctl

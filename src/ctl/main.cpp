@@ -12,6 +12,7 @@
 #include "exit.h"
 #include "key_commands.h"
 #include "limits_commands.h"
+#include "move_command.h"
 #include "output.h"
 #include "pet_commands.h"
 
@@ -69,7 +70,8 @@ int run(int argc, char** argv)
     app.set_version_flag("--version", kVersion);
     app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db], rediss://… "
-                   "(TLS), unix:/path[?db=N] or \"sentinel=NAME URL…\"")
+                   "(TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or "
+                   "\"cluster URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
     app.add_option("--limit-redis", options.limit_redis,
@@ -90,6 +92,7 @@ int run(int argc, char** argv)
     add_pet_commands(app, action);
     add_cache_commands(app, action);
     add_limits_commands(app, action);
+    add_move_command(app, options, action);
     add_doctor_command(app, action);
     add_help_commands(app, kVersion);
 

@@ -27,9 +27,8 @@ void set_status(Context& context, const std::string& id_text,
     }
 
     const store::Catalogue catalogue(context.schema());
-    const auto changed = context.redis()
-                             .run_script(catalogue.set_status(*id, *status))
-                             .integer();
+    const auto changed =
+        context.pets().run(catalogue.set_status(*id, *status)).integer();
     if (changed < 0) {
         throw Failure("there is no pet " + id_text);
     }

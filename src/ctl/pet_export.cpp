@@ -31,7 +31,7 @@ struct Pending {
 class Exporter {
 public:
     Exporter(Context& context, std::ostream& out)
-        : redis_(context.redis()), schema_(context.schema()),
+        : redis_(context.pets()), schema_(context.schema()),
           catalogue_(schema_), out_(out)
     {}
 
@@ -171,7 +171,7 @@ void export_pets(Context& context, const std::string& file)
         Exporter(context, std::cout).run();
         return;
     }
-    context.redis();  // connect before truncating the file
+    context.pets();  // connect before truncating the file
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     if (!out) {
         throw Failure(file + ": " + std::strerror(errno));

@@ -1,11 +1,14 @@
 #include "pet_import.h"
 
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "../api/json.h"
 #include "../store/pets/pet_batch.h"
+#include "cluster_session.h"
 #include "exit.h"
 #include "interruption.h"
 #include "line_reader.h"
@@ -16,12 +19,18 @@ namespace petstore::ctl {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPause(100);
+
 // Sends pets in batches, each after the reply to the previous one, so that no
 // pet is created after one that failed.
 class Importer {
 public:
-    Importer(RedisSession& redis, const store::Schema& schema)
-        : redis_(redis), batch_(schema)
+    Importer(RedisSession& redis, const store::Schema& schema,
+             const Interruption& interruption)
+        : redis_(redis), batch_(schema), catalogue_(schema.last_pet_id()),
+          interruption_(interruption)
     {
         pets_.reserve(store::PetBatch::kMaxPets);
     }
@@ -43,21 +52,21 @@ public:
             return;
         }
         // Cleared before sending, so nothing is ever sent twice.
-        const auto pets = std::exchange(pets_, {});
-        const auto lines = std::exchange(lines_, {});
+        auto pets = std::exchange(pets_, {});
+        auto lines = std::exchange(lines_, {});
         pets_.reserve(store::PetBatch::kMaxPets);
-        const auto created = store::PetBatch::parse(send(pets), pets.size());
-        if (!created) {
-            in_doubt_ = pets.size();
-            throw Failure("unexpected reply of Redis");
-        }
-        imported_ += created->count;
-        if (created->count > 0) {
-            last_line_ = lines[created->count - 1];
-        }
-        if (!created->error.empty()) {
-            throw Failure("line " + std::to_string(lines[created->count])
-                          + ": Redis: " + created->error);
+        const auto until = Clock::now() + ClusterSession::kPatience;
+        for (;;) {
+            const std::string error = create(pets, lines);
+            if (error.empty()) {
+                return;
+            }
+            if (!may_pass(error) || interruption_.requested()
+                || Clock::now() >= until) {
+                throw Failure("line " + std::to_string(lines.front())
+                              + ": Redis: " + error);
+            }
+            std::this_thread::sleep_for(kPause);
         }
     }
 
@@ -81,9 +90,38 @@ public:
     }
 
 private:
+    // Removes those that were created, and returns the error of the next one.
+    std::string create(std::vector<api::NewPet>& pets,
+                       std::vector<std::uint64_t>& lines)
+    {
+        const auto created = store::PetBatch::parse(send(pets), pets.size());
+        if (!created) {
+            in_doubt_ = pets.size();
+            throw Failure("unexpected reply of Redis");
+        }
+        imported_ += created->count;
+        if (created->count > 0) {
+            last_line_ = lines[created->count - 1];
+        }
+        const auto count = static_cast<std::ptrdiff_t>(created->count);
+        pets.erase(pets.begin(), pets.begin() + count);
+        lines.erase(lines.begin(), lines.begin() + count);
+        return created->error;
+    }
+
+    // In a Cluster, while the catalogue moves to another server, the script
+    // does not find the lists that are on the other one, and changes nothing.
+    bool may_pass(const std::string& error) const
+    {
+        return redis_.is_cluster()
+               && (error.find("non local key") != std::string::npos
+                   || error.compare(0, 7, "DAMAGED") == 0);
+    }
+
     const redis::Reply& send(const std::vector<api::NewPet>& pets)
     {
         try {
+            interruption_.watch(redis_.descriptor(catalogue_));
             // If Redis replies with an error, it has not run the script.
             return redis_.call(batch_.create(pets));
         } catch (const LostConnection& lost) {
@@ -94,6 +132,8 @@ private:
 
     RedisSession& redis_;
     store::PetBatch batch_;
+    const std::string catalogue_;  // one of its Redis keys
+    const Interruption& interruption_;
     std::vector<api::NewPet> pets_;
     std::vector<std::uint64_t> lines_;
     std::uint64_t imported_ = 0;
@@ -109,8 +149,8 @@ bool is_blank(std::string_view line)
 class Import {
 public:
     Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
-        : lines_(lines), importer_(redis, schema), progress_(lines.size()),
-          interruption_(redis.descriptor())
+        : lines_(lines), importer_(redis, schema, interruption_),
+          progress_(lines.size())
     {}
 
     // Throws Failure.
@@ -182,9 +222,9 @@ private:
     }
 
     LineReader& lines_;
+    Interruption interruption_;
     Importer importer_;
     Progress progress_;
-    Interruption interruption_;
 };
 
 }  // namespace
@@ -192,7 +232,7 @@ private:
 void import_pets(Context& context, const std::string& file)
 {
     LineReader lines(file);
-    Import import(context.redis(), context.schema(), lines);
+    Import import(context.pets(), context.schema(), lines);
     import.run();
     if (context.json()) {
         print_json({{"imported", import.imported()}});

@@ -1,28 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
-#include "../redis/blocking_connection.h"
 #include "../redis/deployment.h"
-#include "../redis/reply.h"
+#include "redis_session.h"
 #include "tls.h"
 
 namespace petstore::ctl {
 
-struct OpenConnection {
-    std::string where;  // the server's URL, for messages
-    redis::BlockingConnection connection;
-};
-
-// The text of an error reply, fit for a terminal: its first 200 bytes, without
-// control characters.
-std::string error_text(const redis::Reply& error);
-
-// Connects to the deployment's server, or to the primary that its Sentinels
-// name, logs in and selects the database. `password`: for a URL without one,
-// and for servers behind Sentinels. `tls`: for rediss:// URLs; must outlive the
-// connection. Throws Failure.
-OpenConnection connect(const redis::Deployment& deployment,
-                       const std::string& password, const Tls* tls);
+// Connects to the deployment's server, to the primary that its Sentinels name,
+// or to its Cluster, and logs in. `password`: for a URL without one, and for
+// servers behind Sentinels. `tls`: for rediss:// URLs; must outlive the
+// session. Throws Failure.
+std::unique_ptr<RedisSession> connect(const redis::Deployment& deployment,
+                                      const std::string& password,
+                                      const Tls* tls);
 
 }  // namespace petstore::ctl

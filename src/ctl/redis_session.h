@@ -1,46 +1,49 @@
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
+#include <string_view>
 
 #include "../redis/command.h"
 #include "../redis/reply.h"
 #include "../store/command_runner.h"
-#include "redis_connect.h"
 
 namespace petstore::ctl {
 
-// Commands over an open connection. Throws Failure with a message for the
-// operator.
-class RedisSession final : public store::CommandRunner {
-public:
-    explicit RedisSession(OpenConnection open)
-        : where_(std::move(open.where)), connection_(std::move(open.connection))
-    {}
+class ClusterSession;
 
-    void send(const redis::Command& command) override
-    {
-        connection_.append(command);
-    }
+// Commands to the Redis of one option. Throws Failure with a message for the
+// operator.
+class RedisSession : public store::CommandRunner {
+public:
+    virtual ~RedisSession() = default;
+    RedisSession(const RedisSession&) = delete;
+    RedisSession& operator=(const RedisSession&) = delete;
+
     const redis::Reply& receive() override;
-    const redis::Reply& run_script(redis::Command command) override;
-    const redis::Reply&
-    transaction(const std::vector<redis::Command>& commands) override;
+    const redis::Reply& run(redis::Command command) override;
 
     // The next reply, even if it is an error. Valid until the next call.
-    const redis::Reply& receive_any();
+    virtual const redis::Reply& receive_any() = 0;
 
     // Throws an error reply as Failure.
     void check(const redis::Reply& reply) const;
     void check(const redis::Reply& reply, const redis::Command& command) const;
 
-    // The socket, for setsockopt() only.
-    int descriptor() const noexcept { return connection_.descriptor(); }
+    // The socket for commands with this key, for setsockopt() only; -1 while
+    // there is none.
+    virtual int descriptor(std::string_view key) const noexcept = 0;
 
-private:
-    std::string where_;
-    redis::BlockingConnection connection_;
+    // nullptr unless it is one.
+    virtual ClusterSession* cluster() noexcept { return nullptr; }
+    bool is_cluster() const final
+    {
+        return const_cast<RedisSession*>(this)->cluster() != nullptr;
+    }
+
+protected:
+    RedisSession() = default;
+
+    // The server of the last reply.
+    virtual const std::string& where() const noexcept = 0;
 };
 
 }  // namespace petstore::ctl

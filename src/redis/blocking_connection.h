@@ -46,13 +46,14 @@ public:
     // Buffers the command until the next get().
     void append(const Command& command) { command.append_to(output_); }
 
-    // Sends the appended commands and waits for the next reply, which is valid
-    // until the next call.
+    // Sends the appended commands.
+    void flush();
+
+    // The same, and waits for the next reply, which is valid until the next
+    // call.
     const Reply& get();
 
 private:
-    void flush();
-
     std::unique_ptr<ByteStream> stream_;
     Timeout timeout_{0};  // 0: none
     std::unique_ptr<Decoder> decoder_;

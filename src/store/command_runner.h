@@ -1,8 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "../redis/command.h"
 #include "../redis/reply.h"
@@ -52,12 +52,16 @@ public:
         return receive();
     }
 
-    // Calls a script by its digest, and by its text if Redis does not know it.
-    virtual const redis::Reply& run_script(redis::Command command) = 0;
+    // Like call(), but sends a script's text if Redis does not know its digest,
+    // and the error for a key of another type names the key.
+    virtual const redis::Reply& run(redis::Command command) = 0;
 
-    // MULTI, the commands, EXEC. Returns the array of their replies.
-    virtual const redis::Reply&
-    transaction(const std::vector<redis::Command>& commands) = 0;
+    // Calls `visit` once for each server that has a part of the data, for
+    // commands that name no key: all primaries of a Cluster, else the server.
+    // No other reply may be due.
+    using Visit = std::function<void(CommandRunner&)>;
+    virtual void each_server(const Visit& visit) = 0;
+    virtual bool is_cluster() const = 0;
 
 protected:
     ~CommandRunner() = default;

@@ -42,6 +42,12 @@ std::string Schema::limits() const
     return prefix_ + ":limits";
 }
 
+bool Schema::limits_elsewhere(std::string_view value) noexcept
+{
+    constexpr std::string_view kElsewhere = "elsewhere";
+    return value.substr(0, kElsewhere.size()) == kElsewhere;
+}
+
 std::string Schema::limits_probe() const
 {
     return prefix_ + ":limits-probe";

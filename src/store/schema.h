@@ -31,6 +31,7 @@ public:
 
     // string: whether the accounts are on this Redis, see docs/redis-keys.md
     std::string limits() const;
+    static bool limits_elsewhere(std::string_view value) noexcept;
     // string, for some seconds: finds out whether two URLs name one database
     std::string limits_probe() const;
 

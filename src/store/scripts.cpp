@@ -64,6 +64,13 @@ const redis::Script& clear_caches()
     return script;
 }
 
+const redis::Script& freeze_catalogue()
+{
+    static const redis::Script script("freeze_catalogue",
+                                      k_freeze_catalogue_lua);
+    return script;
+}
+
 const redis::Script& write_key()
 {
     static const redis::Script script("write_key", k_write_key_lua);

@@ -12,6 +12,7 @@ const redis::Script& set_status();
 const redis::Script& limit();
 const redis::Script& strike();
 const redis::Script& touch_account();
+const redis::Script& freeze_catalogue();
 const redis::Script& unban();
 const redis::Script& clear_caches();
 const redis::Script& write_key();     // for petstorectl, see stored_key.h

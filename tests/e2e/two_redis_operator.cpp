@@ -251,6 +251,33 @@ TEST_CASE("two redis: a limit Redis that was emptied has to be confirmed")
     const auto key = redis.create_key();
     redis.limits.command({"FLUSHALL"});
     check_fails(redis.ctl({"key", "disable", key.id}), "has lost its data");
-    REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+    check_fails(redis.ctl({"limits", "move"}), "--emptied");
+    REQUIRE(redis.ctl({"limits", "move", "--emptied"}).code == 0);
     CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
+}
+
+TEST_CASE("two redis: the limits do not move to a third Redis")
+{
+    TwoRedis redis;
+    const auto key = redis.create_key();
+    RedisServer third;
+    for (const char* direction : {"move", "return"}) {
+        check_fails(ctl(redis.main.url(),
+                        {"--limit-redis", third.url(), "limits", direction}),
+                    "of this store");
+        CHECK(third.command({"DBSIZE"}).integer == 0);
+        CHECK(limits_marker(redis.main) == "elsewhere");
+    }
+    CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
+}
+
+TEST_CASE("command line: a Redis that hangs is given up")
+{
+    RedisServer hanging;
+    hanging.pause();
+    for (const auto& url : {hanging.url(), hanging.tcp_url()}) {
+        const auto start = Clock::now();
+        check_fails(ctl(url, {"key", "create"}), "no answer in time");
+        CHECK(Clock::now() - start < 30s);
+    }
 }

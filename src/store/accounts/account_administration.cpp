@@ -22,21 +22,32 @@ std::int64_t number_of(const redis::Reply& reply)
 
 }  // namespace
 
-api::UnixTime AccountAdministration::now()
+api::Millis AccountAdministration::now_millis()
 {
     const redis::Reply& reply = redis_.call(redis::Command("TIME"));
-    return reply.size() == 2 ? number_of(reply[0]) : 0;
+    return reply.size() == 2
+               ? number_of(reply[0]) * 1000 + number_of(reply[1]) / 1000
+               : 0;
 }
 
 void AccountAdministration::touch(std::string_view account,
                                   std::int64_t written)
 {
-    redis::Command command(scripts::touch_account(), 1);
-    command.key(schema_.account_state(account));
-    if (written != 0) {
-        command.arg(written);
+    const auto touched = [&](std::string_view checked) {
+        redis::Command command(scripts::touch_account(), 1);
+        command.key(schema_.account_state(account))
+            .own(written == 0 ? "" : std::to_string(written))
+            .arg(checked);
+        return redis_.run(std::move(command)).integer();
+    };
+    std::int64_t epoch = touched("");
+    if (epoch < 0) {
+        const auto marker = redis::Command("GET").key(schema_.limits());
+        epoch = Schema::limits_elsewhere(redis_.call(marker).text())
+                    ? 0
+                    : touched("1");
     }
-    if (redis_.run_script(std::move(command)).integer() == 0) {
+    if (epoch == 0) {
         throw AdministrationError(
             "the limits are being moved to another Redis, or were moved");
     }
@@ -44,25 +55,18 @@ void AccountAdministration::touch(std::string_view account,
 
 AccountUsage AccountAdministration::usage(std::string_view account)
 {
-    const redis::Reply& seen = redis_.transaction({
-        redis::Command("GET").key(schema_.account_state(account)),
-        redis::Command("GET").key(schema_.strikes(account)),
-        redis::Command("GET").key(schema_.bans(account)),
-        redis::Command("TIME"),
-    });
-    if (seen.size() != 4 || seen[3].size() != 2) {
-        throw AdministrationError("unexpected reply of Redis to EXEC");
-    }
-    const api::Millis now =
-        number_of(seen[3][0]) * 1000 + number_of(seen[3][1]) / 1000;
-
+    const auto get = [&](const std::string& key) -> const redis::Reply& {
+        return redis_.run(redis::Command("GET").key(key));
+    };
     AccountUsage usage;
-    usage.strikes = number_of(seen[1]);
-    usage.bans = number_of(seen[2]);
-    if (seen[0].is(redis::Type::nil)) {
+    usage.strikes = number_of(get(schema_.strikes(account)));
+    usage.bans = number_of(get(schema_.bans(account)));
+    const api::Millis now = now_millis();
+    const redis::Reply& seen = get(schema_.account_state(account));
+    if (seen.is(redis::Type::nil)) {
         return usage;
     }
-    const auto state = AccountState::decode(seen[0].text());
+    const auto state = AccountState::decode(seen.text());
     if (!state) {
         throw AdministrationError("the state of account " + std::string(account)
                                   + " is damaged");
@@ -85,7 +89,7 @@ bool AccountAdministration::unban(std::string_view account)
     command.key(schema_.account_state(account))
         .key(schema_.strikes(account))
         .key(schema_.bans(account));
-    return redis_.run_script(std::move(command)).integer() == 1;
+    return redis_.run(std::move(command)).integer() == 1;
 }
 
 }  // namespace petstore::store

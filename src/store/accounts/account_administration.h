@@ -32,7 +32,8 @@ public:
         : redis_(redis), schema_(schema)
     {}
 
-    api::UnixTime now();  // by Redis's clock
+    // By Redis's clock.
+    api::UnixTime now() { return now_millis() / 1000; }
 
     // Makes all workers read the account's key records again. `written` is the
     // epoch of the record that was changed, 0 for none.
@@ -44,6 +45,8 @@ public:
     bool unban(std::string_view account);
 
 private:
+    api::Millis now_millis();
+
     CommandRunner& redis_;
     const Schema& schema_;
 };

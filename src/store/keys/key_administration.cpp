@@ -111,7 +111,7 @@ bool KeyAdministration::write(StoredKey& key, std::optional<std::int64_t> seen)
 {
     try {
         const std::int64_t epoch =
-            redis_.run_script(commands_.write(key, seen)).integer();
+            redis_.run(commands_.write(key, seen)).integer();
         if (epoch <= 0) {
             return false;
         }
@@ -236,7 +236,7 @@ void KeyAdministration::remove_record(std::string_view id,
             continue;
         }
         announce(key.record.account, key.record.epoch);
-        if (redis_.run_script(commands_.remove(key)).integer() == 1) {
+        if (redis_.run(commands_.remove(key)).integer() == 1) {
             return;
         }
     }

@@ -9,8 +9,11 @@
 -- before the state was lost.
 --
 -- KEYS  1 account state
--- ARGV  1 epoch of the record that was written; optional
--- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua)
+-- ARGV  1 epoch of the record that was written; empty for none
+--       2 1 if the caller has read <prefix>:limits: accounts live here
+-- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua);
+--        -1 if the caller has to read <prefix>:limits, which in a Cluster is on
+--        another server; nothing was changed
 local DAY = 86400000
 local t = redis.call('TIME')
 local epoch = t[1] * 1000000 + t[2]
@@ -20,9 +23,12 @@ if #state == 48 then
   -- No clock is a day ahead: the record may have been edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
-elseif string.find(redis.call('GET', string.match(KEYS[1], '^[^{]*') .. 'limits') or '', '^elsewhere') then
-  return 0
 else
+  if ARGV[2] ~= '1' then
+    local marker = redis.pcall('GET', string.match(KEYS[1], '^[^{]*') .. 'limits')
+    if type(marker) == 'table' then return -1 end
+    if string.find(marker or '', '^elsewhere') then return 0 end
+  end
   state = string.rep('\0', 48)
 end
 redis.call('SET', KEYS[1], struct.pack('<d', epoch) .. string.sub(state, 9),

@@ -1,0 +1,131 @@
+#include "cluster_servers.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cluster_session.h"
+#include "error_text.h"
+#include "exit.h"
+#include "server_connect.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPause = 100ms;
+
+class Servers final : public ClusterServers {
+public:
+    Servers(const redis::Deployment& deployment, const std::string& password,
+            const Tls* tls)
+        : server_(deployment.endpoints.front()), tls_(tls)
+    {
+        if (server_.password.empty()) {
+            server_.password = password;
+        }
+        for (const redis::Endpoint& seed : deployment.endpoints) {
+            known_.push_back({seed.host, seed.port});
+        }
+    }
+
+    redis::SlotMap find_map() override
+    {
+        std::string problems;
+        bool passes = false;
+        for (const redis::ServerAddress& server : known_) {
+            try {
+                auto map = ask(server);
+                know(map.primaries());
+                return map;
+            } catch (const NotServing& problem) {
+                passes = true;
+                add(problems, problem.what());
+            } catch (const Failure& problem) {
+                add(problems, problem.what());
+            }
+        }
+        problems.insert(0, "cannot reach the cluster: ");
+        if (passes) {
+            throw NotServing(problems);
+        }
+        throw Failure(problems);
+    }
+
+    OpenConnection connect(const redis::ServerAddress& server) override
+    {
+        return connect_server(endpoint(server), tls_);
+    }
+
+    Clock::time_point now() override { return Clock::now(); }
+    void pause() override { std::this_thread::sleep_for(kPause); }
+
+private:
+    redis::Endpoint endpoint(const redis::ServerAddress& server) const
+    {
+        redis::Endpoint endpoint = server_;
+        endpoint.host = server.host;
+        endpoint.port = server.port;
+        return endpoint;
+    }
+
+    redis::SlotMap ask(const redis::ServerAddress& server) const
+    {
+        const redis::Endpoint there = endpoint(server);
+        const std::string where = there.display();
+        try {
+            auto connection = log_in(there, tls_, kFinderTimeout, where);
+            const redis::Reply& reply =
+                call(connection, redis::SlotMap::request());
+            if (reply.is_error()) {
+                throw Failure(where + ": " + error_text(reply));
+            }
+            auto map = redis::SlotMap::parse(reply, server.host);
+            if (!map) {
+                throw Failure(where + " gave no valid map of slots");
+            }
+            if (map->primaries().empty()) {
+                throw NotServing(where + " knows no server with slots");
+            }
+            return std::move(*map);
+        } catch (const redis::ConnectionError& error) {
+            throw NotServing(cannot_connect(where, error.what()));
+        }
+    }
+
+    // The servers of the URLs may be gone one day, or during a failover.
+    void know(const std::vector<redis::ServerAddress>& servers)
+    {
+        for (const redis::ServerAddress& server : servers) {
+            if (std::find(known_.begin(), known_.end(), server)
+                == known_.end()) {
+                known_.push_back(server);
+            }
+        }
+    }
+
+    static void add(std::string& problems, const char* problem)
+    {
+        problems += problems.empty() ? "" : "; ";
+        problems += problem;
+    }
+
+    redis::Endpoint server_;  // all but the address
+    const Tls* tls_;
+    std::vector<redis::ServerAddress> known_;
+};
+
+}  // namespace
+
+std::unique_ptr<RedisSession>
+connect_cluster(const redis::Deployment& deployment,
+                const std::string& password, const Tls* tls)
+{
+    return std::make_unique<ClusterSession>(
+        std::make_unique<Servers>(deployment, password, tls));
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../redis/deployment.h"
+#include "redis_session.h"
+#include "tls.h"
+
+namespace petstore::ctl {
+
+// A session with the Cluster that the deployment's nodes belong to. The user
+// and password of the first URL, or else `password`, serve all nodes. `tls`:
+// for rediss:// URLs; must outlive the session. Throws Failure.
+std::unique_ptr<RedisSession>
+connect_cluster(const redis::Deployment& deployment,
+                const std::string& password, const Tls* tls);
+
+}  // namespace petstore::ctl

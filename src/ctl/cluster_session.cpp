@@ -1,0 +1,301 @@
+#include "cluster_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../redis/error_table.h"
+#include "exit.h"
+#include "server_session.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// Servers that contradict each other, as during a failover, are given time
+// after this many redirects of a command.
+constexpr int kRedirectsAtOnce = 5;
+
+// Whether some of the command's keys have moved and others have not. Our
+// scripts then change nothing; one that does not find what it expects beside
+// its keys takes that for damage.
+bool is_of_moving_slot(const redis::Reply& error, bool asked)
+{
+    const std::string_view code = error.error_code();
+    return code == "TRYAGAIN"
+           || redis::error_row(error.text()).code == redis::kForeignKey
+           || (asked && code == "DAMAGED");
+}
+
+}  // namespace
+
+// A command whose reply was not delivered yet.
+struct ClusterSession::Pending {
+    explicit Pending(const redis::Command& original)
+        : command(original.owned()), key(command.routing_key())
+    {
+        if (!key.empty()) {
+            slot = redis::hash_slot(key);
+        }
+    }
+
+    const redis::Command command;
+    const std::string key;  // empty: any server will do
+    std::uint16_t slot = 0;
+    Node* node = nullptr;  // to which it was sent
+    // Its reply, if it came before that of an earlier command.
+    std::unique_ptr<redis::ReplyCopy> early;
+    bool asked = false;  // with ASKING
+    int redirects = 0;
+    std::optional<ClusterServers::Clock::time_point> deadline;
+};
+
+struct ClusterSession::Node {
+    redis::ServerAddress address;
+    OpenConnection open;
+    // Whose replies are due, in this order; nullptr for ASKING.
+    std::deque<Pending*> due;
+};
+
+ClusterSession::ClusterSession(std::unique_ptr<ClusterServers> servers)
+    : servers_(std::move(servers)), map_(servers_->find_map())
+{}
+
+ClusterSession::~ClusterSession() = default;
+
+void ClusterSession::send(const redis::Command& command)
+{
+    pending_.push_back(std::make_unique<Pending>(command));
+    try {
+        route(*pending_.back());
+    } catch (const Failure&) {
+        reset();
+        throw;
+    }
+}
+
+const redis::Reply& ClusterSession::receive_any()
+{
+    Pending& pending = *pending_.front();
+    try {
+        for (;;) {
+            const redis::Reply& reply = await(pending);
+            if (reply.is_error() && repeat(pending, reply)) {
+                continue;
+            }
+            where_ = pending.node->open.where;
+            host_ = pending.node->address.host;
+            delivered_ = std::move(pending_.front());
+            pending_.pop_front();
+            return reply;
+        }
+    } catch (const Failure&) {
+        reset();
+        throw;
+    }
+}
+
+// The reply to the command. Keeps those to others that come before it.
+const redis::Reply& ClusterSession::await(Pending& pending)
+{
+    if (pending.early) {
+        return pending.early->get();
+    }
+    Node* node = pending.node;
+    try {
+        for (Node& other : nodes_) {
+            node = &other;
+            other.open.connection.flush();
+        }
+        node = pending.node;
+        for (;;) {
+            const redis::Reply& reply = node->open.connection.get();
+            Pending* const first = node->due.front();
+            node->due.pop_front();
+            if (first == &pending) {
+                return reply;
+            }
+            if (first != nullptr) {
+                first->early = std::make_unique<redis::ReplyCopy>(reply);
+            }
+        }
+    } catch (const redis::NotSent& error) {
+        // Other servers may have executed theirs.
+        throw LostConnection(node->open.where + ": " + error.what(),
+                             pending_.size() > 1);
+    } catch (const redis::ConnectionError& error) {
+        throw LostConnection(node->open.where + ": " + error.what(), true);
+    }
+}
+
+// Whether the command was sent again because of this reply.
+bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
+{
+    const auto redirect =
+        redis::Redirect::parse(error, pending.node->address.host);
+    const std::string_view code = error.error_code();
+    if (redirect) {
+        if (++pending.redirects > kRedirectsAtOnce && !may_wait(pending)) {
+            return false;
+        }
+        pending.early.reset();
+        const bool moved = redirect->kind == redis::Redirect::Kind::moved;
+        if (moved && map_) {
+            map_->move(redirect->slot, redirect->address);
+        }
+        route(pending, redirect->address, !moved);
+        return true;
+    }
+    const bool down = code == "CLUSTERDOWN";
+    if (!down && !is_of_moving_slot(error, pending.asked)) {
+        return false;
+    }
+    if (!may_wait(pending)) {
+        return false;
+    }
+    pending.early.reset();
+    if (down) {
+        map_.reset();
+    }
+    route(pending);
+    return true;
+}
+
+// Waits before another attempt, unless there were enough.
+bool ClusterSession::may_wait(Pending& pending)
+{
+    const auto now = servers_->now();
+    if (!pending.deadline) {
+        pending.deadline = now + kPatience;
+    }
+    if (now >= *pending.deadline) {
+        return false;
+    }
+    servers_->pause();
+    return true;
+}
+
+redis::ServerAddress ClusterSession::address_for(const Pending& pending)
+{
+    if (!map_) {
+        map_ = servers_->find_map();
+    }
+    if (pending.key.empty()) {
+        if (!nodes_.empty()) {
+            return nodes_.front().address;
+        }
+        return map_->primaries().front();
+    }
+    if (const auto primary = map_->primary_of(pending.slot)) {
+        return map_->primaries()[*primary];
+    }
+    throw NotServing("no server of the cluster serves the slot "
+                     + std::to_string(pending.slot));
+}
+
+ClusterSession::Node& ClusterSession::node(const redis::ServerAddress& address)
+{
+    for (Node& node : nodes_) {
+        if (node.address == address) {
+            return node;
+        }
+    }
+    nodes_.push_back({address, servers_->connect(address), {}});
+    return nodes_.back();
+}
+
+// Sends the command to the primary of its slot, once there is one.
+void ClusterSession::route(Pending& pending)
+{
+    for (;;) {
+        try {
+            return route(pending, address_for(pending), false);
+        } catch (const NotServing&) {
+            if (!may_wait(pending)) {
+                throw;
+            }
+            map_.reset();
+        }
+    }
+}
+
+void ClusterSession::route(Pending& pending,
+                           const redis::ServerAddress& address, bool ask)
+{
+    Node* there = nullptr;
+    try {
+        there = &node(address);
+    } catch (const NotServing&) {
+        if (!may_wait(pending)) {
+            throw;
+        }
+        map_.reset();
+        return route(pending);
+    }
+    if (ask) {
+        there->open.connection.append(redis::Command("ASKING"));
+        there->due.push_back(nullptr);
+    }
+    there->open.connection.append(pending.command);
+    there->due.push_back(&pending);
+    pending.asked = ask;
+    pending.node = there;
+}
+
+void ClusterSession::each_server(const Visit& visit)
+{
+    const auto before = settled_map();
+    for (const redis::ServerAddress& primary : before.primaries()) {
+        ServerSession session(servers_->connect(primary));
+        visit(session);
+    }
+    // A key that moved in between may have been missed.
+    const auto after = settled_map();
+    for (int i = 0; i < redis::kHashSlots; ++i) {
+        const auto slot = static_cast<std::uint16_t>(i);
+        const auto was = before.primary_of(slot);
+        const auto is = after.primary_of(slot);
+        if (!was || !is || before.primaries()[*was] != after.primaries()[*is]) {
+            throw Failure("slots of the cluster have moved, or have no server: "
+                          "run the command again");
+        }
+    }
+}
+
+// Throws Failure while a slot moves from one server to another.
+redis::SlotMap ClusterSession::settled_map()
+{
+    auto map = servers_->find_map();
+    for (const redis::ServerAddress& primary : map.primaries()) {
+        ServerSession session(servers_->connect(primary));
+        session.send(redis::Command("CLUSTER").arg("NODES"));
+        const redis::Reply& reply = session.receive_any();
+        // "[93->-ID]", on the line of the server itself.
+        if (reply.text().find(" [") != std::string_view::npos) {
+            throw Failure("slots of the cluster are being moved: complete that "
+                          "first");
+        }
+    }
+    return map;
+}
+
+int ClusterSession::descriptor(std::string_view key) const noexcept
+{
+    const auto primary =
+        map_ ? map_->primary_of(redis::hash_slot(key)) : std::nullopt;
+    for (const Node& node : nodes_) {
+        if (primary && node.address == map_->primaries()[*primary]) {
+            return node.open.connection.descriptor();
+        }
+    }
+    return -1;
+}
+
+// No reply is due any more, and none that still comes is mistaken for another.
+void ClusterSession::reset()
+{
+    pending_.clear();
+    nodes_.clear();
+    map_.reset();
+}
+
+}  // namespace petstore::ctl

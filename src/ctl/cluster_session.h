@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../redis/reply_copy.h"
+#include "../redis/slot_map.h"
+#include "redis_session.h"
+#include "server_connect.h"
+
+namespace petstore::ctl {
+
+// Finds and connects the servers of a Cluster. Throws NotServing for what may
+// pass by itself within seconds, and Failure for the rest.
+class ClusterServers {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    virtual ~ClusterServers() = default;
+
+    // As one of the servers knows it.
+    virtual redis::SlotMap find_map() = 0;
+
+    virtual OpenConnection connect(const redis::ServerAddress& server) = 0;
+
+    virtual Clock::time_point now() = 0;
+    virtual void pause() = 0;  // before another attempt
+};
+
+// Commands to a Redis Cluster, over a connection to each primary that is
+// needed. Pipelines run on all of them at once, and replies come in the order
+// of the commands.
+//
+// Follows MOVED and ASK and repeats what was refused with TRYAGAIN or
+// CLUSTERDOWN: no server has executed it. Waits for the end of a failover
+// before a command is sent. Never sends a command again whose reply was lost.
+class ClusterSession final : public RedisSession {
+public:
+    // For how long a command is repeated, or a server waited for.
+    static constexpr std::chrono::seconds kPatience{15};
+
+    // Throws Failure if no server can be asked for the map.
+    explicit ClusterSession(std::unique_ptr<ClusterServers> servers);
+    ~ClusterSession() override;
+
+    void send(const redis::Command& command) override;
+    const redis::Reply& receive_any() override;
+    void each_server(const Visit& visit) override;
+    int descriptor(std::string_view key) const noexcept override;
+    ClusterSession* cluster() noexcept override { return this; }
+
+    // A connection of its own to one of the servers.
+    OpenConnection connect(const redis::ServerAddress& server)
+    {
+        return servers_->connect(server);
+    }
+
+    // Of now.
+    redis::SlotMap map() { return servers_->find_map(); }
+
+    // The host that sent the last reply.
+    const std::string& last_host() const noexcept { return host_; }
+
+private:
+    struct Pending;
+    struct Node;
+
+    const std::string& where() const noexcept override { return where_; }
+
+    Node& node(const redis::ServerAddress& address);
+    redis::ServerAddress address_for(const Pending& pending);
+    bool may_wait(Pending& pending);
+    void route(Pending& pending);
+    void route(Pending& pending, const redis::ServerAddress& first, bool ask);
+    const redis::Reply& await(Pending& pending);
+    bool repeat(Pending& pending, const redis::Reply& error);
+    redis::SlotMap settled_map();
+    void reset();
+
+    std::unique_ptr<ClusterServers> servers_;
+    std::optional<redis::SlotMap> map_;
+    std::list<Node> nodes_;
+    std::deque<std::unique_ptr<Pending>> pending_;
+    std::unique_ptr<Pending> delivered_;  // owns the reply that is in use
+    std::string where_;
+    std::string host_;
+};
+
+}  // namespace petstore::ctl

@@ -1,0 +1,141 @@
+#include "server_connect.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "error_text.h"
+#include "tls_stream.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Timeout = redis::ByteStream::Timeout;
+
+// The time that is left of a timeout for several steps.
+class Deadline {
+public:
+    explicit Deadline(Timeout timeout) : end_(Clock::now() + timeout) {}
+
+    // Throws redis::TimedOut if there is none.
+    Timeout left() const
+    {
+        const auto left =
+            std::chrono::duration_cast<Timeout>(end_ - Clock::now());
+        if (left.count() <= 0) {
+            throw redis::TimedOut("no answer in time");
+        }
+        return left;
+    }
+
+private:
+    Clock::time_point end_;
+};
+
+std::unique_ptr<redis::ByteStream>
+open(const redis::Endpoint& endpoint, const Tls* tls, const Deadline& deadline)
+{
+    if (endpoint.is_unix()) {
+        return redis::connect_unix(endpoint.path, deadline.left());
+    }
+    auto socket =
+        redis::connect_tcp(endpoint.host, endpoint.port, deadline.left());
+    return endpoint.tls
+               ? tls->start(std::move(socket), endpoint.host, deadline.left())
+               : std::move(socket);
+}
+
+// A server without AUTH repeats the arguments of a command that it does not
+// know, which are the password. Redis's own refusals do not.
+std::string login_error(const redis::Reply& error)
+{
+    constexpr std::string_view kNoPassword = "ERR AUTH ";
+    const bool known =
+        error.error_code() != "ERR"
+        || error.text().substr(0, kNoPassword.size()) == kNoPassword;
+    return known ? error_text(error) : "it does not know AUTH";
+}
+
+void authenticate(redis::BlockingConnection& connection,
+                  const redis::Endpoint& endpoint, const std::string& where)
+{
+    if (endpoint.user.empty() && endpoint.password.empty()) {
+        return;
+    }
+    redis::Command auth("AUTH");
+    if (!endpoint.user.empty()) {
+        auth.arg(endpoint.user);
+    }
+    const redis::Reply& reply = call(connection, auth.arg(endpoint.password));
+    if (reply.is_error()) {
+        throw Failure(where + ": " + login_error(reply));
+    }
+}
+
+// `ping`: waits for any reply, so that a server that hangs is found before a
+// change is in doubt.
+redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
+                                 const Tls* tls, const Deadline& deadline,
+                                 const std::string& where, bool ping)
+{
+    redis::BlockingConnection connection(open(endpoint, tls, deadline));
+    connection.set_timeout(deadline.left());
+    // With TLS 1.3, the server may refuse the client certificate after the
+    // handshake.
+    if (ping || endpoint.tls) {
+        call(connection, redis::Command("PING"));
+        connection.set_timeout(deadline.left());
+    }
+    authenticate(connection, endpoint, where);
+    return connection;
+}
+
+}  // namespace
+
+const redis::Reply& call(redis::BlockingConnection& connection,
+                         const redis::Command& command)
+{
+    connection.append(command);
+    return connection.get();
+}
+
+std::string cannot_connect(const std::string& where, const char* reason)
+{
+    return "cannot connect to " + where + ": " + reason;
+}
+
+redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
+                                 const Tls* tls, Timeout timeout,
+                                 const std::string& where)
+{
+    auto connection = log_in(endpoint, tls, Deadline(timeout), where, false);
+    connection.set_timeout(timeout);
+    return connection;
+}
+
+OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
+{
+    const std::string where = endpoint.display();
+    const Deadline deadline(kLoginTimeout);
+    try {
+        auto connection = log_in(endpoint, tls, deadline, where, true);
+        if (endpoint.database) {
+            connection.set_timeout(deadline.left());
+            const redis::Reply& reply = call(
+                connection, redis::Command("SELECT").arg(endpoint.database));
+            if (reply.is_error()) {
+                throw Failure(where + ": " + error_text(reply));
+            }
+        }
+        connection.set_timeout(kReplyTimeout);
+        return {where, std::move(connection)};
+    } catch (const TlsError& error) {
+        throw Failure(cannot_connect(where, error.what()));
+    } catch (const redis::ConnectionError& error) {
+        throw NotServing(cannot_connect(where, error.what()));
+    }
+}
+
+}  // namespace petstore::ctl

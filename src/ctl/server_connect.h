@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "../redis/blocking_connection.h"
+#include "../redis/endpoint.h"
+#include "../redis/reply.h"
+#include "exit.h"
+#include "tls.h"
+
+namespace petstore::ctl {
+
+struct OpenConnection {
+    std::string where;  // the server's URL, for messages
+    redis::BlockingConnection connection;
+};
+
+// The server does not serve now; after a failover, it or another may. Nothing
+// was sent but the login.
+class NotServing : public Failure {
+public:
+    using Failure::Failure;
+};
+
+// For connecting and logging in together.
+constexpr redis::ByteStream::Timeout kLoginTimeout = std::chrono::seconds(5);
+// The same for a server that is only asked where to find others.
+constexpr redis::ByteStream::Timeout kFinderTimeout = std::chrono::seconds(2);
+// Long enough for a Redis that writes a big import to a slow disk.
+constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
+
+// Sends the command and returns its reply. Throws redis::ConnectionError.
+const redis::Reply& call(redis::BlockingConnection& connection,
+                         const redis::Command& command);
+
+std::string cannot_connect(const std::string& where, const char* reason);
+
+// Connects and logs in within `timeout`, which then also applies to each reply.
+// `tls`: for a rediss:// URL; must outlive the connection. Throws
+// redis::ConnectionError, and Failure if Redis refuses the login.
+redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
+                                 const Tls* tls,
+                                 redis::ByteStream::Timeout timeout,
+                                 const std::string& where);
+
+// Connects to a server, logs in and selects the database, within kLoginTimeout.
+// Throws NotServing, and Failure for what does not pass by itself.
+OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls);
+
+}  // namespace petstore::ctl

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "redis_session.h"
+#include "server_connect.h"
+
+namespace petstore::ctl {
+
+// Commands over one open connection.
+class ServerSession final : public RedisSession {
+public:
+    explicit ServerSession(OpenConnection open)
+        : where_(std::move(open.where)), connection_(std::move(open.connection))
+    {}
+
+    void send(const redis::Command& command) override
+    {
+        connection_.append(command);
+    }
+    const redis::Reply& receive_any() override;
+    void each_server(const Visit& visit) override { visit(*this); }
+
+    int descriptor(std::string_view /*key*/) const noexcept override
+    {
+        return connection_.descriptor();
+    }
+
+private:
+    const std::string& where() const noexcept override { return where_; }
+
+    std::string where_;
+    redis::BlockingConnection connection_;
+};
+
+}  // namespace petstore::ctl

@@ -1,0 +1,11 @@
+-- Ends all changes of pets, to move them to another Redis: with a last id that
+-- is not a number, all scripts refuse.
+--
+-- KEYS  1 last id
+-- Reply: the last id before; '0' without pets
+--   error DAMAGED <key>   nothing was changed
+local last = redis.call('GET', KEYS[1]) or '0'
+local id = string.match(last, '^elsewhere (%d+)$') or string.match(last, '^%d+$')
+if not id then return redis.error_reply('DAMAGED ' .. KEYS[1]) end
+redis.call('SET', KEYS[1], 'elsewhere ' .. id)
+return id

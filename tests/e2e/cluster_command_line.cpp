@@ -1,0 +1,260 @@
+// petstorectl with a Redis Cluster.
+#include <set>
+#include <thread>
+
+#include "support/cluster_servers.h"
+#include "support/two_redis.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+struct Made {
+    std::string id;
+    std::string account;
+    std::string secret;
+};
+
+Output does(const ClusterServers& redis, const Arguments& arguments,
+            const std::string& input = "")
+{
+    auto result = ctl(redis.url(), arguments, input);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return result;
+}
+
+nlohmann::json json_of(const ClusterServers& redis, Arguments arguments)
+{
+    arguments.push_back("--json");
+    return nlohmann::json::parse(does(redis, arguments).out);
+}
+
+Made make_key(const ClusterServers& redis)
+{
+    const auto json = json_of(redis, {"key", "create"});
+    remember_secret(json.at("key"));
+    return {json.at("id"), json.at("account"), json.at("key")};
+}
+
+std::string pets(int count)
+{
+    std::string lines;
+    for (int i = 1; i <= count; ++i) {
+        lines +=
+            pet_json(i, "pet " + std::to_string(i), "7", "available") + "\n";
+    }
+    return lines;
+}
+
+// Moves the slot of a Redis key, and runs `during` while some of its keys, or
+// all, have moved.
+template <typename During>
+void while_moving(ClusterServers& redis, const std::string& key,
+                  const Arguments& moved, During&& during)
+{
+    const int slot = ClusterServers::slot_of(key);
+    const auto from = redis.owner(slot);
+    const auto to = (from + 1) % 3;
+    redis.begin_move(slot, from, to);
+    for (const auto& name : moved) {
+        redis.move_key(name, from, to);
+    }
+    during();
+    redis.move_keys(slot, from, to);
+    redis.end_move(slot, to);
+}
+
+}  // namespace
+
+TEST_CASE("cluster command line: keys on all primaries are managed")
+{
+    ClusterServers redis;
+    std::vector<Made> keys;
+    std::set<std::size_t> primaries;
+    for (int i = 0; i < 12; ++i) {
+        keys.push_back(make_key(redis));
+        primaries.insert(
+            redis.owner(ClusterServers::slot_of(keys.back().account)));
+    }
+    CHECK(primaries.size() == 3);
+    CHECK(json_of(redis, {"key", "list"}).size() == keys.size());
+    for (const Made& key : keys) {
+        CHECK(json_of(redis, {"key", "show", key.id}).at("account")
+              == key.account);
+        CHECK(json_of(redis, {"key", "usage", key.id}).at("day").at("used")
+              == 0);
+    }
+    CHECK(json_of(redis, {"key", "disable", keys[0].id}).at("disabled")
+          == true);
+    CHECK(json_of(redis, {"key", "enable", keys[0].id}).at("disabled")
+          == false);
+    const auto next = json_of(redis, {"key", "rotate", keys[1].id});
+    remember_secret(next.at("key"));
+    CHECK(next.at("account") == keys[1].account);
+    CHECK(json_of(redis, {"key", "set", keys[2].id, "--plan", "pro"}).at("plan")
+          == "pro");
+    does(redis, {"key", "delete", keys[3].id});
+    CHECK(json_of(redis, {"key", "unban", keys[4].id}).at("was_banned")
+          == false);
+    CHECK(json_of(redis, {"key", "list"}).size() == keys.size());
+}
+
+TEST_CASE("cluster command line: pets are imported and exported")
+{
+    ClusterServers redis;
+    const auto lines = pets(1000);
+    does(redis, {"pet", "import", "-"}, lines);
+    CHECK(does(redis, {"pet", "export"}).out == lines);
+    CHECK(json_of(redis, {"pet", "set-status", "7", "sold"}).at("changed")
+          == true);
+    CHECK(json_of(redis, {"cache", "clear"}).at("cleared") == true);
+    CHECK(contains(does(redis, {"pet", "export"}).out,
+                   pet_json(7, "pet 7", "7", "sold")));
+}
+
+TEST_CASE("cluster command line: commands follow slots that move")
+{
+    ClusterServers redis;
+    const auto key = make_key(redis);
+    while_moving(redis, "petstore:keys", {"petstore:keys"}, [&] {
+        make_key(redis);
+        CHECK(json_of(redis, {"key", "list"}).size() == 2);
+    });
+    CHECK(json_of(redis, {"key", "list"}).size() == 2);
+    const auto tag = "petstore:{" + key.account + "}:";
+    while_moving(redis, tag, {tag + "state"}, [&] {
+        CHECK(json_of(redis, {"key", "disable", key.id}).at("disabled")
+              == true);
+        json_of(redis, {"key", "usage", key.id});
+        json_of(redis, {"key", "unban", key.id});
+    });
+    // A new account in a slot that moves, and a map that is no longer true.
+    while_moving(redis, tag, {tag + "state"}, [] {});
+    CHECK(json_of(redis, {"key", "enable", key.id}).at("disabled") == false);
+}
+
+TEST_CASE("cluster command line: an import goes on while its slot moves")
+{
+    ClusterServers redis;
+    does(redis, {"pet", "import", "-"}, pets(300));
+    const std::string catalogue = "petstore:{petstore:pets}:";
+    const auto lines = pets(600);
+    std::thread import;
+    // One of five keys that the import names, the next list, or all.
+    const Arguments moved = GENERATE(
+        Arguments{"last-id"}, Arguments{"bucket:2"},
+        Arguments{"last-id", "changes", "status:available", "bucket:0"});
+    Arguments names;
+    for (const auto& name : moved) {
+        names.push_back(catalogue + name);
+    }
+    Output result;
+    while_moving(redis, catalogue + "last-id", names, [&] {
+        import = std::thread(
+            [&] { result = ctl(redis.url(), {"pet", "import", "-"}, lines);
+    });
+    // It has begun: servers have refused some of it.
+    CHECK(wait_until([&] {
+        std::int64_t refused = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const auto text =
+                redis.server(i).command({"INFO", "errorstats"}).text;
+            refused += contains(text, "TRYAGAIN")
+                       || contains(text, "errorstat_ASK")
+                       || contains(text, "errorstat_ERR");
+        }
+        return refused > 0;
+    }));
+});
+import.join();
+INFO(result.err);
+CHECK(result.code == 0);
+const auto all = does(redis, {"pet", "export"}).out;
+CHECK(std::count(all.begin(), all.end(), '\n') == 900);
+CHECK(contains(all, pet_json(900, "pet 600", "7", "available")));
+}
+
+TEST_CASE("cluster command line: commands find the primary after a failover")
+{
+    ClusterServers redis;
+    const auto key = make_key(redis);
+    const auto slot = ClusterServers::slot_of("petstore:keys");
+    redis.fail_over(redis.replica_of(redis.owner(slot)));
+    CHECK(json_of(redis, {"key", "list"}).size() == 1);
+    // One that dies: the command waits.
+    const auto dying = redis.owner(slot);
+    redis.server(dying).kill_hard();
+    CHECK(json_of(redis, {"key", "disable", key.id}).at("disabled") == true);
+    redis.server(dying).start();
+}
+
+TEST_CASE("cluster command line: servers that are no help are skipped")
+{
+    ClusterServers redis;
+    RedisServer single;
+    const std::string nobody =
+        "redis://" + own_address() + ":" + std::to_string(free_port());
+    const auto seed = " redis://" + redis.address(1);
+    for (const auto& other : {nobody, single.tcp_url()}) {
+        CHECK(ctl("cluster " + other + seed, {"key", "list"}).code == 0);
+    }
+    check_fails(
+        ctl("cluster " + nobody + " " + single.tcp_url(), {"key", "create"}),
+        "cannot reach the cluster: ");
+    check_fails(ctl("redis://" + redis.address(0), {"doctor"}), "above");
+    CHECK(
+        ctl("cluster redis://" + redis.address(0) + "/1", {"key", "list"}).code
+        == 2);
+}
+
+TEST_CASE("cluster command line: doctor examines all servers")
+{
+    ClusterServers redis;
+    const auto found = [&] {
+        std::map<std::string, std::string> verdicts;
+        const auto result = ctl(redis.url(), {"doctor", "--json"});
+        for (const auto& finding : nlohmann::json::parse(result.out)) {
+            verdicts[finding.at("check")] = finding.at("verdict");
+        }
+        return verdicts;
+    };
+    auto verdicts = found();
+    CHECK(verdicts.at("cluster") == "ok");
+    for (std::size_t i = 0; i < 6; ++i) {
+        const auto name = redis.address(i) + " ";
+        CHECK(verdicts.at(name + "version") == "ok");
+        CHECK(verdicts.at(name + "role") == "ok");
+        CHECK(verdicts.at(name + "maxmemory-policy") == "ok");
+        CHECK(verdicts.at(name + (i < 3 ? "replicas" : "replication")) == "ok");
+    }
+    redis.server(2).command(
+        {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+    redis.server(5).kill_hard();
+    REQUIRE(wait_until([&] {
+        return contains(redis.server(0).command({"CLUSTER", "NODES"}).text,
+                        "slave,fail ");
+    }));
+    verdicts = found();
+    CHECK(verdicts.at(redis.address(2) + " maxmemory-policy") == "wrong");
+    CHECK(verdicts.at(redis.address(5) + " reachable") == "wrong");
+    CHECK(verdicts.at(redis.address(2) + " replicas") == "warning");
+    redis.server(5).start();
+}
+
+TEST_CASE("cluster command line: the password is that of all servers")
+{
+    ClusterServers::Options options;
+    options.password = "cluster-secret";
+    ClusterServers redis(options);
+    TempDir dir;
+    write_file(dir / "password", "cluster-secret\n");
+    CHECK(ctl(redis.url(":cluster-secret@"), {"key", "list"}).code == 0);
+    CHECK(
+        ctl(redis.url(), {"--password-file", dir / "password", "pet", "export"})
+            .code
+        == 0);
+    check_fails(ctl(redis.url(), {"key", "list"}), "NOAUTH");
+}

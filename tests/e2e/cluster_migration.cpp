@@ -1,0 +1,273 @@
+// A running store moves from one Redis to a Cluster, and back.
+#include <atomic>
+#include <thread>
+
+#include "support/cluster_servers.h"
+#include "support/two_redis.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+using Json = nlohmann::json;
+
+Json json_of(const std::string& redis, Arguments arguments)
+{
+    arguments.push_back("--json");
+    const auto result = ctl(redis, arguments);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return Json::parse(result.out);
+}
+
+// Keys of which each has used another number of requests; the first is banned,
+// the second disabled. Pets, and the record of an Idempotency-Key.
+struct Filled {
+    explicit Filled(const RedisServer& redis)
+    {
+        for (int i = 0; i < 20; ++i) {
+            keys.push_back(create_key(redis));
+            const auto& key = keys.back();
+            set_number(redis, key, Number::minute, i + 1);
+            set_number(redis, key, Number::day, 100 + i);
+            end_in(redis, key, Number::minute_end, 3'600'000);
+            end_in(redis, key, Number::day_end, 7'200'000);
+        }
+        end_in(redis, keys[0], Number::ban_end, 1'000'000);
+        redis.command({"SET", account_key(keys[0], "bans"), "3", "EX", "5000"});
+        redis.command(
+            {"SET", account_key(keys[1], "strikes"), "9", "EX", "5000"});
+        REQUIRE(ctl(redis.url(), {"key", "disable", keys[1].id}).code == 0);
+        import_pets(redis, 300);
+        redis.command({"SET", kIdempotency, "7:digest", "EX", "5000"});
+    }
+
+    // All that an operator can see of it.
+    Json seen(const std::string& redis, const Arguments& options = {}) const
+    {
+        Json all;
+        const auto with = [&](Arguments arguments) {
+            arguments.insert(arguments.end(), options.begin(), options.end());
+            return json_of(redis, arguments);
+        };
+        all["keys"] = with({"key", "list"});
+        for (const auto& key : keys) {
+            all["usage"].push_back(with({"key", "usage", key.id}));
+        }
+        all["pets"] = ctl(redis, {"pet", "export"}).out;
+        return all;
+    }
+
+    static constexpr char kIdempotency[] =
+        "petstore:{petstore:pets}:idempotency:a:b";
+    std::vector<Key> keys;
+};
+
+bool has_no_account(const RedisServer& redis)
+{
+    return redis.command({"KEYS", "petstore:{????????????????}:*"})
+        .items.empty();
+}
+
+// Clients of all hosts that use one key up.
+class Clients {
+public:
+    Clients(const std::vector<std::unique_ptr<NginxServer>>& hosts,
+            const Key& key)
+    {
+        for (const auto& host : hosts) {
+            threads_.emplace_back(
+                [this, url = host->url(), secret = key.secret] {
+                    Http http(url, secret);
+                    http.tolerate_failures();
+                    while (!ending_) {
+                        take(http.post("/v1/pets",
+                                       "{\"name\":\"new\",\"categoryId\":1}"));
+                        take(http.get("/v1/nowhere"));
+                    }
+                });
+        }
+    }
+    ~Clients() { end(); }
+
+    void end()
+    {
+        ending_ = true;
+        for (auto& thread : threads_) {
+            if (thread.joinable()) {
+                thread.join();
+            }
+        }
+    }
+
+    std::atomic<long long> admitted{0};
+    std::atomic<long long> created{0};
+    std::atomic<long long> refused_creates{0};  // admitted before the move
+    std::atomic<long long> unauthorized{0};
+
+private:
+    void take(const Response& response)
+    {
+        admitted += response.status == 404 || response.status == 201;
+        created += response.status == 201;
+        refused_creates += response.status == 500;
+        unauthorized += response.status == 401;
+    }
+
+    std::atomic<bool> ending_{false};
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+TEST_CASE("cluster migration: the limits move to a Cluster and back")
+{
+    RedisServer main;
+    const Filled store(main);
+    ClusterServers cluster;
+    const auto before = store.seen(main.url());
+    const Arguments two{"--limit-redis", cluster.url()};
+    const auto limits = [&](const std::string& direction) {
+        return json_of(main.url(),
+                       {"--limit-redis", cluster.url(), "limits", direction})
+            .at("accounts");
+    };
+    CHECK(limits("move") == 20);
+    CHECK(has_no_account(main));
+    CHECK(store.seen(main.url(), two) == before);
+    CHECK(limits("move") == 0);
+    // A new account is created there.
+    CHECK(ctl(main.url(), {"--limit-redis", cluster.url(), "key", "disable",
+                           store.keys[2].id})
+              .code
+          == 0);
+    CHECK(ctl(main.url(), {"--limit-redis", cluster.url(), "key", "enable",
+                           store.keys[2].id})
+              .code
+          == 0);
+    check_fails(ctl(main.url(), {"key", "create"}), "--limit-redis");
+    CHECK(limits("return") == 20);
+    CHECK(store.seen(main.url()) == before);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(has_no_account(cluster.server(i)));
+    }
+}
+
+TEST_CASE("cluster migration: a store moves to a Cluster and back")
+{
+    RedisServer single;
+    const Filled store(single);
+    ClusterServers cluster;
+    const auto before = store.seen(single.url());
+    const auto move = [](const std::string& from, const std::string& to) {
+        return json_of(from, {"move", "--to", to});
+    };
+    const Json all = {{"accounts", 20}, {"keys", 20}, {"pets", 300}};
+    CHECK(move(single.url(), cluster.url()) == all);
+    CHECK(store.seen(cluster.url()) == before);
+    CHECK(cluster.command({"GET", Filled::kIdempotency}).text == "7:digest");
+    CHECK(cluster.command({"PTTL", Filled::kIdempotency}).integer > 4'000'000);
+    CHECK(has_no_account(single));
+    CHECK(move(single.url(), cluster.url()).at("keys") == 0);
+
+    // Nothing is changed where it was.
+    for (const auto& command : {Arguments{"key", "create"},
+                                {"key", "list"},
+                                {"pet", "import", "-"},
+                                {"pet", "set-status", "1", "sold"},
+                                {"cache", "clear"}}) {
+        check_fails(ctl(single.url(), command), "moved to another Redis");
+    }
+    check_fails(ctl(single.url(), {"--limit-redis", cluster.url(), "key",
+                                   "disable", store.keys[2].id}),
+                "moved to another Redis");
+
+    // Back, with what has changed meanwhile.
+    CHECK(ctl(cluster.url(), {"key", "delete", store.keys[5].id}).code == 0);
+    CHECK(ctl(cluster.url(), {"pet", "import", "-"},
+              "{\"name\":\"a\",\"categoryId\":1}\n")
+              .code
+          == 0);
+    const auto keys = json_of(cluster.url(), {"key", "list"});
+    const auto pets = ctl(cluster.url(), {"pet", "export"}).out;
+    CHECK(move(cluster.url(), single.url()).at("pets") == 301);
+    CHECK(json_of(single.url(), {"key", "list"}) == keys);
+    CHECK(keys.size() == 19);
+    CHECK(ctl(single.url(), {"pet", "export"}).out == pets);
+    CHECK(json_of(single.url(), {"key", "usage", store.keys[7].id})
+          == before.at("usage").at(7));
+    CHECK(ctl(single.url(), {"key", "create"}).code == 0);
+}
+
+TEST_CASE("cluster migration: an interrupted move is completed")
+{
+    RedisServer single;
+    const Filled store(single);
+    ClusterServers cluster;
+    const auto before = store.seen(single.url());
+    const auto move = [&] {
+        return ctl(single.url(), {"move", "--to", cluster.url()});
+    };
+    // Another store is there.
+    cluster.command({"SET", "petstore:key:x", "1"});
+    check_fails(move(), "has data of this prefix");
+    CHECK(store.seen(single.url()) == before);
+    cluster.command({"DEL", "petstore:key:x"});
+
+    // As petstorectl would be killed.
+    single.command({"SET", kLimitsMarker, "elsewhere-from abc"});
+    cluster.command({"SET", kLimitsMarker, "elsewhere-to abc"});
+    cluster.command({"SET", "petstore:key:x", "1"});
+    single.command({"RENAME", account_key(store.keys[3], "state"),
+                    account_key(store.keys[3], "moving")});
+    single.command(
+        {"SET", "petstore:{petstore:pets}:last-id", "elsewhere 300"});
+    check_fails(ctl(cluster.url(), {"move", "--to", single.url()}),
+                "not moved here completely");
+    check_fails(ctl(cluster.url(), {"key", "list"}),
+                "not moved here completely");
+    const auto moved = move();
+    INFO(moved.err);
+    REQUIRE(moved.code == 0);
+    CHECK(store.seen(cluster.url()) == before);
+    CHECK(cluster.command({"EXISTS", "petstore:key:x"}).integer == 0);
+}
+
+TEST_CASE("cluster migration: under traffic no limit is exceeded")
+{
+    constexpr long long kLimit = 3000;
+    RedisServer single;
+    const auto key = limited_key(single, 100'000, kLimit);
+    import_pets(single, 200);
+    ClusterServers cluster;
+    auto options = host_options({});
+    options.redis = single.url();
+    std::vector<std::unique_ptr<NginxServer>> hosts;
+    for (int i = 0; i < 2; ++i) {
+        hosts.push_back(std::make_unique<NginxServer>(options));
+    }
+    Clients clients(hosts, key);
+    REQUIRE(wait_until([&] { return clients.admitted > 500; }));
+    const auto moved =
+        ctl(single.url(), {"move", "--to", cluster.url(), "--json"});
+    INFO(moved.err);
+    REQUIRE(moved.code == 0);
+    options.redis = cluster.url();
+    for (const auto& host : hosts) {
+        host->change(options);
+        host->reload_and_settle();
+        const auto before = clients.admitted.load();
+        CHECK(wait_until([&] { return clients.admitted > before + 20; }));
+    }
+    Http http(hosts[0]->url(), key.secret);
+    REQUIRE(wait_until([&] { return http.get("/v1/pets").status == 429; }));
+    clients.end();
+    CHECK(clients.admitted + clients.refused_creates == kLimit);
+    CHECK(clients.unauthorized == 0);
+    // Every pet is there, once.
+    const auto pets = ctl(cluster.url(), {"pet", "export"}).out;
+    CHECK(std::count(pets.begin(), pets.end(), '\n') == 200 + clients.created);
+    CHECK(json_of(cluster.url(), {"key", "usage", key.id}).at("day").at("used")
+          == kLimit);
+}

@@ -1,0 +1,419 @@
+#include "catch.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/cluster_nodes.h"
+#include "ctl/cluster_session.h"
+#include "ctl/exit.h"
+
+using namespace petstore;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string kOk = "+OK\r\n";
+const std::string kLost;  // instead of a reply
+
+// What the servers do, and did.
+struct World {
+    using Script = std::function<std::string(const Words&)>;
+
+    int owner(std::uint16_t slot) const
+    {
+        const auto found = moved.find(slot);
+        return found != moved.end() ? found->second : slot < 8192 ? 1 : 2;
+    }
+
+    std::map<int, Script> servers;  // by port
+    std::map<std::uint16_t, int> moved;
+    std::set<int> down;
+    std::vector<std::pair<int, Words>> seen;
+    int maps = 0;
+    int pauses = 0;
+    std::function<void()> on_pause = [] {};
+};
+
+// The other end is the World.
+class FakeStream final : public redis::ByteStream {
+public:
+    FakeStream(World& world, int port) : world_(world), port_(port) {}
+
+    std::size_t write(std::string_view bytes) override
+    {
+        input_ += bytes;
+        while (!input_.empty()) {
+            Words words;
+            std::size_t at = 0;
+            const auto number = [&](char mark) {
+                CHECK(input_.at(at) == mark);
+                const auto end = input_.find("\r\n", at);
+                const int value = std::stoi(input_.substr(at + 1, end - at));
+                at = end + 2;
+                return static_cast<std::size_t>(value);
+            };
+            for (auto left = number('*'); left > 0; --left) {
+                const auto size = number('$');
+                words.push_back(input_.substr(at, size));
+                at += size + 2;
+            }
+            input_.erase(0, at);
+            world_.seen.emplace_back(port_, words);
+            const auto reply =
+                words[0] == "ASKING" ? kOk : world_.servers.at(port_)(words);
+            closed_ = closed_ || reply == kLost;
+            if (!closed_) {
+                output_ += reply;
+            }
+        }
+        return bytes.size();
+    }
+
+    std::size_t read(char* buffer, std::size_t size) override
+    {
+        if (output_.empty()) {
+            CHECK(closed_);  // else nothing would ever come
+            return 0;
+        }
+        const std::size_t got = output_.copy(buffer, size);
+        output_.erase(0, got);
+        return got;
+    }
+
+    void set_timeout(Timeout) override {}
+    int descriptor() const noexcept override { return 100 + port_; }
+
+private:
+    World& world_;
+    int port_;
+    std::string input_;
+    std::string output_;
+    bool closed_ = false;
+};
+
+class FakeServers final : public ctl::ClusterServers {
+public:
+    explicit FakeServers(World& world) : world_(world) {}
+
+    redis::SlotMap find_map() override
+    {
+        ++world_.maps;
+        redis::SlotMap map;
+        for (int slot = 0; slot < redis::kHashSlots; ++slot) {
+            const auto number = static_cast<std::uint16_t>(slot);
+            map.move(number, {"host", world_.owner(number)});
+        }
+        return map;
+    }
+
+    ctl::OpenConnection connect(const redis::ServerAddress& server) override
+    {
+        if (world_.down.count(server.port) != 0) {
+            throw ctl::NotServing("nobody listens");
+        }
+        return {"server " + std::to_string(server.port),
+                redis::BlockingConnection(
+                    std::make_unique<FakeStream>(world_, server.port))};
+    }
+
+    Clock::time_point now() override { return now_; }
+    void pause() override
+    {
+        ++world_.pauses;
+        now_ += 100ms;
+        world_.on_pause();
+    }
+
+private:
+    World& world_;
+    Clock::time_point now_;
+};
+
+// A key whose slot belongs to this server.
+std::string key_of(int port, int number = 0)
+{
+    for (int i = 0;; ++i) {
+        auto key = "k" + std::to_string(i);
+        if ((redis::hash_slot(key) < 8192 ? 1 : 2) == port && number-- == 0) {
+            return key;
+        }
+    }
+}
+
+redis::Command get(const std::string& key)
+{
+    return redis::Command("GET").key(key);
+}
+
+std::string moved_to(const std::string& key, int port,
+                     const std::string& kind = "MOVED")
+{
+    return "-" + kind + " " + std::to_string(redis::hash_slot(key))
+           + " host:" + std::to_string(port) + "\r\n";
+}
+
+std::string echo(const Words& words)
+{
+    return "+" + words.back() + "\r\n";
+}
+
+// The message of its failure; empty without one.
+template <typename Call>
+std::string failure_of(Call&& call)
+{
+    try {
+        call();
+        return "";
+    } catch (const ctl::Failure& failure) {
+        return failure.what();
+    }
+}
+
+struct Session {
+    Session()
+    {
+        for (const int port : {1, 2, 3}) {
+            world.servers[port] = echo;
+        }
+        session = std::make_unique<ctl::ClusterSession>(
+            std::make_unique<FakeServers>(world));
+    }
+
+    std::string ask(const std::string& key)
+    {
+        return std::string(session->call(get(key)).text());
+    }
+
+    World world;
+    std::unique_ptr<ctl::ClusterSession> session;
+};
+
+}  // namespace
+
+TEST_CASE("cluster session: replies come in the order of the commands", "[ctl]")
+{
+    Session at;
+    std::vector<std::string> keys;
+    for (int i = 0; i < 50; ++i) {
+        keys.push_back(key_of(1 + i % 2, i / 2));
+        at.session->send(get(keys.back()));
+    }
+    CHECK(at.world.seen.empty());
+    for (const auto& key : keys) {
+        CHECK(at.session->receive().text() == key);
+        CHECK(at.world.seen.size() == keys.size());  // all in one go
+    }
+    CHECK(at.session->is_cluster());
+    CHECK(at.session->descriptor(key_of(2)) == 102);
+}
+
+TEST_CASE("cluster session: a redirect in a pipeline keeps the order", "[ctl]")
+{
+    Session at;
+    const auto slow = key_of(1, 0);
+    at.world.servers[1] = [&](const Words& words) {
+        return words.back() == slow ? moved_to(slow, 2) : echo(words);
+    };
+    std::vector<std::string> keys = {slow, key_of(1, 1), key_of(2, 0), slow,
+                                     key_of(2, 1)};
+    for (const auto& key : keys) {
+        at.session->send(get(key));
+    }
+    for (const auto& key : keys) {
+        CHECK(at.session->receive().text() == key);
+    }
+    // From now on the command goes to the new server.
+    at.world.seen.clear();
+    CHECK(at.ask(slow) == slow);
+    CHECK(at.world.seen.size() == 1);
+    CHECK(at.world.maps == 1);
+}
+
+TEST_CASE("cluster session: ASK is followed for one command only", "[ctl]")
+{
+    Session at;
+    const auto key = key_of(1);
+    at.world.servers[1] = [&](const Words&) { return moved_to(key, 3, "ASK"); };
+    for (int i = 0; i < 2; ++i) {
+        at.world.seen.clear();
+        CHECK(at.ask(key) == key);
+        REQUIRE(at.world.seen.size() == 3);
+        CHECK(at.world.seen[0].first == 1);
+        CHECK(at.world.seen[1].second == Words{"ASKING"});
+        CHECK(at.world.seen[2].first == 3);
+    }
+}
+
+TEST_CASE("cluster session: what a moving slot refuses is repeated", "[ctl]")
+{
+    const std::string refusal =
+        GENERATE("-TRYAGAIN Multiple keys request during rehashing\r\n",
+                 "-CLUSTERDOWN The cluster is down\r\n",
+                 "-ERR Script attempted to access a non local key in a cluster "
+                 "node\r\n");
+    Session at;
+    int refusals = 3;
+    at.world.servers[1] = [&](const Words& words) {
+        return refusals-- > 0 ? refusal : echo(words);
+    };
+    CHECK(at.ask(key_of(1)) == key_of(1));
+    CHECK(at.world.pauses == 3);
+
+    // Not for ever.
+    refusals = 1'000'000;
+    CHECK_THROWS_AS(at.ask(key_of(1)), ctl::Failure);
+    CHECK(at.world.pauses < 3 + 160);
+    CHECK(at.world.pauses > 3 + 140);
+}
+
+TEST_CASE("cluster session: damage counts unless the slot is moving", "[ctl]")
+{
+    Session at;
+    const auto key = key_of(1);
+    int asked = 0;
+    at.world.servers[1] = [&](const Words&) {
+        return std::string("-DAMAGED key\r\n");
+    };
+    CHECK(failure_of([&] { at.ask(key); })
+          == "the Redis key key is damaged; "
+             "nothing was changed");
+    at.world.servers[1] = [&](const Words&) { return moved_to(key, 3, "ASK"); };
+    at.world.servers[3] = [&](const Words& words) {
+        return ++asked < 3 ? "-DAMAGED key\r\n" : echo(words);
+    };
+    CHECK(at.ask(key) == key);
+}
+
+TEST_CASE("cluster session: servers that contradict each other get time",
+          "[ctl]")
+{
+    Session at;
+    const auto key = key_of(1);
+    for (const int port : {1, 2}) {
+        at.world.servers[port] = [&, port](const Words& words) {
+            return at.world.pauses > 4 ? echo(words) : moved_to(key, 3 - port);
+        };
+    }
+    CHECK(at.ask(key) == key);
+    at.world.on_pause = [&] { at.world.pauses = 1; };
+    at.world.pauses = 0;
+    CHECK(failure_of([&] { at.ask(key); }).find("MOVED") != std::string::npos);
+}
+
+TEST_CASE("cluster session: waits for the end of a failover", "[ctl]")
+{
+    Session at;
+    const auto key = key_of(1);
+    at.world.down.insert(1);
+    at.world.on_pause = [&] {
+        if (at.world.pauses == 3) {
+            at.world.moved[redis::hash_slot(key)] = 3;
+        }
+    };
+    CHECK(at.ask(key) == key);
+    CHECK(at.world.seen.back().first == 3);
+    // Others do not wait.
+    CHECK(at.ask(key_of(2)) == key_of(2));
+    CHECK(at.world.pauses == 3);
+    CHECK_THROWS_AS(at.ask(key_of(1, 7)), ctl::NotServing);
+}
+
+TEST_CASE("cluster session: a command whose reply was lost is not repeated",
+          "[ctl]")
+{
+    Session at;
+    const auto key = key_of(1);
+    at.world.servers[1] = [&](const Words&) { return kLost; };
+    at.session->send(get(key_of(2)));
+    at.session->send(get(key));
+    CHECK(at.session->receive().text() == key_of(2));
+    try {
+        at.session->receive();
+        FAIL("a reply");
+    } catch (const ctl::LostConnection& lost) {
+        CHECK(lost.sent());
+    }
+    CHECK(at.world.seen.size() == 2);
+    // A later command gets a connection of its own.
+    at.world.servers[1] = echo;
+    CHECK(at.ask(key_of(1, 1)) == key_of(1, 1));
+}
+
+TEST_CASE("cluster session: a script's text follows its digest", "[ctl]")
+{
+    Session at;
+    const redis::Script script("s", "return 1");
+    at.world.servers[1] = [&](const Words& words) {
+        return words[0] == "EVALSHA" ? "-NOSCRIPT No\r\n" : kOk;
+    };
+    redis::Command command(script, 1);
+    CHECK(at.session->run(command.key(key_of(1))).text() == "OK");
+    CHECK(at.world.seen.back().second[0] == "EVAL");
+    at.world.servers[1] = [&](const Words&) {
+        return std::string("-WRONGTYPE x\r\n");
+    };
+    CHECK(failure_of([&] {
+              at.session->run(get(key_of(1)));
+          }).find("the Redis key " + key_of(1))
+          == 0);
+}
+
+TEST_CASE("cluster session: each server is visited while no slot moves",
+          "[ctl]")
+{
+    Session at;
+    bool moving = false;
+    for (const int port : {1, 2}) {
+        at.world.servers[port] = [&](const Words& words) {
+            return words[0] != "CLUSTER" ? kOk
+                   : moving              ? "+id h:1@2 myself 0-3 [93->-x]\r\n"
+                                         : "+id h:1@2 myself 0-3\r\n";
+        };
+    }
+    int visits = 0;
+    const auto count = [&](store::CommandRunner& server) {
+        ++visits;
+        server.call(redis::Command("SCAN"));
+    };
+    at.session->each_server(count);
+    CHECK(visits == 2);
+    CHECK_THROWS_AS(at.session->each_server(
+                        [&](store::CommandRunner&) { at.world.moved[7] = 2; }),
+                    ctl::Failure);
+    moving = true;
+    CHECK_THROWS_AS(at.session->each_server(count), ctl::Failure);
+    CHECK(visits == 2);
+}
+
+TEST_CASE("the servers of a Cluster are read from CLUSTER NODES", "[ctl]")
+{
+    const auto nodes = ctl::parse_cluster_nodes(
+        "b1 10.0.0.4:6379@16379,name slave a1 0 1 1 connected\n"
+        "a1 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-8191\n"
+        "a2 :7000@17000 master - 0 0 2 connected 8192-16383 [93->-a1]\n"
+        "b2 10.0.0.5:6379@16379 slave,fail a2 0 1 1 disconnected\n"
+        "c1 :0@0 master,noaddr - 0 0 0 disconnected\n"
+        "nonsense\n"
+        "a3 ::1:6379@16379 master - 0 0 3 connected\n",
+        "asked");
+    REQUIRE(nodes.size() == 5);
+    CHECK(nodes[0].name() == "10.0.0.1:6379");
+    CHECK(nodes[0].is_primary);
+    CHECK(nodes[0].has_slots);
+    CHECK(nodes[0].replicas == 1);
+    CHECK(nodes[1].name() == "asked:7000");
+    CHECK(nodes[1].replicas == 0);
+    CHECK(nodes[2].address.host == "::1");
+    CHECK_FALSE(nodes[2].has_slots);
+    CHECK_FALSE(nodes[3].is_primary);
+    CHECK(nodes[4].name() == "10.0.0.5:6379");
+    CHECK(ctl::parse_cluster_nodes("", "x").empty());
+}
