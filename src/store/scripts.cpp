@@ -36,7 +36,17 @@ const redis::Script& set_status()
 
 const redis::Script& limit()
 {
-    static const redis::Script script("limit", k_limit_lua);
+    static const std::string text =
+        std::string(k_limit_read_lua) + k_limit_lua;
+    static const redis::Script script("limit", text);
+    return script;
+}
+
+const redis::Script& limit_across_slots()
+{
+    static const std::string text =
+        std::string(k_limit_read_cluster_lua) + k_limit_lua;
+    static const redis::Script script("limit_across_slots", text);
     return script;
 }
 

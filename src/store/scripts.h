@@ -10,6 +10,7 @@ const redis::Script& create_pets();  // for petstorectl, see pet_batch.h
 const redis::Script& list_by_status();
 const redis::Script& set_status();
 const redis::Script& limit();
+const redis::Script& limit_across_slots();  // in a Cluster
 const redis::Script& strike();
 const redis::Script& touch_account();
 const redis::Script& freeze_catalogue();

@@ -2,6 +2,7 @@
 and the API keys."""
 
 import subprocess
+from itertools import chain
 from pathlib import Path
 
 from data import UNLIMITED, peer_key, pet_lines, petstore_key
@@ -54,6 +55,10 @@ class Petstore(Contender):
     is_module = True
     module = None  # default: the one in the folder of builds
 
+    @property
+    def url(self):
+        return f"unix:{self.redis.socket}"
+
     @staticmethod
     def after(page):
         return page.cursor
@@ -63,7 +68,7 @@ class Petstore(Contender):
         back_end, _ = start_floor(stack, folder / "back-end")
         values = {
             "MODULE": self.module or self.build / "ngx_http_petstore_module.so",
-            "REDIS": self.redis.socket,
+            "REDIS": self.url,
             "BACKEND": back_end,
         }
         return start_nginx(stack, folder, HERE / "conf/petstore.conf", values)
@@ -89,11 +94,11 @@ class Petstore(Contender):
                 process.stdin.close()
                 self._finish(process)
         if keys.good[1:]:
-            self.redis.load(b"".join(map(petstore_key, keys.good[1:])))
+            self.redis.load(chain.from_iterable(map(petstore_key, keys.good[1:])))
 
     def _ctl(self, *words):
         return subprocess.Popen(
-            [self.build / "petstorectl", "--redis", f"unix:{self.redis.socket}", *words],
+            [self.build / "petstorectl", "--redis", self.url, *words],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
 
@@ -130,8 +135,7 @@ class Peer(Contender):
             self.redis.call("eval", script, 0, first, last, rare)
 
     def seed_keys(self, keys):
-        commands = b"".join(map(peer_key, keys.good))
-        self.redis.load(commands + peer_key(keys.denied, 1))
+        self.redis.load([*map(peer_key, keys.good), peer_key(keys.denied, 1)])
 
     def env(self):
         return {

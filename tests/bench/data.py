@@ -79,13 +79,13 @@ def petstore_key(key):
     digest = hashlib.sha256(key.encode()).hexdigest()
     name = digest[:16]
     return (
-        redis_command("HSET", "petstore:keys", name, digest)
-        + redis_command(
+        redis_command("HSET", "petstore:keys", name, digest),
+        redis_command(
             "HSET", "petstore:key:" + digest, "id", name, "account", name,
             "plan", "enterprise", "per_minute", UNLIMITED, "per_day", UNLIMITED,
             "label", "bench", "scopes", "read,write", "created", 1_700_000_000,
             "disabled", 0, "last4", key[-4:], "epoch", 0,
-        )
+        ),
     )  # fmt: skip
 
 

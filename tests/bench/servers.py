@@ -106,7 +106,7 @@ class Redis:
         """Sends many commands at once."""
         done = subprocess.run(
             ["redis-cli", "-s", self.socket, "--pipe"],
-            input=commands, capture_output=True, timeout=120,
+            input=b"".join(commands), capture_output=True, timeout=120,
         )  # fmt: skip
         if done.returncode or b"errors: 0" not in done.stdout:
             raise BenchError(f"Redis: {done.stdout.decode()}{done.stderr.decode()}")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,11 @@ public:
     }
     bool is_cluster() const noexcept override { return cluster; }
 
+    std::size_t group_of(std::string_view key) const noexcept override
+    {
+        return group ? group(key) : 0;
+    }
+
     void schedule(Task& task, Stage stage) noexcept override
     {
         if (!defers) {
@@ -74,6 +80,7 @@ public:
     std::uint64_t generation = 1;
     std::uint64_t overtaken = 0;
     bool cluster = false;  // when a Storage is made
+    std::function<std::size_t(std::string_view)> group;
     std::vector<Words> sent;
     std::deque<Words> commands;  // without a reply, and their handlers
     std::deque<petstore::redis::ReplyHandler*> handlers;

@@ -15,6 +15,10 @@ constexpr std::size_t kMaxAccounts = 128;
 // A busy worker's iteration seldom brings more.
 constexpr std::size_t kUsualRequests = 16;
 
+// Of a server that cannot access keys of several slots in a script.
+constexpr std::string_view kUnknownFlag =
+    "ERR Unexpected flag in script shebang";
+
 // No account has it.
 constexpr std::int64_t kNoEpoch = 0;
 
@@ -74,16 +78,11 @@ public:
         request.placed |= known.placed;
     }
 
-    // Sends the command.
     void run() noexcept override
     {
         queue_.close(*this);
         const Busy busy(*this);
-        try {
-            start(queue_.link_, queue_.limiter_.decide(requests_));
-        } catch (...) {
-            on_no_result(redis::NoReply::not_sent);
-        }
+        send();
         for (const Waiting& waiting : waiters_) {
             if (done_) {
                 break;
@@ -116,9 +115,40 @@ private:
         Batch& batch_;
     };
 
+    void send() noexcept
+    {
+        const Busy busy(*this);
+        try {
+            start(queue_.link_, queue_.limiter_.decide(requests_));
+        } catch (...) {
+            on_no_result(redis::NoReply::not_sent);
+        }
+    }
+
+    bool asks_several() const noexcept { return requests_.size() > 1; }
+
+    bool refuses_flag(const redis::Reply& error) const noexcept
+    {
+        return asks_several()
+               && error.text().substr(0, kUnknownFlag.size()) == kUnknownFlag;
+    }
+
+    bool reports(const redis::Reply& error) const noexcept override
+    {
+        return refuses_flag(error);
+    }
+
     void on_result(const redis::Reply& reply) noexcept override
     {
         const Busy busy(*this);
+        if (reply.is_error() && refuses_flag(reply)) {
+            queue_.across_slots_ = false;
+            done_ = true;
+            for (std::size_t place = 0; place < keys_.size(); ++place) {
+                ask_alone(place);
+            }
+            return;
+        }
         if (reply.is_error()) {
             done_ = true;
             for (const Waiting& waiting : waiters_) {
@@ -138,8 +168,55 @@ private:
             }
         }
         for (const Waiting& waiting : waiters_) {
-            waiting.waiter->on_limit(results_[waiting.place], waiting.index);
+            if (!asks_again(waiting.place)) {
+                waiting.waiter->on_limit(results_[waiting.place],
+                                         waiting.index);
+            }
         }
+        for (std::size_t place = 0; place < results_.size(); ++place) {
+            if (asks_again(place)) {
+                ask_alone(place);
+            }
+        }
+    }
+
+    bool asks_again(std::size_t place) const noexcept
+    {
+        return asks_several()
+               && results_[place].kind == LimitResult::Kind::foreign;
+    }
+
+    // Nothing was charged to the account.
+    void ask_alone(std::size_t place) noexcept
+    {
+        try {
+            start_alone(place).send();
+        } catch (...) {
+            for (const Waiting& waiting : waiters_) {
+                if (waiting.place == place) {
+                    waiting.waiter->on_limit_no_reply(redis::NoReply::not_sent);
+                }
+            }
+        }
+    }
+
+    Batch& start_alone(std::size_t place) const
+    {
+        Batch& alone = queue_.batches_.start(queue_, 0, group_);
+        try {
+            alone.keys_.push_back(keys_[place]);
+            alone.requests_.push_back(requests_[place]);
+            for (const Waiting& waiting : waiters_) {
+                if (waiting.place == place) {
+                    alone.waiters_.push_back(
+                        {waiting.waiter, 0, waiting.index});
+                }
+            }
+        } catch (...) {
+            queue_.batches_.end(alone);
+            throw;
+        }
+        return alone;
     }
 
     void on_no_result(redis::NoReply cause) noexcept override
@@ -183,14 +260,11 @@ void LimitQueue::add(const std::shared_ptr<CachedKey>& key, Known known,
     }
 }
 
-// In a Cluster each account is a group: a command needs keys of one slot, and
-// accounts seldom share one. While their slot moves, a command with two of them
-// would fail with TRYAGAIN as long as one of them is new.
 LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
 {
-    return limiter_.accounts() == Limiter::Accounts::cluster
-               ? reinterpret_cast<Group>(key.account.get())
-               : 0;
+    // An account's id hashes to the slot of its keys, which contain "{<id>}".
+    return across_slots_ ? link_.group_of(key.account->id())
+                         : reinterpret_cast<Group>(key.account.get());
 }
 
 // The script reads all accounts before it writes, so none may be in a command

@@ -34,6 +34,10 @@ protected:
 // account once, with the number of its requests. This is as exact as one
 // command per request, since the script goes through the accounts one by one
 // and admits the first requests of each up to its limit. One per Storage.
+//
+// In a Cluster, each command names accounts that the slot map gives to one
+// server. Those that have moved are not charged, and are asked for once more,
+// each by a command of its own.
 class LimitQueue {
 public:
     // All borrowed.
@@ -69,6 +73,7 @@ private:
     const Limiter& limiter_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::deque<Batch*> open_;         // not sent yet, numbered consecutively
+    bool across_slots_ = true;        // unless a server has refused that
     std::uint64_t numbers_ = 0;       // of the newest batch
 };
 

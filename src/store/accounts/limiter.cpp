@@ -20,6 +20,7 @@ constexpr std::int64_t kStale = -1;
 constexpr std::int64_t kDamaged = -2;
 constexpr std::int64_t kElsewhere = -3;
 constexpr std::int64_t kUnplaced = -4;
+constexpr std::int64_t kForeign = -5;
 
 // What strike.lua replies.
 enum StatusField : std::size_t {
@@ -35,6 +36,18 @@ bool is_count(const redis::Reply& reply) noexcept
 {
     return reply.is(redis::Type::integer) && reply.integer() >= 0
            && reply.integer() <= AccountState::kLargest;
+}
+
+LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
+{
+    switch (admitted) {
+    case kElsewhere:
+        return LimitResult::Kind::elsewhere;
+    case kUnplaced:
+        return LimitResult::Kind::unplaced;
+    default:
+        return LimitResult::Kind::foreign;
+    }
 }
 
 // The value of a key.
@@ -53,6 +66,23 @@ Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
 
 redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
 {
+    std::string packed;
+    packed.reserve(requests.size() * kRequestSize);
+    for (const LimitRequest& request : requests) {
+        append_numbers(packed, {request.epoch, request.limits.minute,
+                                request.limits.day, request.requests,
+                                mode_of(request)});
+    }
+    const bool across_slots =
+        accounts_ == Accounts::cluster && requests.size() > 1;
+    return across_slots ? decide_across_slots(requests, packed)
+                        : decide_together(requests, packed);
+}
+
+redis::Command
+Limiter::decide_together(const std::vector<LimitRequest>& requests,
+                         std::string_view packed) const
+{
     const auto accounts = static_cast<std::int64_t>(requests.size());
     redis::Command command(scripts::limit(),
                            brings_version_ ? accounts + 2 : accounts);
@@ -62,14 +92,19 @@ redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
     if (brings_version_) {
         command.arg(last_id_).arg(changes_);
     }
-    std::string packed;
-    packed.reserve(requests.size() * kRequestSize);
-    for (const LimitRequest& request : requests) {
-        append_numbers(packed, {request.epoch, request.limits.minute,
-                                request.limits.day, request.requests,
-                                mode_of(request)});
-    }
     return std::move(command.own(packed));
+}
+
+redis::Command
+Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
+                             std::string_view packed) const
+{
+    redis::Command command(scripts::limit_across_slots(), 1);
+    command.key(schema_.account_state(requests.front().account)).own(packed);
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+        command.own(schema_.account_state(requests[i].account));
+    }
+    return command;
 }
 
 std::int64_t Limiter::mode_of(const LimitRequest& request) const noexcept
@@ -98,16 +133,14 @@ Limiter::parse_decisions(const redis::Reply& reply,
         const LimitRequest& request = requests[i];
         const redis::Reply& admitted = reply[kAccounts + 2 * i];
         const redis::Reply& bytes = reply[kAccounts + 2 * i + 1];
-        if (!admitted.is(redis::Type::integer) || admitted.integer() < kUnplaced
+        if (!admitted.is(redis::Type::integer) || admitted.integer() < kForeign
             || admitted.integer() > request.requests
             || !bytes.is(redis::Type::string)) {
             continue;
         }
         LimitResult& result = results[i];
         if (admitted.integer() <= kElsewhere) {
-            result.kind = admitted.integer() == kElsewhere
-                              ? LimitResult::Kind::elsewhere
-                              : LimitResult::Kind::unplaced;
+            result.kind = kind_without_state(admitted.integer());
             continue;
         }
         const auto state = AccountState::decode(bytes.text());

@@ -35,6 +35,7 @@ struct LimitResult {
         damaged,    // the account's state is damaged
         elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
         unplaced,   // they may be: ask LimitsMarker, and then once more
+        foreign,    // another server of the Cluster has the account
         invalid,    // not a reply of this script
     } kind = Kind::invalid;
     std::int64_t epoch = 0;
@@ -78,8 +79,9 @@ public:
     bool brings_version() const noexcept { return brings_version_; }
     Accounts accounts() const noexcept { return accounts_; }
 
-    // In a Cluster: of one slot. No two requests may be of the same account.
-    // Throws std::bad_alloc, as all of these do.
+    // No two requests may be of the same account. In a Cluster, several need a
+    // server that allows scripts to access keys of several slots. Throws
+    // std::bad_alloc, as all of these do.
     redis::Command decide(const std::vector<LimitRequest>& requests) const;
 
     // One result per request, in their order.
@@ -97,6 +99,11 @@ public:
                                       const api::Limits& limits);
 
 private:
+    redis::Command decide_together(const std::vector<LimitRequest>& requests,
+                                   std::string_view packed) const;
+    redis::Command
+    decide_across_slots(const std::vector<LimitRequest>& requests,
+                        std::string_view packed) const;
     std::int64_t mode_of(const LimitRequest& request) const noexcept;
 
     const Schema& schema_;

@@ -4,9 +4,13 @@
 -- the clock was set back, the end of a window or ban moves to at most its
 -- length from now.
 --
+-- Follows limit_read.lua, or limit_read_cluster.lua, which read the states.
+--
 -- KEYS  1 … n  states of n accounts, all distinct
 --       n+1 last pet id   n+2 changes of pets: the catalogue's version, for the
 --       workers' caches; absent if the catalogue is on another Redis
+--       With limit_read_cluster.lua only the first state: the others are ARGV
+--       2 … n, since keys of one call must have one slot.
 -- ARGV  1  one string with five doubles for each account: the epoch that the
 --          caller knows, the limits per minute and per day, the number of
 --          requests, and one of
@@ -25,11 +29,11 @@
 --       live on another Redis. Read only for such an account, so the key is not
 --       among KEYS: a call costs nothing more.
 --   -4  the same, but the caller has to read <prefix>:limits
+--   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- a string: a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
-local KEYS, asked, n = KEYS, ARGV[1], #ARGV[1] / 40
-local seen = call('MGET', unpack(KEYS))
+local asked, n = ARGV[1], #ARGV[1] / 40
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local next_minute, next_day = now + MINUTE, now + DAY
@@ -64,7 +68,8 @@ for i = 1, n do
   elseif #state == 48 then
     epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
   else
-    admitted, state = -2, ''
+    local elsewhere = type(state) == 'table' and not string.find(state.err, '^WRONGTYPE')
+    admitted, state = elsewhere and -5 or -2, ''
   end
 
   if admitted == -1 and epoch == known then

@@ -1,0 +1,2 @@
+-- Begins limit.lua.
+local KEYS, seen = KEYS, redis.call('MGET', unpack(KEYS))

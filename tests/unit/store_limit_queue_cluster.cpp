@@ -1,0 +1,260 @@
+// The limiter's queue in a Cluster: one command per server, and what follows if
+// the slot map was wrong.
+#include "catch.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cached_key.h"
+#include "fake_link.h"
+#include "store/accounts/limit_queue.h"
+#include "store/scripts.h"
+
+using namespace petstore;
+using redis::NoReply;
+using Kind = store::LimitResult::Kind;
+using Words = FakeLink::Words;
+
+namespace {
+
+constexpr std::int64_t kEpoch = 7;
+constexpr long long kForeign = -5;
+
+struct Waiter final : store::LimitWaiter {
+    void on_limit_sent() noexcept override { ++sent; }
+    void on_limit(const store::LimitResult& result,
+                  std::int64_t index) noexcept override
+    {
+        ++calls;
+        kind = result.kind;
+        admitted = kind == Kind::decided
+                   && result.decision(index).verdict == api::Verdict::admitted;
+    }
+    void on_limit_error(const redis::Reply& reply) noexcept override
+    {
+        ++calls;
+        error = reply.text();
+    }
+    void on_limit_no_reply(NoReply cause) noexcept override
+    {
+        ++calls;
+        causes.push_back(cause);
+    }
+
+    int sent = 0;
+    int calls = 0;
+    Kind kind = Kind::invalid;
+    bool admitted = false;
+    std::string error;
+    std::vector<NoReply> causes;
+};
+
+// Accounts whose id begins with the same letter are on one server.
+struct Fixture {
+    Fixture()
+    {
+        link.group = [](std::string_view key) {
+            return static_cast<std::size_t>(key.front());
+        };
+    }
+
+    Waiter& add(const std::string& account)
+    {
+        for (const auto& key : keys) {
+            if (key->account->id() == account) {
+                return add(key);
+            }
+        }
+        keys.push_back(make_key(cache, account, kEpoch));
+        keys.back()->generation = static_cast<std::uint32_t>(link.generation);
+        return add(keys.back());
+    }
+
+    Waiter& add(const std::shared_ptr<store::CachedKey>& key)
+    {
+        waiters.push_back(std::make_unique<Waiter>());
+        queue.add(key, {}, *waiters.back());
+        return *waiters.back();
+    }
+
+    const store::Schema schema{"petstore"};
+    const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
+                                 store::Limiter::Accounts::cluster};
+    FakeLink link;
+    store::KeyCache cache{1 << 20};
+    store::LimitQueue queue{link, link, limiter};
+    std::vector<std::shared_ptr<store::CachedKey>> keys;
+    std::vector<std::unique_ptr<Waiter>> waiters;
+};
+
+std::string state(const std::string& account)
+{
+    return "petstore:{" + account + "}:state";
+}
+
+std::string asked(const std::vector<std::int64_t>& requests)
+{
+    std::vector<std::int64_t> numbers;
+    for (const auto count : requests) {
+        numbers.insert(numbers.end(), {kEpoch, 60, 1000, count, 2});
+    }
+    return encode_numbers(numbers);
+}
+
+// A script's reply: of each account the number of admitted requests.
+std::string decided(const std::vector<long long>& admitted)
+{
+    std::vector<std::string> items{integer(5), kNil, kNil};
+    for (const auto count : admitted) {
+        items.push_back(integer(count));
+        items.push_back(count < 0
+                            ? bulk("")
+                            : bulk(encode_numbers({kEpoch, 0, count, 60'000,
+                                                   count, 86'400'000})));
+    }
+    return array(items);
+}
+
+Words alone(const std::string& account, std::int64_t requests)
+{
+    return {"EVALSHA", store::scripts::limit().sha1, "1", state(account),
+            asked({requests})};
+}
+
+}  // namespace
+
+TEST_CASE("accounts of one server of a Cluster share a command", "[store]")
+{
+    Fixture f;
+    auto& a1 = f.add("a1");
+    auto& b1 = f.add("b1");
+    auto& a2 = f.add("a2");
+    f.add("a1");
+    f.link.end_iteration();
+
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[0]
+          == Words{"EVALSHA", store::scripts::limit_across_slots().sha1, "1",
+                   state("a1"), asked({2, 1}), state("a2")});
+    CHECK(f.link.sent[1] == alone("b1", 1));
+    f.link.reply(decided({1, 1}));
+    f.link.reply(decided({1}));
+    CHECK(a1.admitted);
+    CHECK(a2.admitted);
+    CHECK(b1.admitted);
+    CHECK(f.waiters[3]->calls == 1);
+    CHECK_FALSE(f.waiters[3]->admitted);  // the second request of a1
+    CHECK(a1.sent == 1);
+}
+
+TEST_CASE("an account that another server has is asked for alone", "[store]")
+{
+    Fixture f;
+    auto& a1 = f.add("a1");
+    auto& first = f.add("a2");
+    auto& second = f.add("a2");
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+
+    f.link.reply(decided({1, kForeign}));
+    CHECK(a1.admitted);
+    CHECK(first.calls == 0);
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[1] == alone("a2", 2));
+
+    f.link.reply(decided({1}));
+    CHECK(first.calls == 1);
+    CHECK(first.admitted);
+    CHECK(second.calls == 1);
+    CHECK_FALSE(second.admitted);
+    CHECK(first.sent == 1);  // what followed the first command, followed once
+    CHECK(f.link.sent.size() == 2);
+}
+
+TEST_CASE("the command for a moved account may fail in every way", "[store]")
+{
+    Fixture f;
+    f.add("a1");
+    auto& moved = f.add("a2");
+    f.link.end_iteration();
+    f.link.reply(decided({1, kForeign}));
+
+    SECTION("an error")
+    {
+        f.link.reply("-CLUSTERDOWN The cluster is down\r\n");
+        CHECK(moved.error == "CLUSTERDOWN The cluster is down");
+    }
+    SECTION("no reply")
+    {
+        f.link.lose(NoReply::in_doubt);
+        CHECK(moved.causes == std::vector<NoReply>{NoReply::in_doubt});
+    }
+    SECTION("the same once more, which no server replies")
+    {
+        f.link.reply(decided({kForeign}));
+        CHECK(moved.kind == Kind::foreign);
+        CHECK_FALSE(moved.admitted);
+    }
+    CHECK(moved.calls == 1);
+    CHECK(f.link.sent.size() == 2);
+}
+
+TEST_CASE("the command for a moved account may not be sent", "[store]")
+{
+    Fixture f;
+    f.add("a1");
+    auto& moved = f.add("a2");
+    f.link.end_iteration();
+    f.link.full = true;
+    f.link.reply(decided({1, kForeign}));
+    CHECK(moved.calls == 1);
+    CHECK(moved.causes == std::vector<NoReply>{NoReply::not_sent});
+}
+
+TEST_CASE("a server that refuses scripts across slots is asked singly",
+          "[store]")
+{
+    Fixture f;
+    auto& a1 = f.add("a1");
+    auto& a2 = f.add("a2");
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    f.link.reply(
+        "-ERR Unexpected flag in script shebang: allow-cross-slot-keys\r\n");
+
+    REQUIRE(f.link.sent.size() == 3);
+    CHECK(f.link.sent[1] == alone("a1", 1));
+    CHECK(f.link.sent[2] == alone("a2", 1));
+    f.link.reply(decided({1}));
+    f.link.reply(decided({0}));
+    CHECK(a1.admitted);
+    CHECK(a2.calls == 1);
+    CHECK_FALSE(a2.admitted);
+
+    f.add("a1");
+    f.add("a2");
+    f.add("a2");
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 5);  // at once now
+    CHECK(f.link.sent[3] == alone("a1", 1));
+    CHECK(f.link.sent[4] == alone("a2", 2));
+    f.link.reply(decided({1}));
+    f.link.reply(decided({2}));
+    CHECK(f.waiters[4]->admitted);
+}
+
+TEST_CASE("an error of a command across slots is that of all its accounts",
+          "[store]")
+{
+    Fixture f;
+    f.add("a1");
+    f.add("a2");
+    f.link.end_iteration();
+    f.link.reply("-OOM command not allowed\r\n");
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->error == "OOM command not allowed");
+    }
+    CHECK(f.link.sent.size() == 1);
+}
