@@ -95,11 +95,11 @@ std::string state(const std::string& account)
 
 std::string asked(const std::vector<std::int64_t>& requests)
 {
-    std::vector<std::int64_t> numbers;
+    std::string packed;
     for (const auto count : requests) {
-        numbers.insert(numbers.end(), {kEpoch, 60, 1000, count, 2});
+        packed += encode_numbers({kEpoch, 60, 1000, count, 2});
     }
-    return encode_numbers(numbers);
+    return packed;
 }
 
 // A script's reply: of each account the number of admitted requests.
