@@ -104,6 +104,7 @@ public:
     State state = State::unsent;
     std::uint64_t retry_at = 0;
     int redirects = 0;
+    bool asked_again = false;  // after CLUSTERDOWN
     bool asking = false;  // the slot is moving to the server that was asked
     std::string server;   // the host that the last redirect named
 
@@ -268,7 +269,7 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     const std::uint64_t now = host_.now();
     if (code == "CLUSTERDOWN") {
         search();
-        return false;
+        return wait_for_map(call);
     }
     const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
                          || (call.asking && code == "DAMAGED");
@@ -299,6 +300,21 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     } catch (...) {
         return false;
     }
+}
+
+// The server does not serve the slot, and does not know who does: it may have
+// left the Cluster. Whether another map will tell, once per call.
+bool ClusterLink::wait_for_map(Call& call) noexcept
+{
+    if (!searching_ || closed_ || call.asked_again
+        || reached(call.deadline, host_.now())) {
+        return false;
+    }
+    call.asked_again = true;
+    call.out_of_order();
+    call.state = Call::State::unsent;
+    hold(call);
+    return true;
 }
 
 void ClusterLink::follow(Call& call, const Redirect& redirect)

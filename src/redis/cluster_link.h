@@ -19,12 +19,14 @@ namespace petstore::redis {
 // slot of its routing key.
 //
 // A server that does not serve the slot says who does, and has executed
-// nothing: the command follows. TRYAGAIN says that some of a command's keys
-// have moved and others have not: it is repeated for as long as the command may
-// take. So are scripts that fail because a key that they do not declare has
-// moved, or not yet: ours change nothing then. Until the first map is known,
-// commands wait for it. Nothing else waits or is resent: a command whose
-// primary is out of reach fails at once.
+// nothing: the command follows. CLUSTERDOWN says that it does not know who
+// does: the command is sent once more if there is another map to come. TRYAGAIN
+// says that some of a command's keys have moved and others have not: it is
+// repeated for as long as the command may take. So are scripts that fail
+// because a key that they do not declare has moved, or not yet: ours change
+// nothing then. Until the first map is known, commands wait for it. Nothing
+// else waits or is resent: a command whose primary is out of reach fails at
+// once.
 //
 // Knows neither sockets nor clocks.
 class ClusterLink final : public Link {
@@ -106,6 +108,7 @@ private:
     void take_map(SlotMap map);
     void route(Call& call) noexcept;
     bool take_error(Call& call, const Reply& error) noexcept;
+    bool wait_for_map(Call& call) noexcept;
     void follow(Call& call, const Redirect& redirect);
     void hold(Call& call) noexcept;
     void release(Call& call) noexcept;

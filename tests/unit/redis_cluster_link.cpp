@@ -414,8 +414,40 @@ TEST_CASE("a slot that nobody serves fails its commands only", "[redis]")
     CHECK(cluster.link.group_of("bar") == 1);
     cluster.clock += ClusterLink::kSearchInterval;
     cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
-    CHECK(bar.text == "CLUSTERDOWN x");
     CHECK(cluster.searches == 2);
+    CHECK(bar.calls == 0);
+    SECTION("and is served according to another map")
+    {
+        cluster.give({range(0, 16383, "two")});
+        REQUIRE(cluster.servers["two"].commands.size() == 1);
+        cluster.servers["two"].reply(bulk("2"));
+        CHECK(bar.text == "2");
+    }
+    SECTION("and fails if that one is no better")
+    {
+        cluster.give({range(0, kFoo - 1, "one")});
+        cluster.clock += ClusterLink::kSearchInterval;
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        CHECK(bar.text == "CLUSTERDOWN x");
+    }
+    SECTION("and fails if there is none")
+    {
+        cluster.link.on_no_map();
+        CHECK(bar.text == "not sent");
+    }
+    SECTION("and fails if it is too soon for another one")
+    {
+        cluster.give({range(0, kFoo - 1, "one")});
+        Outcome soon;
+        cluster.get("bar", soon);
+        REQUIRE(cluster.servers["one"].commands.size() == 2);
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
+        CHECK(bar.text == "CLUSTERDOWN x");
+        CHECK(soon.text == "CLUSTERDOWN x");
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
 }
 
 TEST_CASE("keys of one primary are one group", "[redis]")

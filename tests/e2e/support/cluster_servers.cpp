@@ -134,7 +134,8 @@ std::size_t ClusterServers::add()
                 return false;
             }
         }
-        return true;
+        return contains(server(added).command({"CLUSTER", "INFO"}).text,
+                        "cluster_state:ok");
     });
     if (!known) {
         throw HarnessError("a server does not join the Cluster");
@@ -424,7 +425,12 @@ Value ClusterServers::command(const Words& words) const
 {
     std::size_t asked = any_running();
     for (int i = 0; i < 10; ++i) {
-        auto reply = servers_[asked]->command(words);
+        Value reply;
+        // A server of a new Cluster may be down again for a moment.
+        wait_until([&] {
+            reply = servers_[asked]->command(words);
+            return reply.text.rfind("CLUSTERDOWN", 0) != 0;
+        });
         const auto parts = split(reply.text, ' ');
         if (reply.type != Value::Type::error || parts.size() != 3
             || parts[0] != "MOVED") {
