@@ -110,7 +110,8 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const Tls* tls, Timeout timeout,
                                  const std::string& where)
 {
-    auto connection = log_in(endpoint, tls, Deadline(timeout), where, false);
+    auto connection =
+        log_in(endpoint, tls, Deadline(2 * timeout), where, false);
     connection.set_timeout(timeout);
     return connection;
 }

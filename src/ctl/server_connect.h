@@ -25,8 +25,8 @@ public:
 
 // For connecting and logging in together.
 constexpr redis::ByteStream::Timeout kLoginTimeout = std::chrono::seconds(5);
-// The same for a server that is only asked where to find others.
-constexpr redis::ByteStream::Timeout kFinderTimeout = std::chrono::seconds(2);
+// For each reply of a server that is only asked where to find others.
+constexpr redis::ByteStream::Timeout kFinderTimeout = std::chrono::seconds(1);
 // Long enough for a Redis that writes a big import to a slow disk.
 constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
 
@@ -36,7 +36,8 @@ const redis::Reply& call(redis::BlockingConnection& connection,
 
 std::string cannot_connect(const std::string& where, const char* reason);
 
-// Connects and logs in within `timeout`, which then also applies to each reply.
+// Connects and logs in within twice the `timeout` that then applies to each
+// reply.
 // `tls`: for a rediss:// URL; must outlive the connection. Throws
 // redis::ConnectionError, and Failure if Redis refuses the login.
 redis::BlockingConnection log_in(const redis::Endpoint& endpoint,

@@ -236,9 +236,8 @@ TEST_CASE("cluster migration: an interrupted move is completed")
 
 TEST_CASE("cluster migration: under traffic no limit is exceeded")
 {
-    constexpr long long kLimit = 3000;
     RedisServer single;
-    const auto key = limited_key(single, 100'000, kLimit);
+    const auto key = create_key(single);
     import_pets(single, 200);
     ClusterServers cluster;
     auto options = host_options({});
@@ -260,14 +259,29 @@ TEST_CASE("cluster migration: under traffic no limit is exceeded")
         const auto before = clients.admitted.load();
         CHECK(wait_until([&] { return clients.admitted > before + 20; }));
     }
-    Http http(hosts[0]->url(), key.secret);
-    REQUIRE(wait_until([&] { return http.get("/v1/pets").status == 429; }));
     clients.end();
-    CHECK(clients.admitted + clients.refused_creates == kLimit);
     CHECK(clients.unauthorized == 0);
-    // Every pet is there, once.
+    // Every request was counted, and every pet is there, once.
+    const long long charged = clients.admitted + clients.refused_creates;
+    const auto used = [&]() -> long long {
+        return json_of(cluster.url(), {"key", "usage", key.id})
+            .at("day")
+            .at("used");
+    };
+    CHECK(used() == charged);
+    const long long count = 200 + clients.created;
     const auto pets = ctl(cluster.url(), {"pet", "export"}).out;
-    CHECK(std::count(pets.begin(), pets.end(), '\n') == 200 + clients.created);
-    CHECK(json_of(cluster.url(), {"key", "usage", key.id}).at("day").at("used")
-          == kLimit);
+    CHECK(std::count(pets.begin(), pets.end(), '\n') == count);
+    CHECK(contains(pets, "\n{\"id\":" + std::to_string(count) + ","));
+
+    // The rest of the day's budget, to the last request.
+    const auto limit = std::to_string(charged + 100);
+    json_of(cluster.url(), {"key", "set", key.id, "--plan", "enterprise",
+                            "--per-minute", "1000000", "--per-day", limit});
+    Clients last(hosts, key);
+    CHECK(wait_until([&] { return used() == charged + 100; }));
+    Http http(hosts[0]->url(), key.secret);
+    CHECK(wait_until([&] { return http.get("/v1/nowhere").status == 429; }));
+    last.end();
+    CHECK(last.admitted == 100);
 }

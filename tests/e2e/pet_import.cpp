@@ -162,7 +162,8 @@ TEST_CASE("pet import: a second signal ends it at once")
 {
     RedisServer redis;
     CutRedis cut(redis);
-    cut.cut_at(2, CutRedis::How::sleep);
+    // After PING and the marker of the limits.
+    cut.cut_at(4, CutRedis::How::sleep);
     SlowImport import(cut.url());
     import.write(pet_lines("p", 1, 1000));
     REQUIRE(wait_until([&] { return cut.was_cut(); }));
@@ -191,7 +192,7 @@ TEST_CASE(
     CutRedis cut(redis);
     for (const auto how : {CutRedis::How::before, CutRedis::How::after}) {
         redis.command({"FLUSHALL"});
-        cut.cut_at(3, how);
+        cut.cut_at(5, how);
         const auto result =
             ctl(cut.url(), {"pet", "import", "-"}, pet_lines("p", 1, 2000));
         INFO(result.err);
