@@ -32,6 +32,8 @@ ngx_command_t commands[] = {
 
     {ngx_string("petstore_redis"), kLevels | NGX_CONF_1MORE, set_redis,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_limit_redis"), kLevels | NGX_CONF_1MORE,
+     set_limit_redis, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_redis_user"), kLevels | NGX_CONF_TAKE1,
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_user), nullptr},
@@ -43,6 +45,8 @@ ngx_command_t commands[] = {
      offsetof(LocConfBase, redis_connect_timeout), nullptr},
     {ngx_string("petstore_redis_timeout"), kLevels | NGX_CONF_TAKE1, set_time,
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, redis_timeout), nullptr},
+    {ngx_string("petstore_durability"), kLevels | NGX_CONF_TAKE12,
+     set_durability, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_redis_ssl_verify"), kLevels | NGX_CONF_FLAG,
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_verify), nullptr},

@@ -40,7 +40,7 @@ std::vector<std::string> row_of(std::string name,
 
 void unban_account(Context& context, const std::string& id)
 {
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     const std::string account = keys.find(id).record.account;
     const bool was_banned = keys.unban(account);
     if (context.json()) {
@@ -54,7 +54,7 @@ void unban_account(Context& context, const std::string& id)
 
 void show_usage(Context& context, const std::string& id)
 {
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::read);
     const api::KeyRecord record = keys.find(id).record;
     const store::AccountUsage used = keys.usage(record.account);
 

@@ -10,51 +10,48 @@ namespace petstore::ctl {
 
 namespace {
 
-redis::Deployment checked_deployment(const std::string& text)
+redis::Deployment checked_deployment(const std::string& text,
+                                     const std::string& option)
 {
     auto parsed = redis::parse_deployment(text);
     if (const auto* problem = std::get_if<redis::DeploymentProblem>(&parsed)) {
-        throw UsageError(problem->url.empty() ? "--redis " + problem->reason
-                                              : "--redis: " + problem->reason);
+        throw UsageError(option + (problem->url.empty() ? " " : ": ")
+                         + problem->reason);
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form != redis::Deployment::Form::standalone) {
-        throw UsageError("--redis: " + deployment.display()
+    if (deployment.form == redis::Deployment::Form::cluster) {
+        throw UsageError(option + ": " + deployment.display()
                          + " is not supported by this version");
     }
     return std::move(deployment);
 }
 
-std::string read_password(const std::string& file)
+std::string read_password(const std::string& file, const std::string& option)
 {
     std::ifstream stream(file, std::ios::binary);
     std::string text(redis::kMaxPassword + 3, '\0');  // "\r\n" and a byte more
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!stream && !stream.eof()) {
-        throw Failure("cannot read the file of --password-file");
+        throw Failure("cannot read the file of " + option);
     }
     text.resize(static_cast<std::size_t>(stream.gcount()));
     const auto password = redis::password_in_file(text);
     if (!password) {
-        throw Failure("the first line of the file of --password-file must be a "
-                      "password of 1 to "
+        throw Failure("the first line of the file of " + option
+                      + " must be a password of 1 to "
                       + std::to_string(redis::kMaxPassword) + " bytes");
     }
     return std::string(*password);
 }
 
-// For URLs without a password, as petstore_redis_password_file in nginx.
-void add_password(redis::Deployment& deployment, const std::string& file)
+// As petstore_redis_password_file in nginx. Empty if there is none.
+std::string password_in(const std::string& file, const std::string& option)
 {
-    const char* const variable = std::getenv("REDISCLI_AUTH");
-    const std::string password = !file.empty() ? read_password(file)
-                                 : variable    ? variable
-                                               : "";
-    for (redis::Endpoint& endpoint : deployment.endpoints) {
-        if (endpoint.password.empty()) {
-            endpoint.password = password;
-        }
+    if (!file.empty()) {
+        return read_password(file, option);
     }
+    const char* const variable = std::getenv("REDISCLI_AUTH");
+    return variable ? variable : "";
 }
 
 const std::string& checked_prefix(const std::string& prefix)
@@ -68,18 +65,54 @@ const std::string& checked_prefix(const std::string& prefix)
 }  // namespace
 
 Context::Context(const GlobalOptions& options)
-    : deployment_(checked_deployment(options.redis)),
+    : deployment_(checked_deployment(options.redis, "--redis")),
+      password_(password_in(options.password_file, "--password-file")),
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
-    add_password(deployment_, options.password_file);
+    if (!options.limit_redis.empty()) {
+        auto limits = checked_deployment(options.limit_redis, "--limit-redis");
+        limit_password_ = options.limit_password_file.empty()
+                              ? password_
+                              : password_in(options.limit_password_file,
+                                            "--limit-password-file");
+        if (limits != deployment_) {
+            limit_deployment_ = std::move(limits);
+        }
+    }
+    if (deployment_.tls() || (limit_deployment_ && limit_deployment_->tls())) {
+        tls_.emplace(options.tls);
+    } else if (options.tls.any()) {
+        // Rather than a connection that is less protected than it seems.
+        throw UsageError("the TLS options need a rediss:// URL");
+    }
 }
 
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_.emplace(deployment_.endpoints.front());
+        redis_.emplace(
+            connect(deployment_, password_, tls_ ? &*tls_ : nullptr));
     }
     return *redis_;
+}
+
+RedisSession* Context::limits()
+{
+    if (!limit_deployment_) {
+        return nullptr;
+    }
+    if (!limits_) {
+        limits_.emplace(connect(*limit_deployment_, limit_password_,
+                                tls_ ? &*tls_ : nullptr));
+    }
+    return &*limits_;
+}
+
+store::KeyAdministration Context::keys(Access access)
+{
+    limits_place().check(access);
+    RedisSession* const limits = this->limits();
+    return {redis(), limits != nullptr ? *limits : redis(), schema_};
 }
 
 }  // namespace petstore::ctl

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../api/text.h"
+#include "durability.h"
 #include "exit.h"
 #include "output.h"
 
@@ -42,7 +43,10 @@ const char* to_text(Verdict verdict)
 
 class Doctor {
 public:
-    explicit Doctor(RedisSession& redis) : redis_(redis) {}
+    // `which` precedes the names of checks.
+    Doctor(RedisSession& redis, std::string which)
+        : redis_(redis), which_(std::move(which))
+    {}
 
     std::vector<Finding> examine()
     {
@@ -50,16 +54,17 @@ public:
         check_version();
         check_role();
         check_persistence();
+        check_durability();
         check_eviction();
         check_cluster();
         return std::move(findings_);
     }
 
 private:
-    void add(Verdict verdict, std::string check, std::string found,
+    void add(Verdict verdict, const std::string& check, std::string found,
              std::string advice = {})
     {
-        findings_.push_back({verdict, std::move(check), std::move(found),
+        findings_.push_back({verdict, which_ + check, std::move(found),
                              verdict == Verdict::ok ? "" : std::move(advice)});
     }
 
@@ -106,11 +111,15 @@ private:
     void read_hello()
     {
         const auto* reply = ask(redis::Command("HELLO").arg("2"));
+        std::string server;
         for (std::size_t i = 0; reply && i + 1 < reply->size(); i += 2) {
             const std::string_view name = (*reply)[i].text();
             const std::string value((*reply)[i + 1].text());
-            if (name == "version") {
+            if (name == "server") {
+                server = value;
+            } else if (name == "version") {
                 info_["redis_version"] = value;
+                info_["valkey_version"] = server == "valkey" ? value : "";
             } else if (name == "role") {
                 info_["role"] = value;
             } else if (name == "mode") {
@@ -135,17 +144,18 @@ private:
         return std::string((*reply)[1].text());
     }
 
-    void add_unknown(std::string check)
+    void add_unknown(const std::string& check)
     {
-        add(Verdict::unknown, std::move(check), "",
+        add(Verdict::unknown, check, "",
             "this user may not ask Redis: see its documentation, or the "
             "provider's");
     }
 
     void check_version()
     {
-        // Valkey reports the version of Redis that it is compatible with.
+        // Valkey reports the version of Redis that it is compatible with, too.
         const std::string version = info("redis_version");
+        const std::string valkey = info("valkey_version");
         if (version.empty()) {
             add_unknown("version");
             return;
@@ -153,7 +163,8 @@ private:
         const auto major =
             api::parse_int64(version.substr(0, version.find('.')));
         add(major && *major >= kOldestVersion ? Verdict::ok : Verdict::wrong,
-            "version", version, "install Redis 7.0 or Valkey 7.2 or later");
+            "version", valkey.empty() ? version : "Valkey " + valkey,
+            "install Redis 7.0 or Valkey 7.2 or later");
     }
 
     void check_role()
@@ -194,6 +205,46 @@ private:
         }
     }
 
+    std::optional<std::int64_t> online_replicas() const
+    {
+        const auto connected = api::parse_int64(info("connected_slaves"));
+        if (!connected) {
+            return std::nullopt;
+        }
+        std::int64_t online = 0;
+        for (std::int64_t i = 0; i < *connected; ++i) {
+            online += info("slave" + std::to_string(i)).find("state=online")
+                              != std::string::npos
+                          ? 1
+                          : 0;
+        }
+        return online;
+    }
+
+    // nginx's configuration is out of sight: this names what it can rely on.
+    void check_durability()
+    {
+        DurabilityFacts facts;
+        facts.version = info("redis_version");
+        if (!info("aof_enabled").empty()) {
+            facts.append_only = info("aof_enabled") == "1";
+        }
+        facts.fsync = config("appendfsync");
+        facts.snapshots = config("save");
+        facts.replicas = online_replicas();
+        if (const auto least = config("min-replicas-to-write")) {
+            facts.min_replicas = api::parse_int64(*least);
+        }
+        const std::string row = durability_row(facts);
+        if (row.empty()) {
+            add_unknown("durability");
+            return;
+        }
+        add(Verdict::ok, "durability",
+            row + "; petstore_durability can add: "
+                + reachable_durability(facts));
+    }
+
     void check_eviction()
     {
         const std::string policy = info("maxmemory_policy");
@@ -222,6 +273,7 @@ private:
     }
 
     RedisSession& redis_;
+    const std::string which_;
     std::map<std::string, std::string> info_;
     std::vector<Finding> findings_;
 };
@@ -248,9 +300,33 @@ void print(const Context& context, const std::vector<Finding>& findings)
     print_table(rows);
 }
 
+// Whether the options name the Redis with the limits. A store that has never
+// had a second Redis needs no line.
+void check_limits(Context& context, std::vector<Finding>& findings)
+{
+    try {
+        context.limits_place().check(Access::read);
+        if (context.limits() != nullptr) {
+            findings.push_back(
+                {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});
+        }
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const Failure& failure) {
+        findings.push_back(
+            {Verdict::wrong, "limits", "elsewhere", failure.what()});
+    }
+}
+
 void run(Context& context)
 {
-    const auto findings = Doctor(context.redis()).examine();
+    auto findings = Doctor(context.redis(), "").examine();
+    if (RedisSession* const limits = context.limits()) {
+        for (Finding& finding : Doctor(*limits, "limit-redis ").examine()) {
+            findings.push_back(std::move(finding));
+        }
+    }
+    check_limits(context, findings);
     print(context, findings);
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::wrong) {

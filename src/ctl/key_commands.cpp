@@ -31,7 +31,7 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     api::KeyRecord scratch;
     options.apply(scratch);
 
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     const api::UnixTime now = keys.now();
     const auto record = keys.update(id, [&](api::KeyRecord& changed) {
         options.apply(changed);
@@ -42,7 +42,7 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     const auto record = keys.update(
         id, [&](api::KeyRecord& changed) { changed.disabled = disabled; });
     report_change(context, record,
@@ -51,7 +51,7 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
 
 void list(Context& context)
 {
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::read);
     const auto listing = keys.list();
     if (context.json()) {
         Json array = Json::array();
@@ -75,7 +75,7 @@ void list(Context& context)
 
 void show(Context& context, const std::string& id)
 {
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::read);
     const auto record = keys.find(id).record;
     if (context.json()) {
         print_json(json_of(record));
@@ -86,7 +86,7 @@ void show(Context& context, const std::string& id)
 
 void remove(Context& context, const std::string& id)
 {
-    store::KeyAdministration(context.redis(), context.schema()).remove(id);
+    context.keys(Access::change).remove(id);
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {

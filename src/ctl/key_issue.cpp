@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <iostream>
-#include <openssl/rand.h>
 
 #include "../api/bearer.h"
 #include "../api/date.h"
@@ -11,30 +10,16 @@
 #include "exit.h"
 #include "key_rotation.h"
 #include "output.h"
+#include "random.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-constexpr std::size_t kIdLength = 16;
 constexpr std::size_t kLast4 = 4;
 // Four characters would reveal too much of a shorter key.
 constexpr std::size_t kShortestToShow = 12;
 constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
-
-api::Digest random_digest()
-{
-    api::Digest random;
-    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
-        throw Failure("OpenSSL has no random numbers");
-    }
-    return random;
-}
-
-std::string new_id()
-{
-    return api::base62_id(random_digest(), kIdLength);
-}
 
 std::string last4_of(const std::string& secret)
 {
@@ -123,7 +108,7 @@ void create_key(Context& context, const KeyOptions& options)
 {
     store::StoredKey key;
     options.apply(key.record);
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     key.record.created = keys.now();
     check_record(key.record, key.record.created);
     key.record.id = new_id();
@@ -164,7 +149,7 @@ void import_key(Context& context, const KeyOptions& options,
         set_secret(key, secret);
     }
 
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     key.record.created = keys.now();
     check_record(key.record, key.record.created);
     key.record.id = new_id();
@@ -192,7 +177,7 @@ void rotate_key(Context& context, const std::string& id,
                          "at most 3650d");
     }
 
-    store::KeyAdministration keys(context.redis(), context.schema());
+    auto keys = context.keys(Access::change);
     store::StoredKey next;
     next.record.id = new_id();
     next.record.created = keys.now();

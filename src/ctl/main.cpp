@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "exit.h"
 #include "key_commands.h"
+#include "limits_commands.h"
 #include "output.h"
 #include "pet_commands.h"
 
@@ -39,6 +40,22 @@ void occupy_standard_streams()
     }
 }
 
+// Named as redis-cli's.
+void add_tls_options(CLI::App& app, TlsOptions& tls)
+{
+    app.add_option("--cacert", tls.trusted_certificates,
+                   "File of CA certificates that verify a rediss:// server; "
+                   "else the system's CA store");
+    app.add_option("--cert", tls.certificate,
+                   "File of the client's certificate; needs --key");
+    app.add_option("--key", tls.key, "File of the client's key");
+    app.add_option("--sni", tls.name,
+                   "Name that the server's certificate must contain, also sent "
+                   "to the server; else the host of the URL");
+    app.add_flag("--insecure", tls.insecure,
+                 "Accept any certificate of the server");
+}
+
 int run(int argc, char** argv)
 {
     GlobalOptions options;
@@ -51,13 +68,20 @@ int run(int argc, char** argv)
     app.require_subcommand(1);
     app.set_version_flag("--version", kVersion);
     app.add_option("--redis", options.redis,
-                   "redis://[user[:password]@]host[:port][/db] or "
-                   "unix:/path[?db=N]")
+                   "redis://[user[:password]@]host[:port][/db], rediss://… "
+                   "(TLS), unix:/path[?db=N] or \"sentinel=NAME URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
+    app.add_option("--limit-redis", options.limit_redis,
+                   "Redis with the counters and bans, if it is another one")
+        ->envname("PETSTORE_LIMIT_REDIS");
     app.add_option("--password-file", options.password_file,
                    "File whose first line is Redis's password, for a URL "
-                   "without one; else REDISCLI_AUTH");
+                   "without one and for servers behind Sentinels; else "
+                   "REDISCLI_AUTH");
+    app.add_option("--limit-password-file", options.limit_password_file,
+                   "The same for --limit-redis; else that of --password-file");
+    add_tls_options(app, options.tls);
     app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
         ->envname("PETSTORE_PREFIX")
         ->capture_default_str();
@@ -65,6 +89,7 @@ int run(int argc, char** argv)
     add_key_commands(app, action);
     add_pet_commands(app, action);
     add_cache_commands(app, action);
+    add_limits_commands(app, action);
     add_doctor_command(app, action);
     add_help_commands(app, kVersion);
 

@@ -1,58 +1,10 @@
 #include "redis_session.h"
 
-#include <chrono>
-#include <utility>
-
 #include "../redis/error_table.h"
 #include "../store/damage.h"
 #include "exit.h"
 
 namespace petstore::ctl {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kConnectTimeout = 5s;
-// Long enough for a Redis that writes a big import to a slow disk.
-constexpr auto kReplyTimeout = 60s;
-
-redis::BlockingConnection connect(const redis::Endpoint& endpoint)
-{
-    if (endpoint.tls) {
-        throw Failure("rediss:// (TLS) is not supported yet");
-    }
-    try {
-        auto connection =
-            endpoint.is_unix()
-                ? redis::BlockingConnection::unix_socket(endpoint.path,
-                                                         kConnectTimeout)
-                : redis::BlockingConnection::tcp(endpoint.host, endpoint.port,
-                                                 kConnectTimeout);
-        connection.set_timeout(kReplyTimeout);
-        return connection;
-    } catch (const redis::ConnectionError& error) {
-        throw Failure("cannot connect to " + endpoint.display() + ": "
-                      + error.what());
-    }
-}
-
-}  // namespace
-
-RedisSession::RedisSession(const redis::Endpoint& endpoint)
-    : where_(endpoint.display()), connection_(connect(endpoint))
-{
-    if (!endpoint.user.empty() || !endpoint.password.empty()) {
-        redis::Command auth("AUTH");
-        if (!endpoint.user.empty()) {
-            auth.arg(endpoint.user);
-        }
-        call(auth.arg(endpoint.password));
-    }
-    if (endpoint.database) {
-        call(redis::Command("SELECT").arg(endpoint.database));
-    }
-}
 
 const redis::Reply& RedisSession::receive_any()
 {
@@ -81,13 +33,13 @@ void RedisSession::check(const redis::Reply& reply) const
         throw Failure(where_
                       + " is a node of a Redis Cluster, and the data "
                         "are on another one: "
-                      + std::string(reply.text()));
+                      + error_text(reply));
     }
     if (const auto key = store::damaged_key(reply); !key.empty()) {
         throw Failure("the Redis key " + std::string(key)
                       + " is damaged; nothing was changed");
     }
-    throw Failure(where_ + ": " + std::string(reply.text()));
+    throw Failure(where_ + ": " + error_text(reply));
 }
 
 // For a script, reports its first key, which is the one it writes.
@@ -128,7 +80,7 @@ RedisSession::transaction(const std::vector<redis::Command>& commands)
     for (std::size_t i = 0; i <= commands.size(); ++i) {
         const redis::Reply& queued = receive_any();
         if (queued.is_error() && refused.empty()) {
-            refused = queued.text();
+            refused = error_text(queued);
         }
     }
     const redis::Reply& result = receive_any();

@@ -1,21 +1,23 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "../redis/blocking_connection.h"
 #include "../redis/command.h"
-#include "../redis/endpoint.h"
 #include "../redis/reply.h"
 #include "../store/command_runner.h"
+#include "redis_connect.h"
 
 namespace petstore::ctl {
 
-// An authenticated connection to one Redis, with its database selected. Throws
-// Failure with a message for the operator.
+// Commands over an open connection. Throws Failure with a message for the
+// operator.
 class RedisSession final : public store::CommandRunner {
 public:
-    explicit RedisSession(const redis::Endpoint& endpoint);
+    explicit RedisSession(OpenConnection open)
+        : where_(std::move(open.where)), connection_(std::move(open.connection))
+    {}
 
     void send(const redis::Command& command) override
     {

@@ -15,12 +15,29 @@ std::optional<std::string_view> Parameters::take(std::string_view name,
     }
     taken_ = true;
     if (seen) {
-        refuse(cf_, "duplicate parameter \"%V\" in \"%V\" directive",
-               &argument_, arguments(cf_));
-        refused_ = true;
+        refuse_duplicate();
         return std::nullopt;
     }
     return text.substr(name.size() + 1);
+}
+
+void Parameters::refuse_duplicate() noexcept
+{
+    refuse(cf_, "duplicate parameter \"%V\" in \"%V\" directive", &argument_,
+           arguments(cf_));
+    refused_ = true;
+}
+
+void Parameters::flag(std::string_view name, bool& value) noexcept
+{
+    if (taken_ || view(argument_) != name) {
+        return;
+    }
+    taken_ = true;
+    if (value) {
+        refuse_duplicate();
+    }
+    value = true;
 }
 
 void Parameters::number(std::string_view name, std::int64_t most,

@@ -52,7 +52,7 @@ inline char* refuse_parameter(ngx_conf_t* cf, const ngx_str_t& parameter,
                   &parameter, arguments(cf), accepted);
 }
 
-// Arguments of the form "name=value".
+// Arguments of the form "name=value", or a name alone.
 class Parameters {
 public:
     using Value = std::optional<std::int64_t>;
@@ -60,8 +60,9 @@ public:
     explicit Parameters(ngx_conf_t* cf) noexcept : cf_(cf) {}
 
     // Calls `take` for each argument from index `first`. `take` passes the
-    // argument to number() and seconds(), once for each known name. False if an
-    // argument was refused; the error is logged. `accepted` lists the names.
+    // argument to number(), seconds() and flag(), once for each known name.
+    // False if an argument was refused; the error is logged. `accepted` lists
+    // the names.
     template <typename Take>
     bool each(ngx_uint_t first, const char* accepted, Take&& take)
     {
@@ -84,7 +85,12 @@ public:
     // name=TIME, from one second to one day.
     void seconds(std::string_view name, Value& value) noexcept;
 
+    // The name alone.
+    void flag(std::string_view name, bool& value) noexcept;
+
 private:
+    void refuse_duplicate() noexcept;
+
     // The text after "name=" if the argument is this parameter. Refuses a
     // duplicate.
     std::optional<std::string_view> take(std::string_view name,

@@ -4,6 +4,7 @@
 
 #include "../ngx_base/str.h"
 #include "arguments.h"
+#include "durability_config.h"
 #include "module.h"
 #include "pool.h"
 #include "redis_config.h"
@@ -139,6 +140,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_value(conf.guard, prev.guard, 0);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         merge_redis(prev, conf);
+        merge_durability(prev, conf);
         ngx_conf_merge_str_value(conf.prefix, prev.prefix, "petstore");
         ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
         ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,
@@ -189,6 +191,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             if (!choose_storage(cf, main, conf)) {
                 return kConfError;
             }
+            choose_durable(main, conf);
         }
         return kConfOk;
     });

@@ -13,16 +13,25 @@
 #include "../ngx_base/ngx.h"
 #include "../ngx_redis/node_settings.h"
 #include "../redis/deployment.h"
+#include "../redis/durability.h"
 #include "../service/settings.h"
 #include "place.h"
 
 namespace petstore::ngx {
 
 // The Redis and prefix of a location. Locations with the same settings share
-// one storage, and so its connection and caches.
+// one storage, and so its connections and caches.
 struct StorageSettings {
-    std::size_t node;  // index in MainConf::nodes
+    std::size_t node;        // index in MainConf::nodes
+    std::size_t limit_node;  // the same, for counters and bans
     std::string prefix;
+};
+
+// What the creates of a location wait for. Locations with the same settings
+// share one connection for them.
+struct DurableSettings {
+    std::size_t node;  // index in MainConf::nodes
+    redis::Durability durability;
 };
 
 struct LocConf;
@@ -42,8 +51,10 @@ struct MainConfBase {
 };
 
 struct MainConf : MainConfBase {
+    std::deque<SentinelSettings> sentinels;
     std::deque<NodeSettings> nodes;
     std::vector<StorageSettings> storages;
+    std::vector<DurableSettings> durables;
     api::PlanTable plans;
     std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
     std::vector<Served> served;
@@ -106,12 +117,18 @@ struct LocConf : LocConfBase {
     Place place;  // of `petstore`
     Place guard_place;
     Place redis_place;
+    Place limit_redis_place;
 
     // Of petstore_redis. Shared with the locations that inherit it.
     std::shared_ptr<const redis::Deployment> redis;
+    // Of petstore_limit_redis, likewise; nullptr for the same Redis.
+    std::shared_ptr<const redis::Deployment> limit_redis;
+
+    std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
-    std::size_t storage = 0;  // index in MainConf::storages
+    std::size_t storage = 0;             // index in MainConf::storages
+    std::optional<std::size_t> durable;  // index in MainConf::durables
     service::Settings service;
     std::string deprecated_link;  // Link of the deprecated operation
     std::string sunset;           // its Sunset; empty if off
@@ -144,6 +161,8 @@ char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_durability(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_limit_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

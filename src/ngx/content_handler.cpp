@@ -7,9 +7,10 @@
 namespace petstore::ngx {
 
 ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
-                               const LocConf& conf, store::Storage& storage)
+                               const LocConf& conf, Worker& worker)
     : Responder(r, Suspension::Phase::content), info_(info), http_(r, conf),
-      task_({http_, *this, info, conf.service, storage})
+      task_({http_, *this, info, conf.service, worker.storage(conf.storage),
+             worker.durable_link(conf)})
 {}
 
 ngx_int_t ContentRequest::run() noexcept
@@ -93,8 +94,8 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept
             if (info == nullptr || cleanup == nullptr || worker == nullptr) {
                 return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
             }
-            auto& request = worker->content_requests.start(
-                r, *info, conf, worker->storage(conf.storage));
+            auto& request =
+                worker->content_requests.start(r, *info, conf, *worker);
             cleanup->data = &request;
             cleanup->handler = [](void* data) {
                 static_cast<ContentRequest*>(data)->abandon();

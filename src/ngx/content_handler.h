@@ -11,13 +11,15 @@
 
 namespace petstore::ngx {
 
+class Worker;
+
 // A request to a location with `petstore`. Owned by the Worker until nginx has
 // freed the request and Redis has replied to all commands sent for it.
 class ContentRequest final : public redis::InFlight<ContentRequest>::Item,
                              public Responder<service::Responder> {
 public:
     ContentRequest(ngx_http_request_t* r, RequestInfo& info,
-                   const LocConf& conf, store::Storage& storage);
+                   const LocConf& conf, Worker& worker);
 
     // Returns the content handler's result.
     ngx_int_t run() noexcept;

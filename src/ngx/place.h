@@ -26,22 +26,31 @@ inline Place current_place(const ngx_conf_t* cf) noexcept
 class ReportAt {
 public:
     ReportAt(ngx_conf_t* cf, const Place& place) noexcept
-        : cf_(cf), reading_(cf->conf_file)
+        : file_(place.known() ? cf->conf_file : nullptr)
     {
-        file_.file.name = place.file;
-        file_.line = place.line;
-        if (place.known()) {
-            cf->conf_file = &file_;
+        if (file_ != nullptr) {
+            reading_ = {file_->file.name, file_->line};
+            move_to(place);
         }
     }
-    ~ReportAt() { cf_->conf_file = reading_; }
+    ~ReportAt()
+    {
+        if (file_ != nullptr) {
+            move_to(reading_);
+        }
+    }
     ReportAt(const ReportAt&) = delete;
     ReportAt& operator=(const ReportAt&) = delete;
 
 private:
-    ngx_conf_t* cf_;
-    ngx_conf_file_t* reading_;
-    ngx_conf_file_t file_{};
+    void move_to(const Place& place) noexcept
+    {
+        file_->file.name = place.file;
+        file_->line = place.line;
+    }
+
+    ngx_conf_file_t* file_;
+    Place reading_;
 };
 
 }  // namespace petstore::ngx

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "../ngx_base/str.h"
 #include "arguments.h"
@@ -16,6 +17,13 @@ namespace petstore::ngx {
 namespace {
 
 using Form = redis::Deployment::Form;
+
+// Of the location that is merged. nginx merges its own settings first.
+const ngx_http_core_loc_conf_t& core_conf_of(ngx_conf_t* cf) noexcept
+{
+    return *static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
 
 // Reads the first line of the file, without its line end.
 bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
@@ -58,11 +66,9 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
     return false;
 }
 
-// Resolves the addresses of a Redis. Like proxy_pass, resolves host names only
-// once, here.
-bool resolve(ngx_conf_t* cf, NodeSettings& node)
+// Addresses of unix sockets, IP addresses and names, as of now.
+Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
 {
-    const auto& endpoint = node.endpoint;
     std::string text = endpoint.is_unix()
                            ? "unix:" + endpoint.path
                            : (endpoint.host.find(':') == std::string::npos
@@ -73,19 +79,61 @@ bool resolve(ngx_conf_t* cf, NodeSettings& node)
     url.url = copy(cf->pool, text);
     url.default_port = static_cast<in_port_t>(endpoint.port);
     if (url.url.data == nullptr) {
-        return false;
+        return nullptr;
     }
     if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in petstore_redis \"%V\"",
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in Redis \"%V\"",
                            url.err ? url.err : "no address", &url.url);
-        return false;
+        return nullptr;
     }
+    std::vector<PeerAddress> addresses;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
         const auto* bytes = reinterpret_cast<u_char*>(url.addrs[i].sockaddr);
-        node.addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
-                                  std::string(view(url.addrs[i].name))});
+        addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
+                             std::string(view(url.addrs[i].name)),
+                             endpoint.host});
     }
-    return true;
+    return std::make_shared<const std::vector<PeerAddress>>(
+        std::move(addresses));
+}
+
+bool is_host_name(const redis::Endpoint& endpoint)
+{
+    return !endpoint.is_unix() && endpoint.host.find(':') == std::string::npos
+           && numeric_address(endpoint.host, endpoint.port) == nullptr;
+}
+
+// nullptr if no `resolver` is in effect: nginx then has one without servers.
+ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
+{
+    return core.resolver != nullptr && core.resolver->connections.nelts > 0
+               ? core.resolver
+               : nullptr;
+}
+
+// Without addresses: see resolve_fixed().
+HostSettings host_settings(ngx_conf_t* cf, const redis::Endpoint& endpoint)
+{
+    const auto& core = core_conf_of(cf);
+    HostSettings host;
+    host.host = endpoint.host;
+    host.port = endpoint.port;
+    if (is_host_name(endpoint)) {
+        host.resolver = resolver_of(core);
+        host.resolver_timeout = core.resolver_timeout;
+    }
+    return host;
+}
+
+// Like proxy_pass, resolves a name now and only once, unless the location has a
+// `resolver`. False if that fails, which is logged.
+bool resolve_fixed(ngx_conf_t* cf, const redis::Endpoint& endpoint,
+                   HostSettings& host)
+{
+    if (host.resolver == nullptr) {
+        host.fixed = resolve(cf, endpoint);
+    }
+    return host.resolver != nullptr || host.fixed != nullptr;
 }
 
 // The Redis that the directive's arguments describe; nullptr if they are
@@ -109,7 +157,7 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
         return nullptr;
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
-    if (deployment.form != Form::standalone) {
+    if (deployment.form == Form::cluster) {
         refuse(cf,
                "\"%s\" in \"%V\" directive is not supported by this "
                "version",
@@ -126,37 +174,131 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
     return std::make_shared<const redis::Deployment>(std::move(deployment));
 }
 
+// Returns the index of these Sentinels, adding them if necessary. nullopt if
+// that is impossible, which is logged.
+std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
+                                          const LocConf& conf,
+                                          const redis::Deployment& deployment)
+{
+    const auto& core = core_conf_of(cf);
+    SentinelSettings wanted;
+    wanted.name = deployment.display();
+    wanted.primary_name = deployment.primary_name;
+    wanted.connect_timeout = conf.redis_connect_timeout;
+    wanted.timeout = conf.redis_timeout;
+    wanted.resolver = resolver_of(core);
+    wanted.resolver_timeout = core.resolver_timeout;
+    for (const auto& endpoint : deployment.endpoints) {
+        wanted.sentinels.push_back({endpoint, host_settings(cf, endpoint)});
+        wanted.sentinels.back().login.database = 0;
+    }
+    if (deployment.tls()) {
+        wanted.tls = tls_settings(conf, "");
+    }
+    for (std::size_t i = 0; i < main.sentinels.size(); ++i) {
+        if (main.sentinels[i] == wanted) {
+            return i;
+        }
+    }
+    for (auto& sentinel : wanted.sentinels) {
+        if (!resolve_fixed(cf, sentinel.login, sentinel.host)) {
+            return std::nullopt;
+        }
+    }
+    if (deployment.tls() && !create_tls_context(cf, conf, wanted.tls)) {
+        return std::nullopt;
+    }
+    main.sentinels.push_back(std::move(wanted));
+    return main.sentinels.size() - 1;
+}
+
+// What the servers of a deployment have in common: with Sentinels, not the
+// address and not the credentials, which are the Sentinels'.
+redis::Endpoint server_endpoint(const redis::Deployment& deployment)
+{
+    const redis::Endpoint& first = deployment.endpoints.front();
+    if (deployment.form != Form::sentinel) {
+        return first;
+    }
+    redis::Endpoint endpoint;
+    endpoint.tls = first.tls;
+    endpoint.database = first.database;
+    return endpoint;
+}
+
 // Returns the index of the node with these settings, creating it if necessary.
 std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
-                                     const LocConf& conf, NodeSettings wanted)
+                                     const LocConf& conf,
+                                     const redis::Deployment& deployment,
+                                     NodeSettings wanted)
 {
+    if (deployment.form == Form::sentinel) {
+        wanted.sentinels = find_sentinels(cf, main, conf, deployment);
+        if (!wanted.sentinels) {
+            return std::nullopt;
+        }
+    } else {
+        wanted.host = host_settings(cf, wanted.endpoint);
+    }
     for (std::size_t i = 0; i < main.nodes.size(); ++i) {
         const auto& node = main.nodes[i];
         if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
             && node.connect_timeout == wanted.connect_timeout
-            && node.tls == wanted.tls) {
+            && node.tls == wanted.tls && node.host == wanted.host
+            && node.sentinels == wanted.sentinels) {
             return i;
         }
     }
-    if (!resolve(cf, wanted)
+    if ((!wanted.sentinels && !resolve_fixed(cf, wanted.endpoint, wanted.host))
         || (wanted.endpoint.tls && !create_tls_context(cf, conf, wanted.tls))) {
         return std::nullopt;
     }
-    wanted.name = wanted.endpoint.display();
+    wanted.name = deployment.display();
     main.nodes.push_back(std::move(wanted));
     return main.nodes.size() - 1;
 }
 
+// Chooses the node of a location's Redis, which the directive at `place` names.
+// nullopt if that is impossible, which is logged.
+std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
+                                       const LocConf& conf,
+                                       const redis::Deployment& deployment,
+                                       const Place& place)
+{
+    NodeSettings node;
+    node.endpoint = server_endpoint(deployment);
+    node.timeout = conf.redis_timeout;
+    node.connect_timeout = conf.redis_connect_timeout;
+    if (node.endpoint.user.empty()) {
+        node.endpoint.user = view(conf.redis_user);
+    }
+    if (conf.redis_password_file.text.len != 0
+        && node.endpoint.password.empty()) {
+        const ReportAt at(cf, conf.redis_password_file.place);
+        if (!read_password(cf, conf.redis_password_file.text,
+                           node.endpoint.password)) {
+            return std::nullopt;
+        }
+    }
+    if (node.endpoint.tls) {
+        node.tls = tls_settings(conf, node.endpoint.host);
+    }
+    const Place& otherwise = conf.serves ? conf.place : conf.guard_place;
+    const ReportAt at(cf, place.known() ? place : otherwise);
+    return find_node(cf, main, conf, deployment, std::move(node));
+}
+
 std::size_t find_storage(MainConf& main, std::size_t node,
-                         std::string_view prefix)
+                         std::size_t limit_node, std::string_view prefix)
 {
     for (std::size_t i = 0; i < main.storages.size(); ++i) {
-        if (main.storages[i].node == node
-            && main.storages[i].prefix == prefix) {
+        const StorageSettings& storage = main.storages[i];
+        if (storage.node == node && storage.limit_node == limit_node
+            && storage.prefix == prefix) {
             return i;
         }
     }
-    main.storages.push_back({node, std::string(prefix)});
+    main.storages.push_back({node, limit_node, std::string(prefix)});
     return main.storages.size() - 1;
 }
 
@@ -174,6 +316,10 @@ void merge_redis(const LocConf& prev, LocConf& conf)
         conf.redis =
             std::make_shared<const redis::Deployment>(std::move(deployment));
     }
+    if (!conf.limit_redis) {
+        conf.limit_redis = prev.limit_redis;
+        conf.limit_redis_place = prev.limit_redis_place;
+    }
     merge(conf.redis_password_file, prev.redis_password_file);
     ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
@@ -184,49 +330,55 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    NodeSettings node;
-    node.endpoint = conf.redis->endpoints.front();
-    node.timeout = conf.redis_timeout;
-    node.connect_timeout = conf.redis_connect_timeout;
-    if (node.endpoint.user.empty()) {
-        node.endpoint.user = view(conf.redis_user);
-    }
-    if (conf.redis_password_file.text.len != 0
-        && node.endpoint.password.empty()) {
-        const ReportAt at(cf, conf.redis_password_file.place);
-        if (!read_password(cf, conf.redis_password_file.text,
-                           node.endpoint.password)) {
-            return false;
-        }
-    }
-    if (node.endpoint.tls) {
-        node.tls = tls_settings(conf, node.endpoint.host);
-    }
-    const Place& place = conf.serves ? conf.place : conf.guard_place;
-    const ReportAt at(cf, conf.redis_place.known() ? conf.redis_place : place);
-    const auto index = find_node(cf, main, conf, std::move(node));
-    if (!index) {
+    const auto node =
+        choose_node(cf, main, conf, *conf.redis, conf.redis_place);
+    if (!node) {
         return false;
     }
-    conf.storage = find_storage(main, *index, view(conf.prefix));
+    // The same node if both directives name the same Redis.
+    const auto limit_node = conf.limit_redis
+                                ? choose_node(cf, main, conf, *conf.limit_redis,
+                                              conf.limit_redis_place)
+                                : node;
+    if (!limit_node) {
+        return false;
+    }
+    conf.storage = find_storage(main, *node, *limit_node, view(conf.prefix));
     return true;
 }
 
-char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+namespace {
+
+char* set_deployment(ngx_conf_t* cf,
+                     std::shared_ptr<const redis::Deployment>& deployment,
+                     Place& place) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.redis) {
+        if (deployment) {
             return kDuplicate;
         }
-        auto deployment = parse_arguments(cf);
-        if (!deployment) {
+        auto parsed = parse_arguments(cf);
+        if (!parsed) {
             return kConfError;
         }
-        loc.redis = std::move(deployment);
-        loc.redis_place = current_place(cf);
+        deployment = std::move(parsed);
+        place = current_place(cf);
         return kConfOk;
     });
+}
+
+}  // namespace
+
+char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.redis, loc.redis_place);
+}
+
+char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.limit_redis, loc.limit_redis_place);
 }
 
 }  // namespace petstore::ngx

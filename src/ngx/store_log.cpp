@@ -68,6 +68,16 @@ void StoreLog::unexpected_limiter_reply() noexcept
     }
 }
 
+void StoreLog::limits_elsewhere() noexcept
+{
+    if (elsewhere_logged_ != ngx_time()) {
+        elsewhere_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the counters were moved to another Redis, see "
+                      "\"petstore_limit_redis\"");
+    }
+}
+
 void StoreLog::account_banned(const store::Account& account,
                               const store::AccountStatus& status) noexcept
 {

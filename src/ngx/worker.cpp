@@ -44,12 +44,13 @@ void initialize_digests()
 }  // namespace
 
 WorkerStorage::WorkerStorage(const StorageSettings& settings,
-                             const MainConf& conf, redis::Link& link,
+                             const MainConf& conf, redis::Link& accounts,
+                             redis::Link& catalogue,
                              redis::Scheduler& scheduler,
                              const store::Clock& clock, ngx_log_t& log)
     : log_(log), timer_(*this, &log, true),
       storage_(settings.prefix,
-               {link, link, scheduler, clock, *this, log_, conf.plans},
+               {accounts, catalogue, scheduler, clock, *this, log_, conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
 
@@ -64,14 +65,36 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : scheduler_(log), warm_up_(*this, &log, true)
 {
     initialize_digests();
+    for (const auto& settings : conf.sentinels) {
+        watches_.push_back(std::make_unique<SentinelWatch>(settings, log));
+    }
     for (const auto& settings : conf.nodes) {
-        nodes_.push_back(std::make_unique<Node>(settings, scheduler_, log));
+        nodes_.push_back(std::make_unique<Node>(
+            settings, addresses_of(settings, conf, log), scheduler_, log));
+    }
+    for (const auto& settings : conf.durables) {
+        const NodeSettings& node = conf.nodes[settings.node];
+        durables_.push_back(std::make_unique<DurableNode>(
+            node, addresses_of(node, conf, log), settings.durability,
+            scheduler_, log));
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
-            settings, conf, *nodes_[settings.node], scheduler_, nginx_clock,
-            log));
+            settings, conf, *nodes_[settings.limit_node],
+            *nodes_[settings.node], scheduler_, nginx_clock, log));
     }
+}
+
+std::unique_ptr<AddressSource>
+Worker::addresses_of(const NodeSettings& settings, const MainConf& conf,
+                     ngx_log_t& log)
+{
+    if (!settings.sentinels) {
+        return host_addresses(settings.host, &log);
+    }
+    const std::size_t i = *settings.sentinels;
+    return std::make_unique<SentinelAddresses>(conf.sentinels[i], *watches_[i],
+                                               &log);
 }
 
 // Pending commands still use their storage when they learn that no reply will
@@ -81,12 +104,18 @@ Worker::~Worker()
     for (const auto& node : nodes_) {
         node->close();
     }
+    for (const auto& node : durables_) {
+        node->close();
+    }
     scheduler_.run();
 }
 
 void Worker::warm_up() noexcept
 {
     for (const auto& node : nodes_) {
+        node->warm_up();
+    }
+    for (const auto& node : durables_) {
         node->warm_up();
     }
 }

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "../ngx_base/timer.h"
+#include "../ngx_redis/durable_node.h"
 #include "../ngx_redis/event_loop_scheduler.h"
 #include "../ngx_redis/node.h"
+#include "../ngx_redis/sentinel_addresses.h"
 #include "../redis/in_flight.h"
 #include "../store/storage.h"
 #include "config.h"
@@ -19,8 +21,9 @@ namespace petstore::ngx {
 class WorkerStorage final : private store::ReportTimer {
 public:
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
-                  redis::Link& link, redis::Scheduler& scheduler,
-                  const store::Clock& clock, ngx_log_t& log);
+                  redis::Link& accounts, redis::Link& catalogue,
+                  redis::Scheduler& scheduler, const store::Clock& clock,
+                  ngx_log_t& log);
 
     store::Storage& storage() noexcept { return storage_; }
 
@@ -49,6 +52,12 @@ public:
         return storages_[index]->storage();
     }
 
+    // For the creates of a location; nullptr if they wait for nothing.
+    redis::Link* durable_link(const LocConf& conf) noexcept
+    {
+        return conf.durable ? &durables_[*conf.durable]->link() : nullptr;
+    }
+
     static Worker* current() noexcept;
 
     // nginx's init_process and exit_process. No Worker is created if no
@@ -57,11 +66,16 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
+    std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
+                                                const MainConf& conf,
+                                                ngx_log_t& log);
     void warm_up() noexcept;
 
     // Declared before its users.
     EventLoopScheduler scheduler_;
+    std::vector<std::unique_ptr<SentinelWatch>> watches_;
     std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
 
     // Connects in the first event-loop iteration, so that a first request waits

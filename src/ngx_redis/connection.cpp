@@ -15,7 +15,6 @@ constexpr std::size_t kReceiveBuffer = 64 * 1024;
 constexpr char kCannotConnect[] = "could not connect";
 constexpr char kTlsFailed[] = "TLS handshake failed";
 constexpr char kLost[] = "connection lost";
-constexpr char kProtocolError[] = "protocol error";
 constexpr char kOutOfMemory[] = "out of memory";
 constexpr char kEventError[] = "event error";
 
@@ -27,18 +26,21 @@ Failure failure(const char* reason, ngx_err_t error = 0,
 
 }  // namespace
 
-Connection::Connection(const NodeSettings& settings, redis::Pipeline& pipeline,
+Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
                        Listener& listener, NodeLog& log)
-    : endpoint_(settings.endpoint), pipeline_(pipeline), listener_(listener),
-      log_(log), tls_(settings.tls, log.log()), silent_log_(*log.log()),
-      received_(kReceiveBuffer), timeout_(*this, log.log(), false)
+    : pipeline_(pipeline), listener_(listener), log_(log), tls_(tls, log.log()),
+      silent_log_(*log.log()), received_(kReceiveBuffer),
+      timeout_(*this, log.log(), false)
 {
     silent_log_.log_level = NGX_LOG_STDERR;
 }
 
-void Connection::open(const NodeSettings::Address& address,
-                      ngx_msec_t timeout) noexcept
+void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
+                      const redis::Command& last, ngx_msec_t timeout) noexcept
 {
+    address_ = &address;
+    login_ = &login;
+    last_ = &last;
     ngx_str_t name = borrow(address.text);
 
     ngx_peer_connection_t peer{};
@@ -104,7 +106,7 @@ void Connection::write_handler(ngx_event_t* event) noexcept
 
 void Connection::on_connected() noexcept
 {
-    if (!endpoint_.is_unix()) {
+    if (!login_->is_unix()) {
         (void)ngx_tcp_nodelay(socket_);
     }
     if (tls_.enabled()) {
@@ -117,7 +119,7 @@ void Connection::on_connected() noexcept
 void Connection::begin_tls() noexcept
 {
     state_ = State::tls_handshake;
-    if (tls_.begin(socket_) == NGX_OK) {
+    if (tls_.begin(socket_, address_->host) == NGX_OK) {
         continue_tls();
     } else {
         listener_.on_failure(failure(tls_.reason(kOutOfMemory)));
@@ -140,7 +142,7 @@ void Connection::begin_handshake() noexcept
 {
     const bool begun = guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<redis::Decoder>();
-        handshake_.begin(endpoint_);
+        handshake_.begin(*login_, *last_);
         return true;
     });
     if (!begun) {
@@ -275,7 +277,7 @@ Failure Connection::lost(bool closed) const noexcept
 Failure Connection::decode(std::string_view bytes)
 {
     if (!decoder_->feed(bytes)) {
-        return failure(kProtocolError);
+        return protocol_error();
     }
     for (;;) {
         const redis::Reply* reply = nullptr;
@@ -283,7 +285,7 @@ Failure Connection::decode(std::string_view bytes)
         case redis::Decoder::State::incomplete:
             return {};
         case redis::Decoder::State::broken:
-            return failure(kProtocolError);
+            return protocol_error();
         case redis::Decoder::State::reply:
             break;
         }
@@ -300,7 +302,7 @@ Failure Connection::dispatch(const redis::Reply& reply) noexcept
         return take_handshake_reply(reply);
     }
     return pipeline_.expects_reply() ? listener_.on_reply(reply)
-                                     : failure(kProtocolError);
+                                     : listener_.on_unrequested(reply);
 }
 
 Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
@@ -311,8 +313,8 @@ Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
     case redis::Handshake::Step::refused:
         return failure(log_.reason("refused with", reply));
     case redis::Handshake::Step::unexpected:
-        return failure(kProtocolError);
-    case redis::Handshake::Step::role:
+        return protocol_error();
+    case redis::Handshake::Step::last:
         break;
     }
     const Failure failed = listener_.on_handshake_done(reply);

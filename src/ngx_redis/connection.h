@@ -7,6 +7,7 @@
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/breaker.h"
+#include "../redis/command.h"
 #include "../redis/decoder.h"
 #include "../redis/handshake.h"
 #include "../redis/pipeline.h"
@@ -37,15 +38,21 @@ public:
         // iteration.
         virtual void on_connected() noexcept = 0;
 
-        // The handshake is complete. `role` is the last reply, to INFO
-        // replication. The connection is ready unless a failure is returned,
-        // which is then reported to on_failure().
+        // The handshake is complete. `last` is the last reply. The connection
+        // is ready unless a failure is returned, which is then reported to
+        // on_failure().
         virtual Failure
-        on_handshake_done(const redis::Reply& role) noexcept = 0;
+        on_handshake_done(const redis::Reply& last) noexcept = 0;
 
         // The reply to the oldest command of the pipeline. The listener must
         // not close the connection from here, but may return a failure.
         virtual Failure on_reply(const redis::Reply& reply) noexcept = 0;
+
+        // A reply that no command of the pipeline asked for. As on_reply().
+        virtual Failure on_unrequested(const redis::Reply&) noexcept
+        {
+            return protocol_error();
+        }
 
         // No command is pending, and the server closed the connection or nginx
         // wants it closed because the worker is quitting. Must call close().
@@ -59,17 +66,21 @@ public:
         ~Listener() = default;
     };
 
+    static Failure protocol_error() noexcept { return {"protocol error"}; }
+
     // All of the arguments must outlive this object.
-    Connection(const NodeSettings& settings, redis::Pipeline& pipeline,
+    Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
                Listener& listener, NodeLog& log);
     ~Connection() { close(); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // The connection must be closed. Connecting and the handshakes may take
-    // `timeout` milliseconds together. May report a failure before it returns.
-    void open(const NodeSettings::Address& address,
-              ngx_msec_t timeout) noexcept;
+    // The connection must be closed. Logs in as `login` says and asks `last`
+    // (see Listener::on_handshake_done()); all three must stay valid until
+    // close(). Connecting and the handshakes may take `timeout` milliseconds
+    // together. May report a failure before it returns.
+    void open(const PeerAddress& address, const redis::Endpoint& login,
+              const redis::Command& last, ngx_msec_t timeout) noexcept;
 
     // Has a socket.
     bool is_open() const noexcept { return socket_ != nullptr; }
@@ -107,7 +118,6 @@ private:
     static void read_handler(ngx_event_t* event) noexcept;
     static void write_handler(ngx_event_t* event) noexcept;
 
-    const redis::Endpoint& endpoint_;
     redis::Pipeline& pipeline_;
     Listener& listener_;
     NodeLog& log_;
@@ -116,6 +126,9 @@ private:
 
     State state_ = State::closed;
     ngx_connection_t* socket_ = nullptr;
+    const PeerAddress* address_ = nullptr;
+    const redis::Endpoint* login_ = nullptr;
+    const redis::Command* last_ = nullptr;  // of the handshake
     redis::Handshake handshake_;
     std::unique_ptr<redis::Decoder> decoder_;
     std::vector<char> received_;

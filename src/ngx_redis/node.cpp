@@ -1,5 +1,7 @@
 #include "node.h"
 
+#include <utility>
+
 #include "../redis/backoff.h"
 #include "../redis/error_table.h"
 
@@ -16,11 +18,11 @@ bool reached(ngx_msec_t deadline) noexcept
 
 }  // namespace
 
-Node::Node(const NodeSettings& settings, redis::Scheduler& scheduler,
-           const ngx_log_t& log)
-    : settings_(settings), scheduler_(scheduler),
+Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
+           redis::Scheduler& scheduler, const ngx_log_t& log)
+    : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
       role_request_(redis::info_replication()), log_(settings.name, log),
-      connection_(settings, pipeline_, *this, log_),
+      connection_(settings.tls, pipeline_, *this, log_),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {}
 
@@ -54,7 +56,7 @@ void Node::send(const redis::Command& command,
         handler.on_no_reply(redis::NoReply::not_sent);
         return;
     }
-    if (connection_.is_open()) {
+    if (is_connecting()) {
         command_added();
     } else {
         // Not connect(): if it fails at once, it fails commands of other
@@ -65,7 +67,7 @@ void Node::send(const redis::Command& command,
 
 void Node::warm_up() noexcept
 {
-    if (!connection_.is_open() && !breaker_.is_open()) {
+    if (!is_connecting() && !breaker_.is_open()) {
         connect();
     }
 }
@@ -84,7 +86,9 @@ bool Node::add_role_request() noexcept
 
 void Node::command_added() noexcept
 {
-    connection_.set_busy();
+    if (connection_.is_open()) {
+        connection_.set_busy();
+    }
     if (!deadline_.running()) {
         restart_deadline();
     }
@@ -106,7 +110,7 @@ void Node::run() noexcept
     log_.report_refused();
     if (connection_.is_open()) {
         connection_.flush();
-    } else if (!pipeline_.empty()) {
+    } else if (!pipeline_.empty() && !finding_) {
         connect();
     }
 }
@@ -114,15 +118,46 @@ void Node::run() noexcept
 // An attempt: all addresses, until one is a primary's.
 void Node::connect() noexcept
 {
-    untried_ = settings_.addresses.size();
     connect_by_ = ngx_current_msec + settings_.connect_timeout;
+    finding_ = true;
+    source_->find(*this, settings_.connect_timeout);
+    if (finding_) {
+        restart_deadline();  // of the commands that wait for the connection
+    }
+}
+
+void Node::on_addresses(const Addresses& addresses) noexcept
+{
+    finding_ = false;
+    addresses_ = addresses;
+    untried_ = addresses_->size();
+    address_ %= addresses_->size();
     try_address();
+}
+
+void Node::on_no_address(const char* reason) noexcept
+{
+    finding_ = false;
+    addresses_ = nullptr;
+    untried_ = 1;
+    on_failure({reason});
+}
+
+// No failure: the old server may work.
+void Node::on_moved() noexcept
+{
+    const bool was_ready = connection_.is_ready();
+    disconnect();
+    if (was_ready) {
+        pipeline_.fail_written();
+    }
+    connect();
 }
 
 void Node::try_address() noexcept
 {
-    connection_.open(settings_.addresses[address_],
-                     connect_by_ - ngx_current_msec);
+    connection_.open((*addresses_)[address_], settings_.endpoint, role_request_,
+                     reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec);
     if (connection_.is_open()) {
         restart_deadline();  // of the commands that wait for the connection
     }
@@ -130,13 +165,19 @@ void Node::try_address() noexcept
 
 void Node::next_address() noexcept
 {
-    address_ = (address_ + 1) % settings_.addresses.size();
+    if (addresses_ != nullptr) {
+        address_ = (address_ + 1) % addresses_->size();
+    }
 }
 
 void Node::disconnect() noexcept
 {
     deadline_.stop();
     probe_.stop();
+    if (finding_) {
+        finding_ = false;
+        source_->cancel();
+    }
     if (connection_.is_open()) {
         ++connection_generation_;
     }
@@ -170,7 +211,8 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
         log_.recovered(*outage);
     }
-    const Failure failure = reply.is_error() ? check_error(reply) : Failure{};
+    const Failure failure =
+        reply.is_error() ? check_error(reply, *handler) : Failure{};
     handler->on_reply(reply);
     return failure;
 }
@@ -203,7 +245,9 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
     return {};
 }
 
-Connection::Failure Node::check_error(const redis::Reply& error) noexcept
+Connection::Failure
+Node::check_error(const redis::Reply& error,
+                  const redis::ReplyHandler& handler) noexcept
 {
     const auto& row = redis::error_row(error.text());
     if (row.replica) {
@@ -211,7 +255,7 @@ Connection::Failure Node::check_error(const redis::Reply& error) noexcept
         return {log_.reason("is a replica, answered with", error),
                 Retry::at_once, true};
     }
-    switch (row.log) {
+    switch (handler.reports(error) ? redis::ErrorRow::Log::nothing : row.log) {
     case redis::ErrorRow::Log::nothing:
         break;
     case redis::ErrorRow::Log::warning:
@@ -236,7 +280,9 @@ void Node::on_deadline() noexcept
         // The attempt to connect goes on; nobody waits for it any more.
         report_failure({"timed out"});
         breaker_.failed(Retry::after_backoff, ngx_current_msec);
-        connection_.set_idle();
+        if (connection_.is_open()) {
+            connection_.set_idle();
+        }
         pipeline_.fail();
     }
 }
@@ -257,16 +303,20 @@ void Node::on_idle_close() noexcept
     pipeline_.fail();
 }
 
-// nullptr if there is only one.
+// nullptr if the configuration leaves only one.
 const char* Node::address_text() const noexcept
 {
-    return settings_.addresses.size() > 1
-               ? settings_.addresses[address_].text.c_str()
+    return addresses_ != nullptr
+                   && (addresses_->size() > 1 || settings_.sentinels)
+               ? (*addresses_)[address_].text.c_str()
                : nullptr;
 }
 
 void Node::report_failure(const Failure& failure) noexcept
 {
+    if (failure.reason == nullptr) {
+        return;  // the source has logged it
+    }
     log_.failed(failure.reason, failure.error, address_text(), failure.replica);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
@@ -11,6 +12,7 @@
 #include "../redis/pipeline.h"
 #include "../redis/replication.h"
 #include "../redis/scheduler.h"
+#include "address_source.h"
 #include "connection.h"
 #include "node_log.h"
 #include "node_settings.h"
@@ -30,13 +32,18 @@ namespace petstore::ngx {
 // Only a primary is used. The handshake asks for the role, and so does an INFO
 // ahead of the next command once a second has passed. An idle connection sends
 // nothing.
+//
+// Each attempt to connect asks the source for the addresses to try. If the
+// server moves, commands that were written end in doubt, and the others wait
+// for the new server.
 class Node final : public redis::Link,
                    private redis::EndOfIterationTask,
+                   private AddressSource::User,
                    private Connection::Listener {
 public:
     // `settings` and `scheduler` must outlive the node.
-    Node(const NodeSettings& settings, redis::Scheduler& scheduler,
-         const ngx_log_t& log);
+    Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
+         redis::Scheduler& scheduler, const ngx_log_t& log);
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
@@ -64,6 +71,14 @@ private:
     void next_address() noexcept;
     const char* address_text() const noexcept;
     void disconnect() noexcept;
+    bool is_connecting() const noexcept
+    {
+        return finding_ || connection_.is_open();
+    }
+
+    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_no_address(const char* reason) noexcept override;
+    void on_moved() noexcept override;
 
     bool add_role_request() noexcept;
     void command_added() noexcept;
@@ -77,17 +92,21 @@ private:
     void on_failure(const Failure& failure) noexcept override;
 
     Failure take_role(const redis::Reply& reply) noexcept;
-    Failure check_error(const redis::Reply& error) noexcept;
+    Failure check_error(const redis::Reply& error,
+                        const redis::ReplyHandler& handler) noexcept;
 
     void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
     void restart_deadline() noexcept;
 
     const NodeSettings& settings_;
+    const std::unique_ptr<AddressSource> source_;
     redis::Scheduler& scheduler_;
     const redis::Command role_request_;
     NodeLog log_;
 
+    Addresses addresses_;        // of the last attempt; nullptr before
+    bool finding_ = false;       // the source has not answered yet
     std::size_t address_ = 0;    // index of the current one, or of the next
     std::size_t untried_ = 0;    // addresses left for this attempt to connect
     ngx_msec_t connect_by_ = 0;  // when the attempt must be over

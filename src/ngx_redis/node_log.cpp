@@ -53,6 +53,33 @@ void NodeLog::history_changed() noexcept
                   name_);
 }
 
+void NodeLog::moved(const redis::ServerAddress& primary) noexcept
+{
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s has another primary, %s port %d", name_,
+                  primary.host.c_str(), primary.port);
+}
+
+void NodeLog::sentinel_back(ngx_msec_t after) noexcept
+{
+    outage_ = false;
+    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                  "petstore: redis %s: a Sentinel answers again after %M ms",
+                  name_, after);
+}
+
+void NodeLog::cannot_subscribe(const redis::Reply& error) noexcept
+{
+    if (cannot_subscribe_) {
+        return;
+    }
+    cannot_subscribe_ = true;
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: redis %s: a Sentinel does not allow SUBSCRIBE "
+                  "(%s), it is asked for the primary once per second",
+                  name_, ErrorCode(error).text());
+}
+
 void NodeLog::role_unknown(const redis::Reply& reply) noexcept
 {
     if (role_unknown_) {

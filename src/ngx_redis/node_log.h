@@ -6,6 +6,7 @@
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/reply.h"
+#include "../redis/sentinel.h"
 
 namespace petstore::ngx {
 
@@ -30,6 +31,15 @@ public:
                      const char* address) noexcept;
     void recovered(ngx_msec_t after) noexcept;
     void history_changed() noexcept;
+
+    // Sentinels name another primary.
+    void moved(const redis::ServerAddress& primary) noexcept;
+
+    // After failed(), as of the Sentinels.
+    void sentinel_back(ngx_msec_t after) noexcept;
+
+    // A Sentinel refused SUBSCRIBE. Logged once.
+    void cannot_subscribe(const redis::Reply& error) noexcept;
 
     // `words` and the error's code, as a reason for failed(). Valid until
     // the next call.
@@ -58,6 +68,7 @@ private:
     bool outage_ = false;
     bool replica_ = false;  // of the outage
     bool role_unknown_ = false;
+    bool cannot_subscribe_ = false;
 };
 
 // The code of an error reply, or its first word if it is unknown,

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 
 namespace petstore::ngx {
@@ -35,10 +36,15 @@ Tls::~Tls()
     forget_session();
 }
 
-ngx_int_t Tls::begin(ngx_connection_t* socket) noexcept
+ngx_int_t Tls::begin(ngx_connection_t* socket, const std::string& host) noexcept
 {
     errors_.clear();
     verified_ = false;
+    name_ = settings_.name.empty() ? &host : &settings_.name;
+    // Resuming repeats no verification, so not with the session of another.
+    if (session_name_ != *name_) {
+        forget_session();
+    }
     // end() destroys the pool.
     socket->pool = ngx_create_pool(kPoolSize, log_);
     if (socket->pool == nullptr) {
@@ -51,7 +57,7 @@ ngx_int_t Tls::begin(ngx_connection_t* socket) noexcept
         return NGX_ERROR;
     }
     // RFC 6066 does not permit addresses.
-    const char* const name = settings_.name.c_str();
+    const char* const name = name_->c_str();
     if (!is_ip_address(name)
         && SSL_set_tlsext_host_name(socket->ssl->connection,
                                     const_cast<char*>(name))
@@ -76,7 +82,7 @@ ngx_int_t Tls::handshake(ngx_connection_t* socket) noexcept
     verified_ = true;
     ngx_log_error(
         NGX_LOG_INFO, log_, 0, "petstore: redis connection to \"%s\" uses %s%s",
-        settings_.name.c_str(), SSL_get_version(socket->ssl->connection),
+        name_->c_str(), SSL_get_version(socket->ssl->connection),
         SSL_session_reused(socket->ssl->connection) ? ", session reused" : "");
     return NGX_OK;
 }
@@ -94,11 +100,10 @@ bool Tls::is_verified(ngx_connection_t* socket) noexcept
                       X509_verify_cert_error_string(result));
         return false;
     }
-    ngx_str_t name = borrow(settings_.name);
-    const bool matches =
-        is_ip_address(settings_.name.c_str())
-            ? certificate_has_ip(socket, settings_.name.c_str())
-            : ngx_ssl_check_host(socket, &name) == NGX_OK;
+    ngx_str_t name = borrow(*name_);
+    const bool matches = is_ip_address(name_->c_str())
+                             ? certificate_has_ip(socket, name_->c_str())
+                             : ngx_ssl_check_host(socket, &name) == NGX_OK;
     if (!matches) {
         ngx_log_error(NGX_LOG_ERR, socket->log, 0,
                       "certificate does not match \"%V\"", &name);
@@ -118,12 +123,7 @@ void Tls::end(ngx_connection_t* socket) noexcept
     if (socket->ssl != nullptr) {
         errors_.mute();  // the caller may report reason() afterwards
         if (verified_) {
-            // With TLS 1.3, tickets arrive after the handshake.
-            SSL_SESSION* const session = ngx_ssl_get_session(socket);
-            if (session != nullptr) {
-                forget_session();
-                session_ = session;
-            }
+            keep_session(socket);
         }
         socket->ssl->no_wait_shutdown = 1;
         if (ngx_ssl_shutdown(socket) == NGX_AGAIN) {
@@ -139,6 +139,23 @@ void Tls::end(ngx_connection_t* socket) noexcept
     }
 }
 
+// When the connection ends: with TLS 1.3, tickets arrive after the handshake.
+void Tls::keep_session(ngx_connection_t* socket) noexcept
+{
+    SSL_SESSION* const session = ngx_ssl_get_session(socket);
+    if (session == nullptr) {
+        return;
+    }
+    forget_session();
+    session_ = session;
+    if (!guarded(log_, false, [this] {
+            session_name_ = *name_;
+            return true;
+        })) {
+        forget_session();
+    }
+}
+
 void Tls::forget_session() noexcept
 {
     if (session_ != nullptr) {
@@ -151,7 +168,7 @@ void Tls::forget_session() noexcept
 
 Tls::~Tls() = default;
 
-ngx_int_t Tls::begin(ngx_connection_t*) noexcept
+ngx_int_t Tls::begin(ngx_connection_t*, const std::string&) noexcept
 {
     return NGX_ERROR;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "../ngx_base/captured_log.h"
 #include "../ngx_base/ngx.h"
 #include "node_settings.h"
@@ -22,8 +24,9 @@ public:
 
     bool enabled() const noexcept { return settings_.context != nullptr; }
 
-    // The socket is connected. NGX_OK or NGX_ERROR; see reason().
-    ngx_int_t begin(ngx_connection_t* socket) noexcept;
+    // The socket is connected to `host`, which must stay valid until end().
+    // NGX_OK or NGX_ERROR; see reason().
+    ngx_int_t begin(ngx_connection_t* socket, const std::string& host) noexcept;
 
     // Call again on each event of the socket while it returns NGX_AGAIN. Sets
     // the handlers of the socket. NGX_OK once the server is verified.
@@ -46,13 +49,16 @@ public:
 
 private:
     bool is_verified(ngx_connection_t* socket) noexcept;
+    void keep_session(ngx_connection_t* socket) noexcept;
     void forget_session() noexcept;
 
     const TlsSettings& settings_;
     ngx_log_t* log_;
     CapturedLog errors_;
     bool verified_ = false;
-    void* session_ = nullptr;  // SSL_SESSION; owned
+    const std::string* name_ = nullptr;  // expected in the certificate
+    void* session_ = nullptr;            // SSL_SESSION; owned
+    std::string session_name_;  // verified when the session was established
 };
 
 }  // namespace petstore::ngx

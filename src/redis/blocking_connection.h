@@ -1,20 +1,15 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
+#include "byte_stream.h"
 #include "command.h"
 #include "decoder.h"
 #include "reply.h"
+#include "socket_stream.h"
 
 namespace petstore::redis {
-
-class ConnectionError : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 // No byte of the appended commands was written.
 class NotSent : public ConnectionError {
@@ -22,26 +17,31 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// A pipelined connection that blocks: not for event loops. hiredis only
-// connects; reading and decoding are ours.
+// Redis's protocol, pipelined, over a stream that blocks: not for event loops.
 // All functions throw ConnectionError, after which the connection is unusable.
 class BlockingConnection {
 public:
-    using Timeout = std::chrono::milliseconds;
+    using Timeout = ByteStream::Timeout;
 
-    static BlockingConnection tcp(const std::string& host, int port,
-                                  Timeout timeout);
+    explicit BlockingConnection(std::unique_ptr<ByteStream> stream);
+
     static BlockingConnection unix_socket(const std::string& path,
-                                          Timeout timeout);
+                                          Timeout timeout)
+    {
+        return BlockingConnection(connect_unix(path, timeout));
+    }
 
-    BlockingConnection(BlockingConnection&&) noexcept;
-    ~BlockingConnection();
+    BlockingConnection(BlockingConnection&&) noexcept = default;
 
-    // How long get() waits for bytes.
-    void set_timeout(Timeout timeout);
+    // How long get() waits for bytes, and for all bytes of a reply.
+    void set_timeout(Timeout timeout)
+    {
+        timeout_ = timeout;
+        stream_->set_timeout(timeout);
+    }
 
     // The socket, for setsockopt() only.
-    int descriptor() const noexcept;
+    int descriptor() const noexcept { return stream_->descriptor(); }
 
     // Buffers the command until the next get().
     void append(const Command& command) { command.append_to(output_); }
@@ -51,12 +51,10 @@ public:
     const Reply& get();
 
 private:
-    struct Context;
-    explicit BlockingConnection(std::unique_ptr<Context> context);
-
     void flush();
 
-    std::unique_ptr<Context> context_;
+    std::unique_ptr<ByteStream> stream_;
+    Timeout timeout_{0};  // 0: none
     std::unique_ptr<Decoder> decoder_;
     std::string output_;
     std::string input_;

@@ -81,6 +81,34 @@ bool Command::fall_back_to_text(const Reply& reply) noexcept
     return true;
 }
 
+Command Command::owned() const
+{
+    std::size_t borrowed = 0;
+    for (const Arg& arg : args_) {
+        borrowed += arg.borrowed != nullptr ? arg.size : 0;
+    }
+    Command copy(*this);
+    copy.own_.reserve(own_.size() + borrowed);
+    for (Arg& arg : copy.args_) {
+        if (arg.borrowed != nullptr) {
+            const std::size_t offset = copy.own_.size();
+            copy.own_.append(arg.borrowed, arg.size);
+            arg = {nullptr, offset, arg.size};
+        }
+    }
+    return copy;
+}
+
+std::size_t Command::size_bound() const noexcept
+{
+    constexpr std::size_t kFrame = 32;  // '$', the size in digits, line ends
+    std::size_t size = kFrame;
+    for (const Arg& arg : args_) {
+        size += kFrame + arg.size;
+    }
+    return size;
+}
+
 std::vector<std::string_view> Command::argv() const
 {
     std::vector<std::string_view> views;

@@ -46,6 +46,13 @@ public:
     // server does not know the script. If so, it now carries the text.
     bool fall_back_to_text(const Reply& reply) noexcept;
 
+    // A copy that borrows no argument, to send when this command is gone.
+    // Throws std::bad_alloc.
+    Command owned() const;
+
+    // At least the length of the RESP form.
+    std::size_t size_bound() const noexcept;
+
     // Views into this command, valid until it changes.
     std::vector<std::string_view> argv() const;
 

@@ -1,11 +1,8 @@
 #include "handshake.h"
 
-#include "command.h"
-#include "replication.h"
-
 namespace petstore::redis {
 
-void Handshake::begin(const Endpoint& endpoint)
+void Handshake::begin(const Endpoint& endpoint, const Command& last)
 {
     bytes_.clear();
     sent_ = 0;
@@ -24,7 +21,7 @@ void Handshake::begin(const Endpoint& endpoint)
         add(Command("SELECT").arg(endpoint.database));
     }
     add(Command("PING"));
-    add(info_replication());
+    add(last);
 }
 
 Handshake::Step Handshake::take(const Reply& reply) noexcept
@@ -33,7 +30,7 @@ Handshake::Step Handshake::take(const Reply& reply) noexcept
         --replies_;
         return reply.is_error() ? Step::refused : Step::accepted;
     }
-    return unsent().empty() ? Step::role : Step::unexpected;
+    return unsent().empty() ? Step::last : Step::unexpected;
 }
 
 }  // namespace petstore::redis

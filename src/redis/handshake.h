@@ -4,18 +4,20 @@
 #include <string>
 #include <string_view>
 
+#include "command.h"
 #include "endpoint.h"
 #include "reply.h"
 
 namespace petstore::redis {
 
-// The commands that open a connection: AUTH and SELECT if needed, PING and
-// INFO. All replies must be there before the first other command is written: it
-// must not run as the wrong user, in the wrong database or on a replica.
+// The commands that open a connection: AUTH and SELECT if needed, PING, and a
+// last one, whose reply the caller judges: INFO, which reports the role. All
+// replies must be there before the first other command is written: it must not
+// run as the wrong user, in the wrong database or on a replica.
 class Handshake {
 public:
     // Throws std::bad_alloc.
-    void begin(const Endpoint& endpoint);
+    void begin(const Endpoint& endpoint, const Command& last);
 
     std::string_view unsent() const noexcept
     {
@@ -27,7 +29,7 @@ public:
     enum class Step {
         accepted,    // more replies follow
         refused,     // the reply is the reason
-        role,        // this is the last reply, to INFO
+        last,        // this is the last reply
         unexpected,  // the command was not sent yet
     };
     Step take(const Reply& reply) noexcept;

@@ -10,7 +10,8 @@ namespace petstore::redis {
 // Why a command has no reply.
 enum class NoReply {
     not_sent,  // Redis has not seen it: it is down, or the queue is full
-    in_doubt,  // it was written; Redis may or may not have executed it
+    in_doubt,  // it was written; Redis may or may not have executed it, or
+               // not as durably as DurableLink promises
 };
 
 // Waits for the reply to one command. Must stay alive until one of the two
@@ -20,6 +21,13 @@ class ReplyHandler {
 public:
     virtual void on_reply(const Reply& reply) noexcept = 0;
     virtual void on_no_reply(NoReply cause) noexcept = 0;
+
+    // Whether on_reply() reports this error to the operator, with more than its
+    // code. If not, the link does.
+    virtual bool reports(const Reply& /*error*/) const noexcept
+    {
+        return false;
+    }
 
 protected:
     ~ReplyHandler() = default;

@@ -38,13 +38,31 @@ ReplyHandler* Pipeline::pop() noexcept
     return handler;
 }
 
-// In place, because a second deque would need memory. When a handler makes the
-// next connection fail, the inner call removes what the outer one has left.
 void Pipeline::fail() noexcept
 {
     bytes_.clear();
     sent_ = 0;
-    failing_ = pending_.size();
+    fail_first(pending_.size());
+}
+
+void Pipeline::fail_written() noexcept
+{
+    std::size_t written = 0;
+    while (written < pending_.size() && pending_[written].start < written_) {
+        ++written;
+    }
+    // The rest of a command that was written in part is dropped.
+    const std::size_t kept =
+        written < pending_.size() ? end_ - pending_[written].start : 0;
+    sent_ = bytes_.size() - kept;
+    fail_first(written);
+}
+
+// In place, because a second deque would need memory. When a handler makes the
+// next connection fail, the inner call removes what the outer one has left.
+void Pipeline::fail_first(std::size_t count) noexcept
+{
+    failing_ = count;
     while (failing_ > 0) {
         const Pending lost = pending_.front();
         pending_.pop_front();
@@ -55,7 +73,7 @@ void Pipeline::fail() noexcept
         }
     }
     // Bytes that were never written leave no gap in the stream.
-    written_ = end_ - bytes_.size();
+    written_ = end_ - unsent().size();
 }
 
 }  // namespace petstore::redis

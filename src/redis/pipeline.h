@@ -55,13 +55,17 @@ public:
     }
 
     // Removes the oldest command, which has its reply; returns its handler.
-    // Not during fail().
+    // Not while commands fail.
     ReplyHandler* pop() noexcept;
 
     // The connection is lost: removes all commands and calls on_no_reply() of
     // their handlers, which may add commands for the next connection and may
     // even make that fail too. Nothing may be written until this returns.
     void fail() noexcept;
+
+    // The same for the commands that were written, at least in part. The others
+    // wait for the next connection.
+    void fail_written() noexcept;
 
 private:
     struct Pending {
@@ -72,6 +76,9 @@ private:
 
     std::size_t size() const noexcept { return pending_.size() - failing_; }
 
+    // bytes_ has the other commands only.
+    void fail_first(std::size_t count) noexcept;
+
     std::string bytes_;  // those before sent_ were written
     std::size_t sent_ = 0;
 
@@ -80,7 +87,7 @@ private:
     std::size_t end_ = 0;      // of the end of bytes_
 
     std::deque<Pending> pending_;
-    std::size_t failing_ = 0;  // of pending_: fail() removes them next
+    std::size_t failing_ = 0;  // of pending_: fail_first() removes them next
 };
 
 }  // namespace petstore::redis

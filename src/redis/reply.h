@@ -31,6 +31,7 @@ public:
 
 private:
     friend struct ReplyBuilder;
+    friend class ReplyCopy;
 
     Type type_ = Type::nil;
     const char* text_ = nullptr;

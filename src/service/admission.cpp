@@ -255,7 +255,8 @@ void Admission::take_result(const store::LimitResult& result,
         return task_.refuse(store::damage_error());
     }
     if (result.kind != Kind::decided) {
-        storage.log.unexpected_limiter_reply();
+        result.kind == Kind::elsewhere ? storage.log.limits_elsewhere()
+                                       : storage.log.unexpected_limiter_reply();
         return task_.refuse({api::ErrorCode::service_unavailable,
                              "The request could not be counted. Please try "
                              "again later."});

@@ -59,6 +59,7 @@ std::optional<api::Error> CreatePet::check_headers()
         }
         idempotency_.emplace();
         idempotency_->key = api::sha256(key->value);
+        idempotency_->durable = request_.durable_link() != nullptr;
     }
     return std::nullopt;
 }
@@ -97,8 +98,10 @@ void CreatePet::create(const std::string& body)
     }
     auto command = storage.catalogue.create(
         pet_, request_.admission().key().account->id(), idempotency_);
+    redis::Link* const durable = request_.durable_link();
     request_.wait();
-    start(storage.catalogue_link, std::move(command));
+    start(durable != nullptr ? *durable : storage.catalogue_link,
+          std::move(command));
 }
 
 void CreatePet::on_result(const redis::Reply& reply) noexcept

@@ -11,9 +11,20 @@ void PetRead::prepare()
 
 void PetRead::on_limit_sent()
 {
-    if (const auto* key = std::get_if<store::ReadKey>(&*target_)) {
-        reading_ahead_ = request_.storage().reader.read_ahead(*key);
+    const auto* key = std::get_if<store::ReadKey>(&*target_);
+    if (key == nullptr) {
+        return;
     }
+    store::Storage& storage = request_.storage();
+    if (!storage.limiter.brings_version()) {
+        fetches_version_ = true;
+        request_.wait();
+        storage.versions.read(*this);
+        if (!fetches_version_) {
+            return;  // it has failed
+        }
+    }
+    reading_ahead_ = storage.reader.read_ahead(*key);
 }
 
 void PetRead::on_limit_decided(const store::Version& version)
@@ -24,14 +35,47 @@ void PetRead::on_limit_decided(const store::Version& version)
     }
 }
 
+void PetRead::on_version(const store::VersionResult& result) noexcept
+{
+    // What was read ahead serves others, too, if this request has left.
+    const auto* dated = std::get_if<store::DatedVersion>(&result);
+    if (reading_ahead_ && dated != nullptr) {
+        request_.attempt([&] {
+            request_.storage().reader.confirm(
+                std::get<store::ReadKey>(*target_), dated->version);
+        });
+    }
+    request_.deliver([&] {
+        fetches_version_ = false;
+        fetched_ = result;
+        if (admitted_) {
+            read();
+        }
+    });
+}
+
 void PetRead::run()
 {
     if (const auto* error = std::get_if<api::Error>(&*target_)) {
         return request_.refuse(*error);
     }
+    admitted_ = true;
+    if (!fetches_version_) {
+        read();
+    }
+}
+
+void PetRead::read()
+{
     const auto& key = std::get<store::ReadKey>(*target_);
-    const auto& version = request_.admission().version();
     store::Reader& reader = request_.storage().reader;
+    auto version = request_.admission().version();
+    if (fetched_) {
+        if (const auto* error = std::get_if<api::Error>(&*fetched_)) {
+            return request_.refuse(*error);
+        }
+        version = reader.latest(std::get<store::DatedVersion>(*fetched_));
+    }
     if (version) {
         if (store::Reader::is_beyond(key, *version)) {
             return request_.refuse(store::no_such_pet());

@@ -11,8 +11,11 @@
 namespace petstore::service {
 
 // What the operations that read pets have in common: reading ahead with the
-// limiter's command, and responses from memory.
-class PetRead : public OperationHandler, private store::ReadWaiter {
+// limiter's command, and responses from memory. If the limiter brings no
+// version, the read waits for both the decision and the version.
+class PetRead : public OperationHandler,
+                private store::ReadWaiter,
+                private store::VersionWaiter {
 public:
     void prepare() final;
     void on_limit_sent() final;
@@ -38,12 +41,17 @@ protected:
     }
 
 private:
+    void read();
+    void on_version(const store::VersionResult& result) noexcept override;
     void on_read(const store::ReadResult& result) noexcept override;
     void send(std::shared_ptr<const store::CachedResponse> response);
 
     ApiRequest& request_;
     std::optional<Target> target_;
     bool reading_ahead_ = false;
+    bool admitted_ = false;
+    bool fetches_version_ = false;  // the reply is due
+    std::optional<store::VersionResult> fetched_;
 };
 
 }  // namespace petstore::service

@@ -24,6 +24,9 @@ public:
         RequestState& state;
         const Settings& settings;
         store::Storage& storage;
+
+        // For creates, if they must be durable before their answer.
+        redis::Link* durable_link = nullptr;
     };
 
     explicit Task(const Context& context) noexcept;
@@ -46,6 +49,7 @@ public:
 
     const Settings& settings() const noexcept { return context_.settings; }
     store::Storage& storage() const noexcept { return context_.storage; }
+    redis::Link* durable_link() const noexcept { return context_.durable_link; }
     store::Monotonic now() const noexcept
     {
         return context_.storage.clock.monotonic();

@@ -36,6 +36,17 @@ std::string Schema::key_index() const
     return prefix_ + ":keys";
 }
 
+// Scripts build this name, too, from that of an account's key.
+std::string Schema::limits() const
+{
+    return prefix_ + ":limits";
+}
+
+std::string Schema::limits_probe() const
+{
+    return prefix_ + ":limits-probe";
+}
+
 std::string Schema::account(std::string_view account, const char* suffix) const
 {
     std::string name;
@@ -57,6 +68,30 @@ std::string Schema::strikes(std::string_view account) const
 std::string Schema::bans(std::string_view account) const
 {
     return this->account(account, "bans");
+}
+
+std::string Schema::moving_state(std::string_view account) const
+{
+    return this->account(account, "moving");
+}
+
+std::string Schema::account_pattern() const
+{
+    return prefix_ + ":{*}:*";
+}
+
+std::optional<Schema::AccountKey>
+Schema::parse_account_key(std::string_view name) const noexcept
+{
+    const std::size_t start = prefix_.size() + 2;
+    const std::size_t end = name.find("}:");
+    if (end == std::string_view::npos || end < start
+        || name.substr(0, prefix_.size()) != prefix_
+        || name.substr(prefix_.size(), 2) != ":{"
+        || name.substr(0, catalogue_.size()) == catalogue_) {
+        return std::nullopt;
+    }
+    return AccountKey{name.substr(start, end - start), name.substr(end + 2)};
 }
 
 std::string Schema::last_pet_id() const

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,27 @@ public:
     // hash: key id → digest in hex, for `petstorectl key list`
     std::string key_index() const;
 
+    // string: whether the accounts are on this Redis, see docs/redis-keys.md
+    std::string limits() const;
+    // string, for some seconds: finds out whether two URLs name one database
+    std::string limits_probe() const;
+
     // string, TTL: an AccountState
     std::string account_state(std::string_view account) const;
     std::string strikes(std::string_view account) const;  // string, TTL
     std::string bans(std::string_view account) const;     // string, TTL
+    // The state while `petstorectl limits` moves it to another Redis.
+    std::string moving_state(std::string_view account) const;
+
+    // A pattern for SCAN that matches all keys of accounts, and the account and
+    // last part of a name that it matches. nullopt for the catalogue's keys.
+    std::string account_pattern() const;
+    struct AccountKey {
+        std::string_view account;
+        std::string_view suffix;
+    };
+    std::optional<AccountKey>
+    parse_account_key(std::string_view name) const noexcept;
 
     std::string last_pet_id() const;  // string: counter
     std::string changes() const;      // string: counter of changed pets

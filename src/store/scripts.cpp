@@ -70,6 +70,12 @@ const redis::Script& write_key()
     return script;
 }
 
+const redis::Script& take_account()
+{
+    static const redis::Script script("take_account", k_take_account_lua);
+    return script;
+}
+
 const redis::Script& delete_key()
 {
     static const redis::Script script("delete_key", k_delete_key_lua);

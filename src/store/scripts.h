@@ -14,7 +14,8 @@ const redis::Script& strike();
 const redis::Script& touch_account();
 const redis::Script& unban();
 const redis::Script& clear_caches();
-const redis::Script& write_key();   // for petstorectl, see stored_key.h
-const redis::Script& delete_key();  // likewise
+const redis::Script& write_key();     // for petstorectl, see stored_key.h
+const redis::Script& delete_key();    // likewise
+const redis::Script& take_account();  // for petstorectl limits
 
 }  // namespace petstore::store::scripts

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "pets/catalogue.h"
 #include "pets/reader.h"
+#include "pets/version_queue.h"
 #include "schema.h"
 
 namespace petstore::store {
@@ -24,6 +25,9 @@ namespace petstore::store {
 class StorageLog : public KeyLog, public BanLog {
 public:
     virtual void unexpected_limiter_reply() noexcept = 0;
+
+    // The counters have been moved to another Redis than the one asked.
+    virtual void limits_elsewhere() noexcept = 0;
 
     // Too many requests wait for Redis, so one more was refused.
     virtual void request_refused() noexcept = 0;
@@ -55,9 +59,12 @@ struct Storage {
                               ? Limiter::Catalogue::here
                               : Limiter::Catalogue::elsewhere),
           catalogue(schema), catalogue_link(environment.catalogue),
-          keys(memory.keys), key_loader(environment.catalogue, key_records,
-                                        environment.plans, keys, log),
+          keys(memory.keys),
+          key_loader(environment.catalogue, environment.accounts, key_records,
+                     environment.plans, keys, log),
           reader(environment.catalogue, catalogue, log, memory.responses),
+          versions(environment.catalogue, environment.scheduler, catalogue,
+                   reader),
           limits(environment.accounts, environment.scheduler, limiter),
           denials(environment.accounts, limiter, clock,
                   environment.report_timer, log, log)
@@ -76,6 +83,7 @@ struct Storage {
     KeyCache keys;
     KeyLoader key_loader;
     Reader reader;
+    VersionQueue versions;  // for a limiter that brings none
     LimitQueue limits;
     DenialReporter denials;
 

@@ -147,6 +147,9 @@ TEST_CASE("command line: no message repeats an API key")
             {"help", "key", secret},
             {"version", secret},
             {"--prefix", secret + "!", "key", "list"},
+            {"--cacert", secret, "key", "list"},
+            {"--key", secret, "key", "list"},
+            {"--sni", secret, "key", "list"},
             {"--prefix", secret + secret, "key", "list"},
         };
         for (const char* command : {"show", "rotate", "disable", "enable",
@@ -243,12 +246,14 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
           == Verdicts{{"version", "ok"},
                       {"role", "ok"},
                       {"persistence", "warning"},
+                      {"durability", "unknown"},
                       {"maxmemory-policy", "ok"},
                       {"cluster", "ok"}});
     CHECK(verdicts({"-config", "-info"})
           == Verdicts{{"version", "ok"},
                       {"role", "ok"},
                       {"persistence", "unknown"},
+                      {"durability", "unknown"},
                       {"maxmemory-policy", "unknown"},
                       {"cluster", "ok"}});
 
@@ -258,10 +263,32 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
     const auto result = ctl(silent.url(), {"doctor", "--json"});
     CHECK(result.code == 0);
     const auto findings = nlohmann::json::parse(result.out);
-    CHECK(findings.size() == 5);
+    CHECK(findings.size() == 6);
     for (const auto& finding : findings) {
         CHECK(finding.at("verdict") == "unknown");
     }
+}
+
+TEST_CASE("command line: doctor names Valkey")
+{
+    const auto version = [](const std::string& command,
+                            const std::string& reply) {
+        FakeRedis valkey([&](const Words& words) {
+            return FakeRedis::Answer{words[0] == command ? reply
+                                                         : "-ERR no\r\n"};
+        });
+        const auto result = ctl(valkey.url(), {"doctor", "--json"});
+        return nlohmann::json::parse(result.out).at(0).at("found");
+    };
+    const std::string info = "redis_version:7.2.4\r\nserver_name:valkey\r\n"
+                             "valkey_version:8.1.1\r\n";
+    CHECK(version("INFO",
+                  "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n")
+          == "Valkey 8.1.1");
+    CHECK(version("HELLO", encode({"server", "valkey", "version", "9.1.2"}))
+          == "Valkey 9.1.2");
+    CHECK(version("HELLO", encode({"server", "redis", "version", "8.0.2"}))
+          == "8.0.2");
 }
 
 TEST_CASE("command line: password and prefix come from outside the arguments")
@@ -317,4 +344,33 @@ TEST_CASE("command line: an import reports the number of an invalid line")
     for (const auto& row : walk(store.http, "/v1/pets")) {
         CHECK(row.at("name") != "b");
     }
+}
+
+TEST_CASE(
+    "command line: a server without AUTH does not make it print passwords")
+{
+    RedisServer redis({"rename-command AUTH \"\""});
+    const std::string host = redis.tcp_url().substr(8);
+    for (const std::string& url :
+         {"redis://adm:geheim-7@" + host, "redis://:geheim-7@" + host,
+          "sentinel=main redis://:geheim-7@" + host}) {
+        const auto output = ctl(url, {"key", "list"});
+        INFO(output.err);
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, "it does not know AUTH"));
+        CHECK_FALSE(contains(output.err, "geheim"));
+        CHECK_FALSE(contains(output.err, "adm"));
+    }
+}
+
+TEST_CASE("command line: an error of Redis cannot command the terminal")
+{
+    FakeRedis fake([](const Words&) {
+        return FakeRedis::Answer{"-ERR \x1b[31mred\x07\xff"
+                                 + std::string(1'000'000, 'x') + "\r\n"};
+    });
+    const auto output = ctl(fake.url(), {"key", "list"});
+    CHECK(output.code == 1);
+    CHECK(contains(output.err, "ERR ?[31mred??xxx"));
+    CHECK(output.err.size() < 500);
 }

@@ -252,6 +252,40 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
         {"petstore_ban max=1m;",
          "\"max\" of 60s in \"petstore_ban\" directive is less than "
          "\"duration\", which is 300s"},
+        {"petstore_durability;",
+         "invalid number of arguments in \"petstore_durability\" directive"},
+        {"petstore_durability replicas=1 fsync off;",
+         "invalid number of arguments in \"petstore_durability\" directive"},
+        {"petstore_durability on;",
+         "invalid parameter \"on\" in \"petstore_durability\" directive, it "
+         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+        {"petstore_durability \"\";",
+         "invalid parameter \"\" in \"petstore_durability\" directive, it "
+         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+        {"petstore_durability replicas;",
+         "invalid parameter \"replicas\" in \"petstore_durability\" "
+         "directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+        {"petstore_durability fsync off;",
+         "invalid parameter \"off\" in \"petstore_durability\" directive, it "
+         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+        {"petstore_durability fsync=1;",
+         "invalid parameter \"fsync=1\" in \"petstore_durability\" directive, "
+         "it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+        {"petstore_durability replicas=0;",
+         "invalid parameter \"replicas=0\" in \"petstore_durability\" "
+         "directive, it must be a number from 1 to 100"},
+        {"petstore_durability replicas=101;",
+         "invalid parameter \"replicas=101\" in \"petstore_durability\" "
+         "directive, it must be a number from 1 to 100"},
+        {"petstore_durability replicas=;",
+         "invalid parameter \"replicas=\" in \"petstore_durability\" "
+         "directive, it must be a number from 1 to 100"},
+        {"petstore_durability replicas=1 replicas=1;",
+         "duplicate parameter \"replicas=1\" in \"petstore_durability\" "
+         "directive"},
+        {"petstore_durability fsync fsync;",
+         "duplicate parameter \"fsync\" in \"petstore_durability\" "
+         "directive"},
     };
     const auto pages = 8 * sysconf(_SC_PAGESIZE) / 1024;
     const auto zone = pages % 1024 == 0 ? std::to_string(pages / 1024) + "m"
@@ -281,6 +315,7 @@ TEST_CASE("messages: a repeated directive is an error")
                                   "petstore_get_sunset off",
                                   "petstore_json_errors on",
                                   "petstore_ban off",
+                                  "petstore_durability fsync",
                                   "petstore_anonymous_limit 1",
                                   "petstore_limit_headers ietf",
                                   "petstore_limit_dry_run on",
@@ -327,8 +362,7 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
          "\"petstore_redis\" directive takes one URL; several need "
          "\"sentinel=NAME\" or \"cluster\" before them"},
         {"sentinel=main redis://:geheim-7@h",
-         "\"sentinel=main redis://h:26379/0\" in \"petstore_redis\" directive "
-         "is not supported by this version"},
+         "host not found in Redis \"h:26379\""},
         {"sentinel=a:b redis://h",
          "\"petstore_redis\" directive takes as \"sentinel=\" the name of a "
          "primary, of letters, digits, \".\", \"-\" and \"_\""},
@@ -403,7 +437,7 @@ TEST_CASE("messages: a wrong base path")
 TEST_CASE("messages: an unresolvable host is reported at petstore_redis")
 {
     const std::string message =
-        "host not found in petstore_redis \"no..such.host:6379\"";
+        "host not found in Redis \"no..such.host:6379\"";
     const std::string redis =
         "petstore_redis redis://u:geheim-7@no..such.host;";
     refuses(http(redis), message, Parts::kHttp);

@@ -1,15 +1,12 @@
 // SPEC 5: pet import creates the pets of a file in order, or reports how far it
 // got.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <csignal>
 #include <regex>
 #include <thread>
 
 #include "support/cut_redis.h"
+#include "support/slow_import.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -51,50 +48,6 @@ std::pair<long long, long long> reported(const std::string& err)
     }
     return {-1, -1};
 }
-
-// An import whose input comes when the test writes it.
-class SlowImport {
-public:
-    explicit SlowImport(const std::string& redis)
-    {
-        const std::string pipe = dir_ / "pipe";
-        if (mkfifo(pipe.c_str(), 0600) != 0) {
-            throw HarnessError("no pipe");
-        }
-        // Opens both ends, so that neither side waits for the other.
-        fd_ = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
-        process_ =
-            Process({{ctl_binary(), "--redis", redis, "pet", "import", "-"},
-                     {},
-                     pipe,
-                     dir_ / "out",
-                     dir_ / "err"});
-    }
-    ~SlowImport() { close(fd_); }
-
-    void write(const std::string& lines) const
-    {
-        // A pipe holds 64 KB.
-        if (::write(fd_, lines.data(), lines.size())
-            != static_cast<ssize_t>(lines.size())) {
-            throw HarnessError("cannot write to the pipe");
-        }
-    }
-
-    Process& process() { return process_; }
-
-    // Waits for the end, which is an error with a report.
-    std::string failure()
-    {
-        CHECK(process_.wait(20s) == 1);
-        return read_file(dir_ / "err");
-    }
-
-private:
-    TempDir dir_;
-    int fd_ = -1;
-    Process process_;
-};
 
 }  // namespace
 

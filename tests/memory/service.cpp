@@ -30,6 +30,7 @@ struct SilentLog final : store::StorageLog {
     void unknown_plan(const api::KeyRecord&) noexcept override {}
     void look_up_refused() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
+    void limits_elsewhere() noexcept override { ++damages; }
     void request_refused() noexcept override {}
     void account_banned(const store::Account&,
                         const store::AccountStatus&) noexcept override
@@ -99,8 +100,15 @@ struct Client final : service::Request, service::GuardResponder {
     int status = 0;
 };
 
+// Which Redis replies first, if counters and bans are on their own.
+enum class Two { no, limits_first, limits_last };
+
 struct Requests {
-    Requests()
+    explicit Requests(Two two = Two::no)
+        : two(two), storage("petstore",
+                            {two == Two::no ? wire : limits, wire, wire, clock,
+                             timer, log, plans},
+                            store::MemoryShares(1 << 20))
     {
         // As Worker does: OpenSSL crashes if its first use runs out of memory.
         static_cast<void>(api::sha256({}));
@@ -142,8 +150,12 @@ struct Requests {
     void pump()
     {
         wire.end_iteration();
-        while (wire.waits()) {
-            const auto sent = wire.take();
+        while (wire.waits() || limits.waits()) {
+            const bool either = wire.waits() && limits.waits();
+            Wire& next = (either ? two == Two::limits_first : limits.waits())
+                             ? limits
+                             : wire;
+            const auto sent = next.take();
             namespace scripts = store::scripts;
             if (sent.is("HGETALL")) {
                 sent.handler->on_reply(record);
@@ -220,10 +232,10 @@ struct Requests {
     const Ready pet{bulk("s7:a name that needs memory")};
     const Ready version{array({bulk("1"), bulk("5")})};
     const Ready page{array({bulk("s7:a name that needs memory")})};
+    const Two two;
     Wire wire;
-    store::Storage storage{"petstore",
-                           {wire, wire, wire, clock, timer, log, plans},
-                           store::MemoryShares(1 << 20)};
+    Wire limits;
+    store::Storage storage;
     Client list;
     Client get;
     Client create;
@@ -246,6 +258,8 @@ private:
 };
 
 struct Admitted : Requests {
+    using Requests::Requests;
+
     void check(bool thrown)
     {
         CHECK_FALSE(thrown);
@@ -255,6 +269,14 @@ struct Admitted : Requests {
         CHECK(log.damages == 0);
         check_next(200);
     }
+};
+
+struct AdmittedFirst : Admitted {
+    AdmittedFirst() : Admitted(Two::limits_first) {}
+};
+
+struct AdmittedLast : Admitted {
+    AdmittedLast() : Admitted(Two::limits_last) {}
 };
 
 // The first denial is reported at once, which bans the account.
@@ -296,6 +318,12 @@ struct Refused : Requests {
 TEST_CASE("admitted requests")
 {
     fail_each_allocation<Admitted>();
+}
+
+TEST_CASE("admitted requests with two Redis")
+{
+    fail_each_allocation<AdmittedFirst>();
+    fail_each_allocation<AdmittedLast>();
 }
 
 TEST_CASE("refused requests")

@@ -88,7 +88,7 @@ struct LookUps {
     Wire wire;
     store::KeyCache cache{1 << 20};
     SilentLog log;
-    store::KeyLoader loader{wire, keys, plans, cache, log};
+    store::KeyLoader loader{wire, wire, keys, plans, cache, log};
     std::array<KeyWaiter, 3> waiters;
 };
 

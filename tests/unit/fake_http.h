@@ -56,6 +56,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     }
     void look_up_refused() noexcept override { ++refused_look_ups; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
+    void limits_elsewhere() noexcept override { ++moved_limits; }
     void request_refused() noexcept override { ++refused_requests; }
     void account_banned(
         const petstore::store::Account& account,
@@ -68,6 +69,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> unknown_plans;
     int refused_look_ups = 0;
     int unexpected_replies = 0;
+    int moved_limits = 0;
     int refused_requests = 0;
     std::vector<std::string> banned_accounts;
 };
@@ -90,7 +92,15 @@ struct FakeWorker {
         petstore::api::Millis day_ends_in = 50'000'000;
     };
 
-    FakeWorker()
+    FakeWorker() : FakeWorker(nullptr) {}
+    // Counters and bans are on another Redis.
+    explicit FakeWorker(FakeLink& limits) : FakeWorker(&limits) {}
+
+    explicit FakeWorker(FakeLink* limits)
+        : storage("petstore",
+                  {limits != nullptr ? *limits : link, link, link, clock, timer,
+                   log, plans},
+                  petstore::store::MemoryShares(1 << 20))
     {
         settings.base_path = "/v1";
         settings.link_base = "/v1";
@@ -259,13 +269,11 @@ struct FakeWorker {
     FakeStorageLog log;
     petstore::api::PlanTable plans;
     petstore::service::Settings settings;
+    petstore::redis::Link* durable_link = nullptr;
     // The catalogue's version.
     std::string last_id = bulk("3");
     std::string changes = bulk("5");
-    petstore::store::Storage storage{
-        "petstore",
-        {link, link, link, clock, timer, log, plans},
-        petstore::store::MemoryShares(1 << 20)};
+    petstore::store::Storage storage;
 };
 
 struct FakeRequest final : petstore::service::Request {
@@ -340,7 +348,8 @@ public:
 
     petstore::service::Task::Context context()
     {
-        return {*request_, *this, *state_, worker_.settings, worker_.storage};
+        return {*request_,        *this,           *state_,
+                worker_.settings, worker_.storage, worker_.durable_link};
     }
 
     // As nginx's handlers do.

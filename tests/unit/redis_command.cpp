@@ -138,3 +138,18 @@ TEST_CASE("a script's digest is the SHA-1 of its text", "[redis]")
     CHECK(Script("name", "abc").sha1
           == "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
+
+TEST_CASE("an owned copy borrows nothing", "[redis]")
+{
+    std::string borrowed = "a text that is longer than any small string";
+    Command command("X");
+    command.key("k").arg(borrowed).own("own").arg(7).arg("");
+    const std::string bytes = encoded(command);
+    const Command copy = command.owned();
+    CHECK(copy.size_bound() == command.size_bound());
+    borrowed.assign(borrowed.size(), '-');
+    command = Command("Y");
+    CHECK(encoded(copy) == bytes);
+    CHECK(copy.routing_key() == "k");
+    CHECK(copy.size_bound() >= bytes.size());
+}

@@ -37,17 +37,17 @@ TEST_CASE("a handshake authenticates and selects a database if the URL says so",
 {
     Handshake handshake;
     Endpoint endpoint;
-    handshake.begin(endpoint);
+    handshake.begin(endpoint, info());
     CHECK(handshake.unsent() == text_of({kPing, info()}));
 
     endpoint.password = "pw";
-    handshake.begin(endpoint);
+    handshake.begin(endpoint, info());
     CHECK(handshake.unsent()
           == text_of({redis::Command("AUTH").arg("pw"), kPing, info()}));
 
     endpoint.user = "me";
     endpoint.database = 3;
-    handshake.begin(endpoint);
+    handshake.begin(endpoint, info());
     CHECK(handshake.unsent()
           == text_of({redis::Command("AUTH").arg("me").arg("pw"),
                       redis::Command("SELECT").arg(std::int64_t{3}), kPing,
@@ -61,17 +61,17 @@ TEST_CASE("a handshake authenticates and selects a database if the URL says so",
                  - 5);
 }
 
-TEST_CASE("a handshake ends with the reply to INFO", "[redis]")
+TEST_CASE("a handshake ends with the reply to its last command", "[redis]")
 {
     Replies replies;
     Handshake handshake;
     Endpoint endpoint;
     endpoint.password = "pw";
-    handshake.begin(endpoint);
+    handshake.begin(endpoint, info());
     handshake.sent(handshake.unsent().size());
     CHECK(handshake.take(replies("+OK\r\n")) == Step::accepted);
     CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
-    CHECK(handshake.take(replies("-NOPERM x\r\n")) == Step::role);
+    CHECK(handshake.take(replies("-NOPERM x\r\n")) == Step::last);
 }
 
 TEST_CASE("an error before INFO refuses the connection", "[redis]")
@@ -80,7 +80,7 @@ TEST_CASE("an error before INFO refuses the connection", "[redis]")
     Handshake handshake;
     Endpoint endpoint;
     endpoint.database = 99;
-    handshake.begin(endpoint);
+    handshake.begin(endpoint, info());
     handshake.sent(handshake.unsent().size());
     CHECK(handshake.take(replies("-ERR DB index is out of range\r\n"))
           == Step::refused);
@@ -91,7 +91,7 @@ TEST_CASE("a reply to an unsent command of the handshake is unexpected",
 {
     Replies replies;
     Handshake handshake;
-    handshake.begin({});
+    handshake.begin({}, info());
     handshake.sent(handshake.unsent().size() - 1);
     CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
     CHECK(handshake.take(replies("+OK\r\n")) == Step::unexpected);

@@ -226,3 +226,78 @@ TEST_CASE("a failed connection leaves no unsent bytes", "[redis]")
     pipeline.fail();
     CHECK(handler.causes.size() == 1);
 }
+
+TEST_CASE("commands that were not written may wait for another connection",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler written;
+    Handler partly;
+    Handler unsent;
+    Handler added;
+    pipeline.add(redis::Command("PING"), &written, 1);
+    pipeline.add(redis::Command("PING"), &partly, 2);
+    pipeline.add(redis::Command("ECHO").arg("a"), &unsent, 3);
+    pipeline.sent(kPing.size() + 1);
+    partly.then = [&] { pipeline.add(redis::Command("PING"), &added, 4); };
+
+    pipeline.fail_written();
+    CHECK(written.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(partly.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(unsent.causes.empty());
+    CHECK(pipeline.deadline() == 3);
+    CHECK_FALSE(pipeline.expects_reply());
+    const std::string echo = "*2\r\n$4\r\nECHO\r\n$1\r\na\r\n";
+    CHECK(pipeline.unsent() == echo + kPing);
+
+    pipeline.sent(1);
+    CHECK(pipeline.expects_reply());
+    pipeline.sent(echo.size() - 1);
+    CHECK(pipeline.pop() == &unsent);
+    CHECK_FALSE(pipeline.expects_reply());
+    pipeline.fail_written();
+    CHECK(added.causes.empty());
+    pipeline.fail();
+    CHECK(added.causes == std::vector<NoReply>{NoReply::not_sent});
+    CHECK(pipeline.empty());
+}
+
+TEST_CASE("if all commands were written, none waits", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    pipeline.fail_written();
+    pipeline.add(redis::Command("PING"), &handler, 1);
+    SECTION("in full")
+    {
+        pipeline.sent(kPing.size());
+    }
+    SECTION("in part")
+    {
+        pipeline.sent(3);
+    }
+    pipeline.fail_written();
+    CHECK(handler.causes == std::vector<NoReply>{NoReply::in_doubt});
+    CHECK(pipeline.empty());
+    CHECK(pipeline.unsent().empty());
+    pipeline.add(redis::Command("PING"), &handler, 1);
+    CHECK_FALSE(pipeline.expects_reply());
+    CHECK(pipeline.unsent() == kPing);
+}
+
+TEST_CASE("a connection that fails while written commands do fails the rest",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler written;
+    Handler unsent;
+    pipeline.add(redis::Command("PING"), &written, 1);
+    pipeline.sent(kPing.size());
+    pipeline.add(redis::Command("PING"), &unsent, 2);
+    written.then = [&] { pipeline.fail(); };
+    pipeline.fail_written();
+    CHECK(unsent.causes == std::vector<NoReply>{NoReply::not_sent});
+    CHECK(pipeline.empty());
+    pipeline.add(redis::Command("PING"), &unsent, 2);
+    CHECK_FALSE(pipeline.expects_reply());
+}

@@ -293,6 +293,53 @@ TEST_CASE("the same Idempotency-Key with another body is refused", "[service]")
     CHECK_FALSE(f.client.replayed);
 }
 
+// --- durability --------------------------------------------------------------
+
+TEST_CASE("only the create itself goes over the durable link", "[service]")
+{
+    Fixture f;
+    FakeLink durable;
+    f.worker.durable_link = &durable;
+    f.client.request().headers[Header::idempotency_key] = "x";
+    f.admit();
+    CHECK(f.worker.idle());
+    REQUIRE(durable.commands.size() == 1);
+    CHECK(durable.commands[0][1] == store::scripts::create_pet().sha1);
+    // A repeated create writes, too.
+    REQUIRE(durable.commands[0].size() == 12);
+    CHECK(durable.commands[0].back() == "1");
+    SECTION("confirmed")
+    {
+        durable.reply(array({integer(4), integer(1)}));
+        CHECK(f.client.status == 201);
+        CHECK(f.client.replayed);
+    }
+    SECTION("not confirmed")
+    {
+        durable.lose(NoReply::in_doubt);
+        CHECK(f.client.status == 503);
+        CHECK(f.client.state().error_code == "outcome_unknown");
+    }
+    SECTION("not supported")
+    {
+        durable.lose(NoReply::not_sent);
+        CHECK(f.client.status == 503);
+        CHECK(f.client.state().error_code == "service_unavailable");
+    }
+    CHECK(f.client.ended());
+}
+
+TEST_CASE("a denied create does not reach the durable link", "[service]")
+{
+    Fixture f;
+    FakeLink durable;
+    f.worker.durable_link = &durable;
+    f.client.send();
+    f.worker.reply_limit({0, 60, 70});
+    CHECK(f.client.status == 429);
+    CHECK(durable.sent.empty());
+}
+
 // --- failures ----------------------------------------------------------------
 
 TEST_CASE("a create without a reply may have happened", "[service]")

@@ -137,6 +137,14 @@ TEST_CASE("a create is one script", "[store]")
                  + std::string(64, '1'));
     CHECK(command[9] == std::string(64, '2'));
     CHECK(command[10] == "86400");
+    CHECK(command.size() == 11);
+
+    idempotency.durable = true;
+    auto durable = words(kCatalogue.create(pet, "acc", idempotency));
+    REQUIRE(durable.size() == 12);
+    CHECK(durable.back() == "1");
+    durable.pop_back();
+    CHECK(durable == command);
 }
 
 TEST_CASE("the reply to a create is parsed", "[store]")

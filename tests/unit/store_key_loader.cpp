@@ -71,7 +71,7 @@ struct Fixture {
     FakeLink link;
     store::KeyCache cache{1 << 20};
     Log log;
-    KeyLoader loader{link, keys, plans, cache, log};
+    KeyLoader loader{link, link, keys, plans, cache, log};
 };
 
 }  // namespace

@@ -371,6 +371,7 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
                                  store::Limiter::Catalogue::elsewhere};
     store::LimitQueue queue{f.link, f.link, limiter};
     const auto key = f.make_key("lonely");
+    key->generation = static_cast<std::uint32_t>(f.link.generation);
     Waiter first;
     Waiter second;
     queue.add(key, false, first);

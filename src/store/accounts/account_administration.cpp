@@ -22,6 +22,12 @@ std::int64_t number_of(const redis::Reply& reply)
 
 }  // namespace
 
+api::UnixTime AccountAdministration::now()
+{
+    const redis::Reply& reply = redis_.call(redis::Command("TIME"));
+    return reply.size() == 2 ? number_of(reply[0]) : 0;
+}
+
 void AccountAdministration::touch(std::string_view account,
                                   std::int64_t written)
 {
@@ -30,7 +36,10 @@ void AccountAdministration::touch(std::string_view account,
     if (written != 0) {
         command.arg(written);
     }
-    redis_.run_script(std::move(command));
+    if (redis_.run_script(std::move(command)).integer() == 0) {
+        throw AdministrationError(
+            "the limits are being moved to another Redis, or were moved");
+    }
 }
 
 AccountUsage AccountAdministration::usage(std::string_view account)

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "../../api/date.h"
 #include "../../api/limit.h"
 #include "../command_runner.h"
 #include "../schema.h"
@@ -30,6 +31,8 @@ public:
     AccountAdministration(CommandRunner& redis, const Schema& schema)
         : redis_(redis), schema_(schema)
     {}
+
+    api::UnixTime now();  // by Redis's clock
 
     // Makes all workers read the account's key records again. `written` is the
     // epoch of the record that was changed, 0 for none.

@@ -15,6 +15,9 @@ constexpr std::size_t kMaxAccounts = 128;
 // A busy worker's iteration seldom brings more.
 constexpr std::size_t kUsualRequests = 16;
 
+// No account has it.
+constexpr std::int64_t kNoEpoch = 0;
+
 // Makes room for one more element, so that adding it cannot throw.
 template <typename T>
 void grow(std::vector<T>& elements)
@@ -53,8 +56,8 @@ public:
             grow(requests_);
             grow(keys_);
             keys_.push_back(key);
-            requests_.push_back(
-                {key->account->id(), key->epoch, key->limits, 0, false});
+            requests_.push_back({key->account->id(), queue_.epoch_of(*key),
+                                 key->limits, 0, false});
             key->account->batch_ = number_;
             key->batch = number_;
             key->place = place;
@@ -62,7 +65,9 @@ public:
         LimitRequest& request = requests_[place];
         waiters_.push_back({&waiter, place, request.requests});
         ++request.requests;
-        request.fresh |= fresh;
+        // An emptied Redis takes no records with it if they are on another one:
+        // an account without a state may always be lost then.
+        request.fresh |= fresh && queue_.limiter_.brings_version();
     }
 
     // Sends the command.
@@ -214,6 +219,19 @@ void LimitQueue::add_to_new_batch(const std::shared_ptr<CachedKey>& key,
     }
     ++numbers_;
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
+}
+
+// A Redis with the accounts alone may lose the latest epochs, in a failover or
+// a restart, while the other one keeps the records that they announced. A
+// record read before is then read again, with the epoch that the account has
+// now.
+std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
+{
+    const bool may_be_outdated =
+        !limiter_.brings_version()
+        && key.generation
+               != static_cast<std::uint32_t>(link_.connection_generation());
+    return may_be_outdated ? kNoEpoch : key.epoch;
 }
 
 // Nothing is added to the batch from now on. Batches are sent in the order in

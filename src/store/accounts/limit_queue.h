@@ -54,6 +54,7 @@ private:
     void add_to_new_batch(const std::shared_ptr<CachedKey>& key, bool fresh,
                           LimitWaiter& waiter);
     void close(Batch& batch) noexcept;
+    std::int64_t epoch_of(const CachedKey& key) const noexcept;
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;

@@ -18,6 +18,7 @@ constexpr std::size_t kRequestSize = 40;
 // In place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
 constexpr std::int64_t kDamaged = -2;
+constexpr std::int64_t kElsewhere = -3;
 
 // What strike.lua replies.
 enum StatusField : std::size_t {
@@ -87,12 +88,17 @@ Limiter::parse_decisions(const redis::Reply& reply,
         const LimitRequest& request = requests[i];
         const redis::Reply& admitted = reply[kAccounts + 2 * i];
         const redis::Reply& bytes = reply[kAccounts + 2 * i + 1];
-        if (!admitted.is(redis::Type::integer) || admitted.integer() < kDamaged
+        if (!admitted.is(redis::Type::integer)
+            || admitted.integer() < kElsewhere
             || admitted.integer() > request.requests
             || !bytes.is(redis::Type::string)) {
             continue;
         }
         LimitResult& result = results[i];
+        if (admitted.integer() == kElsewhere) {
+            result.kind = LimitResult::Kind::elsewhere;
+            continue;
+        }
         const auto state = AccountState::decode(bytes.text());
         if (!state || admitted.integer() == kDamaged) {
             result.kind = LimitResult::Kind::damaged;

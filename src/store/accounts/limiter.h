@@ -29,9 +29,10 @@ struct LimitRequest {
 struct LimitResult {
     enum class Kind {
         decided,
-        stale,    // the account has another epoch now: `epoch`
-        damaged,  // the account's state is damaged
-        invalid,  // not a reply of this script
+        stale,      // the account has another epoch now: `epoch`
+        damaged,    // the account's state is damaged
+        elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
+        invalid,    // not a reply of this script
     } kind = Kind::invalid;
     std::int64_t epoch = 0;
     std::int64_t admitted = 0;  // the first ones of the requests
@@ -60,12 +61,14 @@ struct AccountStatus {
 // neither. Sends nothing.
 class Limiter {
 public:
-    // Whether the catalogue is on the same Redis: the reply then brings its
-    // version along.
+    // Whether the catalogue and the key records are on the same Redis: the
+    // reply then brings the catalogue's version along.
     enum class Catalogue { here, elsewhere };
 
     explicit Limiter(const Schema& schema,
                      Catalogue catalogue = Catalogue::here);
+
+    bool brings_version() const noexcept { return brings_version_; }
 
     // No two requests may be of the same account. Throws std::bad_alloc, as all
     // of these do.

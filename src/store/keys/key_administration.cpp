@@ -16,13 +16,6 @@ constexpr std::int64_t kScanCount = 500;
 
 }  // namespace
 
-api::UnixTime KeyAdministration::now()
-{
-    const redis::Reply& reply = redis_.call(redis::Command("TIME"));
-    return reply.size() == 2 ? api::parse_int64(reply[0].text()).value_or(0)
-                             : 0;
-}
-
 std::optional<api::Digest> KeyAdministration::indexed(std::string_view id)
 {
     redis::Command command("HGET");

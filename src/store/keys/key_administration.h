@@ -27,12 +27,15 @@ namespace petstore::store {
 // Throws AdministrationError.
 class KeyAdministration {
 public:
-    KeyAdministration(CommandRunner& redis, const Schema& schema)
+    // `accounts` may be on another Redis than the records.
+    KeyAdministration(CommandRunner& redis, CommandRunner& accounts,
+                      const Schema& schema)
         : redis_(redis), schema_(schema), commands_(schema),
-          accounts_(redis, schema)
+          accounts_(accounts, schema)
     {}
 
-    api::UnixTime now();  // by Redis's clock
+    // By the clock that decides when a key expires.
+    api::UnixTime now() { return accounts_.now(); }
 
     StoredKey find(std::string_view id);  // throws if there is none
     std::optional<StoredKey> look(std::string_view id);

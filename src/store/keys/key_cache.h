@@ -52,6 +52,10 @@ struct CachedKey {
     std::size_t place = 0;
 
     bool used = false;  // since eviction last passed; for KeyCache only
+
+    // The connection_generation() of the accounts' link (its lower half) before
+    // the record was read. For LimitQueue only.
+    std::uint32_t generation = 0;
     CachedRecord record;
 };
 

@@ -12,16 +12,20 @@ class KeyLoader::Load final : public redis::InFlight<Load>::Item,
                               public redis::ReplyHandler {
 public:
     Load(KeyLoader& owner, const api::Digest& digest, std::int64_t epoch)
-        : owner_(owner), digest_(digest), epoch_(epoch)
+        : owner_(owner), digest_(digest), epoch_(epoch),
+          generation_(static_cast<std::uint32_t>(
+              owner.accounts_.connection_generation()))
     {}
 
+    const api::Digest& digest() const noexcept { return digest_; }
     std::int64_t epoch() const noexcept { return epoch_; }
+    std::uint32_t generation() const noexcept { return generation_; }
     void add(KeyWaiter& waiter) { waiters_.push_back(&waiter); }
 
     void on_reply(const redis::Reply& reply) noexcept override
     {
         try {
-            end(owner_.take(digest_, epoch_, reply));
+            end(owner_.take(*this, reply));
         } catch (...) {
             end({nullptr, read_not_sent()});
         }
@@ -49,12 +53,15 @@ private:
     KeyLoader& owner_;
     const api::Digest digest_;
     const std::int64_t epoch_;
+    const std::uint32_t generation_;
     std::vector<KeyWaiter*> waiters_;
 };
 
-KeyLoader::KeyLoader(redis::Link& link, const KeyRecords& keys,
-                     const api::PlanTable& plans, KeyCache& cache, KeyLog& log)
-    : link_(link), keys_(keys), plans_(plans), cache_(cache), log_(log)
+KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts,
+                     const KeyRecords& keys, const api::PlanTable& plans,
+                     KeyCache& cache, KeyLog& log)
+    : link_(link), accounts_(accounts), keys_(keys), plans_(plans),
+      cache_(cache), log_(log)
 {}
 
 KeyLoader::~KeyLoader() = default;
@@ -102,8 +109,7 @@ void KeyLoader::start(const api::Digest& digest, std::int64_t epoch,
     link_.send(command, load);
 }
 
-KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
-                          const redis::Reply& reply)
+KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
 {
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
         return {nullptr, failure_of(reply, false)};
@@ -111,7 +117,7 @@ KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
     using Result = KeyRecords::Found::Result;
     const auto found = KeyRecords::parse(reply);
     if (found.result == Result::invalid) {
-        log_.damaged(keys_.name(digest));
+        log_.damaged(keys_.name(load.digest()));
         return {nullptr, damage_error()};
     }
     if (found.result == Result::absent) {
@@ -127,9 +133,10 @@ KeyResult KeyLoader::take(const api::Digest& digest, std::int64_t epoch,
     }
     // A record read after the account's epoch was known is at least that new.
     // Otherwise the epoch in the record counts.
-    key->epoch = epoch == 0 ? record.epoch : epoch;
+    key->epoch = load.epoch() == 0 ? record.epoch : load.epoch();
+    key->generation = load.generation();
     key->account = cache_.account(record.account);
-    cache_.put(digest, key);
+    cache_.put(load.digest(), key);
     return {std::move(key), std::nullopt};
 }
 

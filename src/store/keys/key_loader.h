@@ -49,9 +49,10 @@ public:
     // with known keys, so a flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
 
-    // All arguments are borrowed.
-    KeyLoader(redis::Link& link, const KeyRecords& keys,
-              const api::PlanTable& plans, KeyCache& cache, KeyLog& log);
+    // All arguments are borrowed. `accounts` is where the limiter is asked.
+    KeyLoader(redis::Link& link, const redis::Link& accounts,
+              const KeyRecords& keys, const api::PlanTable& plans,
+              KeyCache& cache, KeyLog& log);
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
 
@@ -66,10 +67,10 @@ private:
     Load* find(const api::Digest& digest, std::int64_t epoch) noexcept;
     void start(const api::Digest& digest, std::int64_t epoch,
                KeyWaiter& waiter);
-    KeyResult take(const api::Digest& digest, std::int64_t epoch,
-                   const redis::Reply& reply);
+    KeyResult take(const Load& load, const redis::Reply& reply);
 
     redis::Link& link_;
+    const redis::Link& accounts_;
     const KeyRecords& keys_;
     const api::PlanTable& plans_;
     KeyCache& cache_;

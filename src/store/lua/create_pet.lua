@@ -4,6 +4,8 @@
 --       4 idempotency record (only with ARGV 3)
 -- ARGV  1 record   2 prefix of bucket names (buckets share the slot of KEYS)
 --       3 digest of the body   4 seconds to keep the idempotency record
+--       5 '1' if a repeated request must write, too: WAIT and WAITAOF wait for
+--         the last write of their connection, and then for the first answer's
 --
 -- Replies
 --   {id, 0}   created
@@ -35,6 +37,7 @@ if before then
   if type(before) == 'string' then id, digest = string.match(before, '^(%d+):(.*)$') end
   if not id then return damaged(KEYS[4], before) end
   if digest ~= ARGV[3] then return {0, 2} end
+  if ARGV[5] then redis.call('SET', KEYS[4], before, 'KEEPTTL') end
   return {tonumber(id), 1}
 end
 

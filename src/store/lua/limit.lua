@@ -17,6 +17,9 @@
 -- number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
+--   -3  the account has no state here, and <prefix>:limits says that accounts
+--       live on another Redis. Read only for such an account, so the key is not
+--       among KEYS: a call costs nothing more.
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- a string: a number costs redis.call a printf
 local call, decode, encode, min, max = redis.call, struct.unpack, struct.pack, math.min, math.max
@@ -36,6 +39,8 @@ for i = 1, n do
   local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
   if not state and redis.pcall('GET', KEYS[i]) then -- an error: wrong type
     admitted, state = -2, ''
+  elseif not state and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits') or '', '^elsewhere') then
+    admitted, state = -3, ''
   elseif not state then
     -- A new account, or a state that was lost with or without its records. A
     -- caller with a cached record must read it again; one that has just read it

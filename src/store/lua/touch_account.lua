@@ -10,7 +10,7 @@
 --
 -- KEYS  1 account state
 -- ARGV  1 epoch of the record that was written; optional
--- Reply: the new epoch
+-- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua)
 local DAY = 86400000
 local t = redis.call('TIME')
 local epoch = t[1] * 1000000 + t[2]
@@ -20,6 +20,8 @@ if #state == 48 then
   -- No clock is a day ahead: the record may have been edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
+elseif string.find(redis.call('GET', string.match(KEYS[1], '^[^{]*') .. 'limits') or '', '^elsewhere') then
+  return 0
 else
   state = string.rep('\0', 48)
 end

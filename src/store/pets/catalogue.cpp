@@ -102,6 +102,9 @@ Catalogue::create(const api::NewPet& pet, std::string_view account,
     if (idempotency) {
         command.own(api::to_hex(api::bytes_of(idempotency->body)))
             .arg(kIdempotencySeconds);
+        if (idempotency->durable) {
+            command.arg(1);
+        }
     }
     return command;
 }

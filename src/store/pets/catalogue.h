@@ -41,8 +41,9 @@ public:
 
     // --- create ------------------------------------------------------------
     struct Idempotency {
-        api::Digest key;   // SHA-256 of the Idempotency-Key
-        api::Digest body;  // SHA-256 of the request body
+        api::Digest key;       // SHA-256 of the Idempotency-Key
+        api::Digest body;      // SHA-256 of the request body
+        bool durable = false;  // a repeated request writes, too
     };
     redis::Command create(const api::NewPet& pet, std::string_view account,
                           const std::optional<Idempotency>& idempotency) const;

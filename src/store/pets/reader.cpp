@@ -88,6 +88,35 @@ void Reader::drop_all() noexcept
     newest_bucket_loads_.clear();
 }
 
+void Reader::advance(const Version& now) noexcept
+{
+    if (now.last_id < latest_.last_id) {
+        drop_all();  // the catalogue was set back
+    }
+    latest_ = now;
+}
+
+DatedVersion Reader::note(const Version& now) noexcept
+{
+    drop_if_disconnected();
+    if (now.damage() == Version::Damage::none) {
+        advance(now);
+    }
+    return {now, generation_};
+}
+
+// Replies to the limiter and versions come over two connections, so a request
+// may need its version when later ones have arrived. To use the older one would
+// make the data read since look like those of a catalogue that was set back.
+std::optional<Version> Reader::latest(const DatedVersion& version) noexcept
+{
+    if (version.history != generation()) {
+        return std::nullopt;
+    }
+    return version.version.damage() == Version::Damage::none ? latest_
+                                                             : version.version;
+}
+
 std::shared_ptr<const CachedResponse> Reader::find(const ReadKey& key,
                                                    const Version& now)
 {
@@ -95,10 +124,7 @@ std::shared_ptr<const CachedResponse> Reader::find(const ReadKey& key,
     if (now.damage() != Version::Damage::none) {
         return nullptr;
     }
-    if (now.last_id < latest_.last_id) {
-        drop_all();  // the catalogue was set back
-    }
-    latest_ = now;
+    advance(now);
     if (now.is_empty()) {
         return nullptr;
     }

@@ -31,13 +31,20 @@ protected:
     ~ReadWaiter() = default;
 };
 
+// A version that was read with a command of its own, and the data's history
+// that it belongs to.
+struct DatedVersion {
+    Version version;
+    std::uint64_t history = 0;
+};
+
 // The error for an id without a pet.
 api::Error no_such_pet() noexcept;
 
 // One worker's reads of the catalogue. A response comes from the response
 // cache, or is built from cached buckets, if the catalogue's version says that
 // it is current; else from Redis. Requests for the same data share one read.
-// The version comes with the limiter's reply.
+// The version comes with the limiter's reply, or from a VersionQueue.
 class Reader {
 public:
     // `cache_bytes` bounds the cached responses; cached buckets take up to four
@@ -73,8 +80,17 @@ public:
     // was started; confirm() must follow. Throws std::bad_alloc.
     bool read_ahead(const ReadKey& key);
 
-    // The limiter's reply brought `now`: data read ahead are at least as new.
+    // A reply to an earlier command brought `now`: data read ahead are at least
+    // as new.
     void confirm(const ReadKey& key, const Version& now);
+
+    // For versions that the limiter's reply does not bring along: `now` has
+    // just arrived, over this link.
+    DatedVersion note(const Version& now) noexcept;
+
+    // The latest version, which is `version` or a later one; nullopt if the
+    // history has ended since.
+    std::optional<Version> latest(const DatedVersion& version) noexcept;
 
     // Joins a read that is new enough, or starts one. Calls the waiter exactly
     // once, possibly before this returns. Without `now`, reads the version
@@ -98,6 +114,7 @@ private:
     std::uint64_t generation() noexcept;
     void drop_if_disconnected() noexcept;
     void drop_all() noexcept;
+    void advance(const Version& now) noexcept;
     std::shared_ptr<const CachedResponse> build(const ReadKey& key,
                                                 const Version& now, bool keep);
     MissingBuckets missing_buckets(const ReadKey& key, const Version& now);

@@ -48,22 +48,6 @@ std::string header_name(std::string parameter)
     return to_lower(parameter.substr(5));  // HTTP_
 }
 
-int listen_on(int port)
-{
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0
-        || listen(fd, 1024) != 0) {
-        throw HarnessError("cannot listen on port " + std::to_string(port));
-    }
-    return fd;
-}
-
 }  // namespace
 
 // A connection's bytes. A method returns false at the connection's end.
@@ -128,7 +112,7 @@ BackEnd::BackEnd(Script script, Protocol protocol)
             ? std::move(script)
             : [](const Request&) { return Response{200, "1.1", {}, "back end"}; }),
       protocol_(protocol), port_(free_port()),
-      server_(listen_on(port_), [this](int fd) { serve(fd); })
+      server_(listen_tcp(port_), [this](int fd) { serve(fd); })
 {}
 
 std::string BackEnd::address() const

@@ -1,6 +1,8 @@
 #include "fake_redis.h"
 
+#include <arpa/inet.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,10 +30,33 @@ int listen_at(const std::string& path)
 
 }  // namespace
 
-FakeRedis::FakeRedis(Script script)
+FakeRedis::FakeRedis(Script script, Socket socket)
     : script_(std::move(script)), path_(dir_ / "fake.sock"),
-      server_(listen_at(path_), [this](int fd) { serve(fd); })
+      port_(socket == Socket::tcp ? free_port() : 0),
+      server_(port_ == 0 ? listen_at(path_) : listen_tcp(port_),
+              [this](int fd) {
+                  {
+                      const std::lock_guard lock(mutex_);
+                      fds_.insert(fd);
+                  }
+                  serve(fd);
+                  const std::lock_guard lock(mutex_);
+                  fds_.erase(fd);
+              })
 {}
+
+std::string FakeRedis::address() const
+{
+    return own_address() + ":" + std::to_string(port_);
+}
+
+void FakeRedis::push(const std::string& bytes)
+{
+    const std::lock_guard lock(mutex_);
+    for (const int fd : fds_) {
+        send_all(fd, bytes);
+    }
+}
 
 bool FakeRedis::deliver(int fd, const Answer& answer) const
 {

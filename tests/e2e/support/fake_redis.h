@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "redis_client.h"
@@ -11,9 +13,9 @@
 
 namespace petstore::e2e {
 
-// A server on a unix socket that replies as the test wants: late, wrongly or
-// not at all. A script maps each command to the bytes of its reply; it may
-// forward the command to a real Redis first, see forward_to().
+// A server on a unix socket, or on a TCP port, that replies as the test wants:
+// late, wrongly or not at all. A script maps each command to the bytes of its
+// reply; it may forward the command to a real Redis first, see forward_to().
 class FakeRedis {
 public:
     struct Answer {
@@ -23,9 +25,18 @@ public:
     };
     using Script = std::function<Answer(const Words& command)>;
 
-    explicit FakeRedis(Script script);
+    enum class Socket { unix_socket, tcp };
 
-    std::string url() const { return "unix:" + path_; }
+    explicit FakeRedis(Script script, Socket socket = Socket::unix_socket);
+
+    std::string url() const
+    {
+        return port_ == 0 ? "unix:" + path_ : "redis://" + address();
+    }
+    std::string address() const;  // host:port, of a TCP port
+
+    // Sends bytes on all connections that nobody asked for.
+    void push(const std::string& bytes);
 
     // Holds back all replies until release(), which sends them in order.
     void hold() { server_.hold(); }
@@ -46,7 +57,10 @@ private:
     Script script_;
     TempDir dir_;
     std::string path_;
+    int port_ = 0;
     std::atomic<int> commands_{0};
+    std::mutex mutex_;
+    std::set<int> fds_;
     ThreadedServer server_;
 };
 

@@ -56,7 +56,8 @@ bool send_sliced(int fd, std::string_view bytes, std::size_t slice)
 
 }  // namespace
 
-FaultProxy::FaultProxy(const RedisServer& redis) : redis_(redis)
+FaultProxy::FaultProxy(const RedisServer& redis, int tls_port)
+    : redis_(redis), tls_port_(tls_port)
 {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -87,7 +88,8 @@ FaultProxy::~FaultProxy()
 
 std::string FaultProxy::url() const
 {
-    return "redis://127.0.0.1:" + std::to_string(port_);
+    return (tls_port_ != 0 ? "rediss://127.0.0.1:" : "redis://127.0.0.1:")
+           + std::to_string(port_);
 }
 
 void FaultProxy::set(const NetworkFault& fault)
@@ -111,7 +113,8 @@ void FaultProxy::accept()
         if (client < 0) {
             return;
         }
-        const int server = connect_unix(redis_.socket());
+        const int server = tls_port_ != 0 ? connect_tcp(tls_port_)
+                                          : connect_unix(redis_.socket());
         if (server < 0) {
             close(client);
             continue;

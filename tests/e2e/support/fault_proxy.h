@@ -33,7 +33,8 @@ struct NetworkFault {
 // fault then applies to connections that exist, too.
 class FaultProxy {
 public:
-    explicit FaultProxy(const RedisServer& redis);
+    // `tls_port`: of that Redis, to speak TLS through the proxy.
+    explicit FaultProxy(const RedisServer& redis, int tls_port = 0);
     ~FaultProxy();
     FaultProxy(const FaultProxy&) = delete;
     FaultProxy& operator=(const FaultProxy&) = delete;
@@ -71,6 +72,7 @@ private:
     NetworkFault fault() const;
 
     const RedisServer& redis_;
+    const int tls_port_;
     int listener_ = -1;
     int port_ = 0;
 

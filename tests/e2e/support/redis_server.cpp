@@ -10,6 +10,11 @@
 
 namespace petstore::e2e {
 
+std::string redis_binary()
+{
+    return env_or("PETSTORE_REDIS_SERVER", "redis-server");
+}
+
 RedisServer::RedisServer(std::vector<std::string> config, Start start,
                          std::vector<std::pair<std::string, std::string>> env)
     : config_(std::move(config)), env_(std::move(env)),
@@ -61,11 +66,11 @@ void RedisServer::start()
     unlink(socket_.c_str());
     write_file(dir_ / "redis.conf",
                text + "port " + std::to_string(port_) + "\n");
-    process_ = Process({{"redis-server", dir_ / "redis.conf"},
-                        env_,
-                        "",
-                        dir_ / "out",
-                        dir_ / "out"});
+    std::vector<std::string> argv = {redis_binary(), dir_ / "redis.conf"};
+    if (contains(text, "\nsentinel ")) {
+        argv.push_back("--sentinel");
+    }
+    process_ = Process({argv, env_, "", dir_ / "out", dir_ / "out"});
     const bool settled = wait_until(
         [this] {
             if (!process_.running()) {
@@ -82,8 +87,8 @@ void RedisServer::start()
         60s);
     if (!settled || !process_.running()) {
         process_ = {};
-        throw HarnessError("redis-server does not start: "
-                           + read_file(dir_ / "out")
+        throw HarnessError(redis_binary()
+                           + " does not start: " + read_file(dir_ / "out")
                            + read_file(dir_ / "redis.log"));
     }
 }
@@ -92,7 +97,7 @@ void RedisServer::stop()
 {
     process_.signal(SIGTERM);
     if (!process_.wait(60s)) {
-        throw HarnessError("redis-server does not stop");
+        throw HarnessError(redis_binary() + " does not stop");
     }
 }
 

@@ -11,8 +11,12 @@
 
 namespace petstore::e2e {
 
+// PETSTORE_REDIS_SERVER, or else redis-server.
+std::string redis_binary();
+
 // A real redis-server with a folder, a unix socket and a port of its own. It
-// keeps its data over stop, kill and start.
+// keeps its data over stop, kill and start. With a line "sentinel ..." in its
+// configuration it is a Sentinel, which keeps nothing.
 class RedisServer {
 public:
     enum class Start { now, later };

@@ -1,10 +1,14 @@
 #include "threaded_server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "util.h"
 
 namespace petstore::e2e {
 
@@ -96,6 +100,22 @@ void ThreadedServer::shut_down_connections() const
     for (const int fd : fds_) {
         shutdown(fd, SHUT_RDWR);
     }
+}
+
+int listen_tcp(int port)
+{
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, own_address().c_str(), &address.sin_addr);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0
+        || listen(fd, 1024) != 0) {
+        throw HarnessError("cannot listen on port " + std::to_string(port));
+    }
+    return fd;
 }
 
 bool send_all(int fd, std::string_view bytes)

@@ -54,6 +54,9 @@ private:
     std::thread acceptor_;
 };
 
+// A listening socket at own_address().
+int listen_tcp(int port);
+
 // False if the connection has ended.
 bool send_all(int fd, std::string_view bytes);
 

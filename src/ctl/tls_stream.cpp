@@ -1,0 +1,230 @@
+#include "tls_stream.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <new>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <system_error>
+#include <utility>
+
+namespace petstore::ctl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using redis::ConnectionError;
+
+// The payload of one TLS record. A record that is sent in part is unreadable,
+// so a write of at most one record happens or does not.
+constexpr std::size_t kMaxRecord = 16 * 1024;
+constexpr std::size_t kReadSize = 32 * 1024;
+constexpr std::chrono::seconds kAlertTimeout(1);
+
+bool is_ip_address(const std::string& name) noexcept
+{
+    in6_addr address;
+    return inet_pton(AF_INET, name.c_str(), &address) == 1
+           || inet_pton(AF_INET6, name.c_str(), &address) == 1;
+}
+
+bool is_ssl_error(unsigned long error, int reason) noexcept
+{
+    return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == reason;
+}
+
+constexpr char kIsItTls[] = " (does this port speak TLS?)";
+
+}  // namespace
+
+std::string openssl_reason()
+{
+    const unsigned long error = ERR_peek_error();
+    ERR_clear_error();
+    const int library = ERR_GET_LIB(error);
+    if (library == ERR_LIB_SYS) {
+        return std::generic_category().message(ERR_GET_REASON(error));
+    }
+    const char* const reason = ERR_reason_error_string(error);
+    return reason ? reason : "unknown OpenSSL error";
+}
+
+TlsStream::TlsStream(SSL_CTX* context,
+                     std::unique_ptr<redis::ByteStream> socket)
+    : socket_(std::move(socket)), ssl_(SSL_new(context)),
+      received_(BIO_new(BIO_s_mem())), to_send_(BIO_new(BIO_s_mem()))
+{
+    if (!ssl_ || !received_ || !to_send_) {
+        BIO_free(received_);
+        BIO_free(to_send_);
+        throw std::bad_alloc();
+    }
+    SSL_set_bio(ssl_.get(), received_, to_send_);
+    SSL_set_connect_state(ssl_.get());
+    input_.resize(kReadSize);
+}
+
+void TlsStream::expect_name(const std::string& name, std::string shown)
+{
+    expected_ = std::move(shown);
+    X509_VERIFY_PARAM* const verify = SSL_get0_param(ssl_.get());
+    // RFC 6066 does not permit addresses as SNI.
+    const bool set =
+        is_ip_address(name)
+            ? X509_VERIFY_PARAM_set1_ip_asc(verify, name.c_str()) == 1
+            : X509_VERIFY_PARAM_set1_host(verify, name.c_str(), name.size())
+                      == 1
+                  && SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1;
+    if (!set) {
+        throw ConnectionError("TLS: " + openssl_reason());
+    }
+}
+
+void TlsStream::handshake(Timeout timeout)
+{
+    const auto deadline = Clock::now() + timeout;
+    for (;;) {
+        ERR_clear_error();
+        const int result = SSL_do_handshake(ssl_.get());
+        if (result != 1
+            && SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
+            handshake_failed();
+        }
+        const auto left =
+            std::chrono::duration_cast<Timeout>(deadline - Clock::now());
+        try {
+            if (left < Timeout(1)) {
+                throw redis::TimedOut("");
+            }
+            socket_->set_timeout(left);
+            send();
+            if (result == 1) {
+                return;
+            }
+            if (!receive()) {
+                throw ConnectionError("the server closed the connection during "
+                                      "the TLS handshake");
+            }
+        } catch (const redis::TimedOut&) {
+            throw redis::TimedOut(std::string("TLS handshake timed out")
+                                  + kIsItTls);
+        }
+    }
+}
+
+void TlsStream::handshake_failed()
+{
+    const unsigned long error = ERR_peek_error();
+    const std::string reason = openssl_reason();
+    try {
+        send();  // the alert, for the server's log
+    } catch (const ConnectionError&) {
+        // The reason is known.
+    }
+    if (!is_ssl_error(error, SSL_R_CERTIFICATE_VERIFY_FAILED)) {
+        const bool no_tls =
+            is_ssl_error(error, SSL_R_WRONG_VERSION_NUMBER)
+            || is_ssl_error(error, SSL_R_PACKET_LENGTH_TOO_LONG);
+        throw TlsError("TLS handshake failed: " + reason
+                       + (no_tls ? kIsItTls : ""));
+    }
+    const long verdict = SSL_get_verify_result(ssl_.get());
+    if (verdict == X509_V_ERR_HOSTNAME_MISMATCH
+        || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
+        throw TlsError("certificate does not match " + expected_);
+    }
+    throw TlsError(std::string("certificate verify error: ")
+                   + X509_verify_cert_error_string(verdict));
+}
+
+std::size_t TlsStream::write(std::string_view bytes)
+{
+    ERR_clear_error();
+    const int size = static_cast<int>(std::min(bytes.size(), kMaxRecord));
+    const int written = SSL_write(ssl_.get(), bytes.data(), size);
+    if (written <= 0) {
+        throw ConnectionError("TLS: " + openssl_reason());
+    }
+    try {
+        send();
+    } catch (const redis::TimedOut&) {
+        throw;
+    } catch (const ConnectionError&) {
+        throw_alert();
+        throw;
+    }
+    return static_cast<std::size_t>(written);
+}
+
+std::size_t TlsStream::read(char* buffer, std::size_t size)
+{
+    const int limit = static_cast<int>(std::min(size, kReadSize));
+    for (;;) {
+        ERR_clear_error();
+        const int got = SSL_read(ssl_.get(), buffer, limit);
+        if (got > 0) {
+            return static_cast<std::size_t>(got);
+        }
+        switch (SSL_get_error(ssl_.get(), got)) {
+        case SSL_ERROR_WANT_READ:
+            break;
+        case SSL_ERROR_ZERO_RETURN:
+            return 0;
+        default:
+            throw TlsError("TLS: " + openssl_reason());
+        }
+        send();  // the reply to a KeyUpdate, if any
+        if (!receive()) {
+            return 0;
+        }
+    }
+}
+
+// Throws the reason that the server sent before it closed the connection, if it
+// did: with TLS 1.3 it refuses a client certificate only after the handshake.
+void TlsStream::throw_alert()
+{
+    try {
+        socket_->set_timeout(kAlertTimeout);
+        while (receive()) {
+        }
+    } catch (const ConnectionError&) {
+        // All that arrived is in received_.
+    }
+    char discarded[1024];
+    int got = 0;
+    ERR_clear_error();
+    do {
+        got = SSL_read(ssl_.get(), discarded, sizeof(discarded));
+    } while (got > 0);
+    if (SSL_get_error(ssl_.get(), got) == SSL_ERROR_SSL) {
+        throw TlsError("TLS: " + openssl_reason());
+    }
+}
+
+// Passes what the server sent to OpenSSL. False if the server has closed the
+// connection.
+bool TlsStream::receive()
+{
+    const std::size_t got = socket_->read(input_.data(), input_.size());
+    if (got > 0
+        && BIO_write(received_, input_.data(), static_cast<int>(got))
+               != static_cast<int>(got)) {
+        throw std::bad_alloc();
+    }
+    return got > 0;
+}
+
+// Sends what OpenSSL wrote.
+void TlsStream::send()
+{
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(to_send_, &data);
+    std::string_view left(data, static_cast<std::size_t>(size));
+    while (!left.empty()) {
+        left.remove_prefix(socket_->write(left));
+    }
+    (void)BIO_reset(to_send_);
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../ngx_base/ngx.h"
+
+namespace petstore::ngx {
+
+// A server's address, as sockets and the log need it.
+struct PeerAddress {
+    std::vector<u_char> sockaddr;
+    std::string text;
+    std::string host;  // as configured, or as a Sentinel names it: for TLS
+};
+
+// At least one, tried in turn. Shared, so that a newer list does not end one in
+// use.
+using Addresses = std::shared_ptr<const std::vector<PeerAddress>>;
+
+// Where a node gets the addresses of its server from. Has one user.
+class AddressSource {
+public:
+    class User {
+    public:
+        virtual void on_addresses(const Addresses& addresses) noexcept = 0;
+
+        // `reason` is valid during the call; nullptr if the source has logged
+        // it.
+        virtual void on_no_address(const char* reason) noexcept = 0;
+
+        // The server was replaced by another, whose address the next find()
+        // returns. Not called while find() is pending, nor from a function of
+        // the source.
+        virtual void on_moved() noexcept = 0;
+
+    protected:
+        ~User() = default;
+    };
+
+    AddressSource() = default;
+    AddressSource(const AddressSource&) = delete;
+    AddressSource& operator=(const AddressSource&) = delete;
+    virtual ~AddressSource() = default;
+
+    // Calls on_addresses() or on_no_address() of `user` within `timeout`
+    // milliseconds, possibly before it returns. Must not be pending already.
+    virtual void find(User& user, ngx_msec_t timeout) noexcept = 0;
+
+    // No answer is wanted any more.
+    virtual void cancel() noexcept = 0;
+};
+
+// Addresses that do not change.
+class FixedAddresses final : public AddressSource {
+public:
+    explicit FixedAddresses(Addresses addresses) noexcept
+        : addresses_(std::move(addresses))
+    {}
+
+    void find(User& user, ngx_msec_t) noexcept override
+    {
+        user.on_addresses(addresses_);
+    }
+    void cancel() noexcept override {}
+
+private:
+    const Addresses addresses_;
+};
+
+}  // namespace petstore::ngx

@@ -1,0 +1,92 @@
+#include "durable_node.h"
+
+#include <string_view>
+#include <utility>
+
+namespace petstore::ngx {
+
+namespace {
+
+// Redis ends a WAIT late by up to 1/hz seconds, 0.1 by default. The connection
+// must survive that; clients do not wait for it.
+constexpr ngx_msec_t kGrace = 1000;
+
+NodeSettings settings_of_writes(NodeSettings settings)
+{
+    settings.name += " (creates)";
+    settings.timeout += kGrace;
+    return settings;
+}
+
+bool begins_with(std::string_view text, std::string_view words) noexcept
+{
+    return text.substr(0, words.size()) == words;
+}
+
+// Of the errors whose code says little.
+const char* explanation_of(std::string_view error) noexcept
+{
+    if (begins_with(error, "ERR unknown command")) {
+        return " (it needs Redis 7.2 or later)";
+    }
+    if (begins_with(error, "ERR WAITAOF cannot be used")) {
+        return " (it needs \"appendonly yes\")";
+    }
+    return "";
+}
+
+}  // namespace
+
+DurableNode::DurableNode(const NodeSettings& settings,
+                         std::unique_ptr<AddressSource> source,
+                         redis::Durability durability,
+                         redis::Scheduler& scheduler, const ngx_log_t& log)
+    : settings_(settings_of_writes(settings)), log_(settings_.name, log),
+      node_(settings_, std::move(source), scheduler, log),
+      link_(node_, scheduler, *this, durability, settings.timeout),
+      alarm_(*this, log_.log(), false)
+{}
+
+void DurableNode::set_alarm(std::uint64_t time) noexcept
+{
+    const auto left = static_cast<ngx_msec_int_t>(time - ngx_current_msec);
+    alarm_.stop();
+    alarm_.start(left > 0 ? static_cast<ngx_msec_t>(left) : 0);
+}
+
+void DurableNode::unsupported(const char* command,
+                              const redis::Reply& error) noexcept
+{
+    ngx_log_error(NGX_LOG_ERR, log_.log(), 0,
+                  "petstore: redis %s does not support petstore_durability, "
+                  "creates are refused: %s answered with %s%s",
+                  settings_.name.c_str(), command, ErrorCode(error).text(),
+                  explanation_of(error.text()));
+}
+
+void DurableNode::supported_again() noexcept
+{
+    ngx_log_error(NGX_LOG_NOTICE, log_.log(), 0,
+                  "petstore: redis %s supports petstore_durability again",
+                  settings_.name.c_str());
+}
+
+void DurableNode::not_reached(std::size_t commands) noexcept
+{
+    not_reached_ += commands;
+    if (not_reached_lines_.due()) {
+        ngx_log_error(NGX_LOG_ERR, log_.log(), 0,
+                      "petstore: redis %s: %uz creates did not become durable "
+                      "in time",
+                      settings_.name.c_str(), not_reached_);
+        not_reached_ = 0;
+    }
+}
+
+void DurableNode::queue_full() noexcept
+{
+    log_.refused();
+    log_.report_refused();
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/durable_link.h"
+#include "node.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// A worker's second connection to a Redis, for writes that wait until they are
+// durable. The Worker owns it.
+class DurableNode final : private redis::DurableLink::Host {
+public:
+    // `scheduler` must outlive the node.
+    DurableNode(const NodeSettings& settings,
+                std::unique_ptr<AddressSource> source,
+                redis::Durability durability, redis::Scheduler& scheduler,
+                const ngx_log_t& log);
+    DurableNode(const DurableNode&) = delete;
+    DurableNode& operator=(const DurableNode&) = delete;
+
+    redis::Link& link() noexcept { return link_; }
+
+    void warm_up() noexcept { link_.warm_up(); }
+
+    // As Node::close().
+    void close() noexcept { node_.close(); }
+
+private:
+    std::uint64_t now() const noexcept override { return ngx_current_msec; }
+    void set_alarm(std::uint64_t time) noexcept override;
+    void stop_alarm() noexcept override { alarm_.stop(); }
+    void unsupported(const char* command,
+                     const redis::Reply& error) noexcept override;
+    void supported_again() noexcept override;
+    void not_reached(std::size_t commands) noexcept override;
+    void queue_full() noexcept override;
+    void on_alarm() noexcept { link_.on_alarm(); }
+
+    const NodeSettings settings_;
+    NodeLog log_;
+    Node node_;
+    redis::DurableLink link_;
+    Timer<DurableNode, &DurableNode::on_alarm> alarm_;
+    std::size_t not_reached_ = 0;  // since the last line
+    OncePerSecond not_reached_lines_;
+};
+
+}  // namespace petstore::ngx

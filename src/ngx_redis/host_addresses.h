@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "address_source.h"
+
+namespace petstore::ngx {
+
+// A server as the configuration names it.
+struct HostSettings {
+    std::string host;
+    int port = 0;
+
+    // Of unix sockets, IP addresses, and names without a resolver; else
+    // nullptr.
+    Addresses fixed;
+
+    // nginx's, of the location; nullptr if it has none.
+    ngx_resolver_t* resolver = nullptr;
+    ngx_msec_t resolver_timeout = 0;
+
+    bool operator==(const HostSettings& other) const noexcept
+    {
+        return host == other.host && port == other.port
+               && resolver == other.resolver
+               && resolver_timeout == other.resolver_timeout;
+    }
+};
+
+// The address of an IP address in text form, without brackets; nullptr if
+// `host` is none. Throws std::bad_alloc.
+Addresses numeric_address(const std::string& host, int port);
+
+// Resolves a name by nginx's resolver, which caches: each find() asks it. An
+// answer that comes too late is kept for the next find(). While the DNS fails,
+// the addresses of its last answer are used; they end with an answer that there
+// is no such name.
+class ResolvedAddresses final : public AddressSource {
+public:
+    // `settings` has a resolver.
+    ResolvedAddresses(const HostSettings& settings, ngx_log_t* log);
+    ~ResolvedAddresses() override;
+
+    void find(User& user, ngx_msec_t timeout) noexcept override;
+    void cancel() noexcept override;
+
+private:
+    void start_lookup() noexcept;
+    void on_lookup_done(ngx_resolver_ctx_t* lookup) noexcept;
+    Addresses addresses_in(const ngx_resolver_ctx_t* lookup) const;
+    void on_timeout() noexcept;
+    void answer(ngx_int_t error) noexcept;
+
+    const std::string name_;
+    const int port_;
+    ngx_resolver_t* const resolver_;
+    const ngx_msec_t resolver_timeout_;
+    ngx_log_t* const log_;
+
+    std::string query_;                     // of the look-up, which changes it
+    ngx_resolver_ctx_t* lookup_ = nullptr;  // under way
+    Addresses known_;                       // nullptr if there are none
+    User* waiting_ = nullptr;
+    Timer<ResolvedAddresses, &ResolvedAddresses::on_timeout> timer_;
+};
+
+// Fixed or resolved addresses, as the settings want. The log must outlive the
+// source.
+std::unique_ptr<AddressSource> host_addresses(const HostSettings& settings,
+                                              ngx_log_t* log);
+
+}  // namespace petstore::ngx

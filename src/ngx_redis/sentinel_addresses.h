@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "address_source.h"
+#include "host_addresses.h"
+#include "node_settings.h"
+#include "sentinel_watch.h"
+
+namespace petstore::ngx {
+
+// The address of the primary that Sentinels name, for one node.
+class SentinelAddresses final : public AddressSource,
+                                private SentinelWatch::Follower,
+                                private AddressSource::User {
+public:
+    // All must outlive the source.
+    SentinelAddresses(const SentinelSettings& settings, SentinelWatch& watch,
+                      ngx_log_t* log);
+
+    void find(AddressSource::User& user, ngx_msec_t timeout) noexcept override;
+    void cancel() noexcept override;
+
+private:
+    void on_primary(const redis::ServerAddress& primary) noexcept override;
+    void on_no_primary() noexcept override;
+    void on_switch() noexcept override;
+
+    // Of the host name that a Sentinel answered with.
+    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_no_address(const char* reason) noexcept override;
+    void on_moved() noexcept override {}
+
+    void resolve(const redis::ServerAddress& primary) noexcept;
+    void on_timeout() noexcept;
+
+    const SentinelSettings& settings_;
+    SentinelWatch& watch_;
+    ngx_log_t* const log_;
+    AddressSource::User* user_ = nullptr;  // of find(), also afterwards
+    bool finding_ = false;
+    ngx_msec_t find_by_ = 0;
+    redis::ServerAddress named_;  // that name_ resolves
+    std::unique_ptr<ResolvedAddresses> name_;
+    Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;
+};
+
+}  // namespace petstore::ngx

@@ -1,0 +1,382 @@
+#include "sentinel_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../ngx_base/exception_border.h"
+#include "../redis/backoff.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+using Failure = Connection::Failure;
+
+// Bounds how long a Sentinel that hangs goes unnoticed.
+constexpr ngx_msec_t kCheckEvery = 1000;
+
+// Failovers take longer. A Sentinel that reports more of them is broken.
+constexpr ngx_msec_t kBetweenSwitches = 1000;
+
+bool is_quitting() noexcept
+{
+    return ngx_exiting || ngx_terminate;
+}
+
+}  // namespace
+
+SentinelWatch::SentinelWatch(const SentinelSettings& settings,
+                             const ngx_log_t& log)
+    : settings_(settings),
+      request_(redis::primary_address_request(settings.primary_name)),
+      subscription_(redis::switch_subscription()), ping_("PING"),
+      log_(settings.name, log), rotation_(settings.sentinels.size()),
+      connection_(settings.tls, pipeline_, *this, log_),
+      check_(*this, log_.log(), true), retry_(*this, log_.log(), true),
+      event_(*this, log_.log())
+{
+    for (const auto& sentinel : settings.sentinels) {
+        sentinels_.push_back({host_addresses(sentinel.host, log_.log())});
+    }
+}
+
+SentinelWatch::~SentinelWatch()
+{
+    hang_up();
+}
+
+void SentinelWatch::ask(Follower& follower) noexcept
+{
+    const bool talking = state_ != State::idle && state_ != State::asking;
+    if (talking && follower.answer_ != answers_) {
+        follower.answer_ = answers_;
+        follower.on_primary(primary_);
+        return;
+    }
+    follower.waiting_ = true;
+    if (state_ != State::asking) {
+        start_round();
+    } else if (connection_.is_open()) {
+        connection_.set_busy();
+    }
+}
+
+void SentinelWatch::start_round() noexcept
+{
+    hang_up();
+    state_ = State::asking;
+    rotation_.begin_round();
+    next_sentinel();
+}
+
+void SentinelWatch::hang_up() noexcept
+{
+    check_.stop();
+    retry_.stop();
+    if (finding_) {
+        finding_ = false;
+        sentinels_[rotation_.current()].source->cancel();
+    }
+    connection_.close();
+    pipeline_.fail();
+    state_ = State::idle;
+}
+
+void SentinelWatch::next_sentinel() noexcept
+{
+    if (!rotation_.next()) {
+        end_round();
+        return;
+    }
+    finding_ = true;
+    sentinels_[rotation_.current()].source->find(*this, share());
+}
+
+// So that one attempt of a node to connect outlasts two Sentinels that hang.
+ngx_msec_t SentinelWatch::share() const noexcept
+{
+    return std::max<ngx_msec_t>(settings_.connect_timeout / 3, 1);
+}
+
+void SentinelWatch::on_addresses(const Addresses& addresses) noexcept
+{
+    finding_ = false;
+    addresses_ = addresses;
+    untried_ = addresses_->size();
+    try_address();
+}
+
+void SentinelWatch::on_no_address(const char* reason) noexcept
+{
+    finding_ = false;
+    addresses_ = nullptr;
+    remember({reason});
+    next_sentinel();
+}
+
+void SentinelWatch::try_address() noexcept
+{
+    Sentinel& sentinel = sentinels_[rotation_.current()];
+    address_ = sentinel.address % addresses_->size();
+    sentinel.address = address_ + 1;
+    --untried_;
+    connection_.open((*addresses_)[address_],
+                     settings_.sentinels[rotation_.current()].login, request_,
+                     share());
+    if (connection_.is_open() && is_awaited()) {
+        connection_.set_busy();
+    }
+}
+
+bool SentinelWatch::is_awaited() const noexcept
+{
+    return std::any_of(
+        followers_.begin(), followers_.end(),
+        [](const Follower* follower) { return follower->waiting_; });
+}
+
+const char* SentinelWatch::address_text() const noexcept
+{
+    return addresses_ == nullptr ? nullptr
+                                 : (*addresses_)[address_].text.c_str();
+}
+
+// For end_round(). The reason may change with the next attempt.
+void SentinelWatch::remember(const Failure& failure) noexcept
+{
+    error_ = failure.error;
+    *ngx_snprintf(reinterpret_cast<u_char*>(reason_), sizeof(reason_) - 1,
+                  "no usable Sentinel: %s", failure.reason) = '\0';
+}
+
+void SentinelWatch::end_round() noexcept
+{
+    state_ = State::idle;
+    if (!lost_at_) {
+        lost_at_ = ngx_current_msec;
+    }
+    log_.failed(reason_, error_, address_text(), false);
+    ++failures_;
+    retry();
+    for (Follower* const follower : followers_) {
+        if (follower->waiting_) {
+            follower->waiting_ = false;
+            follower->on_no_primary();
+        }
+    }
+}
+
+void SentinelWatch::retry() noexcept
+{
+    if (!is_quitting()) {
+        retry_.start(redis::Backoff::delay(
+            failures_, static_cast<std::uint64_t>(ngx_random())));
+    }
+}
+
+void SentinelWatch::on_failure(const Failure& failure) noexcept
+{
+    const bool asking = state_ == State::asking;
+    remember(failure);
+    log_.trying_next(failure.reason, failure.error, address_text());
+    hang_up();
+    if (asking) {
+        state_ = State::asking;
+        if (untried_ > 0) {
+            try_address();
+        } else {
+            next_sentinel();
+        }
+        return;
+    }
+    // Another Sentinel at once; but not if none stays.
+    ++failures_;
+    if (failures_ > 1) {
+        retry();
+    } else if (!is_quitting()) {
+        start_round();
+    }
+}
+
+void SentinelWatch::on_idle_close() noexcept
+{
+    if (is_quitting()) {
+        hang_up();
+    } else {
+        on_failure({"connection lost"});
+    }
+}
+
+Failure SentinelWatch::on_handshake_done(const redis::Reply& last) noexcept
+{
+    const Failure failure = take_answer(last);
+    if (failure.reason != nullptr) {
+        return failure;
+    }
+    if (lost_at_) {
+        log_.sentinel_back(ngx_current_msec - *lost_at_);
+        lost_at_.reset();
+    }
+    state_ = State::subscribing;
+    if (!is_quitting()
+        && !pipeline_.add(subscription_, nullptr, ngx_current_msec)) {
+        return {"out of memory"};
+    }
+    check_.start(settings_.timeout);
+    return {};
+}
+
+Failure SentinelWatch::on_reply(const redis::Reply& reply) noexcept
+{
+    if (state_ != State::polling) {
+        return take_message(reply);
+    }
+    pipeline_.pop();
+    failures_ = 0;
+    listen();
+    return take_answer(reply);
+}
+
+Failure SentinelWatch::on_unrequested(const redis::Reply& reply) noexcept
+{
+    return state_ == State::subscribed ? take_message(reply)
+                                       : Connection::protocol_error();
+}
+
+Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
+{
+    using Result = redis::PrimaryAddress::Result;
+    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+        auto answer = redis::parse_primary_address(reply);
+        switch (answer.result) {
+        case Result::found:
+            take_primary(std::move(answer.address));
+            return {};
+        case Result::unknown_name:
+            return {"does not monitor this primary"};
+        case Result::refused:
+            return {log_.reason("refused with", reply)};
+        case Result::invalid:
+            break;
+        }
+        return Connection::protocol_error();
+    });
+}
+
+Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
+{
+    using Kind = redis::SentinelMessage::Kind;
+    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+        auto message =
+            redis::parse_sentinel_message(reply, settings_.primary_name);
+        const bool expected = pipeline_.expects_reply();
+        switch (message.kind) {
+        case Kind::subscribed:
+        case Kind::pong:
+            if (!expected
+                || (state_ == State::subscribing)
+                       != (message.kind == Kind::subscribed)) {
+                break;
+            }
+            if (message.kind == Kind::pong) {
+                failures_ = 0;
+            }
+            pipeline_.pop();
+            state_ = State::subscribed;
+            listen();
+            return {};
+        case Kind::refused:
+            if (state_ != State::subscribing) {
+                return {log_.reason("refused with", reply)};
+            }
+            log_.cannot_subscribe(reply);
+            pipeline_.pop();
+            state_ = State::polling;
+            listen();
+            return {};
+        case Kind::switched:
+            return take_switch(std::move(message.address));
+        case Kind::other:
+            return {};
+        case Kind::invalid:
+            break;
+        }
+        return Connection::protocol_error();
+    });
+}
+
+Failure SentinelWatch::take_switch(redis::ServerAddress&& primary) noexcept
+{
+    if (primary == primary_) {
+        return {};  // the promotion was announced before
+    }
+    if (switched_at_ && ngx_current_msec - *switched_at_ < kBetweenSwitches) {
+        return {"reports too many failovers"};
+    }
+    switched_at_ = ngx_current_msec;
+    take_primary(std::move(primary));
+    return {};
+}
+
+void SentinelWatch::take_primary(redis::ServerAddress&& primary) noexcept
+{
+    switched_ = switched_ || (answers_ > 0 && primary != primary_);
+    primary_ = std::move(primary);
+    ++answers_;
+    event_.post();
+}
+
+// Until check() finds the Sentinel silent.
+void SentinelWatch::listen() noexcept
+{
+    check_.stop();
+    check_.start(kCheckEvery);
+}
+
+void SentinelWatch::check() noexcept
+{
+    if (is_quitting()) {
+        hang_up();
+        return;
+    }
+    if (!pipeline_.empty()) {
+        on_failure({"timed out"});
+        return;
+    }
+    if (!pipeline_.add(state_ == State::polling ? request_ : ping_, nullptr,
+                       ngx_current_msec)) {
+        on_failure({"out of memory"});
+        return;
+    }
+    check_.start(settings_.timeout);
+    event_.post();
+}
+
+// Not where a reply is decoded: followers may make this object hang up.
+void SentinelWatch::on_event() noexcept
+{
+    if (connection_.is_open()) {
+        connection_.flush();
+    }
+    if (state_ == State::asking || answers_ == 0) {
+        return;
+    }
+    const bool switched = std::exchange(switched_, false);
+    if (switched) {
+        log_.moved(primary_);
+    }
+    for (Follower* const follower : followers_) {
+        if (follower->waiting_) {
+            follower->waiting_ = false;
+            follower->answer_ = answers_;
+            follower->on_primary(primary_);
+        } else if (switched && follower->answer_ != 0) {
+            follower->on_switch();
+        }
+    }
+    if (is_quitting()) {
+        hang_up();
+    }
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../ngx_base/ngx.h"
+#include "../ngx_base/timer.h"
+#include "../redis/command.h"
+#include "../redis/pipeline.h"
+#include "../redis/sentinel.h"
+#include "address_source.h"
+#include "connection.h"
+#include "node_log.h"
+#include "node_settings.h"
+
+namespace petstore::ngx {
+
+// Finds the primary that a worker's nodes use, and notices when Sentinels
+// replace it. Talks to one Sentinel at a time: asks for the address, then
+// subscribes to switches on the same connection, and checks every second that
+// the Sentinel still answers. If one fails in any way, the next one is asked.
+//
+// An address that was of no use is never believed twice: the next Sentinel is
+// asked. So a Sentinel that lies, or does not know of a failover yet, delays an
+// attempt to connect but does not decide on the next.
+class SentinelWatch final : private Connection::Listener,
+                            private AddressSource::User {
+public:
+    // A node that uses the primary.
+    class Follower {
+    public:
+        // One of these answers ask().
+        virtual void
+        on_primary(const redis::ServerAddress& primary) noexcept = 0;
+        virtual void on_no_primary() noexcept = 0;  // which was logged
+
+        // There is another primary; ask() returns it. Not while ask() is
+        // pending.
+        virtual void on_switch() noexcept = 0;
+
+    protected:
+        ~Follower() = default;
+
+    private:
+        friend class SentinelWatch;
+        std::uint64_t answer_ = 0;  // number of the last one; 0 for none
+        bool waiting_ = false;
+    };
+
+    // `settings` must outlive this object.
+    SentinelWatch(const SentinelSettings& settings, const ngx_log_t& log);
+    ~SentinelWatch();
+    SentinelWatch(const SentinelWatch&) = delete;
+    SentinelWatch& operator=(const SentinelWatch&) = delete;
+
+    // Borrows the follower. Throws std::bad_alloc.
+    void add(Follower& follower) { followers_.push_back(&follower); }
+
+    // May answer before it returns. A follower asks before each attempt to
+    // connect.
+    void ask(Follower& follower) noexcept;
+    void cancel(Follower& follower) noexcept { follower.waiting_ = false; }
+
+private:
+    using Failure = Connection::Failure;
+
+    enum class State {
+        idle,         // until the next attempt
+        asking,       // in a round: each address of each Sentinel once
+        subscribing,  // the address is known
+        subscribed,
+        polling,  // as a Sentinel does not allow SUBSCRIBE
+    };
+
+    void start_round() noexcept;
+    void next_sentinel() noexcept;
+    void try_address() noexcept;
+    void end_round() noexcept;
+    void retry() noexcept;
+    void hang_up() noexcept;
+    void remember(const Failure& failure) noexcept;
+    const char* address_text() const noexcept;
+    ngx_msec_t share() const noexcept;
+    bool is_awaited() const noexcept;
+
+    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_no_address(const char* reason) noexcept override;
+    void on_moved() noexcept override {}
+
+    void on_connected() noexcept override { event_.post(); }
+    Failure on_handshake_done(const redis::Reply& last) noexcept override;
+    Failure on_reply(const redis::Reply& reply) noexcept override;
+    Failure on_unrequested(const redis::Reply& reply) noexcept override;
+    void on_idle_close() noexcept override;
+    void on_failure(const Failure& failure) noexcept override;
+
+    Failure take_answer(const redis::Reply& reply) noexcept;
+    Failure take_message(const redis::Reply& reply) noexcept;
+    Failure take_switch(redis::ServerAddress&& primary) noexcept;
+    void take_primary(redis::ServerAddress&& primary) noexcept;
+    void listen() noexcept;
+    void check() noexcept;
+    void on_event() noexcept;
+
+    const SentinelSettings& settings_;
+    const redis::Command request_;
+    const redis::Command subscription_;
+    const redis::Command ping_;
+    NodeLog log_;
+    std::vector<Follower*> followers_;
+
+    struct Sentinel {
+        std::unique_ptr<AddressSource> source;
+        std::size_t address = 0;  // index of the next one to try
+    };
+    std::vector<Sentinel> sentinels_;
+    redis::SentinelRotation rotation_;
+
+    State state_ = State::idle;
+    bool finding_ = false;  // the address of the Sentinel
+    Addresses addresses_;   // of the Sentinel; nullptr if unknown
+    std::size_t address_ = 0;
+    std::size_t untried_ = 0;
+    redis::Pipeline pipeline_;
+    Connection connection_;
+
+    redis::ServerAddress primary_;  // valid if answers_ > 0
+    std::uint64_t answers_ = 0;     // numbers them
+    bool switched_ = false;         // the followers do not know yet
+    std::optional<ngx_msec_t> switched_at_;
+
+    unsigned failures_ = 0;              // in a row
+    std::optional<ngx_msec_t> lost_at_;  // while no Sentinel is usable
+    ngx_err_t error_ = 0;                // of the last failure
+    char reason_[160];
+
+    Timer<SentinelWatch, &SentinelWatch::check> check_;
+    Timer<SentinelWatch, &SentinelWatch::start_round> retry_;
+    PostedEvent<SentinelWatch, &SentinelWatch::on_event> event_;
+};
+
+}  // namespace petstore::ngx

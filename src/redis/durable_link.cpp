@@ -1,0 +1,326 @@
+#include "durable_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "error_table.h"
+#include "pipeline.h"
+
+namespace petstore::redis {
+
+DurableLink::DurableLink(Link& link, Scheduler& scheduler, Host& host,
+                         Durability durability, std::uint64_t timeout) noexcept
+    : link_(link), scheduler_(scheduler), host_(host), durability_(durability),
+      timeout_(timeout)
+{}
+
+void DurableLink::warm_up() noexcept
+{
+    if (phase_ == Phase::idle
+        && supported_on_ != link_.connection_generation()) {
+        ask();
+    }
+}
+
+void DurableLink::send(const Command& command, ReplyHandler& handler) noexcept
+{
+    if (waiting_.size() >= Pipeline::kMaxPending) {
+        host_.queue_full();
+        handler.on_no_reply(NoReply::not_sent);
+        return;
+    }
+    try {
+        waiting_.emplace_back(*this, command, handler, host_.now() + timeout_);
+    } catch (...) {
+        handler.on_no_reply(NoReply::not_sent);
+        return;
+    }
+    if (waiting_.size() == 1) {
+        restart_alarm();
+    }
+    schedule();
+}
+
+void DurableLink::schedule() noexcept
+{
+    if (!scheduled_) {
+        scheduled_ = true;
+        scheduler_.schedule(*this, Scheduler::Stage::batch);
+    }
+}
+
+void DurableLink::run() noexcept
+{
+    scheduled_ = false;
+    if (phase_ != Phase::idle || waiting_.empty()) {
+        return;  // the end of the phase schedules
+    }
+    if (supported_on_ == link_.connection_generation()) {
+        send_batch();
+    } else {
+        ask();
+    }
+}
+
+void DurableLink::ask() noexcept
+{
+    phase_ = Phase::asking;
+    confirmed_ = false;
+    callbacks_ = 1;  // until everything is sent
+    send_step(durability_.replicas != 0 ? Step::replicas : Step::disk);
+    end_callback();
+}
+
+void DurableLink::send_batch() noexcept
+{
+    phase_ = Phase::batch;
+    confirmed_ = false;
+    too_few_ = false;
+    std::size_t bytes = 0;
+    while (!waiting_.empty() && batch_.size() < kMaxBatch
+           && bytes < kMaxBatchBytes) {
+        bytes += waiting_.front().command().size_bound();
+        batch_.splice(batch_.end(), waiting_, waiting_.begin());
+    }
+    callbacks_ = 1;
+    for (Write& write : batch_) {
+        ++callbacks_;
+        link_.send(write.command(), write);
+    }
+    send_step(durability_.replicas != 0 ? Step::replicas : Step::disk);
+    end_callback();
+}
+
+void DurableLink::send_step(Step step) noexcept
+{
+    step_ = step;
+    ++callbacks_;
+    try {
+        link_.send(wait_command(), waiter_);
+    } catch (...) {
+        waiter_.on_no_reply(NoReply::not_sent);
+    }
+}
+
+// Before the first write of a connection, each command answers at once. Later,
+// it waits for as long as the batch's last command may: earlier ones fail by
+// themselves. 0 would mean forever.
+Command DurableLink::wait_command() const
+{
+    const bool asks = phase_ == Phase::asking;
+    std::int64_t time = 1;
+    if (!asks) {
+        time = std::max<std::int64_t>(
+            static_cast<std::int64_t>(batch_.back().deadline() - host_.now()),
+            1);
+    }
+    Command command(step_name());
+    if (step_ == Step::replicas) {
+        command.arg(asks ? 0 : durability_.replicas).arg(time);
+    } else {
+        // WAITAOF's own count of replicas is of those with the write on disk.
+        command.arg(1).arg(0).arg(time);
+    }
+    return command;
+}
+
+const char* DurableLink::step_name() const noexcept
+{
+    return step_ == Step::replicas ? "WAIT" : "WAITAOF";
+}
+
+void DurableLink::take_answer(const Reply& reply) noexcept
+{
+    if (reply.is_error()) {
+        take_refusal(reply);
+    } else if (phase_ == Phase::batch && !is_enough(reply)) {
+        too_few_ = true;
+    } else if (step_ == Step::replicas && durability_.fsync) {
+        send_step(Step::disk);
+    } else {
+        confirmed_ = true;
+    }
+}
+
+void DurableLink::take_refusal(const Reply& error) noexcept
+{
+    supported_on_.reset();
+    if (!refused_ && waiter_.reports(error)) {
+        refused_ = true;
+        host_.unsupported(step_name(), error);
+    }
+}
+
+bool DurableLink::is_enough(const Reply& reply) const noexcept
+{
+    if (step_ == Step::replicas) {
+        return reply.is(Type::integer)
+               && reply.integer() >= durability_.replicas;
+    }
+    return reply.size() == 2 && reply[0].is(Type::integer)
+           && reply[0].integer() >= 1;
+}
+
+void DurableLink::end_callback() noexcept
+{
+    if (--callbacks_ != 0) {
+        return;
+    }
+    if (phase_ == Phase::asking) {
+        end_asking();
+    } else {
+        end_batch();
+    }
+    restart_alarm();
+    if (!waiting_.empty()) {
+        schedule();
+    }
+}
+
+void DurableLink::end_asking() noexcept
+{
+    phase_ = Phase::idle;
+    if (confirmed_) {
+        supported_on_ = link_.connection_generation();
+        if (refused_) {
+            refused_ = false;
+            host_.supported_again();
+        }
+        return;
+    }
+    std::list<Write> refused;
+    refused.swap(waiting_);
+    for (Write& write : refused) {
+        write.fail(NoReply::not_sent);
+    }
+}
+
+void DurableLink::end_batch() noexcept
+{
+    phase_ = Phase::idle;
+    std::list<Write> done;
+    done.swap(batch_);
+    if (too_few_) {
+        report_not_reached(done, [](const Write&) { return true; });
+    }
+    for (Write& write : done) {
+        if (!write.open()) {
+            continue;
+        }
+        if (confirmed_) {
+            write.deliver();
+        } else {
+            write.fail(NoReply::in_doubt);
+        }
+    }
+}
+
+// Before their handlers are called: the log precedes the answers.
+template <typename Fails>
+void DurableLink::report_not_reached(const std::list<Write>& writes,
+                                     Fails fails) noexcept
+{
+    const auto count =
+        std::count_if(writes.begin(), writes.end(), [&](const Write& write) {
+            return write.open() && fails(write);
+        });
+    if (count != 0) {
+        host_.not_reached(static_cast<std::size_t>(count));
+    }
+}
+
+void DurableLink::on_alarm() noexcept
+{
+    const std::uint64_t now = host_.now();
+    const auto is_over = [now](const Write& write) {
+        return static_cast<std::int64_t>(write.deadline() - now) <= 0;
+    };
+    report_not_reached(batch_, is_over);
+    for (Write& write : batch_) {
+        if (write.open() && is_over(write)) {
+            write.fail(NoReply::in_doubt);
+        }
+    }
+    std::list<Write> late;
+    late.splice(late.end(), waiting_, waiting_.begin(),
+                std::find_if_not(waiting_.begin(), waiting_.end(), is_over));
+    for (Write& write : late) {
+        write.fail(NoReply::not_sent);
+    }
+    restart_alarm();
+}
+
+// Of the oldest command: all have the same time.
+void DurableLink::restart_alarm() noexcept
+{
+    const auto oldest =
+        std::find_if(batch_.begin(), batch_.end(),
+                     [](const Write& write) { return write.open(); });
+    if (oldest != batch_.end()) {
+        host_.set_alarm(oldest->deadline());
+    } else if (!waiting_.empty()) {
+        host_.set_alarm(waiting_.front().deadline());
+    } else {
+        host_.stop_alarm();
+    }
+}
+
+DurableLink::Write::Write(DurableLink& link, const Command& command,
+                          ReplyHandler& handler, std::uint64_t deadline)
+    : link_(link), command_(command.owned()), handler_(&handler),
+      deadline_(deadline)
+{}
+
+void DurableLink::Write::on_reply(const Reply& reply) noexcept
+{
+    if (handler_ != nullptr) {
+        if (reply.is_error()) {
+            std::exchange(handler_, nullptr)->on_reply(reply);
+        } else {
+            try {
+                reply_.emplace(reply);
+            } catch (...) {
+                fail(NoReply::in_doubt);
+            }
+        }
+    }
+    link_.end_callback();
+}
+
+void DurableLink::Write::on_no_reply(NoReply cause) noexcept
+{
+    if (handler_ != nullptr) {
+        fail(cause);
+    }
+    link_.end_callback();
+}
+
+void DurableLink::Write::deliver() noexcept
+{
+    std::exchange(handler_, nullptr)->on_reply(reply_->get());
+}
+
+void DurableLink::Write::fail(NoReply cause) noexcept
+{
+    std::exchange(handler_, nullptr)->on_no_reply(cause);
+}
+
+void DurableLink::Waiter::on_reply(const Reply& reply) noexcept
+{
+    link_.take_answer(reply);
+    link_.end_callback();
+}
+
+void DurableLink::Waiter::on_no_reply(NoReply) noexcept
+{
+    link_.end_callback();
+}
+
+// The host says what the error means. Those that pass by themselves, and
+// outages, need no explanation.
+bool DurableLink::Waiter::reports(const Reply& error) const noexcept
+{
+    return error_row(error.text()).log == ErrorRow::Log::error;
+}
+
+}  // namespace petstore::redis

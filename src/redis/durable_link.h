@@ -1,0 +1,161 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+
+#include "command.h"
+#include "durability.h"
+#include "link.h"
+#include "reply_copy.h"
+#include "scheduler.h"
+
+namespace petstore::redis {
+
+// A link whose commands get their replies once they are durable. It needs a
+// connection that carries nothing else: WAIT and WAITAOF block it, and cover
+// its own last write only.
+//
+// Commands of one event-loop iteration, and all that came while the last batch
+// was under way, leave as one batch, followed by one WAIT, then one WAITAOF.
+// Until these answer, the replies are kept; error replies are not, since
+// nothing was written. If too few replicas or no disk has the batch in time,
+// its commands are in doubt. A command counts its time from send(), and fails
+// when it is over, whether it waits for its batch or for the answer.
+//
+// Each connection is asked first whether it supports the wait; if not, commands
+// fail with not_sent. Knows neither sockets nor clocks.
+class DurableLink final : public Link, private EndOfIterationTask {
+public:
+    // The worker's part. Times are milliseconds of a monotonic clock.
+    class Host {
+    public:
+        virtual std::uint64_t now() const noexcept = 0;
+
+        // Call on_alarm() then, and no longer at the time set before.
+        virtual void set_alarm(std::uint64_t time) noexcept = 0;
+        virtual void stop_alarm() noexcept = 0;
+
+        // `command`, WAIT or WAITAOF, is refused: commands fail until it is
+        // accepted. Alternates with supported_again().
+        virtual void unsupported(const char* command,
+                                 const Reply& error) noexcept = 0;
+        virtual void supported_again() noexcept = 0;
+
+        // So many commands were executed, but were not durable in time.
+        virtual void not_reached(std::size_t commands) noexcept = 0;
+
+        virtual void queue_full() noexcept = 0;
+
+    protected:
+        ~Host() = default;
+    };
+
+    // What exceeds a batch waits for the next one. A batch must leave room for
+    // its WAIT in a Pipeline.
+    static constexpr std::size_t kMaxBatch = 2048;
+    static constexpr std::size_t kMaxBatchBytes = 512 * 1024;
+
+    // All borrowed. `link` must not give up a command before its WAIT has
+    // ended: up to `timeout` milliseconds and the resolution of Redis's timers.
+    DurableLink(Link& link, Scheduler& scheduler, Host& host,
+                Durability durability, std::uint64_t timeout) noexcept;
+    DurableLink(const DurableLink&) = delete;
+    DurableLink& operator=(const DurableLink&) = delete;
+
+    // Asks whether the wait is supported before the first command needs it.
+    void warm_up() noexcept;
+
+    void send(const Command& command, ReplyHandler& handler) noexcept override;
+
+    std::uint64_t connection_generation() const noexcept override
+    {
+        return link_.connection_generation();
+    }
+
+    void on_alarm() noexcept;
+
+private:
+    // A command from send() to the end of its batch.
+    class Write final : public ReplyHandler {
+    public:
+        // Throws std::bad_alloc.
+        Write(DurableLink& link, const Command& command, ReplyHandler& handler,
+              std::uint64_t deadline);
+
+        const Command& command() const noexcept { return command_; }
+        std::uint64_t deadline() const noexcept { return deadline_; }
+        bool open() const noexcept { return handler_ != nullptr; }
+
+        void on_reply(const Reply& reply) noexcept override;
+        void on_no_reply(NoReply cause) noexcept override;
+
+        void deliver() noexcept;  // the reply
+        void fail(NoReply cause) noexcept;
+
+    private:
+        DurableLink& link_;
+        const Command command_;
+        ReplyHandler* handler_;  // nullptr once called
+        const std::uint64_t deadline_;
+        std::optional<ReplyCopy> reply_;
+    };
+
+    // Takes the answers to WAIT and WAITAOF.
+    class Waiter final : public ReplyHandler {
+    public:
+        explicit Waiter(DurableLink& link) noexcept : link_(link) {}
+
+        void on_reply(const Reply& reply) noexcept override;
+        void on_no_reply(NoReply cause) noexcept override;
+        bool reports(const Reply& error) const noexcept override;
+
+    private:
+        DurableLink& link_;
+    };
+
+    enum class Phase { idle, asking, batch };
+    enum class Step { replicas, disk };
+
+    void run() noexcept override;
+    void schedule() noexcept;
+    void ask() noexcept;
+    void send_batch() noexcept;
+    void send_step(Step step) noexcept;
+    Command wait_command() const;
+    const char* step_name() const noexcept;
+
+    void take_answer(const Reply& reply) noexcept;
+    void take_refusal(const Reply& error) noexcept;
+    bool is_enough(const Reply& reply) const noexcept;
+    void end_callback() noexcept;
+    void end_asking() noexcept;
+    void end_batch() noexcept;
+    template <typename Fails>
+    void report_not_reached(const std::list<Write>& writes,
+                            Fails fails) noexcept;
+    void restart_alarm() noexcept;
+
+    Link& link_;
+    Scheduler& scheduler_;
+    Host& host_;
+    const Durability durability_;
+    const std::uint64_t timeout_;
+
+    Phase phase_ = Phase::idle;
+    Step step_ = Step::replicas;
+    Waiter waiter_{*this};
+    std::list<Write> waiting_;
+    std::list<Write> batch_;
+    std::size_t callbacks_ = 0;  // of link_, outstanding in this phase
+    bool confirmed_ = false;     // all steps of this phase succeeded
+    bool too_few_ = false;       // the last step of this batch was answered
+
+    // The generation of the connection that accepted all steps.
+    std::optional<std::uint64_t> supported_on_;
+    bool refused_ = false;  // reported by unsupported()
+    bool scheduled_ = false;
+};
+
+}  // namespace petstore::redis

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reply.h"
+
+namespace petstore::redis {
+
+// A copy of a reply that is still needed when its decoder has gone on.
+class ReplyCopy {
+public:
+    // Throws std::bad_alloc.
+    explicit ReplyCopy(const Reply& original);
+    ReplyCopy(const ReplyCopy&) = delete;
+    ReplyCopy& operator=(const ReplyCopy&) = delete;
+
+    // As long as the copy.
+    const Reply& get() const noexcept { return replies_.front(); }
+
+private:
+    Reply* add(const Reply& original) noexcept;
+
+    // Replies point into all three, which therefore never grow.
+    std::vector<Reply> replies_;
+    std::vector<Reply*> items_;
+    std::string texts_;
+};
+
+}  // namespace petstore::redis

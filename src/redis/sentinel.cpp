@@ -1,0 +1,138 @@
+#include "sentinel.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "../api/text.h"
+
+namespace petstore::redis {
+
+namespace {
+
+using Kind = SentinelMessage::Kind;
+using Result = PrimaryAddress::Result;
+
+// All Sentinels announce the end of a failover. The one that leads it does so
+// last, once the other replicas follow, but announces the promotion before.
+constexpr std::string_view kSwitchChannel = "+switch-master";
+constexpr std::string_view kPromotionChannel = "+promoted-slave";
+constexpr std::size_t kMaxHost = 255;
+
+// A host name or an IP address. It is logged and resolved.
+bool is_host(std::string_view text) noexcept
+{
+    for (const char c : text) {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        const bool digit = c >= '0' && c <= '9';
+        if (!letter && !digit && c != '.' && c != '-' && c != '_' && c != ':') {
+            return false;
+        }
+    }
+    return !text.empty() && text.size() <= kMaxHost;
+}
+
+std::optional<ServerAddress> server_address(std::string_view host,
+                                            std::string_view port)
+{
+    const auto number = api::parse_int64(port);
+    if (!is_host(host) || !number || *number < 1 || *number > 65535) {
+        return std::nullopt;
+    }
+    return ServerAddress{std::string(host), static_cast<int>(*number)};
+}
+
+// A message's words, and where it names a primary and its new address.
+struct Layout {
+    std::size_t words;
+    std::size_t name;
+    std::size_t host;  // followed by the port
+};
+
+// "NAME OLD-HOST OLD-PORT NEW-HOST NEW-PORT".
+constexpr Layout kSwitch = {5, 0, 3};
+// "slave HOST:PORT HOST PORT @ NAME OLD-HOST OLD-PORT".
+constexpr Layout kPromotion = {8, 5, 2};
+
+SentinelMessage parse_switch(std::string_view text, const Layout& layout,
+                             std::string_view name)
+{
+    std::array<std::string_view, 8> words;
+    for (std::size_t i = 0; i < layout.words; ++i) {
+        words[i] = text.substr(0, text.find(' '));
+        text.remove_prefix(words[i].size() < text.size() ? words[i].size() + 1
+                                                         : text.size());
+    }
+    if (words[layout.name] != name) {
+        return {Kind::other, {}};
+    }
+    auto address = server_address(words[layout.host], words[layout.host + 1]);
+    if (!address || !text.empty()) {
+        return {};
+    }
+    return {Kind::switched, std::move(*address)};
+}
+
+}  // namespace
+
+Command primary_address_request(std::string_view name)
+{
+    Command command("SENTINEL");
+    command.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+    return command;
+}
+
+PrimaryAddress parse_primary_address(const Reply& reply)
+{
+    if (reply.is_error()) {
+        return {Result::refused, {}};
+    }
+    if (reply.is(Type::nil)) {
+        return {Result::unknown_name, {}};
+    }
+    if (reply.size() != 2) {
+        return {};
+    }
+    auto address = server_address(reply[0].text(), reply[1].text());
+    if (!address) {
+        return {};
+    }
+    return {Result::found, std::move(*address)};
+}
+
+Command switch_subscription()
+{
+    Command command("SUBSCRIBE");
+    command.arg(kSwitchChannel).arg(kPromotionChannel);
+    return command;
+}
+
+SentinelMessage parse_sentinel_message(const Reply& reply,
+                                       std::string_view name)
+{
+    if (reply.is_error()) {
+        return {Kind::refused, {}};
+    }
+    if (reply.size() == 0) {
+        return {};
+    }
+    const std::string_view kind = reply[0].text();
+    if (kind == "pong") {
+        return {Kind::pong, {}};
+    }
+    const std::string_view channel = reply.size() == 3 ? reply[1].text() : "";
+    const bool promotion = channel == kPromotionChannel;
+    if (channel != kSwitchChannel && !promotion) {
+        return {};
+    }
+    if (kind == "subscribe") {  // in the order of switch_subscription()
+        return {promotion ? Kind::other : Kind::subscribed, {}};
+    }
+    if (kind == "message") {
+        return parse_switch(reply[2].text(), promotion ? kPromotion : kSwitch,
+                            name);
+    }
+    return {};
+}
+
+}  // namespace petstore::redis

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "command.h"
+#include "reply.h"
+
+namespace petstore::redis {
+
+// A server as Sentinels name it.
+struct ServerAddress {
+    std::string host;  // an IP address; a name if Sentinels announce names
+    int port = 0;
+
+    bool operator==(const ServerAddress& other) const noexcept
+    {
+        return host == other.host && port == other.port;
+    }
+    bool operator!=(const ServerAddress& other) const noexcept
+    {
+        return !(*this == other);
+    }
+};
+
+// Asks for the address of the primary that Sentinels monitor as `name`, which
+// must outlive the command.
+Command primary_address_request(std::string_view name);
+
+struct PrimaryAddress {
+    enum class Result {
+        found,
+        unknown_name,  // this Sentinel monitors no such primary
+        refused,       // the reply is an error
+        invalid,       // no Sentinel answers this
+    };
+    Result result = Result::invalid;
+    ServerAddress address;  // if found
+};
+
+// Throws std::bad_alloc.
+PrimaryAddress parse_primary_address(const Reply& reply);
+
+// After this command the connection takes no others than PING.
+Command switch_subscription();
+
+// What a connection receives after switch_subscription().
+struct SentinelMessage {
+    enum class Kind {
+        subscribed,
+        pong,
+        switched,  // `address` is the new primary's
+        other,     // of no interest: about another primary, for example
+        refused,   // the reply is an error
+        invalid,   // no Sentinel sends this
+    };
+    Kind kind = Kind::invalid;
+    ServerAddress address;
+};
+
+// `name` is the primary's. Throws std::bad_alloc.
+SentinelMessage parse_sentinel_message(const Reply& reply,
+                                       std::string_view name);
+
+// Which Sentinel to ask next: in a round each is asked at most once. A round
+// starts after the Sentinel that was asked last, so one that lies or hangs is
+// not asked twice in a row.
+class SentinelRotation {
+public:
+    // At least one Sentinel.
+    explicit SentinelRotation(std::size_t count) noexcept
+        : count_(count), current_(count - 1)
+    {}
+
+    // Index of the Sentinel that was asked last.
+    std::size_t current() const noexcept { return current_; }
+
+    void begin_round() noexcept { left_ = count_; }
+
+    // Moves on. False if all were asked in this round.
+    bool next() noexcept
+    {
+        if (left_ == 0) {
+            return false;
+        }
+        --left_;
+        current_ = (current_ + 1) % count_;
+        return true;
+    }
+
+private:
+    std::size_t count_;
+    std::size_t current_;
+    std::size_t left_ = 0;  // in this round
+};
+
+}  // namespace petstore::redis

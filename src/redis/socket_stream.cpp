@@ -1,0 +1,105 @@
+#include "socket_stream.h"
+
+#include <cerrno>
+#include <hiredis/hiredis.h>
+#include <new>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <system_error>
+
+namespace petstore::redis {
+
+namespace {
+
+timeval to_timeval(ByteStream::Timeout timeout)
+{
+    timeval value = {};
+    value.tv_sec = static_cast<time_t>(timeout.count() / 1000);
+    value.tv_usec = static_cast<suseconds_t>(timeout.count() % 1000 * 1000);
+    return value;
+}
+
+[[noreturn]] void fail(int error)
+{
+    if (error == EAGAIN || error == EWOULDBLOCK) {
+        throw TimedOut("no answer in time");
+    }
+    throw ConnectionError(std::generic_category().message(error));
+}
+
+class SocketStream final : public ByteStream {
+public:
+    // Owns the hiredis context and its socket.
+    explicit SocketStream(redisContext* made) : hiredis_(made)
+    {
+        if (!hiredis_) {
+            throw std::bad_alloc();
+        }
+        if (hiredis_->err) {
+            const std::string why = hiredis_->errstr;
+            redisFree(hiredis_);
+            throw ConnectionError(why);
+        }
+    }
+    SocketStream(const SocketStream&) = delete;
+    SocketStream& operator=(const SocketStream&) = delete;
+    ~SocketStream() override { redisFree(hiredis_); }
+
+    std::size_t write(std::string_view bytes) override
+    {
+        for (;;) {
+            // A lost connection is an error to report, not a SIGPIPE.
+            const ssize_t sent =
+                send(hiredis_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+            if (sent >= 0) {
+                return static_cast<std::size_t>(sent);
+            }
+            if (errno != EINTR) {
+                fail(errno);
+            }
+        }
+    }
+
+    std::size_t read(char* buffer, std::size_t size) override
+    {
+        for (;;) {
+            const ssize_t got = recv(hiredis_->fd, buffer, size, 0);
+            if (got >= 0) {
+                return static_cast<std::size_t>(got);
+            }
+            if (errno != EINTR) {
+                fail(errno);
+            }
+        }
+    }
+
+    void set_timeout(Timeout timeout) override
+    {
+        if (redisSetTimeout(hiredis_, to_timeval(timeout)) != REDIS_OK) {
+            throw ConnectionError(hiredis_->errstr);
+        }
+    }
+
+    int descriptor() const noexcept override { return hiredis_->fd; }
+
+private:
+    redisContext* hiredis_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
+                                        ByteStream::Timeout timeout)
+{
+    return std::make_unique<SocketStream>(
+        redisConnectWithTimeout(host.c_str(), port, to_timeval(timeout)));
+}
+
+std::unique_ptr<ByteStream> connect_unix(const std::string& path,
+                                         ByteStream::Timeout timeout)
+{
+    return std::make_unique<SocketStream>(
+        redisConnectUnixWithTimeout(path.c_str(), to_timeval(timeout)));
+}
+
+}  // namespace petstore::redis

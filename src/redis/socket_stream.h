@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "byte_stream.h"
+
+namespace petstore::redis {
+
+// A connected socket; hiredis resolves the name and connects. Both throw
+// ConnectionError.
+std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
+                                        ByteStream::Timeout timeout);
+std::unique_ptr<ByteStream> connect_unix(const std::string& path,
+                                         ByteStream::Timeout timeout);
+
+}  // namespace petstore::redis

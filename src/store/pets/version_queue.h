@@ -1,0 +1,61 @@
+#pragma once
+
+#include <variant>
+
+#include "../../api/error.h"
+#include "../../redis/in_flight.h"
+#include "../../redis/link.h"
+#include "../../redis/scheduler.h"
+#include "catalogue.h"
+#include "reader.h"
+
+namespace petstore::store {
+
+using VersionResult = std::variant<DatedVersion, api::Error>;
+
+// A request that waits for the catalogue's version.
+class VersionWaiter {
+public:
+    virtual void on_version(const VersionResult& result) noexcept = 0;
+
+protected:
+    ~VersionWaiter() = default;
+};
+
+// Reads the catalogue's version where the limiter's reply does not bring it:
+// with one command for all requests of an event-loop iteration.
+//
+// Why a page is as fresh as if the limiter had brought the version: the command
+// is written at the end of the iteration, after its requests have arrived, so
+// the version includes every create that was answered before. Data that are
+// read for the request follow on the same connection, so they are at least as
+// new. Neither depends on when the limiter decides, on another connection: that
+// decides only whether the request is answered.
+class VersionQueue final : private redis::EndOfIterationTask {
+public:
+    // All borrowed. `reader` reads over `link`.
+    VersionQueue(redis::Link& link, redis::Scheduler& scheduler,
+                 const Catalogue& catalogue, Reader& reader) noexcept;
+    ~VersionQueue();
+    VersionQueue(const VersionQueue&) = delete;
+    VersionQueue& operator=(const VersionQueue&) = delete;
+
+    // Calls the waiter exactly once, before it returns only with an error. What
+    // is sent over the link after this is executed after the command.
+    void read(VersionWaiter& waiter) noexcept;
+
+private:
+    class Load;
+
+    void run() noexcept override;
+
+    redis::Link& link_;
+    redis::Scheduler& scheduler_;
+    const Catalogue& catalogue_;
+    Reader& reader_;
+    redis::InFlight<Load> loads_;
+    Load* open_ = nullptr;  // of this iteration
+    bool scheduled_ = false;
+};
+
+}  // namespace petstore::store

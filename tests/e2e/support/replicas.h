@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "redis_server.h"
+
+namespace petstore::e2e {
+
+// For servers that replicate: a full synchronization waits for no second
+// replica, and writes no append-only file, during which Redis refuses to end.
+extern const std::vector<std::string> kReplicated;
+
+// Returns once `redis` has the data of `primary`, as its replica.
+void follow(const RedisServer& redis, const RedisServer& primary);
+
+void promote(const RedisServer& redis);
+
+}  // namespace petstore::e2e

@@ -1,0 +1,47 @@
+#include "slow_import.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catch.h"
+#include "store.h"
+
+namespace petstore::e2e {
+
+SlowImport::SlowImport(const std::string& redis,
+                       const std::vector<std::string>& options)
+{
+    const std::string pipe = dir_ / "pipe";
+    if (mkfifo(pipe.c_str(), 0600) != 0) {
+        throw HarnessError("no pipe");
+    }
+    // Opens both ends, so that neither side waits for the other.
+    fd_ = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+    std::vector<std::string> command = {ctl_binary(), "--redis", redis};
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"pet", "import", "-"});
+    process_ = Process({command, {}, pipe, dir_ / "out", dir_ / "err"});
+}
+
+SlowImport::~SlowImport()
+{
+    close(fd_);
+}
+
+void SlowImport::write(const std::string& lines) const
+{
+    // A pipe holds 64 KB.
+    if (::write(fd_, lines.data(), lines.size())
+        != static_cast<ssize_t>(lines.size())) {
+        throw HarnessError("cannot write to the pipe");
+    }
+}
+
+std::string SlowImport::failure()
+{
+    CHECK(process_.wait(20s) == 1);
+    return read_file(dir_ / "err");
+}
+
+}  // namespace petstore::e2e

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "process.h"
+#include "util.h"
+
+namespace petstore::e2e {
+
+// A petstorectl pet import whose input comes when the test writes it.
+class SlowImport {
+public:
+    // `options`: further ones of petstorectl.
+    explicit SlowImport(const std::string& redis,
+                        const std::vector<std::string>& options = {});
+    ~SlowImport();
+    SlowImport(const SlowImport&) = delete;
+    SlowImport& operator=(const SlowImport&) = delete;
+
+    void write(const std::string& lines) const;
+
+    Process& process() { return process_; }
+
+    // Waits for the end, which is an error with a report.
+    std::string failure();
+
+private:
+    TempDir dir_;
+    int fd_ = -1;
+    Process process_;
+};
+
+}  // namespace petstore::e2e
