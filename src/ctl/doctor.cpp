@@ -1,5 +1,7 @@
 #include "doctor.h"
 
+#include <chrono>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::int64_t kOldestVersion = 7;
+constexpr char kReachable[] = "reachable";
 
 // unknown: Redis forbids the question, as managed services do.
 enum class Verdict { ok, warning, wrong, unknown };
@@ -50,6 +53,7 @@ public:
 
     std::vector<Finding> examine()
     {
+        check_reachable();
         read_info();
         check_version();
         check_role();
@@ -149,6 +153,17 @@ private:
         add(Verdict::unknown, check, "",
             "this user may not ask Redis: see its documentation, or the "
             "provider's");
+    }
+
+    void check_reachable()
+    {
+        using Milliseconds = std::chrono::duration<double, std::milli>;
+        const auto sent = std::chrono::steady_clock::now();
+        ask(redis::Command("PING"));
+        const Milliseconds taken = std::chrono::steady_clock::now() - sent;
+        char text[32];
+        std::snprintf(text, sizeof text, "answers in %.1f ms", taken.count());
+        add(Verdict::ok, kReachable, text);
     }
 
     void check_version()
@@ -283,6 +298,12 @@ void print(const Context& context, const std::vector<Finding>& findings)
     if (context.json()) {
         Json array = Json::array();
         for (const Finding& finding : findings) {
+            // A Redis that answers has other findings. Programs that read this
+            // output know the list without this one.
+            if (finding.verdict == Verdict::ok
+                && finding.check.find(kReachable) != std::string::npos) {
+                continue;
+            }
             array.push_back({{"check", finding.check},
                              {"verdict", to_text(finding.verdict)},
                              {"found", finding.found},
@@ -297,7 +318,7 @@ void print(const Context& context, const std::vector<Finding>& findings)
         rows.push_back({to_text(finding.verdict), finding.check, finding.found,
                         finding.advice});
     }
-    print_table(rows);
+    print_table(rows, "VERDICT");
 }
 
 // Whether the options name the Redis with the limits. A store that has never
@@ -318,14 +339,34 @@ void check_limits(Context& context, std::vector<Finding>& findings)
     }
 }
 
+// Adds the findings of a Redis. Prints those so far if it cannot be reached.
+template <class Connect>
+void examine(const Context& context, Connect connect, const std::string& which,
+             std::vector<Finding>& findings)
+{
+    try {
+        if (RedisSession* const redis = connect()) {
+            for (Finding& finding : Doctor(*redis, which).examine()) {
+                findings.push_back(std::move(finding));
+            }
+        }
+    } catch (const Failure& failure) {
+        findings.push_back({Verdict::wrong, which + kReachable, failure.what(),
+                            "start Redis, or check the URL, the password and "
+                            "the network"});
+        print(context, findings);
+        flush_output();
+        throw;
+    }
+}
+
 void run(Context& context)
 {
-    auto findings = Doctor(context.redis(), "").examine();
-    if (RedisSession* const limits = context.limits()) {
-        for (Finding& finding : Doctor(*limits, "limit-redis ").examine()) {
-            findings.push_back(std::move(finding));
-        }
-    }
+    std::vector<Finding> findings;
+    examine(
+        context, [&] { return &context.redis(); }, "", findings);
+    examine(
+        context, [&] { return context.limits(); }, "limit-redis ", findings);
     check_limits(context, findings);
     print(context, findings);
     for (const Finding& finding : findings) {
