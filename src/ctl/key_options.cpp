@@ -1,5 +1,8 @@
 #include "key_options.h"
 
+#include <string_view>
+#include <vector>
+
 #include "../api/date.h"
 #include "../api/pet.h"
 #include "../api/plan.h"
@@ -114,8 +117,9 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
                          "--per-day");
     }
     if (!api::PlanTable().knows(record.plan)) {
-        const std::string_view meant =
-            closest(record.plan, {"free", "pro", "business", "enterprise"});
+        static const std::vector<std::string> kBuiltIn = {
+            "free", "pro", "business", "enterprise"};
+        const std::string_view meant = closest(record.plan, kBuiltIn);
         warn("the plan " + record.plan
              + " is not built in: until nginx.conf has \"petstore_plan "
              + record.plan + " …\" the key counts as free"
