@@ -13,6 +13,7 @@ namespace petstore::ctl {
 
 namespace {
 
+constexpr std::int64_t kLongest = std::int64_t{36500} * 24 * 60 * 60;
 constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
                                                      "expired", "unfinished"};
 
@@ -35,10 +36,12 @@ void check(const KeyFilter& filter)
     if (filter.plan && !api::is_plan_name(*filter.plan)) {
         throw UsageError("--plan must be the name of a plan");
     }
-    if (filter.expires_before && !api::parse_date(*filter.expires_before)
-        && !api::parse_duration(*filter.expires_before)) {
-        throw UsageError("--expires-before must be a date like 2030-12-31, or "
-                         "a duration from now like 30d");
+    if (filter.expires_before && !api::parse_date(*filter.expires_before)) {
+        const auto time = api::parse_duration(*filter.expires_before);
+        if (!time || *time < 0 || *time > kLongest) {
+            throw UsageError("--expires-before must be a date like 2030-12-31, "
+                             "or a duration from now like 30d, at most 36500d");
+        }
     }
 }
 

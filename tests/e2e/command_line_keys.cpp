@@ -106,7 +106,8 @@ TEST_CASE("command line: key list has filters")
     CHECK(contains(table, "T"));
     for (const Words& wrong : {Words{"--state", "off"},
                                {"--plan", "Not a plan"},
-                               {"--expires-before", "soon"}}) {
+                               {"--expires-before", "soon"},
+                               {"--expires-before", "99999999999999999d"}}) {
         auto words = wrong;
         words.insert(words.begin(), {"key", "list"});
         CHECK(ctl(redis.url(), words).code == 2);
