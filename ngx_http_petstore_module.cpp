@@ -5,6 +5,7 @@
 #include "src/ngx/error_filter.h"
 #include "src/ngx/guard.h"
 #include "src/ngx/module.h"
+#include "src/ngx/start_log.h"
 #include "src/ngx/variables.h"
 #include "src/ngx/worker.h"
 
@@ -138,7 +139,7 @@ ngx_module_t ngx_http_petstore_module = {
     commands,         // module directives
     NGX_HTTP_MODULE,  // module type
     nullptr,          // init master
-    nullptr,          // init module
+    log_start,        // init module
     Worker::start,    // init process
     nullptr,          // init thread
     nullptr,          // exit thread

@@ -71,7 +71,7 @@ std::vector<Finding> check_cluster(ClusterSession& cluster,
                             std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
         } catch (const Failure& failure) {
-            findings.push_back({Verdict::wrong, name + "reachable",
+            findings.push_back({Verdict::wrong, name + kReachable,
                                 failure.what(),
                                 "start it, or remove it from the cluster"});
         }

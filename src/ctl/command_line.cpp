@@ -1,10 +1,15 @@
 #include "command_line.h"
 
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "command_tree.h"
+#include "completion.h"
+#include "examples.h"
 #include "exit.h"
+#include "manual.h"
 #include "output.h"
 #include "words.h"
 
@@ -15,20 +20,10 @@ namespace {
 std::vector<std::string> command_names(const CLI::App& app)
 {
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) {
+    for (const CLI::App* command : commands_of(app)) {
         names.push_back(command->get_name());
     }
     return names;
-}
-
-const CLI::App* find_command(const CLI::App& app, const std::string& name)
-{
-    for (const CLI::App* command : app.get_subcommands({})) {
-        if (command->get_name() == name) {
-            return command;
-        }
-    }
-    return nullptr;
 }
 
 std::vector<std::string> option_names(const CLI::App* app)
@@ -42,14 +37,6 @@ std::vector<std::string> option_names(const CLI::App* app)
         }
     }
     return names;
-}
-
-// "petstorectl key create"
-std::string full_name(const CLI::App& app)
-{
-    const CLI::App* parent = app.get_parent();
-    return parent == nullptr ? app.get_name()
-                             : full_name(*parent) + ' ' + app.get_name();
 }
 
 // The command that prints the help of `app`: "petstorectl help key create".
@@ -72,6 +59,20 @@ void print_help(const CLI::App& app)
         &app, full_name(app), CLI::AppFormatMode::Normal);
     text.erase(text.find_last_not_of('\n') + 1);
     print_line(text);
+
+    const std::string name = full_name(app);
+    const std::size_t space = name.find(' ');
+    const auto& examples =
+        examples_of(space == std::string::npos ? "" : name.substr(space + 1));
+    if (!examples.empty()) {
+        print_line("\nExamples:");
+    }
+    for (const std::string& example : examples) {
+        print_line("  " + example);
+    }
+    if (app.get_parent() != nullptr) {
+        print_line("\nOptions of all commands: see petstorectl help");
+    }
 }
 
 // The last known command on the command line.
@@ -85,7 +86,7 @@ const CLI::App& deepest(const CLI::App& app)
 std::string closest_command(const CLI::App& app, const std::string& word)
 {
     std::string meant(closest(word, command_names(app)));
-    for (const CLI::App* group : app.get_subcommands({})) {
+    for (const CLI::App* group : commands_of(app)) {
         if (!meant.empty()) {
             break;
         }
@@ -115,6 +116,15 @@ std::string closest_command(const CLI::App& app, const std::string& word)
         if (name.size() > 1 && name[0] == '-' && may_repeat(name)) {
             throw UsageError("unknown option '" + name + '\''
                              + did_you_mean(closest(name, option_names(&app))));
+        }
+    }
+    // A long option that is nearly right is named by its suggestion only.
+    for (const std::string& argument : arguments) {
+        const std::string name = argument.substr(0, argument.find('='));
+        const auto names = option_names(&app);
+        const auto meant = closest(name, names);
+        if (name.rfind("--", 0) == 0 && !meant.empty()) {
+            throw UsageError("unknown option" + did_you_mean(meant));
         }
     }
     throw UsageError("too many arguments: see " + help_line(app));
@@ -171,7 +181,7 @@ void help(const CLI::App& app, const std::vector<std::string>& words)
 
 }  // namespace
 
-void add_help_commands(CLI::App& app, const char* version)
+void add_help_commands(CLI::App& app, const std::string& version)
 {
     CLI::App* command = app.add_subcommand("help", "Explain a command");
     const auto words = std::make_shared<std::vector<std::string>>();
@@ -184,10 +194,35 @@ void add_help_commands(CLI::App& app, const char* version)
         print_line(version);
         throw CLI::Success();
     });
+    app.add_subcommand("manual", "Print the manual page, in roff")
+        ->callback([&app, version] {
+            std::cout << manual_page(app, version);
+            throw CLI::Success();
+        });
 }
+
+namespace {
+
+// `petstorectl complete WORD…` is for the shells' scripts in completions/. Not
+// a command of CLI11, which would parse the words.
+bool answered_completion(const CLI::App& app, int argc, char** argv)
+{
+    if (argc < 2 || std::string_view(argv[1]) != "complete") {
+        return false;
+    }
+    for (const Candidate& candidate : complete(app, {argv + 2, argv + argc})) {
+        print_line(candidate.word + '\t' + candidate.description);
+    }
+    return true;
+}
+
+}  // namespace
 
 void parse(CLI::App& app, int argc, char** argv)
 {
+    if (answered_completion(app, argc, argv)) {
+        throw CLI::Success();
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForVersion& version) {

@@ -4,8 +4,8 @@
 
 namespace petstore::ctl {
 
-// `help [COMMAND…]` and `version`.
-void add_help_commands(CLI::App& app, const char* version);
+// `help [COMMAND…]`, `version` and `manual`.
+void add_help_commands(CLI::App& app, const std::string& version);
 
 // Parses the command line. Throws UsageError, whose message never repeats an
 // argument that could be an API key, and CLI::Success after printing help or

@@ -34,20 +34,17 @@ void append(std::vector<Finding> more, std::vector<Finding>& findings)
                     std::make_move_iterator(more.end()));
 }
 
-void check(RedisSession& redis, const std::string& which,
-           std::vector<Finding>& findings)
-{
-    ClusterSession* const cluster = redis.cluster();
-    append(cluster != nullptr ? check_cluster(*cluster, which)
-                              : check_server(redis, which, nullptr),
-           findings);
-}
-
 void print(const Context& context, const std::vector<Finding>& findings)
 {
     if (context.json()) {
         Json array = Json::array();
         for (const Finding& finding : findings) {
+            // A Redis that answers has other findings. Programs that read this
+            // output know the list without this one.
+            if (finding.verdict == Verdict::ok
+                && finding.check.find(kReachable) != std::string::npos) {
+                continue;
+            }
             array.push_back({{"check", finding.check},
                              {"verdict", to_text(finding.verdict)},
                              {"found", finding.found},
@@ -62,7 +59,7 @@ void print(const Context& context, const std::vector<Finding>& findings)
         rows.push_back({to_text(finding.verdict), finding.check, finding.found,
                         finding.advice});
     }
-    print_table(rows);
+    print_table(rows, "VERDICT");
 }
 
 // Whether the options name the Redis with the limits. A store that has never
@@ -83,13 +80,35 @@ void check_limits(Context& context, std::vector<Finding>& findings)
     }
 }
 
+// Adds the findings of a Redis. Prints those so far if it cannot be reached.
+template <class Connect>
+void examine(const Context& context, Connect connect, const std::string& which,
+             std::vector<Finding>& findings)
+{
+    try {
+        if (RedisSession* const redis = connect()) {
+            ClusterSession* const cluster = redis->cluster();
+            append(cluster != nullptr ? check_cluster(*cluster, which)
+                                      : check_server(*redis, which, nullptr),
+                   findings);
+        }
+    } catch (const Failure& failure) {
+        findings.push_back({Verdict::wrong, which + kReachable, failure.what(),
+                            "start Redis, or check the URL, the password and "
+                            "the network"});
+        print(context, findings);
+        flush_output();
+        throw;
+    }
+}
+
 void run(Context& context)
 {
     std::vector<Finding> findings;
-    check(context.redis(), "", findings);
-    if (RedisSession* const limits = context.limits()) {
-        check(*limits, "limit-redis ", findings);
-    }
+    examine(
+        context, [&] { return &context.redis(); }, "", findings);
+    examine(
+        context, [&] { return context.limits(); }, "limit-redis ", findings);
     check_limits(context, findings);
     print(context, findings);
     for (const Finding& finding : findings) {

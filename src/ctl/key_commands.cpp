@@ -1,13 +1,17 @@
 #include "key_commands.h"
 
 #include <memory>
+#include <unistd.h>
 
 #include "../store/keys/key_administration.h"
 #include "account_commands.h"
 #include "exit.h"
+#include "key_backup.h"
 #include "key_issue.h"
+#include "key_list.h"
 #include "key_options.h"
 #include "output.h"
+#include "terminal.h"
 
 namespace petstore::ctl {
 
@@ -49,30 +53,6 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
                   "Key " + id + (disabled ? " is disabled." : " is enabled."));
 }
 
-void list(Context& context)
-{
-    auto keys = context.keys(Access::read);
-    const auto listing = keys.list();
-    if (context.json()) {
-        Json array = Json::array();
-        for (const store::StoredKey& key : listing.keys) {
-            array.push_back(json_of(key.record));
-        }
-        print_json(array);
-    } else {
-        print_keys(listing.keys, keys.now());
-    }
-    for (const std::string& id : listing.missing) {
-        warn("key " + id
-             + " is listed but has no record, an interrupted command left it: "
-               "petstorectl key delete "
-             + id + " removes the entry");
-    }
-    for (const std::string& id : listing.damaged) {
-        warn("the record of key " + id + " is damaged");
-    }
-}
-
 void show(Context& context, const std::string& id)
 {
     auto keys = context.keys(Access::read);
@@ -80,13 +60,42 @@ void show(Context& context, const std::string& id)
     if (context.json()) {
         print_json(json_of(record));
     } else {
-        print_key(record);
+        print_key(record, keys.now());
     }
 }
 
-void remove(Context& context, const std::string& id)
+// Asks a person before a key is gone for good. A script is not asked.
+void confirm_deletion(store::KeyAdministration& keys, const std::string& id)
 {
-    context.keys(Access::change).remove(id);
+    if (!is_terminal(STDIN_FILENO)) {
+        return;
+    }
+    std::string known;
+    try {
+        if (const auto key = keys.look(id)) {
+            known = ' ' + id + ", plan " + key->record.plan;
+            if (!key->record.label.empty()) {
+                known += ", label " + printable(key->record.label);
+            }
+        }
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const Failure&) {
+        known = " with a damaged record";
+    }
+    if (!confirm("Delete the key" + known
+                 + "? It stops working at once. This cannot be undone.")) {
+        throw Failure("nothing was deleted");
+    }
+}
+
+void remove(Context& context, const std::string& id, bool sure)
+{
+    auto keys = context.keys(Access::change);
+    if (!sure) {
+        confirm_deletion(keys, id);
+    }
+    keys.remove(id);
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {
@@ -132,6 +141,7 @@ void add_key_commands(CLI::App& app, Action& action)
         "machine cannot see it");
     command
         ->add_option("--sha256", *hex, "SHA-256 of the key, instead of the key")
+        ->type_name("HEX")
         ->excludes(argument);
     options->add_to(*command);
     command->callback([&action, options, secret, hex] {
@@ -140,8 +150,31 @@ void add_key_commands(CLI::App& app, Action& action)
         };
     });
 
-    command = key.add_subcommand("list", "List all keys, oldest first");
-    command->callback([&action] { action = list; });
+    command = key.add_subcommand("list", "List keys, oldest first");
+    const auto filter = std::make_shared<KeyFilter>();
+    filter->add_to(*command);
+    command->callback([&action, filter] {
+        action = [filter](Context& context) { list_keys(context, *filter); };
+    });
+
+    command = key.add_subcommand(
+        "find", "Print the id of a key, read from standard input");
+    const auto sought = std::make_shared<std::string>("-");
+    const auto sought_hex = std::make_shared<std::string>();
+    argument = command->add_option(
+        "KEY", *sought,
+        "The key; - reads it from standard input, where other users of this "
+        "machine cannot see it");
+    command
+        ->add_option("--sha256", *sought_hex,
+                     "SHA-256 of the key, instead of the key")
+        ->type_name("HEX")
+        ->excludes(argument);
+    command->callback([&action, sought, sought_hex] {
+        action = [sought, sought_hex](Context& context) {
+            find_key(context, *sought, *sought_hex);
+        };
+    });
 
     add_id_command(key, "show", "Show a key", action, show);
 
@@ -154,6 +187,7 @@ void add_key_commands(CLI::App& app, Action& action)
         ->add_option("--grace", *grace,
                      "How long the old key still works: 90s, 15m, 24h, 7d; "
                      "0 ends it now")
+        ->type_name("DURATION")
         ->capture_default_str();
     command->callback([&action, id, grace] {
         action = [id, grace](Context& context) {
@@ -169,7 +203,18 @@ void add_key_commands(CLI::App& app, Action& action)
                    [](Context& context, const std::string& key_id) {
                        set_disabled(context, key_id, false);
                    });
-    add_id_command(key, "delete", "Delete a key", action, remove);
+
+    command = key.add_subcommand(
+        "delete", "Delete a key, after asking if a person types the command");
+    const auto doomed = std::make_shared<std::string>();
+    const auto sure = std::make_shared<bool>(false);
+    command->add_option("ID", *doomed, "Id of the key")->required();
+    command->add_flag("-y,--yes,--force", *sure, "Do not ask");
+    command->callback([&action, doomed, sure] {
+        action = [doomed, sure](Context& context) {
+            remove(context, *doomed, *sure);
+        };
+    });
 
     command = key.add_subcommand("set", "Change a key");
     options = std::make_shared<KeyOptions>();
@@ -186,6 +231,18 @@ void add_key_commands(CLI::App& app, Action& action)
                    unban_account);
     add_id_command(key, "usage", "Show what the key's account has used", action,
                    show_usage);
+
+    key.add_subcommand("export",
+                       "Write the records of all keys as NDJSON, for a backup "
+                       "or another Redis; without the keys themselves")
+        ->callback([&action] { action = export_keys; });
+    command = key.add_subcommand("restore",
+                                 "Add the keys of an export that do not exist");
+    const auto file = std::make_shared<std::string>();
+    command->add_option("FILE", *file, "- is standard input")->required();
+    command->callback([&action, file] {
+        action = [file](Context& context) { restore_keys(context, *file); };
+    });
 }
 
 }  // namespace petstore::ctl

@@ -90,6 +90,15 @@ std::string read_secret(const std::string& argument)
     return secret;
 }
 
+api::Digest digest_option(const std::string& sha256)
+{
+    const auto digest = api::digest_of_hex(sha256);
+    if (!digest) {
+        throw UsageError("--sha256 must be 64 hexadecimal digits");
+    }
+    return *digest;
+}
+
 void check_secret(const Context& context, const std::string& secret)
 {
     if (secret.size() > api::kMaxKeyLength || !api::is_visible_ascii(secret)) {
@@ -138,11 +147,7 @@ void import_key(Context& context, const KeyOptions& options,
     store::StoredKey key;
     options.apply(key.record);
     if (!sha256.empty()) {
-        const auto digest = api::digest_of_hex(sha256);
-        if (!digest) {
-            throw UsageError("--sha256 must be 64 hexadecimal digits");
-        }
-        key.digest = *digest;
+        key.digest = digest_option(sha256);
     } else {
         const std::string secret = read_secret(secret_argument);
         check_secret(context, secret);
@@ -165,6 +170,28 @@ void import_key(Context& context, const KeyOptions& options,
     } else {
         say("The key is imported. Its id is:");
         print_line(key.record.id);
+    }
+}
+
+void find_key(Context& context, const std::string& secret_argument,
+              const std::string& sha256)
+{
+    api::Digest digest;
+    if (!sha256.empty()) {
+        digest = digest_option(sha256);
+    } else {
+        const std::string secret = read_secret(secret_argument);
+        check_secret(context, secret);
+        digest = api::sha256(secret);
+    }
+    const auto key = context.keys(Access::read).look(digest);
+    if (!key) {
+        throw Failure("there is no such key");
+    }
+    if (context.json()) {
+        print_json(json_of(key->record));
+    } else {
+        print_line(printable(key->record.id));
     }
 }
 

@@ -7,7 +7,8 @@
 
 namespace petstore::ctl {
 
-// The commands that create a key: `key create`, `key import` and `key rotate`.
+// The commands that create a key: `key create`, `key import` and `key rotate`;
+// and `key find`, which takes a key like `key import`.
 
 void create_key(Context& context, const KeyOptions& options);
 
@@ -15,6 +16,10 @@ void create_key(Context& context, const KeyOptions& options);
 // `sha256`, the digest of the key in hexadecimal, is given.
 void import_key(Context& context, const KeyOptions& options,
                 const std::string& secret, const std::string& sha256);
+
+// Prints the id of a key; the arguments as those of import_key().
+void find_key(Context& context, const std::string& secret,
+              const std::string& sha256);
 
 void rotate_key(Context& context, const std::string& id,
                 const std::string& grace);

@@ -1,11 +1,15 @@
 #include "key_options.h"
 
+#include <string_view>
+#include <vector>
+
 #include "../api/date.h"
 #include "../api/pet.h"
 #include "../api/plan.h"
 #include "../api/text.h"
 #include "exit.h"
 #include "output.h"
+#include "words.h"
 
 namespace petstore::ctl {
 
@@ -40,20 +44,29 @@ void check_plan(const std::string& plan)
 
 void KeyOptions::add_to(CLI::App& command)
 {
-    command.add_option("--plan", plan,
-                       "free, pro, business, enterprise, or a plan of your "
-                       "nginx.conf");
-    command.add_option("--per-minute", per_minute,
-                       "Limit per minute, instead of the plan's (none: the "
-                       "plan's)");
-    command.add_option("--per-day", per_day,
-                       "Limit per day, instead of the plan's (none: the "
-                       "plan's)");
-    command.add_option("--label", label, "Text to recognise the key by");
-    command.add_option("--expires", expires,
-                       "When the key ends: 2030-12-31 or "
-                       "2030-12-31T12:00:00Z, in UTC (none: never)");
-    command.add_option("--scopes", scopes, "read, write or read,write");
+    command
+        .add_option("--plan", plan,
+                    "free, pro, business, enterprise, or a plan of your "
+                    "nginx.conf")
+        ->type_name("PLAN");
+    command
+        .add_option("--per-minute", per_minute,
+                    "Limit per minute, instead of the plan's (none: the "
+                    "plan's)")
+        ->type_name("N");
+    command
+        .add_option("--per-day", per_day,
+                    "Limit per day, instead of the plan's (none: the plan's)")
+        ->type_name("N");
+    command.add_option("--label", label, "Text to recognise the key by")
+        ->type_name("TEXT");
+    command
+        .add_option("--expires", expires,
+                    "When the key ends: 2030-12-31 or 2030-12-31T12:00:00Z, in "
+                    "UTC (none: never)")
+        ->type_name("DATE");
+    command.add_option("--scopes", scopes, "read, write or read,write")
+        ->type_name("SCOPES");
 }
 
 bool KeyOptions::any() const noexcept
@@ -104,9 +117,15 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
                          "--per-day");
     }
     if (!api::PlanTable().knows(record.plan)) {
+        static const std::vector<std::string> kBuiltIn = {
+            "free", "pro", "business", "enterprise"};
+        const std::string_view meant = closest(record.plan, kBuiltIn);
         warn("the plan " + record.plan
              + " is not built in: until nginx.conf has \"petstore_plan "
-             + record.plan + " …\" the key counts as free");
+             + record.plan + " …\" the key counts as free"
+             + (meant.empty()
+                    ? ""
+                    : ". Did you mean '" + std::string(meant) + "'?"));
     }
     if (record.expires && *record.expires <= now) {
         warn("the key has expired on " + api::iso_time(*record.expires));

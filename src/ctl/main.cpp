@@ -5,6 +5,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "../api/version.h"
 #include "cache_commands.h"
 #include "command_line.h"
 #include "context.h"
@@ -19,8 +20,6 @@
 namespace petstore::ctl {
 
 namespace {
-
-constexpr char kVersion[] = "petstorectl 0.1.0";
 
 int complain(const std::string& message, ExitCode code)
 {
@@ -46,13 +45,17 @@ void add_tls_options(CLI::App& app, TlsOptions& tls)
 {
     app.add_option("--cacert", tls.trusted_certificates,
                    "File of CA certificates that verify a rediss:// server; "
-                   "else the system's CA store");
+                   "else the system's CA store")
+        ->type_name("FILE");
     app.add_option("--cert", tls.certificate,
-                   "File of the client's certificate; needs --key");
-    app.add_option("--key", tls.key, "File of the client's key");
+                   "File of the client's certificate; needs --key")
+        ->type_name("FILE");
+    app.add_option("--key", tls.key, "File of the client's key")
+        ->type_name("FILE");
     app.add_option("--sni", tls.name,
                    "Name that the server's certificate must contain, also sent "
-                   "to the server; else the host of the URL");
+                   "to the server; else the host of the URL")
+        ->type_name("NAME");
     app.add_flag("--insecure", tls.insecure,
                  "Accept any certificate of the server");
 }
@@ -67,24 +70,30 @@ int run(int argc, char** argv)
     // Global options are allowed after the subcommand, too.
     app.fallthrough();
     app.require_subcommand(1);
-    app.set_version_flag("--version", kVersion);
+    const std::string version = std::string("petstorectl ") + api::kVersion;
+    app.set_version_flag("--version", version);
     app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db], rediss://… "
                    "(TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or "
                    "\"cluster URL…\"")
+        ->type_name("URL")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
     app.add_option("--limit-redis", options.limit_redis,
                    "Redis with the counters and bans, if it is another one")
+        ->type_name("URL")
         ->envname("PETSTORE_LIMIT_REDIS");
     app.add_option("--password-file", options.password_file,
                    "File whose first line is Redis's password, for a URL "
                    "without one and for servers behind Sentinels; else "
-                   "REDISCLI_AUTH");
+                   "REDISCLI_AUTH")
+        ->type_name("FILE");
     app.add_option("--limit-password-file", options.limit_password_file,
-                   "The same for --limit-redis; else that of --password-file");
+                   "The same for --limit-redis; else that of --password-file")
+        ->type_name("FILE");
     add_tls_options(app, options.tls);
     app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
+        ->type_name("NAME")
         ->envname("PETSTORE_PREFIX")
         ->capture_default_str();
     app.add_flag("--json", options.json, "Print JSON");
@@ -94,7 +103,7 @@ int run(int argc, char** argv)
     add_limits_commands(app, action);
     add_move_command(app, options, action);
     add_doctor_command(app, action);
-    add_help_commands(app, kVersion);
+    add_help_commands(app, version);
 
     std::ios::sync_with_stdio(false);
     try {

@@ -5,11 +5,13 @@
 #include <iostream>
 #include <optional>
 #include <system_error>
+#include <unistd.h>
 
 #include "../api/date.h"
 #include "../api/plan.h"
 #include "../api/text.h"
 #include "exit.h"
+#include "terminal.h"
 
 namespace petstore::ctl {
 
@@ -25,14 +27,43 @@ Json json_number(const std::optional<std::int64_t>& number)
     return number ? Json(*number) : Json(nullptr);
 }
 
-std::string text_number(const std::optional<std::int64_t>& own,
-                        std::int64_t of_plan)
+// The limit that workers apply. "?" if only nginx.conf defines the plan.
+std::string text_limit(const api::KeyRecord& record,
+                       const std::optional<std::int64_t>& own,
+                       std::int64_t api::Limits::*of_plan)
 {
-    return std::to_string(own.value_or(of_plan));
+    const api::PlanTable plans;
+    if (own) {
+        return std::to_string(*own);
+    }
+    return plans.knows(record.plan)
+               ? std::to_string(plans.limits_of(record).*of_plan)
+               : "?";
 }
 
-// Replaces control characters: any program may have written the record, and the
-// terminal would interpret escape sequences.
+std::string text_time(const std::optional<api::UnixTime>& time)
+{
+    return time ? api::iso_time(*time) : "-";
+}
+
+// People read "in 5 months" faster than a date.
+std::string table_time(const std::optional<api::UnixTime>& time,
+                       api::UnixTime now)
+{
+    return time && is_terminal(STDOUT_FILENO) ? relative_time(*time, now)
+                                              : text_time(time);
+}
+
+std::string full_time(const std::optional<api::UnixTime>& time,
+                      api::UnixTime now)
+{
+    return time && is_terminal(STDOUT_FILENO)
+               ? text_time(time) + " (" + relative_time(*time, now) + ')'
+               : text_time(time);
+}
+
+}  // namespace
+
 std::string printable(std::string_view text)
 {
     std::string safe(text);
@@ -43,30 +74,6 @@ std::string printable(std::string_view text)
     }
     return api::utf8_length(safe) ? safe : "?";
 }
-
-std::string text_time(const std::optional<api::UnixTime>& time)
-{
-    return time ? api::iso_time(*time) : "-";
-}
-
-const char* state_of(const store::StoredKey& key, api::UnixTime now)
-{
-    if (key.unfinished) {
-        return "unfinished";
-    }
-    if (key.record.disabled) {
-        return "disabled";
-    }
-    return key.record.usable_at(now) ? "usable" : "expired";
-}
-
-// The limits that workers apply, unless nginx.conf defines the plan.
-api::Limits limits_of(const api::KeyRecord& record)
-{
-    return api::PlanTable().limits_of(record);
-}
-
-}  // namespace
 
 void print_line(std::string_view text)
 {
@@ -126,9 +133,19 @@ Json json_of(const api::KeyRecord& record, std::string_view secret)
     return json;
 }
 
-void print_key(const api::KeyRecord& record)
+const char* state_of(const store::StoredKey& key, api::UnixTime now)
 {
-    const api::Limits limits = limits_of(record);
+    if (key.unfinished) {
+        return "unfinished";
+    }
+    if (key.record.disabled) {
+        return "disabled";
+    }
+    return key.record.usable_at(now) ? "usable" : "expired";
+}
+
+void print_key(const api::KeyRecord& record, api::UnixTime now)
+{
     const auto line = [](std::string_view name, std::string_view value) {
         std::string text(name);
         text.append(12 - name.size(), ' ').append(value);
@@ -137,12 +154,13 @@ void print_key(const api::KeyRecord& record)
     line("id", printable(record.id));
     line("account", printable(record.account));
     line("plan", printable(record.plan));
-    line("per minute", text_number(record.per_minute, limits.minute));
-    line("per day", text_number(record.per_day, limits.day));
+    line("per minute",
+         text_limit(record, record.per_minute, &api::Limits::minute));
+    line("per day", text_limit(record, record.per_day, &api::Limits::day));
     line("label", printable(record.label));
     line("scopes", api::scopes_text(record.scopes));
-    line("created", text_time(record.created));
-    line("expires", text_time(record.expires));
+    line("created", full_time(record.created, now));
+    line("expires", full_time(record.expires, now));
     line("disabled", record.disabled ? "yes" : "no");
     line("last4", printable(record.last4));
 }
@@ -154,16 +172,16 @@ void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now)
                     "EXPIRES", "STATE", "LAST4", "LABEL"});
     for (const store::StoredKey& key : keys) {
         const api::KeyRecord& record = key.record;
-        const api::Limits limits = limits_of(record);
-        rows.push_back({printable(record.id), printable(record.plan),
-                        text_number(record.per_minute, limits.minute),
-                        text_number(record.per_day, limits.day),
-                        std::string(api::scopes_text(record.scopes)),
-                        text_time(record.created), text_time(record.expires),
-                        state_of(key, now), printable(record.last4),
-                        printable(record.label)});
+        rows.push_back(
+            {printable(record.id), printable(record.plan),
+             text_limit(record, record.per_minute, &api::Limits::minute),
+             text_limit(record, record.per_day, &api::Limits::day),
+             std::string(api::scopes_text(record.scopes)),
+             table_time(record.created, now), table_time(record.expires, now),
+             state_of(key, now), printable(record.last4),
+             printable(record.label)});
     }
-    print_table(rows);
+    print_table(rows, "STATE");
 }
 
 std::string pets_text(std::uint64_t count)
@@ -171,26 +189,39 @@ std::string pets_text(std::uint64_t count)
     return std::to_string(count) + (count == 1 ? " pet" : " pets");
 }
 
-void print_table(const std::vector<std::vector<std::string>>& rows)
+void print_table(const std::vector<std::vector<std::string>>& rows,
+                 std::string_view verdicts)
 {
     const auto width = [](const std::string& cell) {
         return api::utf8_length(cell).value_or(cell.size());
     };
-    std::vector<std::size_t> widths(rows.front().size(), 0);
+    const std::vector<std::string>& header = rows.front();
+    const bool colours = shows_colours();
+    std::vector<std::size_t> widths(header.size(), 0);
     for (const auto& row : rows) {
         for (std::size_t i = 0; i < row.size(); ++i) {
             widths[i] = std::max(widths[i], width(row[i]));
         }
     }
     for (const auto& row : rows) {
+        // Trailing empty cells leave no spaces.
+        std::size_t used = row.size();
+        while (used > 0 && row[used - 1].empty()) {
+            --used;
+        }
         std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            line += row[i];
-            if (i + 1 < row.size()) {
+        for (std::size_t i = 0; i < used; ++i) {
+            if (colours && &row == &header) {
+                line += bold(row[i]);
+            } else if (colours && header[i] == verdicts) {
+                line += coloured(row[i]);
+            } else {
+                line += row[i];
+            }
+            if (i + 1 < used) {
                 line.append(widths[i] - width(row[i]) + 2, ' ');
             }
         }
-        line.erase(line.find_last_not_of(' ') + 1);
         print_line(line);
     }
 }

@@ -19,18 +19,29 @@ void print_json(const Json& value);
 void say(std::string_view message);
 void warn(std::string_view message);
 
+// `text` without control characters: any program may have written it, and the
+// terminal would interpret escape sequences.
+std::string printable(std::string_view text);
+
 // Throws Failure if output could not be written, as on a full disk.
 void flush_output();
 
 // `secret`: the key itself, for a new key only.
 Json json_of(const api::KeyRecord& record, std::string_view secret = {});
-void print_key(const api::KeyRecord& record);
+
+// `now`: for dates on a terminal.
+void print_key(const api::KeyRecord& record, api::UnixTime now);
 void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now);
+
+// "usable", "disabled", "expired" or "unfinished"
+const char* state_of(const store::StoredKey& key, api::UnixTime now);
 
 // "1 pet", "2 pets"
 std::string pets_text(std::uint64_t count);
 
-// Prints `rows` in aligned columns. The first row is the header.
-void print_table(const std::vector<std::vector<std::string>>& rows);
+// Prints `rows` in aligned columns. The first row is the header. On a terminal,
+// the words of the column `verdicts` are coloured.
+void print_table(const std::vector<std::vector<std::string>>& rows,
+                 std::string_view verdicts = {});
 
 }  // namespace petstore::ctl

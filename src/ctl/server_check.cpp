@@ -1,6 +1,8 @@
 #include "server_check.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -21,6 +23,7 @@ public:
 
     std::vector<Finding> run()
     {
+        check_reachable();
         read_info();
         check_version();
         check_role();
@@ -105,6 +108,17 @@ private:
         add(Verdict::unknown, check, "",
             "this user may not ask Redis: see its documentation, or the "
             "provider's");
+    }
+
+    void check_reachable()
+    {
+        using Milliseconds = std::chrono::duration<double, std::milli>;
+        const auto sent = std::chrono::steady_clock::now();
+        ask(redis::Command("PING"));
+        const Milliseconds taken = std::chrono::steady_clock::now() - sent;
+        char text[32];
+        std::snprintf(text, sizeof text, "answers in %.1f ms", taken.count());
+        add(Verdict::ok, kReachable, text);
     }
 
     void check_version()

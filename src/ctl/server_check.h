@@ -20,6 +20,9 @@ struct Finding {
     std::string advice;
 };
 
+// The check that a server which cannot be asked fails.
+constexpr char kReachable[] = "reachable";
+
 // The "name:value" lines of INFO and CLUSTER INFO.
 using Info = std::map<std::string, std::string>;
 Info parse_info(std::string_view text);

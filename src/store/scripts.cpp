@@ -36,8 +36,7 @@ const redis::Script& set_status()
 
 const redis::Script& limit()
 {
-    static const std::string text =
-        std::string(k_limit_read_lua) + k_limit_lua;
+    static const std::string text = std::string(k_limit_read_lua) + k_limit_lua;
     static const redis::Script script("limit", text);
     return script;
 }

@@ -101,12 +101,15 @@ std::string decided(long long admitted, long long used)
 
 }  // namespace
 
-TEST_CASE("in a Cluster, each account has a command", "[store]")
+TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
 {
     const store::Schema schema{"petstore"};
     const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
                                  store::Limiter::Accounts::cluster};
     FakeLink link;
+    link.group = [](std::string_view account) {
+        return static_cast<std::size_t>(account.front());
+    };
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};
     const auto one = make_key(cache, "one", kEpoch);

@@ -47,6 +47,16 @@ std::optional<StoredKey> KeyAdministration::look(std::string_view id)
                : std::nullopt;
 }
 
+std::optional<StoredKey> KeyAdministration::look(const api::Digest& digest)
+{
+    StoredKey key(digest);
+    const auto found = read(key);
+    if (found == Found::invalid) {
+        throw AdministrationError("the record of this key is damaged");
+    }
+    return found == Found::found ? std::optional(std::move(key)) : std::nullopt;
+}
+
 StoredKey KeyAdministration::find(std::string_view id)
 {
     auto key = look(id);
@@ -174,6 +184,34 @@ bool KeyAdministration::enable(StoredKey& key)
     key.record.disabled = false;
     key.unfinished = false;
     return write(key);
+}
+
+bool KeyAdministration::restore(StoredKey key)
+{
+    const api::KeyRecord record = key.record;
+    const auto other = indexed(record.id);
+    if (other && *other != key.digest) {
+        throw AdministrationError("another key has the id " + record.id);
+    }
+    if (const auto there = look(key.digest)) {
+        if (there->record.id != record.id) {
+            throw AdministrationError("this key exists already, its id is "
+                                      + there->record.id);
+        }
+        if (!there->unfinished) {
+            return false;
+        }
+    }
+    begin(key);
+    key.record.disabled = record.disabled;
+    key.unfinished = false;
+    if (key.record.id != record.id || key.record.account != record.account
+        || !write(key)) {
+        throw AdministrationError(
+            "someone else is adding this key at this moment");
+    }
+    announce(key.record.account, key.record.epoch);
+    return true;
 }
 
 api::KeyRecord KeyAdministration::update(std::string_view id,

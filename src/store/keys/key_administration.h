@@ -39,6 +39,7 @@ public:
 
     StoredKey find(std::string_view id);  // throws if there is none
     std::optional<StoredKey> look(std::string_view id);
+    std::optional<StoredKey> look(const api::Digest& digest);
 
     struct Listing {
         std::vector<StoredKey> keys;  // oldest first
@@ -57,6 +58,11 @@ public:
     // worker can have cached the key. False if the key has been changed or
     // removed.
     bool enable(StoredKey& key);
+
+    // Adds a key from a backup, with its id, account and other properties.
+    // False if it exists already; it then stays as it is. Refuses an id that
+    // another key has.
+    bool restore(StoredKey key);
 
     // Removes a key that begin() has stored.
     void discard(std::string_view id, const api::Digest& digest);

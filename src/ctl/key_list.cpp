@@ -1,0 +1,129 @@
+#include "key_list.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "../api/date.h"
+#include "../api/plan.h"
+#include "exit.h"
+#include "output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::int64_t kLongest = std::int64_t{36500} * 24 * 60 * 60;
+constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
+                                                     "expired", "unfinished"};
+
+std::string lower_case(std::string text)
+{
+    for (char& c : text) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return text;
+}
+
+void check(const KeyFilter& filter)
+{
+    if (filter.state
+        && std::find(kStates.begin(), kStates.end(), *filter.state)
+               == kStates.end()) {
+        throw UsageError(
+            "--state must be usable, disabled, expired or unfinished");
+    }
+    if (filter.plan && !api::is_plan_name(*filter.plan)) {
+        throw UsageError("--plan must be the name of a plan");
+    }
+    if (filter.expires_before && !api::parse_date(*filter.expires_before)) {
+        const auto time = api::parse_duration(*filter.expires_before);
+        if (!time || *time < 0 || *time > kLongest) {
+            throw UsageError("--expires-before must be a date like 2030-12-31, "
+                             "or a duration from now like 30d, at most 36500d");
+        }
+    }
+}
+
+std::optional<api::UnixTime> last_moment(const KeyFilter& filter,
+                                         api::UnixTime now)
+{
+    if (!filter.expires_before) {
+        return std::nullopt;
+    }
+    if (const auto date = api::parse_date(*filter.expires_before)) {
+        return date;
+    }
+    return now + *api::parse_duration(*filter.expires_before);
+}
+
+bool passes(const KeyFilter& filter, const store::StoredKey& key,
+            api::UnixTime now)
+{
+    const api::KeyRecord& record = key.record;
+    const auto before = last_moment(filter, now);
+    return (!filter.plan || record.plan == *filter.plan)
+           && (!filter.state || state_of(key, now) == *filter.state)
+           && (!filter.account || record.account == *filter.account)
+           && (!filter.label
+               || lower_case(record.label).find(lower_case(*filter.label))
+                      != std::string::npos)
+           && (!before || (record.expires && *record.expires < *before));
+}
+
+}  // namespace
+
+void KeyFilter::add_to(CLI::App& command)
+{
+    command.add_option("--plan", plan, "Only keys with this plan")
+        ->type_name("PLAN");
+    command
+        .add_option("--state", state,
+                    "Only keys that are usable, disabled, expired or "
+                    "unfinished")
+        ->type_name("STATE");
+    command.add_option("--account", account, "Only keys of this account")
+        ->type_name("ID");
+    command
+        .add_option("--label", label,
+                    "Only keys whose label contains this text, in any case")
+        ->type_name("TEXT");
+    command
+        .add_option("--expires-before", expires_before,
+                    "Only keys that expire before this date, or within this "
+                    "time from now: 2030-12-31, 30d")
+        ->type_name("DATE");
+}
+
+void list_keys(Context& context, const KeyFilter& filter)
+{
+    check(filter);
+    auto keys = context.keys(Access::read);
+    auto listing = keys.list();
+    const api::UnixTime now = keys.now();
+    listing.keys.erase(std::remove_if(listing.keys.begin(), listing.keys.end(),
+                                      [&](const store::StoredKey& key) {
+                                          return !passes(filter, key, now);
+                                      }),
+                       listing.keys.end());
+    if (context.json()) {
+        Json array = Json::array();
+        for (const store::StoredKey& key : listing.keys) {
+            array.push_back(json_of(key.record));
+        }
+        print_json(array);
+    } else {
+        print_keys(listing.keys, now);
+    }
+    for (const std::string& id : listing.missing) {
+        warn("key " + id
+             + " is listed but has no record, an interrupted command left it: "
+               "petstorectl key delete "
+             + id + " removes the entry");
+    }
+    for (const std::string& id : listing.damaged) {
+        warn("the record of key " + id + " is damaged");
+    }
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,305 @@
+// petstorectl key, for people: look-up, filters, terminals, backup.
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// The same on a terminal, with `input` typed into it. The terminal's output has
+// both streams, and the input.
+Output on_terminal(const RedisServer& redis, const std::string& arguments,
+                   const std::string& input = "\n", const Words& env = {})
+{
+    std::string command = "env TERM=xterm";
+    for (const auto& each : env) {
+        command += ' ' + each;
+    }
+    command += ' ' + ctl_binary() + " --redis " + redis.url() + ' ' + arguments;
+    return run({"script", "-qec", command, "/dev/null"}, input);
+}
+
+Words listed(const RedisServer& redis, Words filter)
+{
+    filter.insert(filter.begin(), {"key", "list", "--json"});
+    const auto output = ctl(redis.url(), filter);
+    REQUIRE(output.code == 0);
+    Words labels;
+    for (const auto& key : nlohmann::json::parse(output.out)) {
+        labels.push_back(key.at("label"));
+    }
+    std::sort(labels.begin(), labels.end());
+    return labels;
+}
+
+nlohmann::json all_keys(const RedisServer& redis)
+{
+    return nlohmann::json::parse(
+        ctl(redis.url(), {"key", "list", "--json"}).out);
+}
+
+}  // namespace
+
+TEST_CASE("command line: key find prints the id of a key")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    create_key(redis);
+    for (const Words& form : {Words{"key", "find", "-"}, {"key", "find"}}) {
+        const auto found = ctl(redis.url(), form, key.secret + "\n");
+        CHECK(found.code == 0);
+        CHECK(found.out == key.id + "\n");
+        CHECK(found.err.empty());
+    }
+    const auto json =
+        ctl(redis.url(), {"key", "find", "-", "--json"}, key.secret);
+    CHECK(nlohmann::json::parse(json.out).at("id") == key.id);
+    CHECK_FALSE(contains(json.out, key.secret));
+
+    const auto exported = ctl(redis.url(), {"key", "export"});
+    for (const auto& line : split(exported.out, '\n')) {
+        const auto record = nlohmann::json::parse(line);
+        CHECK(ctl(redis.url(), {"key", "find", "--sha256", record.at("sha256")})
+                  .out
+              == record.at("id").get<std::string>() + "\n");
+    }
+
+    const std::string unknown = "an-unknown-key-made-elsewhere";
+    remember_secret(unknown);
+    const auto none = ctl(redis.url(), {"key", "find"}, unknown);
+    CHECK(none.code == 1);
+    CHECK(none.out.empty());
+    CHECK(none.err == "petstorectl: there is no such key\n");
+    auto mistyped = key.secret;
+    mistyped.back() = mistyped.back() == 'a' ? 'b' : 'a';
+    const auto wrong = ctl(redis.url(), {"key", "find"}, mistyped);
+    CHECK(wrong.code == 1);
+    CHECK(contains(wrong.err, "checksum is wrong"));
+    CHECK_FALSE(contains(wrong.err, mistyped));
+}
+
+TEST_CASE("command line: key list has filters")
+{
+    RedisServer redis;
+    const auto one =
+        create_key(redis, {"--label", "Acme one", "--plan", "pro"});
+    create_key(redis, {"--label", "acme two", "--expires", "2000-01-01"});
+    create_key(redis, {"--label", "other", "--expires", "2999-01-01"});
+    const auto off = create_key(redis, {"--label", "off", "--plan", "pro"});
+    REQUIRE(ctl(redis.url(), {"key", "disable", off.id}).code == 0);
+
+    CHECK(listed(redis, {}) == Words{"Acme one", "acme two", "off", "other"});
+    CHECK(listed(redis, {"--plan", "pro"}) == Words{"Acme one", "off"});
+    CHECK(listed(redis, {"--label", "ACME"}) == Words{"Acme one", "acme two"});
+    CHECK(listed(redis, {"--state", "usable"}) == Words{"Acme one", "other"});
+    CHECK(listed(redis, {"--state", "disabled"}) == Words{"off"});
+    CHECK(listed(redis, {"--state", "expired"}) == Words{"acme two"});
+    CHECK(listed(redis, {"--state", "unfinished"}).empty());
+    CHECK(listed(redis, {"--account", one.account}) == Words{"Acme one"});
+    CHECK(listed(redis, {"--expires-before", "30d"}) == Words{"acme two"});
+    CHECK(listed(redis, {"--expires-before", "3000-01-01"})
+          == Words{"acme two", "other"});
+    CHECK(listed(redis, {"--plan", "pro", "--state", "usable"})
+          == Words{"Acme one"});
+
+    const auto table = ctl(redis.url(), {"key", "list", "--plan", "pro"}).out;
+    CHECK(split(table, '\n').size() == 3);
+    CHECK(contains(table, "T"));
+    for (const Words& wrong : {Words{"--state", "off"},
+                               {"--plan", "Not a plan"},
+                               {"--expires-before", "soon"},
+                               {"--expires-before", "99999999999999999d"}}) {
+        auto words = wrong;
+        words.insert(words.begin(), {"key", "list"});
+        CHECK(ctl(redis.url(), words).code == 2);
+    }
+}
+
+TEST_CASE("command line: limits that only nginx.conf knows are shown as ?")
+{
+    RedisServer redis;
+    const auto key = create_key(redis, {"--plan", "partner", "--per-day", "7"});
+    const auto show = ctl(redis.url(), {"key", "show", key.id}).out;
+    CHECK(contains(show, "per minute  ?\n"));
+    CHECK(contains(show, "per day     7\n"));
+    CHECK(contains(ctl(redis.url(), {"key", "list"}).out,
+                   " partner  ?       7 "));
+    CHECK(contains(ctl(redis.url(), {"key", "usage", key.id}).out, "?"));
+}
+
+TEST_CASE("command line: a terminal shows colours and relative dates")
+{
+    RedisServer redis;
+    create_key(redis, {"--expires", "2999-01-01"});
+    const auto coloured = on_terminal(redis, "key list");
+    CHECK(coloured.code == 0);
+    CHECK(contains(coloured.out, "\x1b[1mID\x1b[0m"));
+    CHECK(contains(coloured.out, "\x1b[32musable\x1b[0m"));
+    CHECK(contains(coloured.out, "just now"));
+    CHECK(contains(coloured.out, " years"));
+    CHECK(contains(on_terminal(redis, "doctor").out, "\x1b[32mok\x1b[0m"));
+
+    for (const Words& env : {Words{"NO_COLOR=1"}, {"TERM=dumb"}}) {
+        const auto plain = on_terminal(redis, "key list", "\n", env);
+        CHECK(contains(plain.out, "usable"));
+        CHECK_FALSE(contains(plain.out, "\x1b["));
+    }
+    CHECK(contains(on_terminal(redis, "key list", "\n", {"NO_COLOR="}).out,
+                   "\x1b[1m"));
+    const auto piped = ctl(redis.url(), {"key", "list"});
+    CHECK_FALSE(contains(piped.out, "\x1b["));
+    CHECK(contains(piped.out, "2999-01-01T00:00:00Z"));
+    CHECK_FALSE(contains(on_terminal(redis, "key list --json").out, "\x1b["));
+}
+
+TEST_CASE("command line: key delete asks a person")
+{
+    RedisServer redis;
+    const auto key = create_key(redis, {"--label", "acme"});
+    for (const char* answer : {"n\n", "\n", "\x04"}) {
+        const auto kept = on_terminal(redis, "key delete " + key.id, answer);
+        CHECK(kept.code == 1);
+        CHECK(contains(kept.out, "Delete the key " + key.id));
+        CHECK(contains(kept.out, "label acme"));
+        CHECK(contains(kept.out, "nothing was deleted"));
+        CHECK(all_keys(redis).size() == 1);
+    }
+    const auto gone = on_terminal(redis, "key delete " + key.id, "y\n");
+    CHECK(gone.code == 0);
+    CHECK(all_keys(redis).empty());
+
+    for (const char* flag : {"--yes", "-y", "--force"}) {
+        const auto other = create_key(redis);
+        const auto deleted =
+            on_terminal(redis, "key delete " + other.id + ' ' + flag);
+        CHECK(deleted.code == 0);
+        CHECK_FALSE(contains(deleted.out, "[y/N]"));
+        CHECK(all_keys(redis).empty());
+    }
+    const auto scripted = create_key(redis);
+    CHECK(ctl(redis.url(), {"key", "delete", scripted.id}).code == 0);
+    CHECK(all_keys(redis).empty());
+}
+
+TEST_CASE("command line: exported keys work in another Redis")
+{
+    RedisServer old;
+    const auto key = create_key(old, {"--plan", "pro", "--label", "acm\u00e9",
+                                      "--scopes", "read", "--per-day", "777",
+                                      "--expires", "2999-01-01"});
+    const auto off = create_key(old);
+    REQUIRE(ctl(old.url(), {"key", "disable", off.id}).code == 0);
+    const auto rotated =
+        ctl(old.url(), {"key", "rotate", create_key(old).id, "--json"});
+    remember_secret(nlohmann::json::parse(rotated.out).at("key"));
+    const auto backup = ctl(old.url(), {"key", "export"});
+    CHECK(backup.code == 0);
+    CHECK(split(backup.out, '\n').size() == 4);
+    CHECK_FALSE(contains(backup.out, key.secret));
+
+    Store store;
+    const auto before = all_keys(store.redis).size();
+    const auto restored =
+        ctl(store.redis.url(), {"key", "restore", "-", "--json"}, backup.out);
+    CHECK(restored.code == 0);
+    CHECK(nlohmann::json::parse(restored.out)
+          == nlohmann::json{{"restored", 4}, {"unchanged", 0}});
+    CHECK(all_keys(store.redis).size() == before + 4);
+    for (const auto& record : all_keys(old)) {
+        const std::string id = record.at("id");
+        CHECK(nlohmann::json::parse(
+                  ctl(store.redis.url(), {"key", "show", id, "--json"}).out)
+              == record);
+    }
+    // Also what `key list` does not show.
+    const auto again = ctl(store.redis.url(), {"key", "export"}).out;
+    for (const auto& line : split(backup.out, '\n')) {
+        CHECK(contains(again, line));
+    }
+    Http with_key(store.nginx.url(), key.secret);
+    CHECK(with_key.get("/v1/pets").status == 200);
+    Http with_off(store.nginx.url(), off.secret);
+    CHECK(with_off.get("/v1/pets").status == 401);
+
+    // What changed meanwhile stays.
+    REQUIRE(
+        ctl(store.redis.url(), {"key", "set", key.id, "--label", "new"}).code
+        == 0);
+    const auto repeated =
+        ctl(store.redis.url(), {"key", "restore", "-"}, backup.out);
+    CHECK(repeated.code == 0);
+    CHECK(repeated.err == "0 keys restored, 4 existed already.\n");
+    CHECK(contains(ctl(store.redis.url(), {"key", "show", key.id}).out, "new"));
+}
+
+TEST_CASE("command line: key restore stops at a line that is no key")
+{
+    RedisServer old;
+    create_key(old);
+    create_key(old);
+    const auto lines = split(ctl(old.url(), {"key", "export"}).out, '\n');
+    REQUIRE(lines.size() == 2);
+    const auto changed = [&](const char* member, nlohmann::json value) {
+        auto line = nlohmann::json::parse(lines[1]);
+        line[member] = std::move(value);
+        return line.dump();
+    };
+    const std::string other_id = nlohmann::json::parse(lines[0]).at("id");
+    for (const std::string& bad :
+         {std::string("{"), std::string("[]"), changed("sha256", "ab"),
+          changed("id", "a}b"), changed("id", nullptr),
+          changed("account", "a b"), changed("plan", ""),
+          changed("per_minute", 0), changed("per_day", 1.5),
+          changed("label", "a\nb"), changed("label", 7),
+          changed("scopes", nlohmann::json::array()),
+          changed("created", "yesterday"), changed("expires", "never"),
+          changed("disabled", "no"), changed("last4", "12345"),
+          changed("replaced_by", "{}"), changed("id", other_id)}) {
+        INFO(bad);
+        RedisServer redis;
+        const auto output = ctl(redis.url(), {"key", "restore", "-"},
+                                lines[0] + "\n" + bad + "\n");
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, "restored 1 key; line 2: "));
+        CHECK(all_keys(redis).size() == 1);
+    }
+    RedisServer redis;
+    CHECK(ctl(redis.url(), {"key", "restore", "/nowhere"}).code == 1);
+}
+
+TEST_CASE("command line: doctor reports a Redis that cannot be reached")
+{
+    const auto text = ctl("unix:/nowhere/redis.sock", {"doctor"});
+    CHECK(text.code == 1);
+    CHECK(contains(text.out, "wrong    reachable"));
+    CHECK(contains(text.err, "petstorectl: cannot connect"));
+    const auto json = ctl("unix:/nowhere/redis.sock", {"doctor", "--json"});
+    CHECK(json.code == 1);
+    const auto findings = nlohmann::json::parse(json.out);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings.at(0).at("check") == "reachable");
+    CHECK(findings.at(0).at("verdict") == "wrong");
+
+    RedisServer redis;
+    CHECK(contains(ctl(redis.url(), {"doctor"}).out, "ok       reachable"));
+    const auto limits =
+        run({ctl_binary(), "--redis", redis.url(), "--limit-redis",
+             "unix:/nowhere/redis.sock", "doctor"});
+    CHECK(limits.code == 1);
+    CHECK(contains(limits.out, "wrong    limit-redis reachable"));
+    CHECK(contains(limits.out, "version"));
+}
+
+TEST_CASE("command line: a nearly right option or plan is suggested")
+{
+    RedisServer redis;
+    const auto option =
+        ctl(redis.url(), {"--limit-pasword-file", "x", "key", "list"});
+    CHECK(option.code == 2);
+    CHECK(contains(option.err, "Did you mean '--limit-password-file'?"));
+    CHECK_FALSE(contains(option.err, "pasword"));
+    const auto plan =
+        ctl(redis.url(), {"key", "create", "--plan", "buisness", "--json"});
+    CHECK(plan.code == 0);
+    remember_secret(nlohmann::json::parse(plan.out).at("key"));
+    CHECK(contains(plan.err, "Did you mean 'business'?"));
+}
