@@ -14,7 +14,7 @@ namespace {
 using Place = LimitsMarker::Place;
 
 constexpr std::int64_t kProbeSeconds = 10;
-// Twice a petstore_redis_timeout of 2.5 seconds, see store/accounts/
+// Three times a petstore_redis_timeout of 1.6 seconds, see store/accounts/
 // limits_marker.h.
 constexpr std::chrono::seconds kWorkersTime(5);
 

@@ -28,7 +28,7 @@ protected:
 // requests of an event-loop iteration.
 //
 // The limiter creates the state some time after the marker was read, at most as
-// long as two commands may take: whoever writes the marker waits for that
+// long as three commands may take: whoever writes the marker waits for that
 // before it looks for accounts.
 class LimitsMarker final : private redis::EndOfIterationTask {
 public:
