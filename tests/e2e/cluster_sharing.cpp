@@ -1,0 +1,124 @@
+// A Redis Cluster: accounts of one primary share a call of the limiter,
+// although their slots differ, and while some of them are moving.
+#include <csignal>
+
+#include "support/cluster_world.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr long long kLimit = 5;
+constexpr std::size_t kPrimaries = 3;
+
+// Clients with an account and a connection each, `each` on every primary, whose
+// requests come to an nginx with one worker in one event-loop iteration.
+class Crowd {
+public:
+    Crowd(const ClusterWorld& world, std::size_t each)
+        : nginx_([&] {
+              NginxOptions options;
+              options.redis = world.redis.url();
+              return options;
+          }())
+    {
+        for (std::size_t i = 0; i < each * kPrimaries; ++i) {
+            keys_.push_back(world.redis.limited_key(kLimit, i % kPrimaries));
+            clients_.emplace_back(nginx_.port());
+            // Known from now on, like the pet.
+            clients_.back().send(request(i));
+            REQUIRE(clients_.back().read().status == 200);
+        }
+    }
+
+    const Key& key(std::size_t i) const { return keys_.at(i); }
+
+    // Returns how often each answer came, by status, and checks the number that
+    // Remaining must be.
+    std::map<int, std::size_t> ask(long long remaining)
+    {
+        // They come together because nginx is stopped while they ask.
+        const auto worker = nginx_.workers().at(0);
+        ::kill(worker, SIGSTOP);
+        const auto stat = "/proc/" + std::to_string(worker) + "/stat";
+        REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
+        for (std::size_t i = 0; i < clients_.size(); ++i) {
+            clients_[i].send(request(i));
+        }
+        ::kill(worker, SIGCONT);
+        std::map<int, std::size_t> statuses;
+        for (auto& client : clients_) {
+            const auto response = client.read();
+            ++statuses[response.status];
+            CHECK(rate_headers_of(response).limit == kLimit);
+            CHECK(rate_headers_of(response).remaining == remaining);
+        }
+        return statuses;
+    }
+
+private:
+    std::string request(std::size_t i) const
+    {
+        return "GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+               + keys_[i].secret + "\r\n\r\n";
+    }
+
+    NginxServer nginx_;
+    std::vector<Key> keys_;
+    std::vector<RawClient> clients_;
+};
+
+long long calls_of(const RedisServer& redis)
+{
+    const auto counts = command_counts(redis);
+    const auto found = counts.find("evalsha");
+    return found == counts.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+TEST_CASE("cluster: accounts of one primary share a call")
+{
+    constexpr std::size_t kEach = 16;
+    ClusterWorld world;
+    Crowd crowd(world, kEach);
+    std::vector<long long> before;
+    for (std::size_t i = 0; i < kPrimaries; ++i) {
+        before.push_back(calls_of(world.redis.server(i)));
+    }
+    const std::map<int, std::size_t> all = {{200, kEach * kPrimaries}};
+    CHECK(crowd.ask(kLimit - 2) == all);
+    for (std::size_t i = 0; i < kPrimaries; ++i) {
+        // The requests may come in a few iterations.
+        CHECK(calls_of(world.redis.server(i)) - before[i] <= 4);
+    }
+
+    // Accounts 0, 3, 6 … are on primary 0. The slot of one moves away with its
+    // state, that of another begins to.
+    const auto moving = world.slot_of(crowd.key(0));
+    const auto staying = world.slot_of(crowd.key(3));
+    world.redis.begin_move(moving, 0, 1);
+    world.redis.begin_move(staying, 0, 1);
+    world.redis.move_keys(moving, 0, 1);
+    CHECK(crowd.ask(kLimit - 3) == all);
+
+    // And now entirely, which the worker does not know yet.
+    world.redis.end_move(moving, 1);
+    CHECK(crowd.ask(kLimit - 4) == all);
+    world.redis.move_keys(staying, 0, 1);
+    world.redis.end_move(staying, 1);
+    CHECK(crowd.ask(0) == all);
+    const std::map<int, std::size_t> none = {{429, kEach * kPrimaries}};
+    CHECK(crowd.ask(0) == none);
+    CHECK(world.lines_with("[error]") == 0);
+}
+
+TEST_CASE("cluster: scripts that a primary forgets are sent again")
+{
+    ClusterWorld world;
+    Crowd crowd(world, 4);
+    for (std::size_t i = 0; i < kPrimaries; ++i) {
+        world.redis.server(i).command({"SCRIPT", "FLUSH"});
+    }
+    CHECK(crowd.ask(kLimit - 2) == std::map<int, std::size_t>{{200, 12}});
+}
