@@ -296,7 +296,7 @@ TEST_CASE("guard: out of memory")
     options.server = R"(
         location /files/ { petstore_guard on; alias %DIR%/; }
         location /page/ { alias %DIR%/; ssi on; })";
-    Target target(options);
+    StarvedServer target(options);
     write_file(target.nginx.path("a.txt"), "0123456789");
     write_file(target.nginx.path("page.html"),
                "<!--# include virtual=\"/files/a.txt\" -->");

@@ -10,17 +10,17 @@ namespace {
 
 const char* const kPet = R"({"name":"Rex","categoryId":7})";
 
-std::function<Response()> request(Target& target, Http::Request request)
+std::function<Response()> request(StarvedServer& target, Http::Request request)
 {
     return [&target, request] { return target.send(request); };
 }
 
-std::function<Response()> get(Target& target, const std::string& path)
+std::function<Response()> get(StarvedServer& target, const std::string& path)
 {
     return request(target, {"GET", path});
 }
 
-std::function<Response()> post(Target& target, const std::string& path,
+std::function<Response()> post(StarvedServer& target, const std::string& path,
                                const std::string& body)
 {
     return request(
@@ -49,14 +49,14 @@ std::string imported_pets(long long first, int count, int step = 1)
 }
 
 // What workers remember is out of date, as after a change of a pet.
-std::function<void()> changed(Target& target)
+std::function<void()> changed(StarvedServer& target)
 {
     return [&] {
         target.redis.command({"INCR", "petstore:{petstore:pets}:changes"});
     };
 }
 
-long long last_id(const Target& target)
+long long last_id(const StarvedServer& target)
 {
     const auto id =
         target.redis.command({"GET", "petstore:{petstore:pets}:last-id"});
@@ -64,7 +64,7 @@ long long last_id(const Target& target)
 }
 
 // The pet that was created last.
-Check is_newest(const Target& target)
+Check is_newest(const StarvedServer& target)
 {
     return [&](const Response& response) {
         return is_body(201, pet_json(last_id(target), "Rex", "7", "available"))(
@@ -73,7 +73,8 @@ Check is_newest(const Target& target)
 }
 
 // Links of every `step`-th page.
-std::vector<std::string> links(Target& target, std::string path, int step)
+std::vector<std::string> links(StarvedServer& target, std::string path,
+                               int step)
 {
     NginxOptions options;
     options.redis = target.redis.url();
@@ -93,7 +94,7 @@ std::vector<std::string> links(Target& target, std::string path, int step)
 
 TEST_CASE("out of memory: pages")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 1000);
     const auto right = is_body(200, imported_pets(1, 20));
     fail_each_allocation(
@@ -111,7 +112,7 @@ TEST_CASE("out of memory: pages")
 
 TEST_CASE("out of memory: the first request of a worker")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 200);
     FaultCase filtered{"a page", get(target, "/v1/pets?status=sold"),
                        is_body(200, imported_pets(3, 20, 3)),
@@ -123,7 +124,7 @@ TEST_CASE("out of memory: the first request of a worker")
 // Each round reads a page that no one has read before.
 TEST_CASE("out of memory: pages read ahead")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 40'000);
     std::size_t next = 0;
     std::string path;
@@ -150,7 +151,7 @@ TEST_CASE("out of memory: pages read ahead")
 
 TEST_CASE("out of memory: one pet")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 30'000);
     long long id = 0;
     fail_each_allocation(
@@ -180,7 +181,7 @@ TEST_CASE("out of memory: answers without a read")
         listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_anonymous_limit 1 enforce; }
     })";
-    Target target(options);
+    StarvedServer target(options);
     const Http::Request no_key{"GET", "/v1/pets", {{"Authorization", ""}}};
     fail_each_allocation(
         target,
@@ -208,7 +209,7 @@ TEST_CASE("out of memory: answers without a read")
 
 TEST_CASE("out of memory: keys")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 1);
     const auto page = is_body(200, imported_pets(1, 1));
     const auto invalid = is_error(401, "invalid_api_key");
@@ -240,7 +241,7 @@ TEST_CASE("out of memory: refusals")
         listen %ADDRESS%:%TLS_PORT%;
         location /v1/ { petstore; petstore_limit_dry_run on; }
     })";
-    Target target(options);
+    StarvedServer target(options);
     import_pets(target.redis, 1);
     Key key;
     const auto send = [&] {
@@ -278,7 +279,7 @@ TEST_CASE("out of memory: refusals")
 // The strikes of denied requests are sent by a timer.
 TEST_CASE("out of memory: reports of refusals")
 {
-    Target target;
+    StarvedServer target;
     Key key;
     Response last;
     bool reported = true;
@@ -308,7 +309,7 @@ TEST_CASE("out of memory: reports of refusals")
 
 TEST_CASE("out of memory: creating")
 {
-    Target target;
+    StarvedServer target;
     long long last = 0;
     int number = 0;
     const auto with_number = [&] {
@@ -349,7 +350,7 @@ TEST_CASE("out of memory: bodies")
             mirror /nowhere;
             client_body_in_file_only clean;
         })";
-    Target target(options);
+    StarvedServer target(options);
     // The body comes after the server has asked for it, in pieces.
     const auto in_pieces = [&] {
         RawClient client(target.nginx.port());
@@ -396,7 +397,7 @@ TEST_CASE("out of memory: subrequests")
         location = /page.html { ssi on; root %DIR%; }
         location /checked/v1/ { auth_request /v1/pets; petstore /checked/v1; }
         location = /failed { error_page 404 = /v1/pets; return 404; })";
-    Target target(options);
+    StarvedServer target(options);
     import_pets(target.redis, 3);
     write_file(target.nginx.path("page.html"),
                "<!--#include virtual=\"/v1/pets/1\" -->|"
@@ -438,7 +439,7 @@ TEST_CASE("out of memory: over TLS")
 {
     NginxOptions options;
     options.tls = true;
-    Target target(options);
+    StarvedServer target(options);
     import_pets(target.redis, 20);
     std::unique_ptr<Http> http;
     // A connection that is there already: handshakes are not ours.
@@ -466,7 +467,7 @@ TEST_CASE("out of memory: over TLS")
 
 TEST_CASE("out of memory: Redis's connection")
 {
-    Target target;
+    StarvedServer target;
     import_pets(target.redis, 200);
     const auto page = is_body(200, imported_pets(1, 20));
     fail_each_allocation(
@@ -484,8 +485,8 @@ TEST_CASE("out of memory: Redis's connection")
 
 TEST_CASE("out of memory: a Redis that fails")
 {
-    using Fault = Target::Fault;
-    Target target(behind_proxy());
+    using Fault = StarvedServer::Fault;
+    StarvedServer target(behind_proxy());
     import_pets(target.redis, 20);
     const auto page = is_body(200, imported_pets(1, 20));
     const auto unavailable = is_error(503, "service_unavailable");

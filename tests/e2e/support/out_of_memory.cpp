@@ -34,10 +34,11 @@ NginxOptions with_faults(NginxOptions options, const AllocationFaults& faults,
     return options;
 }
 
-FakeRedis::Script with_faults_of_redis(const RedisServer& redis,
-                                       std::atomic<Target::Fault>& next_fault)
+FakeRedis::Script
+with_faults_of_redis(const RedisServer& redis,
+                     std::atomic<StarvedServer::Fault>& next_fault)
 {
-    using Fault = Target::Fault;
+    using Fault = StarvedServer::Fault;
     return [&next_fault, ask = forward_to(redis)](const Words& command) {
         const auto fault = command.at(0) == "EVALSHA"
                                ? next_fault.exchange(Fault::none)
@@ -58,7 +59,7 @@ FakeRedis::Script with_faults_of_redis(const RedisServer& redis,
 
 class Rounds {
 public:
-    Rounds(Target& target, const FaultCase& one)
+    Rounds(StarvedServer& target, const FaultCase& one)
         : target_(target), nginx_(target.nginx), case_(one)
     {}
 
@@ -156,7 +157,7 @@ private:
         return problem.empty() ? "" : "afterwards " + problem;
     }
 
-    Target& target_;
+    StarvedServer& target_;
     NginxServer& nginx_;
     const FaultCase& case_;
     pid_t worker_ = nginx_.workers().at(0);
@@ -197,12 +198,12 @@ Check is_body(int status, const std::string& body)
     };
 }
 
-Target::Target(NginxOptions options)
+StarvedServer::StarvedServer(NginxOptions options)
     : proxy(with_faults_of_redis(redis, next_fault)), key(create_key(redis)),
       nginx(with_faults(std::move(options), faults, redis, proxy))
 {}
 
-Response Target::send(Http::Request request) const
+Response StarvedServer::send(Http::Request request) const
 {
     Http http(nginx.url(), key.secret);
     http.tolerate_failures();
@@ -219,7 +220,8 @@ NginxOptions behind_proxy(NginxOptions options)
     return options;
 }
 
-void fail_each_allocation(Target& target, const std::vector<FaultCase>& cases)
+void fail_each_allocation(StarvedServer& target,
+                          const std::vector<FaultCase>& cases)
 {
     for (const auto& one : cases) {
         Rounds(target, one).run();

@@ -19,8 +19,8 @@ Check is_error(int status, const std::string& code);
 Check is_body(int status, const std::string& body);
 
 // An nginx whose only worker runs out of memory.
-struct Target {
-    explicit Target(NginxOptions options = {});
+struct StarvedServer {
+    explicit StarvedServer(NginxOptions options = {});
 
     AllocationFaults faults;
     RedisServer redis;
@@ -60,6 +60,7 @@ struct FaultCase {
 // right answer, an Error with a 5xx status or no response; that the worker
 // lives; that the same request succeeds right afterwards; that no descriptor is
 // left open; and that nginx quits cleanly at the end.
-void fail_each_allocation(Target& target, const std::vector<FaultCase>& cases);
+void fail_each_allocation(StarvedServer& target,
+                          const std::vector<FaultCase>& cases);
 
 }  // namespace petstore::e2e
