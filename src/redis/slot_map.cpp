@@ -23,6 +23,15 @@ bool is_port(std::int64_t number) noexcept
     return number > 0 && number <= kMaxPort;
 }
 
+// Of an IP address or a name. It ends up in the log.
+bool is_host(std::string_view text) noexcept
+{
+    constexpr std::size_t kLongest = 255;
+    return text.size() <= kLongest
+           && std::all_of(text.begin(), text.end(),
+                          [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
 // A host that the server does not know is nil, empty or "?".
 std::string host_or(std::string_view host, std::string_view otherwise)
 {
@@ -43,7 +52,8 @@ std::optional<ServerAddress> parse_server(const Reply& server,
                                           std::string_view asked)
 {
     if (server.size() <= kPort || !is_port(server[kPort].integer())
-        || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))) {
+        || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))
+        || !is_host(server[kHost].text())) {
         return std::nullopt;
     }
     return ServerAddress{host_or(server[kHost].text(), asked),
@@ -127,10 +137,11 @@ std::optional<Redirect> Redirect::parse(const Reply& reply,
     }
     const auto slot = number(rest.substr(0, space));
     const auto port = number(rest.substr(colon + 1));
-    if (!slot || !is_slot(*slot) || !port || !is_port(*port)) {
+    const std::string_view host = rest.substr(space + 1, colon - space - 1);
+    if (!slot || !is_slot(*slot) || !port || !is_port(*port)
+        || !is_host(host)) {
         return std::nullopt;
     }
-    const std::string_view host = rest.substr(space + 1, colon - space - 1);
     return Redirect{code == "MOVED" ? Kind::moved : Kind::ask,
                     static_cast<std::uint16_t>(*slot),
                     {host_or(host, asked), static_cast<int>(*port)}};

@@ -118,6 +118,10 @@ TEST_CASE("other replies are no slot map", "[redis]")
         array({range(0, 1, server(bulk("10.0.0.1"), 0))}),
         array({range(0, 1, server(bulk("10.0.0.1"), 65536))}),
         array({range(0, 1, array({bulk("h"), bulk("7001")}))}),
+        array({range(0, 1, server(bulk("10.0.0.1 x"), 7001))}),
+        array({range(0, 1, server(bulk("10.0.0.1\n[alert]"), 7001))}),
+        array({range(0, 1, server(bulk({"10.0.0.1\0x", 10}), 7001))}),
+        array({range(0, 1, server(bulk(std::string(256, 'h')), 7001))}),
     };
     for (const auto& reply : replies) {
         CAPTURE(reply);
@@ -135,7 +139,7 @@ TEST_CASE("a slot map bounds the number of primaries", "[redis]")
     REQUIRE(map);
     map->move(5000, {"other", 1});
     CHECK(owner(*map, 5000) == "nobody");
-    ranges.push_back(range(2000, 2000, server(bulk("one more"), 1)));
+    ranges.push_back(range(2000, 2000, server(bulk("another"), 1)));
     CHECK_FALSE(map_of(array(ranges)));
 }
 
@@ -168,10 +172,10 @@ TEST_CASE("redirects name the slot and the server", "[redis]")
     REQUIRE(same_host);
     CHECK(same_host->address == ServerAddress{"10.0.0.9", 6381});
     for (const char* text :
-         {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h",
-          "MOVED 1 h:", "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:6x",
-          "MOVED x h:1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED h:1 1",
-          "MOVED  1 h:1", "MOVEDX 1 h:1", "moved 1 h:1", "TRYAGAIN", ""}) {
+         {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h", "MOVED 1 h:",
+          "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:6x", "MOVED x h:1",
+          "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED h:1 1", "MOVED  1 h:1",
+          "MOVEDX 1 h:1", "MOVED 1 h\x01:1", "moved 1 h:1", "TRYAGAIN", ""}) {
         CAPTURE(text);
         CHECK_FALSE(redirect_of("-" + std::string(text) + "\r\n"));
     }
