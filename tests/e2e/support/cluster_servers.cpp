@@ -88,16 +88,15 @@ ClusterServers::ClusterServers(Options options) : options_(std::move(options))
 
 std::vector<std::string> ClusterServers::lines()
 {
-    std::vector<std::string> lines = {"cluster-enabled yes",
-                                      "cluster-node-timeout 1000",
-                                      "cluster-replica-validity-factor 0",
-                                      "cluster-announce-ip " + own_address(),
-                                      "cluster-port "
-                                          + std::to_string(bus_ports_.back()),
-                                      "repl-diskless-sync-delay 0",
-                                      "repl-ping-replica-period 1",
-                                      "appendonly no",
-                                      "protected-mode no"};
+    std::vector<std::string> lines = {
+        "cluster-enabled yes", "cluster-node-timeout 1000",
+        "cluster-replica-validity-factor 0",
+        // Roles change by a failover only.
+        "cluster-allow-replica-migration no",
+        "cluster-announce-ip " + own_address(),
+        "cluster-port " + std::to_string(bus_ports_.back()),
+        "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
+        "appendonly no", "protected-mode no"};
     if (!options_.password.empty()) {
         append(lines, {"requirepass " + options_.password,
                        "masterauth " + options_.password});
