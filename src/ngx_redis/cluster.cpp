@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../ngx_base/exception_border.h"
+#include "../redis/backoff.h"
 #include "host_addresses.h"
 
 namespace petstore::ngx {
@@ -15,6 +16,9 @@ namespace {
 // or away. It is closed after a period without any, longer than a command may
 // take.
 constexpr ngx_msec_t kRetireEvery = 5000;
+
+// For the longest back-off: a search asks all servers.
+constexpr unsigned kManyFailures = 10;
 
 }  // namespace
 
@@ -39,7 +43,8 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
     : settings_(settings), scheduler_(scheduler), worker_log_(log),
       log_(settings.name, log), finder_(settings, *this, log),
       link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
-      search_(*this, log_.log()), retirement_(*this, log_.log(), true)
+      next_search_(*this, log_.log(), true), search_(*this, log_.log()),
+      retirement_(*this, log_.log(), true)
 {}
 
 Cluster::~Cluster() = default;
@@ -53,6 +58,7 @@ void Cluster::close() noexcept
         server->node.close();
     }
     alarm_.stop();
+    next_search_.stop();
     retirement_.stop();
 }
 
@@ -168,7 +174,17 @@ void Cluster::search() noexcept
         return true;
     });
     if (!started) {
-        link_.on_no_map();
+        on_no_map();
+    }
+}
+
+// Without any map, requests fail at once: the search goes on without them.
+void Cluster::on_no_map() noexcept
+{
+    link_.on_no_map();
+    if (!link_.has_map() && !closed_ && !next_search_.running()) {
+        next_search_.start(redis::Backoff::delay(
+            kManyFailures, static_cast<std::uint64_t>(ngx_random())));
     }
 }
 

@@ -49,7 +49,7 @@ private:
     void queue_full() noexcept override;
 
     void on_map(redis::SlotMap map) noexcept override;
-    void on_no_map() noexcept override { link_.on_no_map(); }
+    void on_no_map() noexcept override;
 
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
@@ -66,6 +66,7 @@ private:
     Servers retired_;  // closed; destroyed by the next retire()
     redis::ClusterLink link_;
     Timer<Cluster, &Cluster::on_alarm> alarm_;
+    Timer<Cluster, &Cluster::warm_up> next_search_;
     // A search that fails at once must not end other requests within a handler.
     PostedEvent<Cluster, &Cluster::search> search_;
     bool closed_ = false;

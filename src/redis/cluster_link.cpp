@@ -123,8 +123,9 @@ bool ClusterLink::is_unsent(const Call& call) noexcept
 }
 
 ClusterLink::ClusterLink(Host& host, std::uint64_t timeout)
-    : host_(host), timeout_(timeout), asking_("ASKING"), moves_(kHashSlots),
-      reorderings_(kHashSlots)
+    : host_(host), timeout_(timeout),
+      last_retry_(std::min(kLastRetry, timeout / 4)), asking_("ASKING"),
+      moves_(kHashSlots), reorderings_(kHashSlots)
 {}
 
 ClusterLink::~ClusterLink() = default;
@@ -142,7 +143,8 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     if (full) {
         host_.queue_full();
     }
-    if (closed_ || full || !(map_ || searching_ || may_search())) {
+    if (closed_ || full || (!map_ && gave_up_)) {
+        search();
         handler.on_no_reply(NoReply::not_sent);
         return;
     }
@@ -229,6 +231,8 @@ void ClusterLink::on_map(SlotMap map) noexcept
 void ClusterLink::on_no_map() noexcept
 {
     searching_ = false;
+    searched_at_ = host_.now();
+    gave_up_ = true;
     fail_unsent();
 }
 
@@ -273,7 +277,9 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     }
     const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
                          || (call.asking && code == "DAMAGED");
-    if (closed_ || reached(call.deadline, now)) {
+    // An attempt that has no time for a reply would leave doubt.
+    const std::uint64_t margin = retries ? last_retry_ : 0;
+    if (closed_ || reached(call.deadline - margin, now)) {
         if (retries) {
             call.on_no_reply(NoReply::not_sent);
         }

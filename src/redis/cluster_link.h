@@ -24,9 +24,10 @@ namespace petstore::redis {
 // says that some of a command's keys have moved and others have not: it is
 // repeated for as long as the command may take. So are scripts that fail
 // because a key that they do not declare has moved, or not yet: ours change
-// nothing then. Until the first map is known, commands wait for it. Nothing
-// else waits or is resent: a command whose primary is out of reach fails at
-// once.
+// nothing then. Until the first map is known, commands wait for it, but only
+// for the first search: after that has failed, they fail at once while the
+// search goes on. Nothing else waits or is resent: a command whose primary is
+// out of reach fails at once.
 //
 // Knows neither sockets nor clocks.
 class ClusterLink final : public Link {
@@ -67,6 +68,10 @@ public:
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
 
+    // How long before its deadline a command is no longer repeated; less if the
+    // timeout is short.
+    static constexpr std::uint64_t kLastRetry = 50;
+
     // After so many redirects, servers contradict each other.
     static constexpr int kMaxRedirects = 5;
 
@@ -79,6 +84,7 @@ public:
 
     // Asks for the map unless it is known.
     void warm_up() noexcept;
+    bool has_map() const noexcept { return map_.has_value(); }
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 
@@ -132,6 +138,7 @@ private:
 
     Host& host_;
     const std::uint64_t timeout_;
+    const std::uint64_t last_retry_;
     const Command asking_;
     Ignore ignore_;
 
@@ -141,6 +148,7 @@ private:
     std::vector<std::uint32_t> reorderings_;  // of each slot's commands
     std::uint32_t all_moves_ = 0;
     bool searching_ = false;
+    bool gave_up_ = false;  // a search has failed
     bool closed_ = false;
     std::optional<std::uint64_t> searched_at_;
 

@@ -114,7 +114,8 @@ TEST_CASE("cluster: the catalogue's slot moves")
         const auto before = Clock::now();
         expect_error(world.http.post("/v1/pets", kPet), 503,
                      "service_unavailable");
-        CHECK(Clock::now() - before >= 700ms);
+        // The last attempt comes a little before the timeout.
+        CHECK(Clock::now() - before >= 600ms);
     }
     expect_error(world.http.get("/v1/pets?limit=3"), 503,
                  "service_unavailable");
