@@ -9,8 +9,9 @@ namespace petstore::service {
 
 namespace {
 
-// A record may change while it is read. More often than this is a fault.
-constexpr int kMaxRefreshes = 3;
+// A record may change while it is read, or its account move to another server
+// of a Cluster. More often than this is a fault.
+constexpr int kMaxRefreshes = 8;
 
 // Requests of one worker that may wait for Redis at a time, for each Redis and
 // prefix. Many can share a command, so the bound on commands does not bound

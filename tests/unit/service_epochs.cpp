@@ -129,14 +129,14 @@ TEST_CASE("requests with the same stale record share one look-up", "[service]")
     CHECK(second.rate() == Rate{60, 56, worker.now() + 30});
 }
 
-TEST_CASE("a record that stays stale is given up after three reads",
+TEST_CASE("a record that stays stale is given up after eight reads",
           "[service]")
 {
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
     client.start();
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 8; ++i) {
         worker.link.end_iteration();
         worker.reply_limit(stale(8 + i));
         CHECK(client.responses == 0);
