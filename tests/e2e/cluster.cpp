@@ -138,6 +138,7 @@ TEST_CASE("cluster: a server that hangs slows only what needs it")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};
+    servers.node_timeout = 1000;
     NginxOptions options;
     options.location = "petstore_redis_timeout 500ms; "
                        "petstore_redis_connect_timeout 250ms;";

@@ -178,7 +178,9 @@ CHECK(contains(all, pet_json(900, "pet 600", "7", "available")));
 
 TEST_CASE("cluster command line: commands find the primary after a failover")
 {
-    ClusterServers redis;
+    ClusterServers::Options options;
+    options.node_timeout = 1000;
+    ClusterServers redis(options);
     const auto key = make_key(redis);
     const auto slot = ClusterServers::slot_of("petstore:keys");
     redis.fail_over(redis.replica_of(redis.owner(slot)));
@@ -213,7 +215,9 @@ TEST_CASE("cluster command line: servers that are no help are skipped")
 
 TEST_CASE("cluster command line: doctor examines all servers")
 {
-    ClusterServers redis;
+    ClusterServers::Options options;
+    options.node_timeout = 1000;
+    ClusterServers redis(options);
     const auto found = [&] {
         std::map<std::string, std::string> verdicts;
         const auto result = ctl(redis.url(), {"doctor", "--json"});

@@ -65,7 +65,9 @@ void check_failover(
     std::size_t most_lost)
 {
     constexpr int kLimit = 3000;
-    ClusterWorld world;
+    ClusterServers::Options servers;
+    servers.node_timeout = 1000;
+    ClusterWorld world(servers);
     const auto primary = world.catalogue_server();
     const auto limited = world.redis.limited_key(kLimit, primary);
     const auto writer = world.redis.create_key({}, primary);

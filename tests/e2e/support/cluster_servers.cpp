@@ -89,7 +89,8 @@ ClusterServers::ClusterServers(Options options) : options_(std::move(options))
 std::vector<std::string> ClusterServers::lines()
 {
     std::vector<std::string> lines = {
-        "cluster-enabled yes", "cluster-node-timeout 1000",
+        "cluster-enabled yes",
+        "cluster-node-timeout " + std::to_string(options_.node_timeout),
         "cluster-replica-validity-factor 0",
         // Roles change by a failover only.
         "cluster-allow-replica-migration no",

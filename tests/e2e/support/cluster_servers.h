@@ -17,6 +17,9 @@ class ClusterServers {
 public:
     struct Options {
         int primaries = 3;
+        // Milliseconds until a server that does not answer is replaced. On a
+        // busy machine one may be slow.
+        int node_timeout = 5000;
         std::vector<std::string> config;  // further lines of redis.conf
         // The port that other servers and clients use, if not the usual one:
         // adds lines for a server, given that port.
