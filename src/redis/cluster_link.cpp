@@ -144,7 +144,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
         host_.queue_full();
     }
     if (closed_ || full || (!map_ && gave_up_)) {
-        search();
+        warm_up();
         handler.on_no_reply(NoReply::not_sent);
         return;
     }
