@@ -5,6 +5,7 @@
 
 #include "cached_key.h"
 #include "fake_link.h"
+#include "limit_waiter.h"
 #include "store/accounts/account_state.h"
 #include "store/accounts/limit_queue.h"
 
@@ -13,39 +14,6 @@ using redis::NoReply;
 using Kind = store::LimitResult::Kind;
 
 namespace {
-
-struct Waiter final : store::LimitWaiter {
-    void on_limit_sent() noexcept override { ++sent; }
-    void on_limit(const store::LimitResult& result,
-                  std::int64_t index) noexcept override
-    {
-        ++calls;
-        kind = result.kind;
-        if (kind == Kind::decided) {
-            const auto decision = result.decision(index);
-            admitted = decision.verdict == api::Verdict::admitted;
-            remaining = decision.minute.remaining();
-        }
-    }
-    void on_limit_error(const redis::Reply& error) noexcept override
-    {
-        ++calls;
-        this->error = error.error_code();
-    }
-    void on_limit_no_reply(NoReply cause) noexcept override
-    {
-        ++calls;
-        causes.push_back(cause);
-    }
-
-    int sent = 0;
-    int calls = 0;
-    Kind kind = Kind::invalid;
-    bool admitted = false;
-    std::int64_t remaining = -1;
-    std::string error;
-    std::vector<NoReply> causes;
-};
 
 constexpr std::int64_t kEpoch = 7;
 
@@ -311,7 +279,7 @@ TEST_CASE("after NOSCRIPT a command is sent once more with the script's text",
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->sent == 1);
-        CHECK(waiter->error == "NOSCRIPT");
+        CHECK(waiter->error_code == "NOSCRIPT");
     }
 }
 
@@ -391,7 +359,7 @@ TEST_CASE("an error of Redis fails every waiter", "[store]")
     f.link.reply("-LOADING x\r\n");
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->error == "LOADING");
+        CHECK(waiter->error_code == "LOADING");
     }
     CHECK(f.link.sent.size() == 1);
 }

@@ -8,6 +8,7 @@
 
 #include "cached_key.h"
 #include "fake_link.h"
+#include "limit_waiter.h"
 #include "store/accounts/limit_queue.h"
 #include "store/scripts.h"
 
@@ -20,35 +21,6 @@ namespace {
 
 constexpr std::int64_t kEpoch = 7;
 constexpr long long kForeign = -5;
-
-struct Waiter final : store::LimitWaiter {
-    void on_limit_sent() noexcept override { ++sent; }
-    void on_limit(const store::LimitResult& result,
-                  std::int64_t index) noexcept override
-    {
-        ++calls;
-        kind = result.kind;
-        admitted = kind == Kind::decided
-                   && result.decision(index).verdict == api::Verdict::admitted;
-    }
-    void on_limit_error(const redis::Reply& reply) noexcept override
-    {
-        ++calls;
-        error = reply.text();
-    }
-    void on_limit_no_reply(NoReply cause) noexcept override
-    {
-        ++calls;
-        causes.push_back(cause);
-    }
-
-    int sent = 0;
-    int calls = 0;
-    Kind kind = Kind::invalid;
-    bool admitted = false;
-    std::string error;
-    std::vector<NoReply> causes;
-};
 
 // Accounts whose id begins with the same letter are on one server.
 struct Fixture {
