@@ -7,7 +7,8 @@ namespace petstore::ngx {
 void merge_durability(const LocConf& prev, LocConf& conf);
 
 // Chooses the connection for the creates of a location, after its storage.
-// Throws std::bad_alloc.
+// False if its Redis cannot be waited for, which is logged. Throws
+// std::bad_alloc.
 bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf);
 
 }  // namespace petstore::ngx

@@ -38,8 +38,7 @@ public:
         ~User() = default;
     };
 
-    // All must outlive this object.
-    // `settings` are those of a Cluster.
+    // `settings` are those of a Cluster. All must outlive this object.
     MapFinder(const NodeSettings& settings, User& user, const ngx_log_t& log);
     ~MapFinder() { cancel(); }
     MapFinder(const MapFinder&) = delete;

@@ -130,7 +130,7 @@ TEST_CASE("cluster command line: commands follow slots that move")
               == true);
         json_of(redis, {"key", "usage", key.id});
     });
-    // A new account in a slot that moves, and a map that is no longer true.
+    // An account without a state, in a slot that is moving, and an old map.
     while_moving(redis, tag, {tag + "state"}, [] {});
     CHECK(json_of(redis, {"key", "enable", key.id}).at("disabled") == false);
 }

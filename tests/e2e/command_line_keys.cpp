@@ -231,7 +231,7 @@ TEST_CASE("command line: exported keys work in another Redis")
     CHECK(contains(ctl(store.redis.url(), {"key", "show", key.id}).out, "new"));
 }
 
-TEST_CASE("command line: key restore stops at a line that is no key")
+TEST_CASE("command line: key restore stops at a line without a key")
 {
     RedisServer old;
     create_key(old);

@@ -46,12 +46,14 @@ public:
     ~LimitQueue();
     LimitQueue(const LimitQueue&) = delete;
 
-    // Calls the waiter exactly once, before it returns if the request cannot
-    // be queued.
+    // About the key's account.
     struct Known {
         bool fresh = false;   // the key's record was read in this iteration
         bool placed = false;  // see LimitRequest
     };
+
+    // Calls the waiter exactly once, before it returns if the request cannot
+    // be queued.
     void add(const std::shared_ptr<CachedKey>& key, Known known,
              LimitWaiter& waiter) noexcept;
 

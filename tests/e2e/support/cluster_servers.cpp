@@ -172,7 +172,8 @@ std::string ClusterServers::id(std::size_t i) const
 
 std::size_t ClusterServers::server_at(const std::string& address) const
 {
-    // A client without TLS, as the harness is, is told the port without.
+    // With TLS, servers have a second port without. They name that one to
+    // clients without TLS, such as this harness.
     for (std::size_t i = 0; i < count(); ++i) {
         if (this->address(i) == address || servers_[i]->address() == address) {
             return i;
