@@ -1,31 +1,20 @@
 // SPEC 2: issuing, storing and changing keys.
+#include <algorithm>
 #include <ctime>
 #include <regex>
 
-#include "support/store.h"
+#include "support/limits.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-// Each connection may reach another worker: this many in a row reach all of
-// them.
-bool all_workers_say(const NginxServer& nginx, const Key& key, int status)
+bool all_say(std::vector<Http>& workers, const std::string& secret, int status)
 {
-    for (int i = 0; i < 16; ++i) {
-        if (Http(nginx.url(), key.secret).get("/v1/pets?limit=1").status
-            != status) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void expect_soon(const NginxServer& nginx, const Key& key, int status)
-{
-    CHECK(kept_by(Clock::now() + 1s,
-                  [&] { return all_workers_say(nginx, key, status); }));
-    CHECK(all_workers_say(nginx, key, status));  // and still do
+    return std::all_of(workers.begin(), workers.end(), [&](Http& worker) {
+        worker.use_key(secret);
+        return worker.get("/v1/pets?limit=1").status == status;
+    });
 }
 
 std::string in_seconds(int seconds)
@@ -87,54 +76,43 @@ TEST_CASE("keys: list and show print everything except the key")
 TEST_CASE(
     "keys: disabling enabling and deleting shows on every worker in a second")
 {
-    RedisServer redis;
+    const Hosts hosts(2);
+    const auto& redis = hosts.redis;
     const auto key = create_key(redis);
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer one(options);
-    NginxServer other(options);
-    CHECK(all_workers_say(one, key, 200));
-    CHECK(all_workers_say(other, key, 200));
+    auto workers = one_per_worker(hosts);
+    CHECK(all_say(workers, key.secret, 200));
 
     for (int round = 0; round < 2; ++round) {
         REQUIRE(ctl(redis.url(), {"key", "disable", key.id}).code == 0);
-        expect_soon(one, key, 401);
-        expect_soon(other, key, 401);
+        CHECK(within_a_second(workers, key.secret, 401, "invalid_api_key"));
         REQUIRE(ctl(redis.url(), {"key", "enable", key.id}).code == 0);
-        expect_soon(one, key, 200);
-        expect_soon(other, key, 200);
+        CHECK(within_a_second(workers, key.secret, 200));
     }
     REQUIRE(ctl(redis.url(), {"key", "delete", key.id}).code == 0);
-    expect_soon(one, key, 401);
-    expect_soon(other, key, 401);
+    CHECK(within_a_second(workers, key.secret, 401, "invalid_api_key"));
     CHECK(ctl(redis.url(), {"key", "show", key.id}).code != 0);
 }
 
 TEST_CASE("keys: expire on time")
 {
-    NginxOptions options;
-    options.workers = 2;
-    Store store(options);
+    const Hosts hosts(1);
     const auto deadline = Clock::now() + 6s;
     const auto key = create_key(
-        store.redis, {"--plan", "business", "--expires", in_seconds(5)});
-    CHECK(all_workers_say(store.nginx, key, 200));
-    CHECK(kept_by(deadline,
-                  [&] { return all_workers_say(store.nginx, key, 401); }));
-    CHECK(all_workers_say(store.nginx, key, 401));
+        hosts.redis, {"--plan", "business", "--expires", in_seconds(5)});
+    auto workers = one_per_worker(hosts);
+    CHECK(all_say(workers, key.secret, 200));
+    CHECK(kept_by(deadline, [&] { return all_say(workers, key.secret, 401); }));
 }
 
 TEST_CASE("keys: an unknown key works as soon as it is created")
 {
-    NginxOptions options;
-    options.workers = 2;
-    Store store(options);
-    const Key future{"an-imported-key-of-tomorrow", "", ""};
-    remember_secret(future.secret);
-    CHECK(all_workers_say(store.nginx, future, 401));
-    import_key(store.redis, future.secret);
-    expect_soon(store.nginx, future, 200);
+    const Hosts hosts(1);
+    const std::string future = "an-imported-key-of-tomorrow";
+    remember_secret(future);
+    auto workers = one_per_worker(hosts);
+    CHECK(all_say(workers, future, 401));
+    import_key(hosts.redis, future);
+    CHECK(within_a_second(workers, future, 200));
 }
 
 TEST_CASE("keys: imported ones may be any visible characters")
