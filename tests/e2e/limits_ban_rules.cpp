@@ -224,8 +224,8 @@ TEST_CASE("limits ban: off")
     const auto key = limited_key(hosts.redis, 5);
     const auto answers = hosts.storm(key).run(3000);
     check_exact(answers, 5);
-    CHECK(hosts.redis.command({"EXISTS", account_key(key, "strikes")}).integer
-          == 0);
+    // A storm of over a second is confirmed, which counts 0 denials.
+    CHECK(used(hosts.redis, key, "strikes") == 0);
     CHECK(hosts.redis.command({"EXISTS", account_key(key, "bans")}).integer
           == 0);
 }
