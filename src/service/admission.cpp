@@ -36,6 +36,7 @@ void Admission::run()
         digest_ = api::sha256(*token);
         key_ = storage.keys.find(digest_);
         if (key_ != nullptr) {
+            storage.lookups.key.add(true);
             return check_limits(Record::remembered);
         }
     }
@@ -43,7 +44,9 @@ void Admission::run()
         == api::KeyForm::malformed) {
         return refuse_key({api::KeyRefusal::malformed, nullptr});
     }
-    if (const auto* refused = storage.keys.find_refused(digest_, task_.now())) {
+    const auto* refused = storage.keys.find_refused(digest_, task_.now());
+    storage.lookups.key.add(refused != nullptr);
+    if (refused != nullptr) {
         return refuse_key(*refused);
     }
     load_key();
