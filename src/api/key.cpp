@@ -2,6 +2,25 @@
 
 namespace petstore::api {
 
+std::string_view refusal_name(KeyRefusal refusal) noexcept
+{
+    switch (refusal) {
+    case KeyRefusal::none:
+        return "";
+    case KeyRefusal::missing:
+        return "missing";
+    case KeyRefusal::malformed:
+        return "malformed";
+    case KeyRefusal::unknown:
+        return "unknown";
+    case KeyRefusal::disabled:
+        return "disabled";
+    case KeyRefusal::expired:
+        return "expired";
+    }
+    return "";
+}
+
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept
 {
     unsigned scopes = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "date.h"
 #include "router.h"
@@ -48,6 +49,11 @@ struct KeyRecord : KeyRights {
     // The account's epoch when the record was written; see docs/redis-keys.md.
     std::int64_t epoch = 0;
 };
+
+// Why a request has no valid key. The names are for the operator's log; clients
+// are not told which of the last four it is.
+enum class KeyRefusal { none, missing, malformed, unknown, disabled, expired };
+std::string_view refusal_name(KeyRefusal refusal) noexcept;  // "" for none
 
 // "read,write" ↔ bits; nullopt for an unknown or empty word.
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept;

@@ -52,7 +52,17 @@ ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
 ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
                  ngx_http_variable_value_t* value)
 {
-    return found(value, info.key ? info.key->record.id() : std::string_view());
+    if (info.key) {
+        return found(value, info.key->record.id());
+    }
+    const auto& refused = info.refused_key.id;
+    return found(value, refused ? *refused : std::string_view());
+}
+
+ngx_int_t key_refusal(ngx_http_request_t*, const RequestInfo& info,
+                      ngx_http_variable_value_t* value)
+{
+    return found(value, api::refusal_name(info.refused_key.refusal));
 }
 
 ngx_int_t account(ngx_http_request_t*, const RequestInfo& info,
@@ -112,6 +122,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
     } variables[] = {
         {ngx_string("petstore_operation"), handler<operation>},
         {ngx_string("petstore_key_id"), handler<key_id>},
+        {ngx_string("petstore_key_refusal"), handler<key_refusal>},
         {ngx_string("petstore_account"), handler<account>},
         {ngx_string("petstore_plan"), handler<plan>},
         {ngx_string("petstore_limit_status"), handler<limit_status>},

@@ -24,11 +24,11 @@ void Admission::run()
 {
     const auto authorization = task_.request().header(Header::authorization);
     if (!authorization) {
-        return refuse_key(api::ErrorCode::missing_api_key);
+        return refuse_key({api::KeyRefusal::missing, nullptr});
     }
     const auto token = api::bearer_token(authorization->value);
     if (!token) {
-        return refuse_key(api::ErrorCode::missing_api_key);
+        return refuse_key({api::KeyRefusal::missing, nullptr});
     }
     // Known keys first: checking the form costs as much as looking the key up.
     store::Storage& storage = task_.storage();
@@ -42,12 +42,12 @@ void Admission::run()
     }
     if (api::key_form(*token, storage.schema.prefix())
         == api::KeyForm::malformed) {
-        return refuse_key(api::ErrorCode::invalid_api_key);
+        return refuse_key({api::KeyRefusal::malformed, nullptr});
     }
-    const bool known = storage.keys.is_unknown(digest_, task_.now());
-    storage.lookups.key.add(known);
-    if (known) {
-        return refuse_key(api::ErrorCode::invalid_api_key);
+    const auto* refused = storage.keys.find_refused(digest_, task_.now());
+    storage.lookups.key.add(refused != nullptr);
+    if (refused != nullptr) {
+        return refuse_key(*refused);
     }
     load_key();
 }
@@ -112,19 +112,24 @@ void Admission::refresh_key(std::int64_t epoch)
 void Admission::forget_key()
 {
     store::KeyCache& keys = task_.storage().keys;
-    task_.state().key = nullptr;
+    store::RefusedKey refused{api::KeyRefusal::unknown, nullptr};
     if (key_ != nullptr) {
         keys.erase(digest_, *key_);
+        refused.refusal = key_->record.disabled ? api::KeyRefusal::disabled
+                                                : api::KeyRefusal::expired;
+        refused.id = std::make_shared<const std::string>(key_->record.id());
     }
-    keys.put_unknown(digest_, task_.now());
-    refuse_key(api::ErrorCode::invalid_api_key);
+    keys.put_refused(digest_, refused, task_.now());
+    refuse_key(refused);
 }
 
 // Requests without a valid key count in the window of their address. Only where
 // it is enforced does it limit them.
-void Admission::refuse_key(api::ErrorCode code)
+void Admission::refuse_key(const store::RefusedKey& key)
 {
     RequestState& state = task_.state();
+    state.key = nullptr;
+    state.refused_key = key;
     if (!state.address) {
         state.address = task_.request().count_address();
     }
@@ -147,13 +152,15 @@ void Admission::refuse_key(api::ErrorCode code)
         return task_.refuse(api::denial(decision, now), std::move(response));
     }
 
-    const bool sent = code == api::ErrorCode::invalid_api_key;
+    const bool sent = key.refusal != api::KeyRefusal::missing;
     response.authenticate =
         sent ? "Bearer realm=\"petstore\", error=\"invalid_token\""
              : "Bearer realm=\"petstore\"";
-    task_.refuse({code, sent ? "The API key is not valid."
-                             : "An API key is required: \"Authorization: "
-                               "Bearer <API_KEY>\"."},
+    task_.refuse(sent ? api::Error{api::ErrorCode::invalid_api_key,
+                                   "The API key is not valid."}
+                      : api::Error{api::ErrorCode::missing_api_key,
+                                   "An API key is required: \"Authorization: "
+                                   "Bearer <API_KEY>\"."},
                  std::move(response));
 }
 
@@ -165,6 +172,7 @@ void Admission::check_limits(Record record)
         return forget_key();
     }
     state.key = key_;
+    state.refused_key = {};
 
     if (state.decided) {  // before an internal redirect, or for another part
         return apply_decision(state.decision);

@@ -67,7 +67,7 @@ private:
     void on_key(const store::KeyResult& result) noexcept override;
     void refresh_key(std::int64_t epoch);
     void forget_key();
-    void refuse_key(api::ErrorCode code);
+    void refuse_key(const store::RefusedKey& key);
 
     void on_marker(Marker marker) noexcept override;
     void on_marker_error(const redis::Reply& error) noexcept override;

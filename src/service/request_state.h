@@ -45,6 +45,7 @@ struct RequestState : RequestReport {
     std::optional<AddressWindow> address;
 
     std::shared_ptr<const store::CachedKey> key;  // nullptr without a valid one
+    store::RefusedKey refused_key;                // … and why
 
     bool asked_redis = false;
     store::Monotonic redis_started = 0;

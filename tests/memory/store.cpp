@@ -108,7 +108,7 @@ struct KeyRecord {
 struct UnknownKeys {
     void act()
     {
-        cache.put_unknown(digest, 0);
+        cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 0);
         cache.put(digest, std::make_shared<store::CachedKey>());
     }
     void check(bool)
@@ -116,7 +116,7 @@ struct UnknownKeys {
         const auto key = std::make_shared<store::CachedKey>();
         cache.put(digest, key);
         CHECK(cache.find(digest) == key);
-        CHECK_FALSE(cache.is_unknown(digest, 0));
+        CHECK_FALSE(cache.find_refused(digest, 0));
     }
     const api::Digest digest = api::sha256("1");
     store::KeyCache cache{1 << 20};

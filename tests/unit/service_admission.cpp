@@ -198,6 +198,106 @@ TEST_CASE("the requests of an account in one iteration share a command",
 
 // --- requests without a valid key --------------------------------------------
 
+TEST_CASE("a refused key's id is known if it has a record", "[service]")
+{
+    using api::KeyRefusal;
+    struct Case {
+        FakeWorker::Fields record;
+        KeyRefusal refusal;
+    };
+    const auto [record, refusal] =
+        GENERATE(Case{{{"disabled", "1"}}, KeyRefusal::disabled},
+                 Case{{{"expires", "1700000000"}}, KeyRefusal::expired},
+                 Case{{{"disabled", "1"}, {"expires", "1700000000"}},
+                      KeyRefusal::disabled});
+    FakeWorker worker;
+    worker.storage.redis_ahead = 0;  // Redis's clock is known
+    FakeClient client(worker);
+    SECTION("of the API")
+    {
+        client.start();
+    }
+    SECTION("of a guarded location")
+    {
+        client.start_guard();
+    }
+    worker.reply_record(record);
+    CHECK(client.status == 401);
+    CHECK(client.state().key == nullptr);
+    CHECK(client.state().refused_key.refusal == refusal);
+    REQUIRE(client.state().refused_key.id != nullptr);
+    CHECK(*client.state().refused_key.id == "k1");
+
+    // From memory.
+    FakeClient again(worker);
+    again.start();
+    CHECK(again.status == 401);
+    CHECK(again.state().refused_key.refusal == refusal);
+    REQUIRE(again.state().refused_key.id != nullptr);
+    CHECK(*again.state().refused_key.id == "k1");
+    CHECK(worker.link.sent.size() == 1);
+}
+
+TEST_CASE("an unknown key has no id", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_no_record();
+    CHECK(client.state().refused_key.refusal == api::KeyRefusal::unknown);
+    CHECK(client.state().refused_key.id == nullptr);
+    FakeClient again(worker);
+    again.start();
+    CHECK(again.state().refused_key.refusal == api::KeyRefusal::unknown);
+    CHECK(again.state().refused_key.id == nullptr);
+}
+
+TEST_CASE("a key that is not looked up is not refused", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    SECTION("an admitted request")
+    {
+        worker.know_key();
+        client.send_and_admit();
+        CHECK(client.state().key != nullptr);
+    }
+    SECTION("Redis is away")
+    {
+        client.start();
+        worker.link.lose(NoReply::not_sent);
+        CHECK(client.status == 503);
+    }
+    SECTION("OPTIONS")
+    {
+        client.request().verb = Method::options;
+        client.request().headers.erase(Header::authorization);
+        client.start();
+        CHECK(client.status == 204);
+    }
+    CHECK(client.state().refused_key.refusal == api::KeyRefusal::none);
+    CHECK(client.state().refused_key.id == nullptr);
+}
+
+TEST_CASE("a key enabled before an internal redirect is not refused after it",
+          "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start_guard();
+    worker.reply_record({{"disabled", "1"}});
+    CHECK(client.state().refused_key.refusal == api::KeyRefusal::disabled);
+
+    worker.clock.advance(1000);
+    FakeClient page(worker, client, "/v1/pets", FakeClient::Part::redirect);
+    page.start_guard();
+    worker.reply_record();
+    worker.end_and_admit();
+    REQUIRE(page.state().key != nullptr);
+    CHECK(page.state().refused_key.refusal == api::KeyRefusal::none);
+    CHECK(page.state().refused_key.id == nullptr);
+}
+
 TEST_CASE("a request without an API key is refused without Redis", "[service]")
 {
     FakeWorker worker;
@@ -226,6 +326,7 @@ TEST_CASE("a request without an API key is refused without Redis", "[service]")
     CHECK(client.request().counted == 1);
     CHECK(client.state().limit_status == "DENIED");
     CHECK(client.state().error_code == "missing_api_key");
+    CHECK(client.state().refused_key.refusal == api::KeyRefusal::missing);
     CHECK_FALSE(client.state().has_windows);
     CHECK_FALSE(client.state().asked_redis);
     CHECK(client.retry_after == 0);
@@ -250,6 +351,7 @@ TEST_CASE("a malformed API key is refused without Redis", "[service]")
     CHECK(client.authenticate
           == "Bearer realm=\"petstore\", error=\"invalid_token\"");
     CHECK(client.state().error_code == "invalid_api_key");
+    CHECK(client.state().refused_key.refusal == api::KeyRefusal::malformed);
     CHECK(client.request().counted == 1);
     CHECK(worker.link.sent.empty());
 }

@@ -172,38 +172,77 @@ TEST_CASE("a flood of unknown keys evicts no known key", "[store]")
         cache.put(digest_of(i), usual_key_of(cache, i));
     }
     for (int i = 1000; i < 50'000; ++i) {
-        cache.put_unknown(digest_of(i), 1000);
-        CHECK(cache.is_unknown(digest_of(i), 1000));
+        cache.put_refused(digest_of(i), {api::KeyRefusal::unknown, nullptr},
+                          1000);
+        CHECK(cache.find_refused(digest_of(i), 1000));
     }
     CHECK(cache.size() == 1000);
     // Bounded: the first ones are forgotten.
-    CHECK_FALSE(cache.is_unknown(digest_of(1000), 1000));
+    CHECK_FALSE(cache.find_refused(digest_of(1000), 1000));
 }
 
 TEST_CASE("an unknown key is remembered for less than a second", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
-    CHECK_FALSE(cache.is_unknown(digest, 1000));
-    cache.put_unknown(digest, 1000);
-    CHECK(cache.is_unknown(digest, 1000));
-    CHECK(cache.is_unknown(digest, 1000 + KeyCache::kUnknownFor - 1));
-    CHECK_FALSE(cache.is_unknown(digest_of(2), 1000));
-    CHECK(KeyCache::kUnknownFor + KeyCache::kUnknownAgain < 1000);
+    CHECK_FALSE(cache.find_refused(digest, 1000));
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    CHECK(cache.find_refused(digest, 1000));
+    CHECK(cache.find_refused(digest, 1000 + KeyCache::kRefusedFor - 1));
+    CHECK_FALSE(cache.find_refused(digest_of(2), 1000));
+    CHECK(KeyCache::kRefusedFor + KeyCache::kRefusedAgain < 1000);
 }
 
 TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
-    cache.put_unknown(digest, 1000);
-    const auto later = 1000 + KeyCache::kUnknownFor;
-    CHECK_FALSE(cache.is_unknown(digest, later));
-    CHECK(cache.is_unknown(digest, later));
-    CHECK(cache.is_unknown(digest, later + KeyCache::kUnknownAgain - 1));
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    const auto later = 1000 + KeyCache::kRefusedFor;
+    CHECK_FALSE(cache.find_refused(digest, later));
+    CHECK(cache.find_refused(digest, later));
+    CHECK(cache.find_refused(digest, later + KeyCache::kRefusedAgain - 1));
     // It never got a reply.
-    CHECK_FALSE(cache.is_unknown(digest, later + KeyCache::kUnknownAgain));
+    CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     // The key is known by now.
     cache.put(digest, key_of(1));
-    CHECK_FALSE(cache.is_unknown(digest, later));
+    CHECK_FALSE(cache.find_refused(digest, later));
+}
+
+TEST_CASE("a refused key is remembered with its id and the reason", "[store]")
+{
+    KeyCache cache(kMegabyte);
+    const auto digest = digest_of(1);
+    cache.put_refused(digest,
+                      {api::KeyRefusal::disabled,
+                       std::make_shared<const std::string>("an-id")},
+                      1000);
+    const auto* refused = cache.find_refused(digest, 1000);
+    REQUIRE(refused != nullptr);
+    CHECK(refused->refusal == api::KeyRefusal::disabled);
+    CHECK(*refused->id == "an-id");
+
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    refused = cache.find_refused(digest, 1000);
+    REQUIRE(refused != nullptr);
+    CHECK(refused->refusal == api::KeyRefusal::unknown);
+    CHECK(refused->id == nullptr);
+}
+
+TEST_CASE("the ids of refused keys count towards the memory", "[store]")
+{
+    const auto remembered = [](std::size_t id_size) {
+        KeyCache cache(kMegabyte);
+        const auto id = std::make_shared<const std::string>(id_size, 'x');
+        int count = 0;
+        do {
+            cache.put_refused(digest_of(++count),
+                              {api::KeyRefusal::expired, id}, 1000);
+        } while (cache.find_refused(digest_of(1), 1000) != nullptr);
+        return count;
+    };
+    CHECK(remembered(1000) < 64);  // 1/16 of the memory
+    CHECK(remembered(10) > 4 * remembered(1000));
+    // Larger than all of it, and still the last one is remembered.
+    CHECK(remembered(100'000) == 2);
 }

@@ -13,9 +13,9 @@ namespace {
 // used.
 constexpr int kMaxSpared = 16;
 
-// 1/kUnknownShare of the memory is reserved for unknown keys, so a flood of
+// 1/kRefusedShare of the memory is reserved for refused keys, so a flood of
 // invented keys cannot evict known ones.
-constexpr std::size_t kUnknownShare = 16;
+constexpr std::size_t kRefusedShare = 16;
 
 std::size_t bytes_of(const CachedKey& key) noexcept
 {
@@ -23,10 +23,6 @@ std::size_t bytes_of(const CachedKey& key) noexcept
     return kNodeBytes<
                Entry> + kSharedBytes<CachedKey> + key.record.text_bytes();
 }
-
-// Includes two pointers in the bucket array.
-constexpr std::size_t kUnknownBytes =
-    kNodeBytes<std::pair<api::Digest, Monotonic>> + 2 * sizeof(void*);
 
 }  // namespace
 
@@ -43,9 +39,8 @@ std::size_t DigestHash::operator()(const api::Digest& digest) const noexcept
 }
 
 KeyCache::KeyCache(std::size_t max_bytes)
-    : max_bytes_(max_bytes - max_bytes / kUnknownShare),
-      max_unknown_(
-          std::max<std::size_t>(max_bytes / kUnknownShare / kUnknownBytes, 1))
+    : max_bytes_(max_bytes - max_bytes / kRefusedShare),
+      max_refused_bytes_(max_bytes / kRefusedShare)
 {
     // Short chains: each step along one is a cache miss.
     keys_.max_load_factor(0.5F);
@@ -68,7 +63,7 @@ std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
 
 void KeyCache::put(const api::Digest& digest, std::shared_ptr<CachedKey> key)
 {
-    unknown_.erase(digest);
+    forget_refused(digest);
     const std::size_t size = bytes_of(*key);
     if (size > max_bytes_ / 4) {
         const auto replaced = keys_.find(digest);
@@ -118,29 +113,53 @@ void KeyCache::erase(const api::Digest& digest, const CachedKey& stale) noexcept
     }
 }
 
-bool KeyCache::is_unknown(const api::Digest& digest, Monotonic now) noexcept
+// Includes two pointers in the array of buckets.
+std::size_t KeyCache::bytes_of_refused(const RefusedKey& key) noexcept
 {
-    const auto found = unknown_.find(digest);
-    if (found == unknown_.end()) {
-        return false;
+    using Entry = std::pair<api::Digest, Refused>;
+    const std::size_t id =
+        key.id ? kSharedBytes<std::string> + heap_bytes(*key.id) : 0;
+    return kNodeBytes<Entry> + 2 * sizeof(void*) + id;
+}
+
+void KeyCache::forget_refused(const api::Digest& digest) noexcept
+{
+    const auto found = refused_.find(digest);
+    if (found != refused_.end()) {
+        refused_bytes_ -= bytes_of_refused(found->second.key);
+        refused_.erase(found);
     }
-    if (now < found->second) {
-        return true;
+}
+
+const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
+                                         Monotonic now) noexcept
+{
+    const auto found = refused_.find(digest);
+    if (found == refused_.end()) {
+        return nullptr;
+    }
+    if (now < found->second.until) {
+        return &found->second.key;
     }
     // Let one request look the key up again. Concurrent requests use the cached
     // result, or all of them would query Redis at once.
-    found->second = now + kUnknownAgain;
-    return false;
+    found->second.until = now + kRefusedAgain;
+    return nullptr;
 }
 
-void KeyCache::put_unknown(const api::Digest& digest, Monotonic now)
+void KeyCache::put_refused(const api::Digest& digest, RefusedKey key,
+                           Monotonic now)
 {
+    forget_refused(digest);
     // All entries are less than a second old, so clearing the map is as good as
     // any eviction order.
-    if (unknown_.size() >= max_unknown_) {
-        unknown_.clear();
+    const std::size_t size = bytes_of_refused(key);
+    if (refused_bytes_ + size > max_refused_bytes_) {
+        refused_.clear();
+        refused_bytes_ = 0;
     }
-    unknown_[digest] = now + kUnknownFor;
+    refused_[digest] = {std::move(key), now + kRefusedFor};
+    refused_bytes_ += size;
 }
 
 }  // namespace petstore::store

@@ -59,6 +59,12 @@ struct CachedKey {
     CachedRecord record;
 };
 
+// Why a key is not valid, and its id if it has a record.
+struct RefusedKey {
+    api::KeyRefusal refusal = api::KeyRefusal::none;
+    std::shared_ptr<const std::string> id;
+};
+
 // A digest is uniformly distributed, so its first bytes are a good hash.
 struct DigestHash {
     std::size_t operator()(const api::Digest& digest) const noexcept;
@@ -69,12 +75,12 @@ struct DigestHash {
 // approximates least recently used without moving an entry at each use.
 //
 // A record stays until it is evicted; the limiter validates its epoch with
-// every request. An unknown key is remembered for less than a second, because
-// nothing announces its creation.
+// every request. A refused key (unknown, disabled or expired) is remembered for
+// less than a second, because nothing announces that it is valid now.
 class KeyCache {
 public:
-    static constexpr Monotonic kUnknownFor = 800;
-    static constexpr Monotonic kUnknownAgain = 100;
+    static constexpr Monotonic kRefusedFor = 800;
+    static constexpr Monotonic kRefusedAgain = 100;
 
     explicit KeyCache(std::size_t max_bytes);
     KeyCache(const KeyCache&) = delete;
@@ -86,8 +92,11 @@ public:
     // Removes an outdated record, unless a newer one has replaced it.
     void erase(const api::Digest& digest, const CachedKey& stale) noexcept;
 
-    bool is_unknown(const api::Digest& digest, Monotonic now) noexcept;
-    void put_unknown(const api::Digest& digest, Monotonic now);
+    // nullptr if the key was not refused a moment ago. Valid until the next
+    // call.
+    const RefusedKey* find_refused(const api::Digest& digest,
+                                   Monotonic now) noexcept;
+    void put_refused(const api::Digest& digest, RefusedKey key, Monotonic now);
 
     // The account's state, shared by all of its keys.
     std::shared_ptr<Account> account(const std::string& id)
@@ -102,17 +111,26 @@ private:
     using Keys =
         std::unordered_map<api::Digest, std::shared_ptr<CachedKey>, DigestHash>;
 
+    struct Refused {
+        RefusedKey key;
+        Monotonic until = 0;
+    };
+    using RefusedKeys = std::unordered_map<api::Digest, Refused, DigestHash>;
+
+    static std::size_t bytes_of_refused(const RefusedKey& key) noexcept;
     void make_room() noexcept;
     void drop(Keys::iterator entry) noexcept;
+    void forget_refused(const api::Digest& digest) noexcept;
 
     const std::size_t max_bytes_;
-    const std::size_t max_unknown_;
+    const std::size_t max_refused_bytes_;
     // Declared before the keys, which hold accounts.
     AccountIndex accounts_;
     Keys keys_;
     std::size_t key_bytes_ = 0;
     std::size_t hand_ = 0;  // the hash bucket that eviction examined last
-    std::unordered_map<api::Digest, Monotonic, DigestHash> unknown_;
+    RefusedKeys refused_;
+    std::size_t refused_bytes_ = 0;
 };
 
 }  // namespace petstore::store
