@@ -90,19 +90,19 @@ Context::other(const std::string& text, const std::string& option,
         return std::nullopt;
     }
     auto deployment = checked_deployment(text, option);
-    return Other{std::move(deployment),
-                 {credentials_.user,
-                  password_file.empty()
-                      ? credentials_.password
-                      : password_in(password_file, file_option)},
-                 nullptr};
+    return Other{
+        std::move(deployment),
+        {credentials_.user, password_file.empty()
+                                ? credentials_.password
+                                : password_in(password_file, file_option)},
+        nullptr};
 }
 
 RedisSession& Context::open(Other& other) const
 {
     if (!other.session) {
-        other.session =
-            connect(other.deployment, other.credentials, tls_ ? &*tls_ : nullptr);
+        other.session = connect(other.deployment, other.credentials,
+                                tls_ ? &*tls_ : nullptr);
     }
     return *other.session;
 }
