@@ -1,13 +1,14 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
-#include "src/ngx/address_limit.h"
 #include "src/ngx/config.h"
 #include "src/ngx/error_filter.h"
 #include "src/ngx/guard.h"
+#include "src/ngx/metrics.h"
 #include "src/ngx/module.h"
 #include "src/ngx/start_log.h"
 #include "src/ngx/variables.h"
 #include "src/ngx/worker.h"
+#include "src/ngx/zone.h"
 
 namespace {
 
@@ -28,6 +29,10 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1, set_petstore,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
+    {ngx_string("petstore_status"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS,
+     set_status, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_health"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     set_health, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_guard"), kLevels | NGX_CONF_FLAG, set_guard,
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConfBase, guard), nullptr},
 
@@ -112,8 +117,8 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
         return NGX_OK;
     }
     check_locations(cf, *conf);
-    conf->zone = add_address_zone(cf, conf->zone_size);
-    if (conf->zone == nullptr) {
+    conf->zone = Zone::add(cf, conf->zone_size);
+    if (conf->zone == nullptr || install_metrics(cf) != NGX_OK) {
         return NGX_ERROR;
     }
     install_error_filter();

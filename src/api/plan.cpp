@@ -6,6 +6,8 @@
 namespace petstore::api {
 namespace {
 
+constexpr std::string_view kEnterprise = "enterprise";
+
 // Clamps to the range in which counting is exact: any program may have written
 // the key record.
 std::int64_t in_range(std::int64_t number) noexcept
@@ -35,9 +37,21 @@ void PlanTable::set(std::string name, Limits limits)
     plans_[std::move(name)] = limits;
 }
 
+std::vector<std::string> PlanTable::names() const
+{
+    std::vector<std::string> names;
+    for (const auto& [name, limits] : plans_) {
+        names.push_back(name);
+    }
+    if (plans_.find(kEnterprise) == plans_.end()) {
+        names.emplace_back(kEnterprise);
+    }
+    return names;
+}
+
 bool PlanTable::knows(std::string_view name) const noexcept
 {
-    return name == "enterprise" || plans_.find(name) != plans_.end();
+    return name == kEnterprise || plans_.find(name) != plans_.end();
 }
 
 Limits PlanTable::limits_of(const KeyRecord& key) const noexcept

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "key.h"
 
@@ -31,6 +32,10 @@ public:
     PlanTable();
 
     void set(std::string name, Limits limits);
+
+    // All of these, in alphabetical order, and "enterprise". Throws
+    // std::bad_alloc.
+    std::vector<std::string> names() const;
 
     // True for the plans in the table and for "enterprise".
     bool knows(std::string_view name) const noexcept;

@@ -47,12 +47,30 @@ void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 
 // nginx does not pass a location's handler down to its limit_except blocks; see
 // ngx_http_proxy_merge_loc_conf().
-void inherit_handler(ngx_conf_t* cf)
+void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 {
     auto* core = core_conf(cf);
     if (core->lmt_excpt && core->handler == nullptr) {
-        core->handler = content_handler;
+        core->handler = handler;
     }
+}
+
+// petstore_status and petstore_health need no key, even where a guard is
+// inherited. False if the same location has one.
+bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    if (conf.own_handler == nullptr && core_conf(cf)->noname) {
+        conf.own_handler = prev.own_handler;
+    }
+    if (conf.own_handler == nullptr) {
+        return true;
+    }
+    if (conf.guard == 1) {
+        return false;
+    }
+    conf.guard = 0;
+    inherit_handler(cf, conf.own_handler);
+    return true;
 }
 
 // A nested location needs its own `petstore`; `if` and limit_except belong to
@@ -137,6 +155,12 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                               "location with \"petstore\", which always "
                               "requires an API key");
         }
+        if (!take_own_handler(cf, prev, conf)) {
+            const ReportAt at(cf, conf.guard_place);
+            return refuse(cf, "\"petstore_guard on\" cannot be used in a "
+                              "location with \"petstore_status\" or "
+                              "\"petstore_health\", which need no API key");
+        }
         ngx_conf_merge_value(conf.guard, prev.guard, 0);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         merge_redis(prev, conf);
@@ -181,7 +205,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         main.replaces_errors |= conf.json_errors != 0;
         main.has_guard |= conf.guard != 0;
         if (conf.serves) {
-            inherit_handler(cf);
+            inherit_handler(cf, content_handler);
             take_over_body_limit(cf, prev, conf);
         }
         if (conf.serves || conf.guard) {

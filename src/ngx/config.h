@@ -115,6 +115,8 @@ struct LocConfBase {
 
 struct LocConf : LocConfBase {
     Place place;  // of `petstore`
+    // Of petstore_status or petstore_health in this location; nullptr for none.
+    ngx_http_handler_pt own_handler = nullptr;
     Place guard_place;
     Place redis_place;
     Place limit_redis_place;
@@ -159,6 +161,8 @@ char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_status(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_health(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_durability(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

@@ -8,7 +8,9 @@
 #include "../store/schema.h"
 #include "arguments.h"
 #include "config.h"
+#include "health.h"
 #include "module.h"
+#include "status.h"
 
 namespace petstore::ngx {
 
@@ -63,6 +65,32 @@ bool is_base_url(std::string_view text) noexcept
         }
     }
     return false;
+}
+
+// petstore, petstore_status and petstore_health: at most one per location.
+char* refuse_second_handler(ngx_conf_t* cf) noexcept
+{
+    return refuse(cf,
+                  "\"%V\" cannot be used in one location with another of "
+                  "\"petstore\", \"petstore_status\" and "
+                  "\"petstore_health\"",
+                  arguments(cf));
+}
+
+char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
+                      ngx_http_handler_pt handler) noexcept
+{
+    if (loc.own_handler != nullptr || loc.serves != NGX_CONF_UNSET) {
+        return refuse_second_handler(cf);
+    }
+    loc.own_handler = handler;
+    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    core->handler = handler;
+    auto& main = *static_cast<MainConf*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+    main.in_use = true;
+    return kConfOk;
 }
 
 }  // namespace
@@ -143,6 +171,9 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (loc.serves != NGX_CONF_UNSET) {
             return kDuplicate;
         }
+        if (loc.own_handler != nullptr) {
+            return refuse_second_handler(cf);
+        }
         loc.serves = 1;
         loc.place = current_place(cf);
         if (cf->args->nelts == 2) {
@@ -169,6 +200,22 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         main.served.push_back({loc.place, core, &loc});
         return kConfOk;
     });
+}
+
+char* set_status(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return set_own_handler(cf, *static_cast<LocConf*>(conf), status_handler);
+}
+
+char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    const ngx_str_t& kind = arguments(cf)[1];
+    const bool live = view(kind) == "live";
+    if (!live && view(kind) != "ready") {
+        return refuse_value(cf, kind, "\"live\" or \"ready\"");
+    }
+    return set_own_handler(cf, *static_cast<LocConf*>(conf),
+                           live ? live_handler : ready_handler);
 }
 
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept

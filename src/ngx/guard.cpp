@@ -20,6 +20,7 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
             return guarded->take_verdict();
         }
     }
+    info->in_service = true;
     info->has_guard |= r == r->main;
     if (info->refused) {
         return NGX_DECLINED;  // this is the error page for it

@@ -3,6 +3,7 @@
 #include "../ngx_base/str.h"
 #include "address_limit.h"
 #include "headers.h"
+#include "zone.h"
 
 namespace petstore::ngx {
 
@@ -85,7 +86,8 @@ std::int64_t HttpRequest::content_length() const noexcept
 
 service::AddressWindow HttpRequest::count_address() noexcept
 {
-    return address_window(r_, conf_.main->zone, conf_.anonymous_limit, true);
+    return address_window(r_, Zone(conf_.main->zone), conf_.anonymous_limit,
+                          true);
 }
 
 }  // namespace petstore::ngx

@@ -4,6 +4,7 @@
 #include "address_limit.h"
 #include "module.h"
 #include "pool.h"
+#include "zone.h"
 
 namespace petstore::ngx {
 
@@ -94,9 +95,9 @@ void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const auto* main = main_conf(r);
     if (!info.has_rate && main->zone != nullptr) {
-        info.rate =
-            address_window(r, main->zone, loc_conf(r)->anonymous_limit, false)
-                .rate;
+        info.rate = address_window(r, Zone(main->zone),
+                                   loc_conf(r)->anonymous_limit, false)
+                        .rate;
         info.has_rate = true;
     }
 }

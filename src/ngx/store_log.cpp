@@ -1,6 +1,8 @@
 #include "store_log.h"
 
 #include "../ngx_base/str.h"
+#include "metrics.h"
+#include "worker.h"
 
 namespace petstore::ngx {
 
@@ -8,6 +10,7 @@ namespace petstore::ngx {
 // the damage.
 void StoreLog::damaged(std::string_view redis_key) noexcept
 {
+    metrics_.damaged_data().add();
     if (damage_logged_ && ngx_current_msec - damage_logged_at_ < 1000) {
         ++damages_;
         return;
@@ -49,12 +52,14 @@ void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 // A flood of invented keys must not fill the log.
 void StoreLog::look_up_refused() noexcept
 {
+    servers_.catalogue.rejections.add();
     refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused, too "
                       "many at once");
 }
 
 void StoreLog::request_refused() noexcept
 {
+    servers_.accounts.rejections.add();
     refuse(requests_,
            "petstore: %ui requests refused, too many wait for Redis");
 }
@@ -87,6 +92,7 @@ void StoreLog::account_banned(const store::Account& account,
 void log_ban(ngx_log_t& log, const store::Account& account,
              const store::AccountStatus& status) noexcept
 {
+    Worker::current()->metrics().bans().add();
     ngx_log_error(NGX_LOG_WARN, &log, 0,
                   "petstore: account %s banned for %L s after %L denied "
                   "requests",

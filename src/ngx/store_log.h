@@ -1,16 +1,26 @@
 #pragma once
 
+#include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
 #include "../store/storage.h"
 
 namespace petstore::ngx {
 
+class WorkerMetrics;
+
 // Writes the store's reports to the error log. Logs ids and digests, never an
 // API key.
 class StoreLog final : public store::StorageLog {
 public:
-    // `log` is the cycle's and must outlive this object.
-    explicit StoreLog(ngx_log_t& log) noexcept : log_(log) {}
+    // `log` is the cycle's. All must outlive this object.
+    struct Servers {
+        metrics::RedisCounters& accounts;
+        metrics::RedisCounters& catalogue;
+    };
+    StoreLog(ngx_log_t& log, WorkerMetrics& metrics,
+             const Servers& servers) noexcept
+        : log_(log), metrics_(metrics), servers_(servers)
+    {}
 
     void damaged(std::string_view redis_key) noexcept override;
     void unknown_plan(const api::KeyRecord& record) noexcept override;
@@ -23,6 +33,8 @@ public:
 
 private:
     ngx_log_t& log_;
+    WorkerMetrics& metrics_;
+    const Servers servers_;
     struct Refusals {
         ngx_uint_t count = 0;  // not logged yet
         time_t logged = 0;

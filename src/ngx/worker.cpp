@@ -47,10 +47,15 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
                              const MainConf& conf, redis::Link& accounts,
                              redis::Link& catalogue,
                              redis::Scheduler& scheduler,
-                             const store::Clock& clock, ngx_log_t& log)
-    : log_(log), timer_(*this, &log, true),
+                             const store::Clock& clock, WorkerMetrics& metrics,
+                             ngx_log_t& log)
+    : log_(log, metrics,
+           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
+            metrics.meter(conf.nodes[settings.node].name).redis}),
+      timer_(*this, &log, true),
       storage_(settings.prefix,
-               {accounts, catalogue, scheduler, clock, *this, log_, conf.plans},
+               {accounts, catalogue, scheduler, clock, *this, log_,
+                metrics.caches(), conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
 
@@ -62,7 +67,8 @@ void WorkerStorage::start() noexcept
 }
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
-    : scheduler_(log), warm_up_(*this, &log, true)
+    : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
+      readiness_(log), warm_up_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {
@@ -75,12 +81,19 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         const NodeSettings& node = conf.nodes[settings.node];
         durables_.push_back(std::make_unique<DurableNode>(
             node, addresses_of(node, conf, log), settings.durability,
-            scheduler_, log));
+            scheduler_, metrics_.meter(node.name), log));
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
             settings, conf, *links_[settings.limit_node],
-            *links_[settings.node], scheduler_, nginx_clock, log));
+            *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
+        store::Storage& storage = storages_.back()->storage();
+        readiness_.add(storage.catalogue_link, storage.schema.last_pet_id());
+        if (links_[settings.limit_node] != links_[settings.node]
+            || storage.catalogue_link.is_cluster()) {
+            readiness_.add(*links_[settings.limit_node],
+                           storage.schema.limits());
+        }
     }
 }
 
@@ -89,11 +102,12 @@ void Worker::add_link(const NodeSettings& settings, const MainConf& conf,
 {
     if (settings.cluster) {
         clusters_.push_back(
-            std::make_unique<Cluster>(settings, scheduler_, log));
+            std::make_unique<Cluster>(settings, scheduler_, metrics_, log));
         links_.push_back(&clusters_.back()->link());
     } else {
         nodes_.push_back(std::make_unique<Node>(
-            settings, addresses_of(settings, conf, log), scheduler_, log));
+            settings, addresses_of(settings, conf, log), scheduler_,
+            metrics_.meter(settings.name), log));
         links_.push_back(nodes_.back().get());
     }
 }

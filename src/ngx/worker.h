@@ -14,6 +14,8 @@
 #include "config.h"
 #include "content_handler.h"
 #include "guarded_request.h"
+#include "health.h"
+#include "metrics.h"
 #include "store_log.h"
 
 namespace petstore::ngx {
@@ -24,7 +26,7 @@ public:
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
                   redis::Link& accounts, redis::Link& catalogue,
                   redis::Scheduler& scheduler, const store::Clock& clock,
-                  ngx_log_t& log);
+                  WorkerMetrics& metrics, ngx_log_t& log);
 
     store::Storage& storage() noexcept { return storage_; }
 
@@ -53,6 +55,9 @@ public:
         return storages_[index]->storage();
     }
 
+    WorkerMetrics& metrics() noexcept { return metrics_; }
+    Readiness& readiness() noexcept { return readiness_; }
+
     // For the creates of a location; nullptr if they wait for nothing.
     redis::Link* durable_link(const LocConf& conf) noexcept
     {
@@ -74,7 +79,8 @@ private:
                                                 ngx_log_t& log);
     void warm_up() noexcept;
 
-    // Declared before its users.
+    // Declared before their users.
+    WorkerMetrics metrics_;
     EventLoopScheduler scheduler_;
     std::vector<std::unique_ptr<SentinelWatch>> watches_;
     std::vector<std::unique_ptr<Node>> nodes_;
@@ -82,6 +88,7 @@ private:
     std::vector<redis::Link*> links_;  // by index in MainConf::nodes
     std::vector<std::unique_ptr<DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
+    Readiness readiness_;
 
     // Connects in the first event-loop iteration, so that a first request waits
     // for the rest of the handshake at most. Not while the worker starts: its
@@ -91,6 +98,7 @@ private:
 public:
     redis::InFlight<ContentRequest> content_requests;
     redis::InFlight<GuardedRequest> guarded_requests;
+    redis::InFlight<ReadyRequest> ready_requests;
 };
 
 }  // namespace petstore::ngx

@@ -26,9 +26,9 @@ struct Cluster::Server {
     Server(const redis::ServerAddress& server,
            const NodeSettings& node_settings,
            std::unique_ptr<AddressSource> source, redis::Scheduler& scheduler,
-           const ngx_log_t& log)
+           metrics::RedisMeter meter, const ngx_log_t& log)
         : address(server), settings(node_settings),
-          node(settings, std::move(source), scheduler, log)
+          node(settings, std::move(source), scheduler, meter, log)
     {}
 
     const redis::ServerAddress address;
@@ -39,15 +39,31 @@ struct Cluster::Server {
 };
 
 Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
-                 const ngx_log_t& log)
-    : settings_(settings), scheduler_(scheduler), worker_log_(log),
+                 metrics::RedisMeters& meters, const ngx_log_t& log)
+    : settings_(settings), scheduler_(scheduler), meters_(meters),
+      meter_(meters.meter(settings.name)), worker_log_(log),
       log_(settings.name, log), finder_(settings, *this, log),
       link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
       retirement_(*this, log_.log(), true)
-{}
+{
+    meter_.redis.links.add();
+}
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster()
+{
+    show_down(false);
+    meter_.redis.links.subtract();
+}
+
+// As Node::show_down(): while no server is known.
+void Cluster::show_down(bool down) noexcept
+{
+    if (down != shown_down_) {
+        shown_down_ = down;
+        down ? meter_.redis.down.add() : meter_.redis.down.subtract();
+    }
+}
 
 void Cluster::close() noexcept
 {
@@ -109,7 +125,8 @@ Cluster::Server* Cluster::add(const redis::ServerAddress& address)
     }
     auto source = host_addresses(settings.host, log_.log());
     servers_.push_back(std::make_unique<Server>(
-        address, settings, std::move(source), scheduler_, worker_log_));
+        address, settings, std::move(source), scheduler_,
+        meters_.meter(settings.name), worker_log_));
     return servers_.back().get();
 }
 
@@ -181,7 +198,9 @@ void Cluster::search() noexcept
 // Without any map, requests fail at once: the search goes on without them.
 void Cluster::on_no_map() noexcept
 {
+    meter_.redis.add(metrics::Failure::resolve);
     link_.on_no_map();
+    show_down(!link_.has_map());
     if (!link_.has_map() && !closed_ && !next_search_.running()) {
         next_search_.start(redis::Backoff::delay(
             kManyFailures, static_cast<std::uint64_t>(ngx_random())));
@@ -190,11 +209,13 @@ void Cluster::on_no_map() noexcept
 
 void Cluster::on_map(redis::SlotMap map) noexcept
 {
+    show_down(false);
     link_.on_map(std::move(map));
 }
 
 void Cluster::queue_full() noexcept
 {
+    meter_.redis.rejections.add();
     log_.refused();
     log_.report_refused();
 }

@@ -18,10 +18,10 @@ namespace petstore::ngx {
 class Cluster final : private redis::ClusterLink::Host,
                       private MapFinder::User {
 public:
-    // `settings` are those of a Cluster. They and `scheduler` must outlive this
-    // object.
+    // `settings` are those of a Cluster. They, `scheduler` and `meters` must
+    // outlive this object.
     Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
-            const ngx_log_t& log);
+            metrics::RedisMeters& meters, const ngx_log_t& log);
     ~Cluster();
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
@@ -55,10 +55,13 @@ private:
     Server* add(const redis::ServerAddress& address);
     void on_alarm() noexcept { link_.on_alarm(); }
     void search() noexcept;
+    void show_down(bool down) noexcept;
     void retire() noexcept;
 
     const NodeSettings& settings_;
     redis::Scheduler& scheduler_;
+    metrics::RedisMeters& meters_;
+    const metrics::RedisMeter meter_;  // of the Cluster as a whole
     const ngx_log_t& worker_log_;
     NodeLog log_;
     MapFinder finder_;
@@ -70,6 +73,7 @@ private:
     // A search that fails at once must not end other requests within a handler.
     PostedEvent<Cluster, &Cluster::search> search_;
     bool closed_ = false;
+    bool shown_down_ = false;
     Timer<Cluster, &Cluster::retire> retirement_;
 };
 

@@ -8,6 +8,7 @@ namespace petstore::ngx {
 namespace {
 
 using Failure = Connection::Failure;
+using Kind = metrics::Failure;
 using Retry = redis::Breaker::Retry;
 
 constexpr std::size_t kReceiveBuffer = 64 * 1024;
@@ -17,12 +18,6 @@ constexpr char kTlsFailed[] = "TLS handshake failed";
 constexpr char kLost[] = "connection lost";
 constexpr char kOutOfMemory[] = "out of memory";
 constexpr char kEventError[] = "event error";
-
-Failure failure(const char* reason, ngx_err_t error = 0,
-                Retry retry = Retry::after_backoff) noexcept
-{
-    return {reason, retry, false, error};
-}
 
 }  // namespace
 
@@ -55,7 +50,8 @@ void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
     state_ = State::connecting;
     const ngx_int_t rc = ngx_event_connect_peer(&peer);
     if (rc != NGX_OK && rc != NGX_AGAIN) {
-        listener_.on_failure(failure(kCannotConnect, ngx_socket_errno));
+        listener_.on_failure(
+            failure(Kind::connect, kCannotConnect, ngx_socket_errno));
         return;
     }
 
@@ -122,7 +118,7 @@ void Connection::begin_tls() noexcept
     if (tls_.begin(socket_, address_->host) == NGX_OK) {
         continue_tls();
     } else {
-        listener_.on_failure(failure(tls_.reason(kOutOfMemory)));
+        listener_.on_failure(failure(Kind::tls, tls_.reason(kOutOfMemory)));
     }
 }
 
@@ -134,7 +130,7 @@ void Connection::continue_tls() noexcept
     if (rc == NGX_OK) {
         begin_handshake();
     } else if (rc == NGX_ERROR) {
-        listener_.on_failure(failure(tls_.reason(kTlsFailed)));
+        listener_.on_failure(failure(Kind::tls, tls_.reason(kTlsFailed)));
     }
 }
 
@@ -146,7 +142,7 @@ void Connection::begin_handshake() noexcept
         return true;
     });
     if (!begun) {
-        listener_.on_failure(failure(kOutOfMemory));
+        listener_.on_failure(failure(Kind::other, kOutOfMemory));
         return;
     }
     state_ = State::handshake;
@@ -155,9 +151,9 @@ void Connection::begin_handshake() noexcept
 
 void Connection::on_timeout() noexcept
 {
-    listener_.on_failure(failure(state_ == State::tls_handshake
-                                     ? "TLS handshake timed out"
-                                     : "connect timed out"));
+    listener_.on_failure(state_ == State::tls_handshake
+                             ? failure(Kind::tls, "TLS handshake timed out")
+                             : failure(Kind::connect, "connect timed out"));
 }
 
 void Connection::on_writable() noexcept
@@ -176,7 +172,7 @@ void Connection::on_writable() noexcept
         error = ngx_socket_errno;
     }
     if (error != 0) {
-        listener_.on_failure(failure(kCannotConnect, error));
+        listener_.on_failure(failure(Kind::connect, kCannotConnect, error));
         return;
     }
     on_connected();
@@ -214,7 +210,7 @@ void Connection::flush() noexcept
         }
     }
     if (ngx_handle_write_event(socket_->write, 0) != NGX_OK) {
-        listener_.on_failure(failure(kEventError));
+        listener_.on_failure(failure(Kind::other, kEventError));
     }
 }
 
@@ -248,9 +244,10 @@ void Connection::on_readable() noexcept
             return;
         }
 
-        const Failure failed = guarded(log_.log(), failure(kOutOfMemory), [&] {
-            return decode({received_.data(), static_cast<std::size_t>(n)});
-        });
+        const Failure failed =
+            guarded(log_.log(), failure(Kind::other, kOutOfMemory), [&] {
+                return decode({received_.data(), static_cast<std::size_t>(n)});
+            });
         if (failed.reason != nullptr) {
             listener_.on_failure(failed);
             return;
@@ -258,7 +255,7 @@ void Connection::on_readable() noexcept
     }
 
     if (ngx_handle_read_event(socket_->read, 0) != NGX_OK) {
-        listener_.on_failure(failure(kEventError));
+        listener_.on_failure(failure(Kind::other, kEventError));
         return;
     }
     socket_->idle = pipeline_.empty() ? 1 : 0;
@@ -268,7 +265,7 @@ void Connection::on_readable() noexcept
 Failure Connection::lost(bool closed) const noexcept
 {
     const ngx_err_t error = closed || tls_.enabled() ? 0 : ngx_socket_errno;
-    return failure(tls_.reason(kLost), error,
+    return failure(Kind::closed, tls_.reason(kLost), error,
                    is_ready() ? Retry::at_once : Retry::after_backoff);
 }
 
@@ -311,7 +308,7 @@ Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
     case redis::Handshake::Step::accepted:
         return {};
     case redis::Handshake::Step::refused:
-        return failure(log_.reason("refused with", reply));
+        return failure(Kind::login, log_.reason("refused with", reply));
     case redis::Handshake::Step::unexpected:
         return protocol_error();
     case redis::Handshake::Step::last:

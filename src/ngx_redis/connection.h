@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/breaker.h"
@@ -30,6 +31,7 @@ public:
         redis::Breaker::Retry retry = redis::Breaker::Retry::after_backoff;
         bool replica = false;  // the server turned out to be one
         ngx_err_t error = 0;   // errno, or 0
+        metrics::Failure kind = metrics::Failure::other;
     };
 
     class Listener {
@@ -66,7 +68,17 @@ public:
         ~Listener() = default;
     };
 
-    static Failure protocol_error() noexcept { return {"protocol error"}; }
+    static Failure failure(metrics::Failure kind, const char* reason,
+                           ngx_err_t error = 0,
+                           redis::Breaker::Retry retry =
+                               redis::Breaker::Retry::after_backoff) noexcept
+    {
+        return {reason, retry, false, error, kind};
+    }
+    static Failure protocol_error() noexcept
+    {
+        return failure(metrics::Failure::protocol, "protocol error");
+    }
 
     // All of the arguments must outlive this object.
     Connection(const TlsSettings& tls, redis::Pipeline& pipeline,

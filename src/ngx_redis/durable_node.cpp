@@ -40,9 +40,11 @@ const char* explanation_of(std::string_view error) noexcept
 DurableNode::DurableNode(const NodeSettings& settings,
                          std::unique_ptr<AddressSource> source,
                          redis::Durability durability,
-                         redis::Scheduler& scheduler, const ngx_log_t& log)
-    : settings_(settings_of_writes(settings)), log_(settings_.name, log),
-      node_(settings_, std::move(source), scheduler, log),
+                         redis::Scheduler& scheduler, metrics::RedisMeter meter,
+                         const ngx_log_t& log)
+    : settings_(settings_of_writes(settings)), meter_(meter),
+      log_(settings_.name, log),
+      node_(settings_, std::move(source), scheduler, meter, log),
       link_(node_, scheduler, *this, durability, settings.timeout),
       alarm_(*this, log_.log(), false)
 {}
@@ -85,6 +87,7 @@ void DurableNode::not_reached(std::size_t commands) noexcept
 
 void DurableNode::queue_full() noexcept
 {
+    meter_.redis.rejections.add();
     log_.refused();
     log_.report_refused();
 }

@@ -15,11 +15,11 @@ namespace petstore::ngx {
 // durable. The Worker owns it.
 class DurableNode final : private redis::DurableLink::Host {
 public:
-    // `scheduler` must outlive the node.
+    // `scheduler` and `meter` must outlive the node.
     DurableNode(const NodeSettings& settings,
                 std::unique_ptr<AddressSource> source,
                 redis::Durability durability, redis::Scheduler& scheduler,
-                const ngx_log_t& log);
+                metrics::RedisMeter meter, const ngx_log_t& log);
     DurableNode(const DurableNode&) = delete;
     DurableNode& operator=(const DurableNode&) = delete;
 
@@ -42,6 +42,7 @@ private:
     void on_alarm() noexcept { link_.on_alarm(); }
 
     const NodeSettings settings_;
+    const metrics::RedisMeter meter_;
     NodeLog log_;
     Node node_;
     redis::DurableLink link_;

@@ -1,5 +1,6 @@
 #include "node.h"
 
+#include <chrono>
 #include <utility>
 
 #include "../redis/backoff.h"
@@ -9,7 +10,19 @@ namespace petstore::ngx {
 
 namespace {
 
+using Kind = metrics::Failure;
 using Retry = redis::Breaker::Retry;
+
+constexpr char kTimedOut[] = "timed out";
+
+// Of a monotonic clock: those of nginx are too coarse to time a command.
+std::uint64_t microseconds() noexcept
+{
+    using std::chrono::duration_cast;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        duration_cast<std::chrono::microseconds>(now).count());
+}
 
 bool reached(ngx_msec_t deadline) noexcept
 {
@@ -19,12 +32,31 @@ bool reached(ngx_msec_t deadline) noexcept
 }  // namespace
 
 Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
-           redis::Scheduler& scheduler, const ngx_log_t& log)
+           redis::Scheduler& scheduler, metrics::RedisMeter meter,
+           const ngx_log_t& log)
     : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      role_request_(redis::info_replication()), log_(settings.name, log),
+      meter_(meter), role_request_(redis::info_replication()),
+      log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
-{}
+{
+    meter_.redis.links.add();
+}
+
+Node::~Node()
+{
+    show_down(false);
+    meter_.redis.links.subtract();
+}
+
+// Counts this link once while its breaker is open.
+void Node::show_down(bool down) noexcept
+{
+    if (down != shown_down_) {
+        shown_down_ = down;
+        down ? meter_.redis.down.add() : meter_.redis.down.subtract();
+    }
+}
 
 void Node::close() noexcept
 {
@@ -41,6 +73,7 @@ void Node::send(const redis::Command& command,
         return;
     }
     if (pipeline_.full()) {
+        meter_.redis.rejections.add();
         log_.refused();
         schedule_flush();
         handler.on_no_reply(redis::NoReply::not_sent);
@@ -52,10 +85,12 @@ void Node::send(const redis::Command& command,
         connection_.is_ready() && role_.due(ngx_current_msec);
     if ((asks_role && !add_role_request())
         || !pipeline_.add(command, &handler,
-                          ngx_current_msec + settings_.timeout)) {
+                          ngx_current_msec + settings_.timeout,
+                          microseconds())) {
         handler.on_no_reply(redis::NoReply::not_sent);
         return;
     }
+    meter_.redis.commands.add();
     if (is_connecting()) {
         command_added();
     } else {
@@ -79,6 +114,7 @@ bool Node::add_role_request() noexcept
                        ngx_current_msec + settings_.timeout)) {
         return false;
     }
+    meter_.redis.commands.add();
     role_.asked(ngx_current_msec);
     command_added();
     return true;
@@ -140,7 +176,7 @@ void Node::on_no_address(const char* reason) noexcept
     finding_ = false;
     addresses_ = nullptr;
     untried_ = 1;
-    on_failure({reason});
+    on_failure(Connection::failure(Kind::resolve, reason));
 }
 
 // No failure: the old server may work.
@@ -195,6 +231,7 @@ Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
     const Failure failure = take_role(role);
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
+        show_down(false);
         restart_deadline();
         schedule_flush();
     }
@@ -203,11 +240,13 @@ Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
 
 Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
 {
+    const std::uint64_t added = pipeline_.added();
     // Removed first: the handler may send the next command.
     redis::ReplyHandler* const handler = pipeline_.pop();
     if (handler == nullptr) {
         return take_role(reply);
     }
+    meter_.duration.add(microseconds() - added);
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
         log_.recovered(*outage);
     }
@@ -238,7 +277,8 @@ Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
                 true};
     case Finding::unanswered:
         if (!ready) {
-            return {log_.reason("refused with", reply)};
+            return Connection::failure(Kind::login,
+                                       log_.reason("refused with", reply));
         }
         break;
     case Finding::unknown:
@@ -262,13 +302,16 @@ Node::check_error(const redis::Reply& error,
     case redis::ErrorRow::Log::nothing:
         break;
     case redis::ErrorRow::Log::warning:
+        meter_.redis.add(Kind::error);
         log_.warning_reply(error);
         break;
     case redis::ErrorRow::Log::error:
+        meter_.redis.add(Kind::error);
         log_.error_reply(error);
         break;
     case redis::ErrorRow::Log::outage:
-        return {log_.reason("refused with", error)};
+        return Connection::failure(Kind::error,
+                                   log_.reason("refused with", error));
     }
     return {};
 }
@@ -278,11 +321,12 @@ void Node::on_deadline() noexcept
     if (pipeline_.empty() || !reached(pipeline_.deadline())) {
         restart_deadline();
     } else if (connection_.is_ready() || ngx_exiting) {
-        on_failure({"timed out"});
+        on_failure(Connection::failure(Kind::timeout, kTimedOut));
     } else {
         // The attempt to connect goes on; nobody waits for it any more.
-        report_failure({"timed out"});
+        report_failure(Connection::failure(Kind::timeout, kTimedOut));
         breaker_.failed(Retry::after_backoff, ngx_current_msec);
+        show_down(breaker_.is_open());
         if (connection_.is_open()) {
             connection_.set_idle();
         }
@@ -317,6 +361,7 @@ const char* Node::address_text() const noexcept
 
 void Node::report_failure(const Failure& failure) noexcept
 {
+    meter_.redis.add(failure.replica ? Kind::replica : failure.kind);
     if (failure.reason == nullptr) {
         return;  // the source has logged it
     }
@@ -338,8 +383,9 @@ void Node::on_failure(const Failure& failure) noexcept
 
     report_failure(failure);
     next_address();
-    if (breaker_.failed(failure.retry, ngx_current_msec) && !ngx_exiting
-        && !ngx_terminate) {
+    const bool back_off = breaker_.failed(failure.retry, ngx_current_msec);
+    show_down(breaker_.is_open());
+    if (back_off && !ngx_exiting && !ngx_terminate) {
         probe_.start(redis::Backoff::delay(
             breaker_.failures(), static_cast<std::uint64_t>(ngx_random())));
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/breaker.h"
@@ -41,9 +42,11 @@ class Node final : public redis::Link,
                    private AddressSource::User,
                    private Connection::Listener {
 public:
-    // `settings` and `scheduler` must outlive the node.
+    // `settings`, `scheduler` and `meter` must outlive the node.
     Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
-         redis::Scheduler& scheduler, const ngx_log_t& log);
+         redis::Scheduler& scheduler, metrics::RedisMeter meter,
+         const ngx_log_t& log);
+    ~Node();
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
@@ -96,6 +99,7 @@ private:
     Failure check_error(const redis::Reply& error,
                         const redis::ReplyHandler& handler) noexcept;
 
+    void show_down(bool down) noexcept;
     void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
     void restart_deadline() noexcept;
@@ -103,6 +107,7 @@ private:
     const NodeSettings& settings_;
     const std::unique_ptr<AddressSource> source_;
     redis::Scheduler& scheduler_;
+    const metrics::RedisMeter meter_;
     const redis::Command role_request_;
     NodeLog log_;
 
@@ -118,6 +123,7 @@ private:
     redis::RoleWatch role_;
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
+    bool shown_down_ = false;
 
     // Of the oldest command.
     Timer<Node, &Node::on_deadline> deadline_;

@@ -3,12 +3,12 @@
 namespace petstore::redis {
 
 bool Pipeline::add(const Command& command, ReplyHandler* handler,
-                   std::uint64_t deadline) noexcept
+                   std::uint64_t deadline, std::uint64_t now) noexcept
 {
     const std::size_t before = bytes_.size();
     try {
         command.append_to(bytes_);
-        pending_.push_back({handler, deadline, end_});
+        pending_.push_back({handler, deadline, end_, now});
     } catch (...) {
         bytes_.resize(before);
         return false;

@@ -29,9 +29,9 @@ public:
     }
 
     // False if out of memory; nothing was added then. `handler` is borrowed
-    // until pop() or fail(), and may be nullptr.
+    // until pop() or fail(), and may be nullptr. `now` is for added().
     bool add(const Command& command, ReplyHandler* handler,
-             std::uint64_t deadline) noexcept;
+             std::uint64_t deadline, std::uint64_t now = 0) noexcept;
 
     std::string_view unsent() const noexcept
     {
@@ -46,6 +46,9 @@ public:
     {
         return pending_[failing_].deadline;
     }
+
+    // When the oldest command was added. The pipeline must not be empty.
+    std::uint64_t added() const noexcept { return pending_[failing_].added; }
 
     // Whether the oldest command was written, at least in part. If not, no
     // reply can be due.
@@ -72,6 +75,7 @@ private:
         ReplyHandler* handler;
         std::uint64_t deadline;
         std::size_t start;  // offset of its first byte in the stream
+        std::uint64_t added;
     };
 
     std::size_t size() const noexcept { return pending_.size() - failing_; }

@@ -36,12 +36,17 @@ void Admission::run()
         digest_ = api::sha256(*token);
         key_ = storage.keys.find(digest_);
         if (key_ != nullptr) {
+            storage.lookups.key.add(true);
             return check_limits(Record::remembered);
         }
     }
     if (api::key_form(*token, storage.schema.prefix())
-            == api::KeyForm::malformed
-        || storage.keys.is_unknown(digest_, task_.now())) {
+        == api::KeyForm::malformed) {
+        return refuse_key(api::ErrorCode::invalid_api_key);
+    }
+    const bool known = storage.keys.is_unknown(digest_, task_.now());
+    storage.lookups.key.add(known);
+    if (known) {
         return refuse_key(api::ErrorCode::invalid_api_key);
     }
     load_key();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "../api/plan.h"
+#include "../metrics/counter.h"
 #include "../redis/link.h"
 #include "../redis/scheduler.h"
 #include "accounts/denial_reporter.h"
@@ -48,6 +49,7 @@ struct Storage {
         const Clock& clock;
         ReportTimer& report_timer;
         StorageLog& log;
+        metrics::CacheLookups& lookups;
         const api::PlanTable& plans;
     };
 
@@ -60,10 +62,11 @@ struct Storage {
                                            ? Limiter::Accounts::cluster
                                            : Limiter::Accounts::together),
           catalogue(schema), catalogue_link(environment.catalogue),
-          keys(memory.keys),
+          lookups(environment.lookups), keys(memory.keys),
           key_loader(environment.catalogue, environment.accounts, key_records,
                      environment.plans, keys, log),
-          reader(environment.catalogue, catalogue, log, memory.responses),
+          reader(environment.catalogue, catalogue, log, lookups,
+                 memory.responses),
           versions(environment.catalogue, environment.scheduler, catalogue,
                    reader),
           limits_marker(environment.accounts, environment.scheduler, schema),
@@ -92,6 +95,7 @@ struct Storage {
     const Limiter limiter;
     const Catalogue catalogue;
     redis::Link& catalogue_link;
+    metrics::CacheLookups& lookups;
     KeyCache keys;
     KeyLoader key_loader;
     Reader reader;

@@ -36,8 +36,9 @@ api::Error no_such_pet() noexcept
 }
 
 Reader::Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
-               std::size_t cache_bytes)
-    : link_(link), catalogue_(catalogue), log_(log), responses_(cache_bytes),
+               metrics::CacheLookups& lookups, std::size_t cache_bytes)
+    : link_(link), catalogue_(catalogue), log_(log), lookups_(lookups),
+      responses_(cache_bytes),
       buckets_(kBucketShare * cache_bytes),
       built_(cache_bytes / kResponseBytes),
       missed_(kBucketShare * cache_bytes / kBucketBytes)
@@ -135,7 +136,9 @@ std::shared_ptr<const CachedResponse> Reader::find(const ReadKey& key,
         return nullptr;
     }
     const auto* cached = responses_.find(key);
-    if (cached != nullptr && (*cached)->is_current(now)) {
+    const bool current = cached != nullptr && (*cached)->is_current(now);
+    lookups_.response.add(current);
+    if (current) {
         return *cached;
     }
     return build(key, now, cached != nullptr);
@@ -148,6 +151,7 @@ std::shared_ptr<const CachedResponse>
 Reader::build(const ReadKey& key, const Version& now, bool keep)
 {
     const Selection selection(key, now, buckets_);
+    lookups_.pet.add(selection.complete());
     if (!selection.complete()) {
         return nullptr;
     }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "../../api/error.h"
+#include "../../metrics/counter.h"
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../damage.h"
@@ -51,7 +52,7 @@ public:
     // times as much. Borrows the rest. Destroying the reader drops its reads
     // without calling their waiters, so the link must not reply afterwards.
     Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
-           std::size_t cache_bytes);
+           metrics::CacheLookups& lookups, std::size_t cache_bytes);
     ~Reader();
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
@@ -134,6 +135,7 @@ private:
     redis::Link& link_;
     const Catalogue& catalogue_;
     DamageLog& log_;
+    metrics::CacheLookups& lookups_;
     ResponseCache responses_;
     BucketCache buckets_;
     Doorkeeper built_;   // responses built from buckets, by the key's hash

@@ -1,0 +1,81 @@
+#include "denied_accounts.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace petstore::metrics {
+
+DeniedAccount DeniedAccounts::load(const Place& place) noexcept
+{
+    std::uint64_t words[kWords];
+    for (std::size_t i = 0; i < kWords; ++i) {
+        words[i] = place.words[i].load(std::memory_order_relaxed);
+    }
+    DeniedAccount account;
+    std::memcpy(&account, words, sizeof(account));
+    return account;
+}
+
+void DeniedAccounts::store(Place& place, const DeniedAccount& account) noexcept
+{
+    std::uint64_t words[kWords];
+    std::memcpy(words, &account, sizeof(account));
+    const auto sequence = place.sequence.load(std::memory_order_relaxed) | 1;
+    place.sequence.store(sequence, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t i = 0; i < kWords; ++i) {
+        place.words[i].store(words[i], std::memory_order_relaxed);
+    }
+    place.sequence.store(sequence + 1, std::memory_order_release);
+}
+
+void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
+                         bool banned, std::uint64_t until,
+                         std::uint64_t now) noexcept
+{
+    DeniedAccount wanted;
+    account = account.substr(0, sizeof(wanted.id) - 1);
+    std::memcpy(wanted.id, account.data(), account.size());
+
+    const std::size_t set = std::hash<std::string_view>()(account) % kSets;
+    Place* const first = &places_[set * kSetSize];
+    Place* place = first;
+    std::uint64_t least = UINT64_MAX;
+    for (Place* p = first; p < first + kSetSize; ++p) {
+        const DeniedAccount present = load(*p);
+        if (present.account() == account) {
+            place = p;
+            // The end may be known to differ by the rounding of clocks.
+            const bool same = present.banned == (banned ? 1U : 0U)
+                              && present.until + 1 >= until;
+            wanted.denied = same ? present.denied : 0;
+            break;
+        }
+        const std::uint64_t age = present.until < now ? 0 : present.last;
+        if (age < least) {
+            least = age;
+            place = p;
+        }
+    }
+    wanted.plan = plan;
+    wanted.banned = banned ? 1 : 0;
+    wanted.until = until;
+    wanted.last = now;
+    ++wanted.denied;
+    store(*place, wanted);
+}
+
+bool DeniedAccounts::read(std::size_t place,
+                          DeniedAccount& account) const noexcept
+{
+    const Place& source = places_[place];
+    const auto before = source.sequence.load(std::memory_order_acquire);
+    if (before == 0 || before % 2 != 0) {
+        return false;
+    }
+    account = load(source);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return source.sequence.load(std::memory_order_relaxed) == before;
+}
+
+}  // namespace petstore::metrics

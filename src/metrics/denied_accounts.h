@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace petstore::metrics {
+
+// An account whose requests are denied. Times are Unix seconds of this host.
+struct DeniedAccount {
+    char id[64] = {};  // cut off if longer, NUL-terminated
+    std::uint32_t plan = 0;
+    std::uint32_t banned = 0;
+    std::uint64_t until = 0;   // the end of the window or of the ban
+    std::uint64_t last = 0;    // the latest denied request
+    std::uint64_t denied = 0;  // requests in this window or ban
+
+    std::string_view account() const noexcept { return id; }
+};
+
+// One worker's table of accounts that were denied a moment ago. Bounded: a new
+// account replaces one that is over, or the one denied longest ago, among the
+// few it shares a set with. One worker writes and all read, without locks.
+class DeniedAccounts {
+public:
+    static constexpr std::size_t kSets = 8;
+    static constexpr std::size_t kSetSize = 4;
+    static constexpr std::size_t kSize = kSets * kSetSize;
+
+    // Counts a denied request of `account`, whose other values are of now.
+    void add(std::string_view account, std::uint32_t plan, bool banned,
+             std::uint64_t until, std::uint64_t now) noexcept;
+
+    // False if the place is empty, or is being written.
+    bool read(std::size_t place, DeniedAccount& account) const noexcept;
+
+private:
+    static constexpr std::size_t kWords =
+        sizeof(DeniedAccount) / sizeof(std::uint64_t);
+    static_assert(sizeof(DeniedAccount) % sizeof(std::uint64_t) == 0);
+
+    // A sequence lock: odd while it is written.
+    struct Place {
+        std::atomic<std::uint64_t> sequence{0};
+        std::array<std::atomic<std::uint64_t>, kWords> words{};
+    };
+
+    static DeniedAccount load(const Place& place) noexcept;
+    static void store(Place& place, const DeniedAccount& account) noexcept;
+
+    std::array<Place, kSize> places_;
+};
+
+}  // namespace petstore::metrics

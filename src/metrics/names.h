@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace petstore::metrics {
+
+// Names in shared memory, whose places index counters. A place is never reused,
+// because its counters go on. Only add() needs a lock.
+template <std::size_t Size, std::size_t Length>
+class Names {
+public:
+    static constexpr std::size_t kNone = Size;  // the table was full
+
+    std::size_t size() const noexcept
+    {
+        return size_.load(std::memory_order_acquire);
+    }
+    std::string_view operator[](std::size_t place) const noexcept
+    {
+        return names_[place];
+    }
+
+    // The place of `name`, which is cut off at Length - 1 bytes; or kNone.
+    std::size_t add(std::string_view name) noexcept
+    {
+        name = name.substr(0, Length - 1);
+        const std::size_t size = size_.load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < size; ++i) {
+            if (name == names_[i]) {
+                return i;
+            }
+        }
+        if (size == Size) {
+            return kNone;
+        }
+        std::memcpy(names_[size], name.data(), name.size());
+        names_[size][name.size()] = '\0';
+        size_.store(static_cast<std::uint32_t>(size + 1),
+                    std::memory_order_release);
+        return size;
+    }
+
+private:
+    std::atomic<std::uint32_t> size_{0};
+    char names_[Size][Length] = {};
+};
+
+}  // namespace petstore::metrics

@@ -1,0 +1,209 @@
+// The metrics as Prometheus reads them.
+#include <string_view>
+
+#include "../api/version.h"
+#include "formats.h"
+
+namespace petstore::metrics {
+
+namespace {
+
+// A label's value: https://prometheus.io/docs/instrumenting/exposition_formats/
+void append_value(std::string& out, std::string_view value)
+{
+    out += '"';
+    for (const char c : value) {
+        if (c == '\n') {
+            out += "\\n";
+            continue;
+        }
+        if (c == '\\' || c == '"') {
+            out += '\\';
+        }
+        out += c;
+    }
+    out += '"';
+}
+
+// Microseconds in seconds, without an exponent or trailing zeros.
+std::string seconds(std::uint64_t micros)
+{
+    std::string text = std::to_string(micros / 1'000'000);
+    std::string fraction = std::to_string(micros % 1'000'000 + 1'000'000);
+    fraction.erase(fraction.find_last_not_of('0') + 1);
+    if (fraction.size() > 1) {
+        text += '.';
+        text += std::string_view(fraction).substr(1);
+    }
+    return text;
+}
+
+class Text {
+public:
+    // `name` and `type` are constant.
+    void metric(const char* name, const char* type, const char* help)
+    {
+        name_ = name;
+        out_ += "# HELP petstore_";
+        out_ += name;
+        out_ += ' ';
+        out_ += help;
+        out_ += "\n# TYPE petstore_";
+        out_ += name;
+        out_ += ' ';
+        out_ += type;
+        out_ += '\n';
+    }
+
+    struct Label {
+        const char* name;
+        std::string_view value;
+    };
+
+    void sample(std::initializer_list<Label> labels, const std::string& value,
+                const char* suffix = "")
+    {
+        out_ += "petstore_";
+        out_ += name_;
+        out_ += suffix;
+        const char* separator = "{";
+        for (const Label& label : labels) {
+            out_ += separator;
+            out_ += label.name;
+            out_ += '=';
+            append_value(out_, label.value);
+            separator = ",";
+        }
+        out_ += labels.size() == 0 ? " " : "} ";
+        out_ += value;
+        out_ += '\n';
+    }
+    void sample(std::initializer_list<Label> labels, std::uint64_t value)
+    {
+        sample(labels, std::to_string(value));
+    }
+
+    void histogram(const HistogramTotals& totals)
+    {
+        std::uint64_t count = 0;
+        for (std::size_t i = 0; i < kBuckets; ++i) {
+            count += totals.buckets[i];
+            sample({{"le", i < kBounds.size() ? seconds(kBounds[i]) : "+Inf"}},
+                   std::to_string(count), "_bucket");
+        }
+        sample({}, seconds(totals.sum), "_sum");
+        sample({}, std::to_string(count), "_count");
+    }
+
+    std::string take() { return std::move(out_); }
+
+private:
+    const char* name_ = "";
+    std::string out_;
+};
+
+void append_requests(Text& text, const Totals& totals)
+{
+    text.metric("requests_total", "counter",
+                "Requests to locations of the service, by operation and "
+                "HTTP status.");
+    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+        for (std::size_t j = 0; j <= kStatuses.size(); ++j) {
+            if (totals.requests[i][j] != 0) {
+                text.sample(
+                    {{"operation", to_string(static_cast<Operation>(i))},
+                     {"status", j < kStatuses.size()
+                                    ? std::to_string(kStatuses[j])
+                                    : "other"}},
+                    totals.requests[i][j]);
+            }
+        }
+    }
+    text.metric("request_duration_seconds", "histogram",
+                "Time from a request's first byte to its last answer byte, in "
+                "steps of a millisecond.");
+    text.histogram(totals.request_duration);
+}
+
+void append_decisions(Text& text, const Totals& totals)
+{
+    text.metric("decisions_total", "counter",
+                "Requests by the limiter's verdict and the plan of their key.");
+    for (const PlanTotals& plan : totals.plans) {
+        for (std::size_t i = 0; i < plan.decisions.size(); ++i) {
+            if (plan.decisions[i] != 0) {
+                text.sample({{"verdict", to_string(static_cast<Verdict>(i))},
+                             {"plan", plan.name}},
+                            plan.decisions[i]);
+            }
+        }
+    }
+    text.metric("bans_total", "counter", "Bans that this host has caused.");
+    text.sample({}, totals.bans);
+}
+
+void append_redis(Text& text, const Totals& totals)
+{
+    text.metric("redis_up", "gauge",
+                "Whether all workers that use this Redis can reach it.");
+    for (const RedisTotals& redis : totals.redis) {
+        if (redis.used) {
+            text.sample({{"redis", redis.name}}, redis.up ? 1 : 0);
+        }
+    }
+    text.metric("redis_commands_total", "counter",
+                "Commands sent to this Redis.");
+    for (const RedisTotals& redis : totals.redis) {
+        text.sample({{"redis", redis.name}}, redis.commands);
+    }
+    text.metric("redis_failures_total", "counter",
+                "Failures of this Redis, by reason.");
+    for (const RedisTotals& redis : totals.redis) {
+        for (std::size_t i = 0; i < redis.failures.size(); ++i) {
+            text.sample({{"redis", redis.name},
+                         {"reason", to_string(static_cast<Failure>(i))}},
+                        redis.failures[i]);
+        }
+    }
+    text.metric("queue_rejections_total", "counter",
+                "Requests and commands refused because too many wait for this "
+                "Redis.");
+    for (const RedisTotals& redis : totals.redis) {
+        text.sample({{"redis", redis.name}}, redis.rejections);
+    }
+    text.metric("redis_duration_seconds", "histogram",
+                "Time from a command's submission to its reply.");
+    text.histogram(totals.redis_duration);
+}
+
+void append_lookups(Text& text, const char* cache, const LookupTotals& lookups)
+{
+    text.sample({{"cache", cache}, {"result", "hit"}}, lookups.hits);
+    text.sample({{"cache", cache}, {"result", "miss"}}, lookups.misses);
+}
+
+}  // namespace
+
+std::string prometheus_text(const Totals& totals)
+{
+    Text text;
+    text.metric("build_info", "gauge", "The module's version, and nginx's.");
+    text.sample({{"version", api::kVersion}, {"nginx", totals.nginx}}, 1);
+    append_requests(text, totals);
+    append_decisions(text, totals);
+    append_redis(text, totals);
+    text.metric("cache_requests_total", "counter",
+                "Look-ups in the workers' caches.");
+    append_lookups(text, "key", totals.keys);
+    append_lookups(text, "pet", totals.pets);
+    append_lookups(text, "response", totals.responses);
+    text.metric("outcome_unknown_total", "counter",
+                "Creates whose reply from Redis was lost.");
+    text.sample({}, totals.outcome_unknown);
+    text.metric("damaged_data_total", "counter",
+                "Reads that found damaged data in Redis.");
+    text.sample({}, totals.damaged_data);
+    return text.take();
+}
+
+}  // namespace petstore::metrics

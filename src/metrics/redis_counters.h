@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "counter.h"
+
+namespace petstore::metrics {
+
+// Why a Redis failed: its connection, an attempt to connect, or a command.
+enum class Failure {
+    resolve,   // no address: DNS, or the Sentinels
+    connect,   // refused, unreachable or too slow
+    tls,       // the TLS handshake
+    login,     // an error instead of the handshake's replies
+    replica,   // the server is not a primary, or not any more
+    closed,    // the connection was lost
+    timeout,   // no reply in time
+    protocol,  // not the Redis protocol
+    error,     // an error in reply to a command
+    other,     // such as out of memory
+    count,
+};
+
+std::string_view to_string(Failure failure) noexcept;
+
+// Of one Redis, as one worker sees it.
+struct RedisCounters {
+    Counter links;  // connections that this worker maintains
+    Counter down;   // of these, those whose breaker is open
+    Counter commands;
+    std::array<Counter, static_cast<std::size_t>(Failure::count)> failures;
+    Counter rejections;  // requests or commands refused: a queue is full
+
+    void add(Failure failure) noexcept
+    {
+        failures[static_cast<std::size_t>(failure)].add();
+    }
+};
+
+// Where a link to a Redis counts. Shared by all links with the same name.
+struct RedisMeter {
+    RedisCounters& redis;
+    Histogram& duration;  // of the commands, for all servers together
+};
+
+// A worker's meters. They are valid as long as it lives.
+class RedisMeters {
+public:
+    // `name` is that in the log.
+    virtual RedisMeter meter(std::string_view name) noexcept = 0;
+
+protected:
+    ~RedisMeters() = default;
+};
+
+}  // namespace petstore::metrics

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "counter.h"
+#include "denied_accounts.h"
+#include "names.h"
+#include "recent.h"
+#include "redis_counters.h"
+
+namespace petstore::metrics {
+
+enum class Operation {
+    list_pets,
+    create_pet,
+    get_pet,
+    options,
+    guard,
+    other,
+    count,
+};
+
+// What became of a request, as $petstore_limit_status says it.
+enum class Verdict {
+    passed,
+    limited,
+    banned,
+    denied,
+    unavailable,
+    limited_dry_run,
+    banned_dry_run,
+    count,
+};
+
+template <typename Enum>
+constexpr std::size_t index_of(Enum value) noexcept
+{
+    return static_cast<std::size_t>(value);
+}
+
+std::string_view to_string(Operation operation) noexcept;
+std::string_view to_string(Verdict verdict) noexcept;
+
+// Verdict::count for an empty text.
+Verdict verdict_of(std::string_view limit_status) noexcept;
+
+// Statuses with a counter of their own. All others share one.
+inline constexpr std::array<std::uint16_t, 46> kStatuses = {
+    101, 200, 201, 202, 204, 206, 207, 301, 302, 303, 304, 307,
+    308, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411,
+    412, 413, 414, 415, 416, 417, 421, 422, 423, 425, 426, 428,
+    429, 431, 444, 499, 500, 501, 502, 503, 504, 507};
+std::size_t status_index(std::uint32_t status) noexcept;
+
+inline constexpr std::size_t kPlans = 32;
+inline constexpr std::size_t kRedis = 32;
+using PlanNames = Names<kPlans, 40>;
+using RedisNames = Names<kRedis, 256>;
+
+// What one worker counts, in shared memory. Goes to another worker when this
+// one has ended, and is never set back.
+struct alignas(64) Slot {
+    std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
+    Slot* next = nullptr;
+
+    Counter requests[index_of(Operation::count)][kStatuses.size() + 1];
+    Histogram request_duration;
+    Counter decisions[kPlans + 1][index_of(Verdict::count)];
+    Counter bans;
+    Counter outcome_unknown;  // creates of which nobody knows whether they were
+    Counter damaged_data;     // reports of damaged data
+    CacheLookups caches;
+    RedisCounters redis[kRedis + 1];
+    Histogram redis_duration;
+
+    // The last kind is for requests without a verdict.
+    Recent<index_of(Verdict::count) + 1> recent;
+    DeniedAccounts denied;
+};
+
+// The beginning of the metrics in the zone.
+struct Directory {
+    PlanNames plans;
+    RedisNames redis;
+    std::atomic<Slot*> slots{nullptr};
+    std::size_t free_slots = 0;  // that may still be allocated
+};
+
+}  // namespace petstore::metrics

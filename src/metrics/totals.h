@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "slot.h"
+
+namespace petstore::metrics {
+
+struct HistogramTotals {
+    std::array<std::uint64_t, kBuckets> buckets{};  // not cumulative
+    std::uint64_t sum = 0;                          // microseconds
+
+    void add(const Histogram& histogram) noexcept;
+    std::uint64_t count() const noexcept;
+
+    // Seconds that the share `quantile` of the events took at most, estimated
+    // within a bucket; the last bound if they took longer. 0 without events.
+    double quantile(double quantile) const noexcept;
+};
+
+struct RedisTotals {
+    std::string name;
+    bool used = false;  // by a live worker
+    bool up = true;
+    std::uint64_t commands = 0;
+    std::array<std::uint64_t, index_of(Failure::count)> failures{};
+    std::uint64_t rejections = 0;
+};
+
+struct PlanTotals {
+    std::string name;
+    std::array<std::uint64_t, index_of(Verdict::count)> decisions{};
+};
+
+struct DeniedTotals {
+    DeniedAccount account;
+    std::string plan;
+};
+
+struct LookupTotals {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+
+    void add(const Lookups& lookups) noexcept
+    {
+        hits += lookups.hits();
+        misses += lookups.misses();
+    }
+};
+
+// The metrics of this host at one moment: the sums over its workers.
+struct Totals {
+    // Of the rates, in complete seconds.
+    static constexpr std::uint32_t kRateSeconds = 10;
+
+    std::uint64_t now = 0;  // Unix seconds
+    std::string nginx;      // its version
+    std::size_t workers = 0;
+
+    std::uint64_t requests[index_of(Operation::count)][kStatuses.size() + 1]{};
+    HistogramTotals request_duration;
+    std::vector<PlanTotals> plans;  // the last one: unknown
+    std::uint64_t bans = 0;
+    std::uint64_t outcome_unknown = 0;
+    std::uint64_t damaged_data = 0;
+    LookupTotals keys;
+    LookupTotals pets;
+    LookupTotals responses;
+    std::vector<RedisTotals> redis;  // those in use, or that have counts
+    HistogramTotals redis_duration;
+
+    // Events per second. The last one: requests without a verdict.
+    std::array<double, index_of(Verdict::count) + 1> rates{};
+
+    std::vector<DeniedTotals> denied;  // now, the latest first
+
+    double request_rate() const noexcept;
+};
+
+// Whether the process exists.
+using IsAlive = bool (*)(std::int64_t process) noexcept;
+
+// Throws std::bad_alloc.
+Totals totals_of(const Directory& directory, IsAlive is_alive,
+                 std::uint64_t now);
+
+}  // namespace petstore::metrics

@@ -1,0 +1,209 @@
+#include "metrics.h"
+
+#include <cerrno>
+#include <csignal>
+
+#include "module.h"
+#include "worker.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// nginx's workers run as one user, so a signal may be sent to any of them.
+bool is_alive(std::int64_t process) noexcept
+{
+    return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+}
+
+// As $status.
+std::uint32_t status_of(const ngx_http_request_t* r) noexcept
+{
+    return static_cast<std::uint32_t>(
+        r->err_status != 0 ? r->err_status : r->headers_out.status);
+}
+
+// As $request_time.
+std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
+{
+    const ngx_time_t* now = ngx_timeofday();
+    const auto passed = (now->sec - r->start_sec) * 1000
+                        + (static_cast<ngx_msec_int_t>(now->msec)
+                           - static_cast<ngx_msec_int_t>(r->start_msec));
+    return passed > 0 ? static_cast<std::uint64_t>(passed) * 1000 : 0;
+}
+
+metrics::Operation operation_of(const ngx_http_request_t* r,
+                                const RequestInfo& info) noexcept
+{
+    using metrics::Operation;
+    switch (info.operation) {
+    case api::Operation::list_pets:
+        return Operation::list_pets;
+    case api::Operation::create_pet:
+        return Operation::create_pet;
+    case api::Operation::get_pet:
+        return Operation::get_pet;
+    case api::Operation::none:
+        break;
+    }
+    if (info.has_guard) {
+        return Operation::guard;
+    }
+    return r->method == NGX_HTTP_OPTIONS ? Operation::options
+                                         : Operation::other;
+}
+
+bool is_denial(metrics::Verdict verdict) noexcept
+{
+    using metrics::Verdict;
+    return verdict == Verdict::limited || verdict == Verdict::banned;
+}
+
+ngx_int_t log_handler(ngx_http_request_t* r) noexcept
+{
+    if (r != r->main) {
+        return NGX_OK;
+    }
+    Worker* const worker = Worker::current();
+    const RequestInfo* const info = request_info(r, false);
+    const LocConf& conf = *loc_conf(r);
+    if (worker != nullptr && info != nullptr
+        && (info->in_service || conf.serves || conf.guard)) {
+        worker->metrics().count(r, *info);
+    }
+    return NGX_OK;
+}
+
+}  // namespace
+
+WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
+                             ngx_log_t& log)
+    : zone_(zone)
+{
+    const auto names = plans.names();
+    plans_.reserve(names.size());
+    {
+        const Zone::Lock lock(zone_);
+        for (const auto& name : names) {
+            plans_.emplace_back(name, zone_.metrics().plans.add(name));
+        }
+        claim_slot();
+    }
+    if (slot_ == nullptr) {
+        local_ = std::make_unique<metrics::Slot>();
+        slot_ = local_.get();
+        ngx_log_error(NGX_LOG_WARN, &log, 0,
+                      "petstore: \"petstore_zone\" is too small for metrics");
+    }
+}
+
+WorkerMetrics::~WorkerMetrics()
+{
+    if (owner_) {
+        slot_->owner.store(0, std::memory_order_relaxed);
+    }
+}
+
+// A free one, one of a worker that has died, a new one, or else any.
+void WorkerMetrics::claim_slot() noexcept
+{
+    metrics::Slot* const first =
+        zone_.metrics().slots.load(std::memory_order_relaxed);
+    for (slot_ = first; slot_ != nullptr; slot_ = slot_->next) {
+        const auto owner = slot_->owner.load(std::memory_order_relaxed);
+        if (owner == 0 || !is_alive(owner)) {
+            break;
+        }
+    }
+    if (slot_ == nullptr) {
+        slot_ = zone_.add_slot();
+    }
+    if (slot_ == nullptr) {
+        slot_ = first;
+        return;
+    }
+    owner_ = true;
+    slot_->owner.store(ngx_pid, std::memory_order_relaxed);
+    for (auto& redis : slot_->redis) {
+        redis.links.reset();
+        redis.down.reset();
+    }
+}
+
+metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
+{
+    const Zone::Lock lock(zone_);
+    return {slot_->redis[zone_.metrics().redis.add(name)],
+            slot_->redis_duration};
+}
+
+std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
+{
+    for (const auto& [name, place] : plans_) {
+        if (name == plan) {
+            return place;
+        }
+    }
+    return metrics::PlanNames::kNone;
+}
+
+void WorkerMetrics::count(ngx_http_request_t* r,
+                          const RequestInfo& info) noexcept
+{
+    using metrics::index_of;
+    using metrics::Verdict;
+    const auto now = static_cast<std::uint64_t>(ngx_time());
+    const std::uint32_t status = status_of(r);
+    slot_
+        ->requests[index_of(operation_of(r, info))]
+                  [metrics::status_index(status)]
+        .add();
+    slot_->request_duration.add(microseconds_of(r));
+    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+        && info.error_code == api::code_name(api::ErrorCode::outcome_unknown)) {
+        slot_->outcome_unknown.add();
+    }
+
+    const Verdict verdict = metrics::verdict_of(info.limit_status);
+    slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
+    if (verdict == Verdict::count) {
+        return;
+    }
+    const std::size_t plan = info.key != nullptr
+                                 ? plan_place(info.key->record.plan())
+                                 : metrics::PlanNames::kNone;
+    slot_->decisions[plan][index_of(verdict)].add();
+    if (is_denial(verdict) && info.key != nullptr) {
+        // By this host's clock, as everything on the status page.
+        const auto left =
+            api::denial_end(info.decision) - info.decision.now + 999;
+        slot_->denied.add(info.key->account->id(),
+                          static_cast<std::uint32_t>(plan),
+                          verdict == Verdict::banned,
+                          now + static_cast<std::uint64_t>(left / 1000), now);
+    }
+}
+
+ngx_int_t install_metrics(ngx_conf_t* cf) noexcept
+{
+    auto* core = static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    auto* handler = static_cast<ngx_http_handler_pt*>(
+        ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers));
+    if (handler == nullptr) {
+        return NGX_ERROR;
+    }
+    *handler = log_handler;
+    return NGX_OK;
+}
+
+metrics::Totals totals_of(const Zone& zone)
+{
+    auto totals = metrics::totals_of(zone.metrics(), is_alive,
+                                     static_cast<std::uint64_t>(ngx_time()));
+    totals.nginx = NGINX_VERSION;
+    return totals;
+}
+
+}  // namespace petstore::ngx
