@@ -107,7 +107,7 @@ struct Requests {
     explicit Requests(Two two = Two::no)
         : two(two), storage("petstore",
                             {two == Two::no ? wire : limits, wire, wire, clock,
-                             timer, log, plans},
+                             timer, log, lookups, plans},
                             store::MemoryShares(1 << 20))
     {
         // As Worker does: OpenSSL crashes if its first use runs out of memory.
@@ -219,6 +219,7 @@ struct Requests {
     FixedClock clock;
     SilentTimer timer;
     SilentLog log;
+    metrics::CacheLookups lookups;
     const Ready record{
         array({bulk("id"), bulk("a key whose id needs memory"), bulk("account"),
                bulk("an account whose name needs memory"), bulk("plan"),

@@ -454,7 +454,8 @@ struct Reads {
     const Ready no_script{kNoScript};
     Wire wire;
     SilentLog log;
-    store::Reader reader{wire, catalogue, log, 1 << 20};
+    petstore::metrics::CacheLookups lookups;
+    store::Reader reader{wire, catalogue, log, lookups, 1 << 20};
     std::array<ReadWaiter, 32> waiters;
 };
 

@@ -99,7 +99,7 @@ struct FakeWorker {
     explicit FakeWorker(FakeLink* limits)
         : storage("petstore",
                   {limits != nullptr ? *limits : link, link, link, clock, timer,
-                   log, plans},
+                   log, lookups, plans},
                   petstore::store::MemoryShares(1 << 20))
     {
         settings.base_path = "/v1";
@@ -269,6 +269,7 @@ struct FakeWorker {
     FakeStorageLog log;
     petstore::api::PlanTable plans;
     petstore::service::Settings settings;
+    petstore::metrics::CacheLookups lookups;
     petstore::redis::Link* durable_link = nullptr;
     // The catalogue's version.
     std::string last_id = bulk("3");

@@ -28,7 +28,8 @@ struct Fixture {
     const store::Catalogue catalogue{schema};
     FakeLink link;
     RecordedDamage log;
-    Reader reader{link, catalogue, log, 1 << 20};
+    petstore::metrics::CacheLookups lookups;
+    Reader reader{link, catalogue, log, lookups, 1 << 20};
     Waiter waiter;
 };
 
@@ -172,7 +173,8 @@ TEST_CASE("a reader may be destroyed with reads in flight", "[store]")
     RecordedDamage log;
     Waiter waiter;
     {
-        Reader reader{link, catalogue, log, 1 << 20};
+        petstore::metrics::CacheLookups lookups;
+        Reader reader{link, catalogue, log, lookups, 1 << 20};
         reader.read(sold(), kNow, waiter);
         reader.read(ReadKey::of_pet(7), kNow, waiter);
         reader.read(ReadKey::of_pet(8), kNow, waiter);  // loads the bucket
@@ -346,7 +348,8 @@ struct Shop {
     const store::Catalogue catalogue{schema};
     FakeLink link;
     RecordedDamage log;
-    Reader reader{link, catalogue, log, 1 << 20};
+    petstore::metrics::CacheLookups lookups;
+    Reader reader{link, catalogue, log, lookups, 1 << 20};
 };
 
 const api::Error* error_of(const Waiter& waiter)

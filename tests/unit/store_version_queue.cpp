@@ -41,7 +41,8 @@ struct Fixture {
     const store::Catalogue catalogue{schema};
     FakeLink link;
     RecordedDamage log;
-    store::Reader reader{link, catalogue, log, 1 << 20};
+    petstore::metrics::CacheLookups lookups;
+    store::Reader reader{link, catalogue, log, lookups, 1 << 20};
     store::VersionQueue queue{link, link, catalogue, reader};
     std::vector<std::unique_ptr<Waiter>> waiters;
 };

@@ -1,0 +1,391 @@
+// SPEC 4: petstore_status, the metrics of a host.
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <sstream>
+
+#include "support/guarded_store.h"
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+constexpr char kStatus[] = R"(
+    location = /status { petstore_status; }
+    location = /livez { petstore_health live; }
+    location = /readyz { petstore_health ready; })";
+
+NginxOptions with_status(NginxOptions options = {})
+{
+    options.server += kStatus;
+    return options;
+}
+
+// The samples of the text format, by name and labels.
+std::map<std::string, double> samples_of(const std::string& text)
+{
+    std::map<std::string, double> samples;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.empty() && line[0] != '#') {
+            const auto space = line.rfind(' ');
+            samples[line.substr(0, space)] = std::stod(line.substr(space + 1));
+        }
+    }
+    return samples;
+}
+
+// 0 for a sample that there is not.
+double sample(const NginxServer& nginx, const std::string& name)
+{
+    const auto response = Http(nginx.url()).get("/status");
+    REQUIRE(response.status == 200);
+    return samples_of(response.body)[name];
+}
+
+std::string requests(const std::string& operation, int status)
+{
+    return "petstore_requests_total{operation=\"" + operation + "\",status=\""
+           + std::to_string(status) + "\"}";
+}
+
+std::string decisions(const std::string& verdict, const std::string& plan)
+{
+    return "petstore_decisions_total{verdict=\"" + verdict + "\",plan=\"" + plan
+           + "\"}";
+}
+
+std::string of_redis(const RedisServer& redis, const std::string& metric,
+                     const std::string& more = "")
+{
+    return "petstore_" + metric + "{redis=\"" + redis.url() + "\"" + more + "}";
+}
+
+}  // namespace
+
+TEST_CASE("status: requests by operation and status")
+{
+    GuardedStore shop(with_status());
+    auto& store = shop.store;
+    auto& http = store.http;
+    http.get("/v1/pets");
+    http.get("/v1/pets?limit=0");
+    http.post("/v1/pets", R"({"name":"Rex","categoryId":1})");
+    http.get("/v1/pets/1");
+    http.get("/v1/pets/2");
+    http.get("/v1/nothing");
+    http.request("OPTIONS", "/v1/pets");
+    http.get("/shop/");
+    Http(store.nginx.url()).get("/v1/pets");
+    Http(store.nginx.url()).get("/elsewhere");  // not the service's
+
+    const auto text = Http(store.nginx.url()).get("/status").body;
+    auto samples = samples_of(text);
+    CHECK(samples[requests("listPets", 200)] == 1);
+    CHECK(samples[requests("listPets", 400)] == 1);
+    CHECK(samples[requests("listPets", 401)] == 1);
+    CHECK(samples[requests("createPet", 201)] == 1);
+    CHECK(samples[requests("getPet", 200)] == 1);
+    CHECK(samples[requests("getPet", 404)] == 1);
+    CHECK(samples[requests("other", 404)] == 1);
+    CHECK(samples[requests("options", 204)] == 1);
+    CHECK(samples[requests("guard", 200)] == 1);
+    CHECK(samples["petstore_request_duration_seconds_count"] == 9);
+    CHECK(samples[decisions("passed", "enterprise")] == 7);
+    CHECK(samples[decisions("denied", "unknown")] == 1);
+    CHECK(samples[of_redis(store.redis, "redis_up")] == 1);
+}
+
+TEST_CASE("status: errors that nginx makes in a location of the service")
+{
+    auto options = with_status();
+    options.location = "limit_except GET { deny all; }";
+    Store store(options);
+    store.http.get("/v1/pets");
+    CHECK(store.http.post("/v1/pets", "{}").status == 403);
+    CHECK(sample(store.nginx, requests("listPets", 200)) == 1);
+    CHECK(sample(store.nginx, requests("other", 403)) == 1);
+}
+
+TEST_CASE("status: denied requests, their accounts and bans")
+{
+    auto options = with_status();
+    options.location = "petstore_ban threshold=100 duration=200s;";
+    Store store(options);
+    const auto key = create_key(store.redis, {"--plan", "free"});
+    Http http(store.nginx.url(), key.secret);
+    for (int i = 0; i < 70; ++i) {
+        http.get("/v1/pets");
+    }
+    auto json = Http(store.nginx.url()).get("/status?format=json").json();
+    CHECK(json["decisions"]["passed"]["free"] == 60);
+    CHECK(json["decisions"]["limited"]["free"] == 10);
+    REQUIRE(json["denied_accounts"].size() == 1);
+    CHECK(json["denied_accounts"][0]["account"] == key.account);
+    CHECK(json["denied_accounts"][0]["plan"] == "free");
+    CHECK(json["denied_accounts"][0]["status"] == "limited");
+    CHECK(json["denied_accounts"][0]["denied"] == 10);
+    const long long until = json["denied_accounts"][0]["until"];
+    CHECK(until - json["time"].get<long long>() <= 60);
+
+    for (int i = 0; i < 95; ++i) {
+        http.get("/v1/pets");
+    }
+    json = Http(store.nginx.url()).get("/status?format=json").json();
+    CHECK(json["bans"] == 1);
+    REQUIRE(json["denied_accounts"].size() == 1);
+    CHECK(json["denied_accounts"][0]["status"] == "banned");
+    CHECK(json["decisions"]["banned"]["free"].get<int>() > 0);
+}
+
+TEST_CASE("status: the sum over all workers survives reloads and a killed one")
+{
+    Hosts hosts(1, with_status());
+    auto& nginx = *hosts.nginx[0];
+    const auto key = create_key(hosts.redis, {"--plan", "business"});
+    for (auto& client : one_per_worker(hosts)) {
+        client.use_key(key.secret);
+        CHECK(client.get("/v1/pets").status == 200);
+    }
+    const auto counted = requests("listPets", 200);
+    CHECK(sample(nginx, counted) == 2);
+
+    nginx.reload_and_settle();
+    CHECK(sample(nginx, counted) == 2);
+    const auto killed = nginx.workers().front();
+    ::kill(killed, SIGKILL);
+    REQUIRE(wait_until([&] {
+        const auto workers = nginx.workers();
+        return workers.size() == 2
+               && std::find(workers.begin(), workers.end(), killed)
+                      == workers.end();
+    }));
+    for (auto& client : one_per_worker(hosts)) {
+        client.use_key(key.secret);
+        CHECK(client.get("/v1/pets").status == 200);
+    }
+    CHECK(sample(nginx, counted) == 4);
+    CHECK(Http(nginx.url()).get("/status?format=json").json()["workers"] == 2);
+}
+
+TEST_CASE("status: commands and failures of Redis, and whether it is up")
+{
+    Store store(with_status());
+    store.http.get("/v1/pets");
+    CHECK(sample(store.nginx, of_redis(store.redis, "redis_up")) == 1);
+    CHECK(sample(store.nginx, of_redis(store.redis, "redis_commands_total"))
+          > 0);
+    CHECK(sample(store.nginx, "petstore_redis_duration_seconds_count") > 0);
+
+    store.redis.stop();
+    store.http.get("/v1/pets");
+    CHECK(sample(store.nginx, of_redis(store.redis, "redis_up")) == 0);
+    const auto closed =
+        sample(store.nginx, of_redis(store.redis, "redis_failures_total",
+                                     ",reason=\"closed\""));
+    const auto refused =
+        sample(store.nginx, of_redis(store.redis, "redis_failures_total",
+                                     ",reason=\"connect\""));
+    CHECK(closed + refused > 0);
+    CHECK(sample(store.nginx, decisions("unavailable", "enterprise")) > 0);
+
+    store.redis.start();
+    REQUIRE(
+        wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
+    CHECK(sample(store.nginx, of_redis(store.redis, "redis_up")) == 1);
+}
+
+TEST_CASE("status: look-ups of the caches")
+{
+    Store store(with_status());
+    import_pets(store.redis, 3);
+    const auto lookups = [&](const std::string& cache,
+                             const std::string& result) {
+        return sample(store.nginx, "petstore_cache_requests_total{cache=\""
+                                       + cache + "\",result=\"" + result
+                                       + "\"}");
+    };
+    for (int i = 0; i < 5; ++i) {
+        store.http.get("/v1/pets");
+    }
+    CHECK(lookups("key", "miss") == 1);
+    CHECK(lookups("key", "hit") == 4);
+    CHECK(lookups("response", "hit") + lookups("response", "miss") == 5);
+    CHECK(lookups("response", "hit") >= 3);
+}
+
+TEST_CASE("status: a create with an unknown outcome")
+{
+    const RedisServer redis;
+    const auto key = create_key(redis);
+    auto forward = forward_to(redis);
+    FakeRedis fake([&](const Words& command) {
+        auto answer = forward(command);
+        for (const auto& word : command) {
+            answer.close |= contains(word, "7:Rex");  // the create is lost
+        }
+        if (answer.close) {
+            answer.bytes.clear();
+        }
+        return answer;
+    });
+    auto options = with_status();
+    options.redis = fake.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    const auto response =
+        http.post("/v1/pets", R"({"name":"Rex","categoryId":7})");
+    CHECK(code_of(response) == "outcome_unknown");
+    CHECK(sample(nginx, "petstore_outcome_unknown_total") == 1);
+    CHECK(sample(nginx, requests("createPet", 503)) == 1);
+    CHECK(sample(nginx, decisions("passed", "enterprise")) == 1);
+}
+
+TEST_CASE("status: damaged data")
+{
+    Store store(with_status());
+    store.redis.command({"SET", "petstore:{petstore:pets}:last-id", "no number"});
+    const auto response = store.http.get("/v1/pets");
+    CHECK(response.status == 500);
+    CHECK(sample(store.nginx, "petstore_damaged_data_total") == 1);
+}
+
+TEST_CASE("status: text, JSON and a page")
+{
+    Store store(with_status());
+    Http http(store.nginx.url());
+    const auto text = http.get("/status");
+    CHECK(text.header("content-type")
+          == "text/plain; version=0.0.4; charset=utf-8");
+    CHECK(text.header("cache-control") == "no-store");
+    CHECK_FALSE(text.has("x-ratelimit-limit"));
+    CHECK(http.get("/status?format=prometheus").header("content-type")
+          == text.header("content-type"));
+
+    const auto json = http.get("/status?format=json");
+    CHECK(json.header("content-type") == "application/json");
+    CHECK(json.json().is_object());
+
+    for (const auto& page :
+         {http.get("/status?format=html"),
+          http.get("/status",
+                   {{"Accept", "text/html,application/xml;q=0.9"}})}) {
+        CHECK(page.header("content-type") == "text/html; charset=utf-8");
+        CHECK(contains(page.header("content-security-policy"),
+                       "default-src 'none'"));
+        CHECK(contains(page.body, "<html lang=\"en\">"));
+        CHECK_FALSE(contains(page.body, "http://"));  // nothing from elsewhere
+        CHECK_FALSE(contains(page.body, "https://"));
+    }
+    const auto head = http.head("/status");
+    CHECK(head.status == 200);
+    CHECK(head.body.empty());
+
+    const auto wrong = http.get("/status?format=xml");
+    CHECK(wrong.status == 400);
+    CHECK(code_of(wrong) == "invalid_parameter");
+    const auto post = http.post("/status", "a body");
+    CHECK(post.status == 405);
+    CHECK(post.header("allow") == "GET, HEAD");
+}
+
+TEST_CASE("status: promtool finds nothing to remark")
+{
+    Store store(with_status());
+    store.http.get("/v1/pets");
+    store.http.get("/v1/nothing");
+    const auto text = Http(store.nginx.url()).get("/status").body;
+    const auto output = run({"promtool", "check", "metrics"}, text);
+    CHECK(output.code == 0);
+    CHECK(output.out + output.err == "");
+}
+
+TEST_CASE("status: needs no key and asks no Redis")
+{
+    auto options = with_status();
+    options.server += " petstore_guard on;";
+    Store store(options);
+    store.http.get("/v1/pets");
+    Monitor monitor(store.redis);
+    Http http(store.nginx.url());
+    CHECK(http.get("/status").status == 200);
+    CHECK(http.get("/livez").status == 204);
+    CHECK(http.get("/elsewhere").status == 401);  // guarded
+    CHECK(monitor.names().empty());
+}
+
+TEST_CASE("status: a zone without room for metrics is reported, not fatal")
+{
+    auto options = with_status();
+    options.http = "petstore_zone 32k;";
+    Store store(options);
+    CHECK(store.http.get("/v1/pets").status == 200);
+    CHECK(Http(store.nginx.url()).get("/status").status == 200);
+    CHECK(contains(store.nginx.error_log(),
+                   "\"petstore_zone\" is too small for metrics"));
+}
+
+TEST_CASE("status: workers of a small zone share their counters")
+{
+    auto options = with_status();
+    options.http = "petstore_zone 64k;";
+    Hosts hosts(1, options);
+    const auto key = create_key(hosts.redis, {"--plan", "business"});
+    for (auto& client : one_per_worker(hosts)) {
+        client.use_key(key.secret);
+        client.get("/v1/pets");
+    }
+    CHECK(sample(*hosts.nginx[0], requests("listPets", 200)) == 2);
+}
+
+TEST_CASE("status: reloads change the plans and the Redis that are counted")
+{
+    auto options = with_status();
+    options.http = "petstore_plan gold minute=500 day=5000;";
+    RedisServer first;
+    RedisServer second;
+    options.redis = first.url();
+    NginxServer nginx(options);
+    const auto key = create_key(first, {"--plan", "gold"});
+    Http(nginx.url(), key.secret).get("/v1/pets");
+    CHECK(sample(nginx, decisions("passed", "gold")) == 1);
+
+    options.http = "";
+    options.redis = second.url();
+    nginx.change(options);
+    nginx.reload_and_settle();
+    const auto other = create_key(second, {"--plan", "pro"});
+    Http(nginx.url(), other.secret).get("/v1/pets");
+    const auto text = Http(nginx.url()).get("/status").body;
+    auto samples = samples_of(text);
+    CHECK(samples[decisions("passed", "gold")] == 1);
+    CHECK(samples[decisions("passed", "pro")] == 1);
+    CHECK(samples[of_redis(second, "redis_up")] == 1);
+    CHECK(samples.count(of_redis(first, "redis_up")) == 0);
+    CHECK(samples[of_redis(first, "redis_commands_total")] > 0);
+}
+
+TEST_CASE("status: one of petstore, petstore_status and petstore_health")
+{
+    for (const auto& [location, problem] :
+         {std::pair("petstore_status; petstore_status;",
+                    "\"petstore_status\" cannot be used in one location"),
+          {"petstore; petstore_health live;",
+           "\"petstore_health\" cannot be used in one location"},
+          {"petstore_health ready; petstore;",
+           "\"petstore\" cannot be used in one location"},
+          {"petstore_health maybe;",
+           "invalid value \"maybe\" in \"petstore_health\" directive, it must "
+           "be \"live\" or \"ready\""},
+          {"petstore_status; petstore_guard on;",
+           "\"petstore_guard on\" cannot be used in a location with"}}) {
+        NginxOptions options;
+        options.redis = "redis://127.0.0.1";
+        options.server = std::string("location = /x { ") + location + " }";
+        INFO(location);
+        const auto output = NginxServer::check(options);
+        CHECK(output.code != 0);
+        CHECK(contains(output.err, problem));
+    }
+}

@@ -1,0 +1,267 @@
+// The metrics without nginx: slots, their sums and how they are written.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "catch.h"
+#include "metrics/formats.h"
+
+using namespace petstore::metrics;
+
+namespace {
+
+constexpr std::int64_t kDead = 666;
+
+bool is_alive(std::int64_t process) noexcept
+{
+    return process != kDead;
+}
+
+// As the module lays them out, with two workers.
+struct Host {
+    Host()
+    {
+        one->owner = 1;
+        two->owner = 2;
+        one->next = two.get();
+        directory->slots = one.get();
+    }
+
+    Totals totals() const { return totals_of(*directory, is_alive, now); }
+    std::string text() const { return prometheus_text(totals()); }
+    bool has_line(const std::string& line) const
+    {
+        return ("\n" + text()).find("\n" + line + "\n") != std::string::npos;
+    }
+
+    std::unique_ptr<Directory> directory = std::make_unique<Directory>();
+    std::unique_ptr<Slot> one = std::make_unique<Slot>();
+    std::unique_ptr<Slot> two = std::make_unique<Slot>();
+    std::uint64_t now = 1'000'000;
+};
+
+void count(Slot& slot, Operation operation, std::uint32_t status)
+{
+    slot.requests[index_of(operation)][status_index(status)].add();
+}
+
+}  // namespace
+
+TEST_CASE("metrics: the sums of all workers, dead ones included")
+{
+    Host host;
+    count(*host.one, Operation::get_pet, 200);
+    count(*host.two, Operation::get_pet, 200);
+    count(*host.two, Operation::guard, 418);
+    host.two->owner = kDead;
+    CHECK(host.has_line(
+        "petstore_requests_total{operation=\"getPet\",status=\"200\"} 2"));
+    CHECK(host.has_line(
+        "petstore_requests_total{operation=\"guard\",status=\"other\"} 1"));
+    CHECK(host.totals().workers == 1);
+}
+
+TEST_CASE("metrics: each known status has a counter of its own")
+{
+    for (std::size_t i = 0; i < kStatuses.size(); ++i) {
+        CHECK(status_index(kStatuses[i]) == i);
+    }
+    for (const std::uint32_t status : {0U, 100U, 299U, 599U, 70'000U}) {
+        CHECK(status_index(status) == kStatuses.size());
+    }
+}
+
+TEST_CASE("metrics: verdicts are those of $petstore_limit_status")
+{
+    CHECK(verdict_of("PASSED") == Verdict::passed);
+    CHECK(verdict_of("BANNED_DRY_RUN") == Verdict::banned_dry_run);
+    CHECK(verdict_of("") == Verdict::count);
+    CHECK(to_string(verdict_of("UNAVAILABLE")) == "unavailable");
+}
+
+TEST_CASE("metrics: decisions by plan, the unknown one last")
+{
+    Host host;
+    const auto pro = host.directory->plans.add("pro");
+    CHECK(host.directory->plans.add("pro") == pro);
+    host.one->decisions[pro][index_of(Verdict::limited)].add(3);
+    host.two->decisions[PlanNames::kNone][index_of(Verdict::denied)].add();
+    CHECK(host.has_line(
+        "petstore_decisions_total{verdict=\"limited\",plan=\"pro\"} 3"));
+    CHECK(host.has_line(
+        "petstore_decisions_total{verdict=\"denied\",plan=\"unknown\"} 1"));
+}
+
+TEST_CASE("metrics: names beyond the table share the last place")
+{
+    PlanNames names;
+    for (std::size_t i = 0; i < kPlans; ++i) {
+        CHECK(names.add("plan" + std::to_string(i)) == i);
+    }
+    CHECK(names.add("one too many") == PlanNames::kNone);
+    CHECK(names.add("plan3") == 3);
+    RedisNames long_names;
+    CHECK(long_names.add(std::string(1000, 'x')) == 0);
+    CHECK(long_names[0].size() == 255);
+}
+
+TEST_CASE("metrics: a Redis is up while no live worker misses it")
+{
+    Host host;
+    const auto place = host.directory->redis.add("redis://a:6379/0");
+    const std::string line = "petstore_redis_up{redis=\"redis://a:6379/0\"} ";
+    CHECK(host.text().find(line) == std::string::npos);  // in use by nobody
+
+    auto& one = host.one->redis[place];
+    auto& two = host.two->redis[place];
+    one.links.add();
+    two.links.add();
+    CHECK(host.has_line(line + "1"));
+    two.down.add();
+    CHECK(host.has_line(line + "0"));
+    host.two->owner = kDead;  // before its breaker closed
+    CHECK(host.has_line(line + "1"));
+    host.two->owner = 2;
+    two.down.subtract();
+    CHECK(host.has_line(line + "1"));
+}
+
+TEST_CASE("metrics: every reason of a failure is present from the start")
+{
+    Host host;
+    const auto place = host.directory->redis.add("redis://a:6379/0");
+    host.one->redis[place].links.add();
+    host.one->redis[place].add(Failure::timeout);
+    for (const char* const line :
+         {"reason=\"timeout\"} 1", "reason=\"resolve\"} 0",
+          "reason=\"other\"} 0"}) {
+        CHECK(host.has_line("petstore_redis_failures_total{redis=\"redis://"
+                            "a:6379/0\","
+                            + std::string(line)));
+    }
+}
+
+TEST_CASE("metrics: a histogram counts up to and including its bounds")
+{
+    Host host;
+    host.one->redis_duration.add(0);
+    host.one->redis_duration.add(500);
+    host.two->redis_duration.add(501);
+    host.two->redis_duration.add(6'000'000);
+    const std::string name = "petstore_redis_duration_seconds";
+    CHECK(host.has_line(name + "_bucket{le=\"0.0005\"} 2"));
+    CHECK(host.has_line(name + "_bucket{le=\"0.001\"} 3"));
+    CHECK(host.has_line(name + "_bucket{le=\"5\"} 3"));
+    CHECK(host.has_line(name + "_bucket{le=\"+Inf\"} 4"));
+    CHECK(host.has_line(name + "_sum 6.001001"));
+    CHECK(host.has_line(name + "_count 4"));
+}
+
+TEST_CASE("metrics: quantiles lie within their bucket")
+{
+    HistogramTotals totals;
+    CHECK(totals.quantile(0.5) == 0);
+    totals.buckets[2] = 100;  // 1 to 2.5 ms
+    CHECK(totals.quantile(0.5) == Catch::Approx(0.00175));
+    CHECK(totals.quantile(1) == Catch::Approx(0.0025));
+    totals.buckets[kBuckets - 1] = 100;  // longer than the last bound
+    CHECK(totals.quantile(0.99) == Catch::Approx(5));
+}
+
+TEST_CASE("metrics: rates are those of the last complete seconds")
+{
+    Host host;
+    const auto now = static_cast<std::uint32_t>(host.now);
+    const auto passed = index_of(Verdict::passed);
+    host.one->recent.add(passed, now);  // not complete
+    for (int i = 0; i < 20; ++i) {
+        host.one->recent.add(passed, now - 1);
+        host.two->recent.add(passed, now - 10);
+        host.two->recent.add(passed, now - 11);  // too old
+    }
+    CHECK(host.totals().rates[passed] == Catch::Approx(4));
+    host.now += 3600;
+    CHECK(host.totals().rates[passed] == Catch::Approx(0));
+    // The place of a second long ago is used again.
+    host.one->recent.add(passed, now - 1 + 64);
+    host.now = now + 64;
+    CHECK(host.totals().rates[passed] == Catch::Approx(0.1));
+}
+
+TEST_CASE("metrics: denied accounts are shown until their time is over")
+{
+    Host host;
+    const auto pro =
+        static_cast<std::uint32_t>(host.directory->plans.add("pro"));
+    host.one->denied.add("acme", pro, false, host.now + 30, host.now - 5);
+    host.one->denied.add("acme", pro, false, host.now + 30, host.now - 4);
+    host.two->denied.add("acme", pro, true, host.now + 300, host.now - 1);
+    host.two->denied.add("over", pro, false, host.now, host.now - 9);
+    const auto totals = host.totals();
+    REQUIRE(totals.denied.size() == 1);
+    const auto& denied = totals.denied[0];
+    CHECK(denied.account.account() == "acme");
+    CHECK(denied.plan == "pro");
+    CHECK(denied.account.banned == 1);
+    CHECK(denied.account.until == host.now + 300);
+    CHECK(denied.account.denied == 3);
+}
+
+TEST_CASE("metrics: the table of denied accounts is bounded")
+{
+    Host host;
+    for (int i = 0; i < 10'000; ++i) {
+        host.one->denied.add("account" + std::to_string(i), 0, false,
+                             host.now + 60, host.now);
+    }
+    const auto size = host.totals().denied.size();
+    CHECK(size <= DeniedAccounts::kSize);
+    CHECK(size >= DeniedAccounts::kSize / 2);
+    const std::string name(500, 'n');
+    host.two->denied.add(name, 0, false, host.now + 60, host.now + 1);
+    CHECK(host.totals().denied[0].account.account() == name.substr(0, 63));
+}
+
+TEST_CASE("metrics: a new window counts its denied requests from zero")
+{
+    Host host;
+    for (int i = 0; i < 5; ++i) {
+        host.one->denied.add("acme", 0, false, host.now + 10, host.now);
+    }
+    host.one->denied.add("acme", 0, false, host.now + 70, host.now + 11);
+    const auto totals = host.totals();
+    REQUIRE(totals.denied.size() == 1);
+    CHECK(totals.denied[0].account.denied == 1);
+}
+
+TEST_CASE("metrics: labels and the page escape what they show")
+{
+    Host host;
+    host.directory->redis.add("a\"b\\c\nd<script>");
+    host.one->redis[0].links.add();
+    CHECK(host.has_line(R"(petstore_redis_up{redis="a\"b\\c\nd<script>"} 1)"));
+    host.one->denied.add("<b>&\"", 0, false, host.now + 60, host.now);
+    const auto page = status_page(host.totals());
+    CHECK(page.find("&lt;b&gt;&amp;&quot;") != std::string::npos);
+    CHECK(page.find("d&lt;script&gt;") != std::string::npos);
+    CHECK(page.find("<b>") == std::string::npos);
+}
+
+TEST_CASE("metrics: the JSON has the same numbers")
+{
+    Host host;
+    const auto pro = host.directory->plans.add("pro");
+    const auto place = host.directory->redis.add("redis://\xFF/0");
+    host.one->redis[place].links.add();
+    host.one->decisions[pro][index_of(Verdict::passed)].add(7);
+    count(*host.one, Operation::list_pets, 200);
+    host.one->caches.key.add(true);
+    host.one->bans.add(2);
+    const auto json = nlohmann::json::parse(status_json(host.totals()));
+    CHECK(json["requests"]["listPets"]["200"] == 1);
+    CHECK(json["decisions"]["passed"]["pro"] == 7);
+    CHECK(json["caches"]["key"]["hit"] == 1);
+    CHECK(json["bans"] == 2);
+    CHECK(json["redis"][0]["up"] == true);
+    CHECK(json["workers"] == 2);
+}
