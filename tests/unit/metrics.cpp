@@ -1,7 +1,12 @@
 // The metrics without nginx: slots, their sums and how they are written.
 #include <cmath>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "catch.h"
@@ -51,7 +56,89 @@ void count(Slot& slot, Operation operation, std::uint32_t status)
     slot.requests[index_of(operation)][status_index(status)].add();
 }
 
+struct Described {
+    std::string type;
+    std::set<std::string> labels;
+
+    bool operator==(const Described& other) const
+    {
+        return type == other.type && labels == other.labels;
+    }
+};
+using Descriptions = std::map<std::string, Described>;
+
+std::set<std::string> all_matches(const std::string& text,
+                                  const std::string& pattern)
+{
+    const std::regex regex(pattern);
+    std::set<std::string> found;
+    for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end;
+         ++i) {
+        found.insert((*i)[1]);
+    }
+    return found;
+}
+
+// The names, types and labels in a text that Prometheus reads.
+Descriptions descriptions_in(const std::string& text)
+{
+    const std::regex type("# TYPE ([a-z_]+) ([a-z]+)");
+    Descriptions metrics;
+    Described* current = nullptr;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch match;
+        if (std::regex_match(line, match, type)) {
+            current = &metrics[match[1]];
+            current->type = match[2];
+        } else if (line[0] != '#') {
+            REQUIRE(current != nullptr);
+            current->labels.merge(all_matches(line, "[{,]([a-z]+)=\""));
+        }
+    }
+    for (auto& [name, metric] : metrics) {
+        if (metric.type == "histogram") {
+            CHECK(metric.labels.erase("le") == 1);
+        }
+    }
+    return metrics;
+}
+
+// Those in the tables of docs/monitoring.md.
+Descriptions documented()
+{
+    const std::regex row(
+        "\\| `(petstore_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|.*");
+    Descriptions metrics;
+    std::ifstream lines(DOCS "/monitoring.md");
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch match;
+        if (std::regex_match(line, match, row)) {
+            metrics[match[1]] = {match[2], all_matches(match[3], "`([a-z]+)`")};
+        }
+    }
+    return metrics;
+}
+
 }  // namespace
+
+TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
+{
+    Host host;
+    count(*host.one, Operation::get_pet, 200);
+    host.one->decisions[PlanNames::kNone][index_of(Verdict::denied)].add();
+    host.directory->redis.add("redis://a:6379/0");
+    host.one->redis[0].links.add();
+
+    const Descriptions exposed = descriptions_in(host.text());
+    const Descriptions listed = documented();
+    for (const auto& [name, metric] : exposed) {
+        INFO(name);
+        REQUIRE(listed.count(name) == 1);
+        CHECK(listed.at(name) == metric);
+    }
+    CHECK(listed.size() == exposed.size());
+}
 
 TEST_CASE("metrics: the sums of all workers, dead ones included")
 {
