@@ -9,7 +9,9 @@
 # It needs no privileges and no writable file system: --read-only --tmpfs /tmp
 # --cap-drop ALL.
 
-FROM debian:trixie-slim AS build
+# For a smaller image: --build-arg BASE=debian:trixie-slim
+ARG BASE=debian:trixie
+FROM $BASE AS build
 WORKDIR /petstore
 # The packages first: they are the same for every change of the sources.
 COPY scripts/lib.sh scripts/apt-install scripts/
@@ -19,7 +21,7 @@ COPY scripts/build scripts/embed-lua scripts/
 COPY src src
 RUN scripts/build --strip
 
-FROM debian:trixie-slim
+FROM $BASE
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates libhiredis1.1.0 libstdc++6 nginx \
