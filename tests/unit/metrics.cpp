@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <openssl/evp.h>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "api/digest.h"
 #include "catch.h"
 #include "metrics/formats.h"
 
@@ -338,6 +340,26 @@ TEST_CASE("metrics: labels and the page escape what they show")
     CHECK(page.find("&lt;b&gt;&amp;&quot;") != std::string::npos);
     CHECK(page.find("d&lt;script&gt;") != std::string::npos);
     CHECK(page.find("<b>") == std::string::npos);
+}
+
+TEST_CASE("metrics: the page's policy allows its style and its script")
+{
+    const Host host;
+    const auto page = status_page(host.totals());
+    const std::string policy(status_page_policy());
+    for (const std::string tag : {"style", "script"}) {
+        const auto begin = page.find("<" + tag + ">") + tag.size() + 2;
+        const auto end = page.find("</" + tag + ">", begin);
+        REQUIRE(end != std::string::npos);
+        const auto digest =
+            petstore::api::sha256(page.substr(begin, end - begin));
+        unsigned char text[45];
+        EVP_EncodeBlock(text, digest.data(), static_cast<int>(digest.size()));
+        const auto allowed =
+            tag + "-src 'sha256-" + reinterpret_cast<const char*>(text) + "';";
+        INFO(allowed);
+        CHECK(policy.find(allowed) != std::string::npos);
+    }
 }
 
 TEST_CASE("metrics: the JSON has the same numbers")
