@@ -169,12 +169,8 @@ struct Column {
 };
 
 struct Cell {
-    Cell(std::string content, const char* css_class = "")
-        : text(std::move(content)), style(css_class)
-    {}
-
     std::string text;
-    const char* style;
+    const char* style = "";
 };
 
 class Page {
@@ -254,7 +250,7 @@ void add_requests(Page& page, const Totals& totals)
         if (sum != 0 || !dry_run) {
             std::string name(to_string(verdict));
             std::replace(name.begin(), name.end(), '_', ' ');
-            page.row(name, {per_second(totals.rates[i]), grouped(sum)});
+            page.row(name, {{per_second(totals.rates[i])}, {grouped(sum)}});
         }
     }
     std::uint64_t all = 0;
@@ -263,7 +259,8 @@ void add_requests(Page& page, const Totals& totals)
             all += count;
         }
     }
-    page.row("all requests", {per_second(totals.request_rate()), grouped(all)});
+    page.row("all requests",
+             {{per_second(totals.request_rate())}, {grouped(all)}});
     page.end_table();
     page.end();
 }
@@ -274,9 +271,9 @@ void add_latency(Page& page, const Totals& totals)
     page.table({{"Duration of"}, {"median"}, {"95 %"}, {"99 %"}},
                "The time that half, 95 % and 99 % of them took at most.");
     const auto row = [&page](const char* name, const HistogramTotals& times) {
-        page.row(name, {milliseconds(times.quantile(0.5)),
-                        milliseconds(times.quantile(0.95)),
-                        milliseconds(times.quantile(0.99))});
+        page.row(name, {{milliseconds(times.quantile(0.5))},
+                        {milliseconds(times.quantile(0.95))},
+                        {milliseconds(times.quantile(0.99))}});
     };
     row("requests", totals.request_duration);
     row("Redis commands", totals.redis_duration);
@@ -288,10 +285,10 @@ void add_events(Page& page, const Totals& totals)
 {
     page.begin("events", "Events");
     page.table({{"Event"}, {"total"}});
-    page.row("bans", {grouped(totals.bans)});
+    page.row("bans", {{grouped(totals.bans)}});
     page.row("creates with an unknown outcome",
-             {grouped(totals.outcome_unknown)});
-    page.row("reads of damaged data", {grouped(totals.damaged_data)});
+             {{grouped(totals.outcome_unknown)}});
+    page.row("reads of damaged data", {{grouped(totals.damaged_data)}});
     page.end_table();
     page.end();
 }
@@ -311,11 +308,13 @@ void add_redis(Page& page, const Totals& totals)
     for (const RedisTotals& redis : totals.redis) {
         const std::uint64_t failures = std::accumulate(
             redis.failures.begin(), redis.failures.end(), std::uint64_t{0});
-        const Cell state = !redis.used ? Cell("not in use")
-                           : redis.up  ? Cell("up", "good")
-                                       : Cell("down", "bad");
-        page.row(redis.name, {state, grouped(redis.commands), grouped(failures),
-                              grouped(redis.rejections)});
+        const Cell state = !redis.used ? Cell{"not in use"}
+                           : redis.up  ? Cell{"up", "good"}
+                                       : Cell{"down", "bad"};
+        page.row(redis.name, {state,
+                              {grouped(redis.commands)},
+                              {grouped(failures)},
+                              {grouped(redis.rejections)}});
     }
     page.end_table();
     page.end();
@@ -338,10 +337,10 @@ void add_denied(Page& page, const Totals& totals)
     for (const DeniedTotals& denied : totals.denied) {
         const DeniedAccount& account = denied.account;
         page.row(account.account(),
-                 {denied.plan,
-                  account.banned ? Cell("banned", "bad") : Cell("limited"),
-                  duration(account.until - totals.now),
-                  grouped(account.denied)});
+                 {{denied.plan},
+                  account.banned ? Cell{"banned", "bad"} : Cell{"limited"},
+                  {duration(account.until - totals.now)},
+                  {grouped(account.denied)}});
     }
     page.end_table();
     page.end();
@@ -353,8 +352,8 @@ void add_caches(Page& page, const Totals& totals)
     page.table({{"Cache"}, {"hit rate"}, {"look-ups"}},
                "Pets are looked up for responses that are not cached.");
     const auto row = [&page](const char* name, const LookupTotals& lookups) {
-        page.row(name,
-                 {percentage(lookups), grouped(lookups.hits + lookups.misses)});
+        page.row(name, {{percentage(lookups)},
+                        {grouped(lookups.hits + lookups.misses)}});
     };
     row("API keys", totals.keys);
     row("responses", totals.responses);

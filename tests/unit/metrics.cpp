@@ -142,6 +142,27 @@ TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
     CHECK(listed.size() == exposed.size());
 }
 
+TEST_CASE("metrics: docs/monitoring.md explains the values of labels")
+{
+    std::ifstream file(DOCS "/monitoring.md");
+    std::stringstream docs;
+    docs << file.rdbuf();
+    const auto check = [&docs](std::string_view value) {
+        INFO(value);
+        CHECK(docs.str().find("`" + std::string(value) + "`")
+              != std::string::npos);
+    };
+    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+        check(to_string(static_cast<Operation>(i)));
+    }
+    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
+        check(to_string(static_cast<Verdict>(i)));
+    }
+    for (std::size_t i = 0; i < index_of(Failure::count); ++i) {
+        check(to_string(static_cast<Failure>(i)));
+    }
+}
+
 TEST_CASE("metrics: the sums of all workers, dead ones included")
 {
     Host host;
