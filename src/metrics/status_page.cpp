@@ -1,6 +1,9 @@
 // The metrics as a page for people.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <vector>
 
 #include "../api/date.h"
 #include "../api/version.h"
@@ -11,6 +14,7 @@ namespace petstore::metrics {
 namespace {
 
 // Follows the colour scheme of the browser. No colour carries a meaning alone.
+// On a narrow screen, rows of the wide tables become blocks with labels.
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--text:#1b1f24;--quiet:#57606a;--page:#f6f8fa;
 --card:#fff;--line:#d0d7de;--good:#116329;--bad:#a40e26;--focus:#0550ae}
@@ -20,26 +24,40 @@ constexpr std::string_view kStyle = R"(
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);
 font:16px/1.5 system-ui,sans-serif}
-header,main{max-width:70rem;margin:auto;padding:1rem}
-header{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:baseline}
+header,main{max-width:64rem;margin:auto;padding:1rem}
+header{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center}
 h1{font-size:1.4rem;margin:0;margin-right:auto}
 h2{font-size:1.05rem;margin:0 0 .5rem}
 p{margin:0;color:var(--quiet)}
-main{display:grid;gap:1rem;padding-top:0;
-grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr))}
+#state:empty{display:none}
+#state{color:var(--bad);font-weight:600}
+main{display:grid;gap:1rem;padding-top:0;grid-template-columns:repeat(2,minmax(0,1fr))}
 section{background:var(--card);border:1px solid var(--line);
-border-radius:.5rem;padding:1rem;overflow-x:auto}
-section:focus-visible,button:focus-visible{outline:3px solid var(--focus);
-outline-offset:2px}
+border-radius:.5rem;padding:1rem}
 .wide{grid-column:1/-1}
+.tall{grid-row:span 2}
 table{border-collapse:collapse;width:100%}
-th,td{text-align:left;padding:.25rem .75rem .25rem 0;font-weight:400;
+caption{caption-side:bottom;text-align:left;color:var(--quiet);font-size:.875rem;
+padding-top:.5rem}
+th,td{text-align:left;padding:.25rem 1rem .25rem 0;font-weight:400;
 border-top:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+th:last-child,td:last-child{padding-right:0}
 thead th{color:var(--quiet);border:0;overflow-wrap:normal}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .good{color:var(--good)}.bad{color:var(--bad);font-weight:700}
-button{font:inherit;padding:.25rem .75rem;border-radius:.4rem;
-border:1px solid var(--line);background:var(--card);color:var(--text)}
+button{font:inherit;padding:.375rem 1rem;border-radius:.4rem;
+border:1px solid var(--quiet);background:var(--card);color:var(--text)}
+button:focus-visible{outline:3px solid var(--focus);outline-offset:2px}
+@media(max-width:40rem){
+main{grid-template-columns:minmax(0,1fr)}
+.tall{grid-row:auto}
+.wide thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.wide tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:0 1rem;
+padding:.5rem 0;border-top:1px solid var(--line)}
+.wide th,.wide td{border:0;padding:0;text-align:left;white-space:normal}
+.wide tbody th{grid-column:1/-1;font-weight:600}
+.wide td::before{content:attr(data-label) ": ";color:var(--quiet);font-weight:400}
+}
 )";
 
 // Fetches the page again and replaces what has changed, so that the focus and
@@ -49,8 +67,7 @@ constexpr std::string_view kScript = R"(
 const button=document.querySelector('button'),state=document.querySelector('#state');
 let paused=false;
 button.hidden=false;
-button.onclick=()=>{paused=!paused;button.textContent=paused?'Resume':'Pause';
-button.setAttribute('aria-pressed',paused);};
+button.onclick=()=>{paused=!paused;button.textContent=paused?'Resume':'Pause';refresh();};
 async function refresh(){
 if(paused||document.hidden)return;
 try{
@@ -62,16 +79,20 @@ const old=document.getElementById(part.id);
 if(old&&old.innerHTML!==part.innerHTML)old.innerHTML=part.innerHTML;
 }
 state.textContent='';
-}catch(e){state.textContent='The server does not answer.';}
+}catch(e){state.textContent='nginx does not answer. These are old numbers.';}
 }
 setInterval(refresh,5000);
+document.addEventListener('visibilitychange',refresh);
 })();
 )";
 
-// The page loads nothing but itself; all of its text is escaped.
+// The page loads nothing but itself; all of its text is escaped. The hashes are
+// those of kStyle and kScript; a unit test prints the new ones after a change.
 constexpr std::string_view kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src "
-    "'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; "
+    "style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; "
+    "script-src 'sha256-KU8QNFz2pvfqv47LqPF+6RUAqtRLPLbhbp8QHeGJeJc='; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
 void append_escaped(std::string& out, std::string_view text)
@@ -142,62 +163,61 @@ std::string duration(std::uint64_t seconds)
                           : std::to_string(seconds / 3600) + " h";
 }
 
+struct Column {
+    const char* name;
+    bool is_number = true;
+};
+
+struct Cell {
+    std::string text;
+    const char* style = "";
+};
+
 class Page {
 public:
     // A section with a heading. Its body follows, up to end().
-    void begin(const char* id, const char* heading, bool wide = false)
+    void begin(const char* id, const char* heading, const char* size = "")
     {
-        // Focusable, because it scrolls sideways where it is too wide.
-        out_ += "<section";
-        out_ += wide ? " class=\"wide\"" : "";
-        out_ += " tabindex=\"0\" aria-labelledby=\"h-";
-        out_ += id;
-        out_ += "\"><h2 id=\"h-";
-        out_ += id;
-        out_ += "\">";
-        out_ += heading;
-        out_ += "</h2><div id=\"";
-        out_ += id;
-        out_ += "\" data-part>";
+        *this << "<section class=\"" << size << "\" aria-labelledby=\"h-" << id
+              << "\"><h2 id=\"h-" << id << "\">" << heading << "</h2><div id=\""
+              << id << "\" data-part>";
+        id_ = id;
     }
-    void end() { out_ += "</div></section>\n"; }
+    void end() { *this << "</div></section>\n"; }
 
-    void table(std::initializer_list<const char*> columns)
+    // The first column has the names of the rows.
+    void table(std::vector<Column> columns, const char* caption = "")
     {
-        out_ += "<table><thead><tr>";
-        bool first = true;
-        for (const char* column : columns) {
-            out_ += first ? "<th scope=\"col\">" : "<th scope=\"col\" class=n>";
-            out_ += column;
-            out_ += "</th>";
-            first = false;
+        columns_ = std::move(columns);
+        *this << "<table aria-labelledby=\"h-" << id_ << "\">";
+        if (*caption != '\0') {
+            *this << "<caption>" << caption << "</caption>";
         }
-        out_ += "</tr></thead><tbody>";
+        *this << "<thead><tr>";
+        for (const Column& column : columns_) {
+            const bool is_number = column.is_number && &column != &columns_[0];
+            *this << (is_number ? "<th scope=\"col\" class=\"number\">"
+                                : "<th scope=\"col\">")
+                  << column.name << "</th>";
+        }
+        *this << "</tr></thead><tbody>";
     }
-    // A row of a name and numbers.
-    void row(std::string_view name, std::initializer_list<std::string> cells,
-             const char* cell_class = "n")
+    // One cell for each other column.
+    void row(std::string_view name, const std::vector<Cell>& cells)
     {
-        out_ += "<tr><th scope=\"row\">";
+        *this << "<tr><th scope=\"row\">";
         append_escaped(out_, name);
-        out_ += "</th>";
-        for (const std::string& cell : cells) {
-            out_ += "<td class=\"";
-            out_ += cell_class;
-            out_ += "\">";
-            append_escaped(out_, cell);
-            out_ += "</td>";
+        *this << "</th>";
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const Column& column = columns_[i + 1];
+            *this << "<td data-label=\"" << column.name << "\" class=\""
+                  << (column.is_number ? "number" : cells[i].style) << "\">";
+            append_escaped(out_, cells[i].text);
+            *this << "</td>";
         }
-        out_ += "</tr>";
+        *this << "</tr>";
     }
-    void end_table() { out_ += "</tbody></table>"; }
-
-    void paragraph(std::string_view text)
-    {
-        out_ += "<p>";
-        append_escaped(out_, text);
-        out_ += "</p>";
-    }
+    void end_table() { *this << "</tbody></table>"; }
 
     Page& operator<<(std::string_view html)
     {
@@ -209,12 +229,16 @@ public:
 
 private:
     std::string out_;
+    const char* id_ = "";
+    std::vector<Column> columns_;
 };
 
 void add_requests(Page& page, const Totals& totals)
 {
-    page.begin("requests", "Requests per second");
-    page.table({"Verdict", "now", "in total"});
+    page.begin("requests", "Requests", "tall");
+    page.table({{"Verdict"}, {"per second"}, {"total"}},
+               "Per second: the average of the last 10 seconds. Total: since "
+               "nginx started, as all other numbers.");
     for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
         std::uint64_t sum = 0;
         for (const PlanTotals& plan : totals.plans) {
@@ -225,10 +249,8 @@ void add_requests(Page& page, const Totals& totals)
                              || verdict == Verdict::banned_dry_run;
         if (sum != 0 || !dry_run) {
             std::string name(to_string(verdict));
-            for (char& c : name) {
-                c = c == '_' ? ' ' : c;
-            }
-            page.row(name, {per_second(totals.rates[i]), grouped(sum)});
+            std::replace(name.begin(), name.end(), '_', ' ');
+            page.row(name, {{per_second(totals.rates[i])}, {grouped(sum)}});
         }
     }
     std::uint64_t all = 0;
@@ -237,101 +259,105 @@ void add_requests(Page& page, const Totals& totals)
             all += count;
         }
     }
-    page.row("all requests", {per_second(totals.request_rate()), grouped(all)});
+    page.row("all requests",
+             {{per_second(totals.request_rate())}, {grouped(all)}});
     page.end_table();
-    page.paragraph("“Now” is the average of the last 10 seconds.");
     page.end();
 }
 
 void add_latency(Page& page, const Totals& totals)
 {
     page.begin("latency", "Latency");
-    page.table({"Since the start", "half", "95 %", "99 %"});
+    page.table({{"Duration of"}, {"median"}, {"95 %"}, {"99 %"}},
+               "The time that half, 95 % and 99 % of them took at most.");
     const auto row = [&page](const char* name, const HistogramTotals& times) {
-        page.row(name, {milliseconds(times.quantile(0.5)),
-                        milliseconds(times.quantile(0.95)),
-                        milliseconds(times.quantile(0.99))});
+        page.row(name, {{milliseconds(times.quantile(0.5))},
+                        {milliseconds(times.quantile(0.95))},
+                        {milliseconds(times.quantile(0.99))}});
     };
     row("requests", totals.request_duration);
     row("Redis commands", totals.redis_duration);
     page.end_table();
-    page.paragraph("That share of them took at most as long.");
+    page.end();
+}
+
+void add_events(Page& page, const Totals& totals)
+{
+    page.begin("events", "Events");
+    page.table({{"Event"}, {"total"}});
+    page.row("bans", {{grouped(totals.bans)}});
+    page.row("creates with an unknown outcome",
+             {{grouped(totals.outcome_unknown)}});
+    page.row("reads of damaged data", {{grouped(totals.damaged_data)}});
+    page.end_table();
     page.end();
 }
 
 void add_redis(Page& page, const Totals& totals)
 {
-    page.begin("redis", "Redis", true);
-    page.table(
-        {"Redis", "state", "commands", "failures", "refused: queue full"});
+    page.begin("redis", "Redis", "wide");
+    if (totals.redis.empty()) {
+        page << "<p>No location uses Redis.</p>";
+        return page.end();
+    }
+    page.table({{"Server"},
+                {"state", false},
+                {"commands"},
+                {"failures"},
+                {"queue rejections"}});
     for (const RedisTotals& redis : totals.redis) {
-        std::uint64_t failures = 0;
-        for (const std::uint64_t count : redis.failures) {
-            failures += count;
-        }
-        page << "<tr><th scope=\"row\">";
-        std::string name;
-        append_escaped(name, redis.name);
-        page << name << "</th>";
-        page << (!redis.used ? "<td class=\"n\">not in use</td>"
-                 : redis.up  ? "<td class=\"n good\">up</td>"
-                             : "<td class=\"n bad\">down</td>");
-        for (const std::uint64_t count :
-             {redis.commands, failures, redis.rejections}) {
-            page << "<td class=\"n\">" << grouped(count) << "</td>";
-        }
-        page << "</tr>";
+        const std::uint64_t failures = std::accumulate(
+            redis.failures.begin(), redis.failures.end(), std::uint64_t{0});
+        const Cell state = !redis.used ? Cell{"not in use"}
+                           : redis.up  ? Cell{"up", "good"}
+                                       : Cell{"down", "bad"};
+        page.row(redis.name, {state,
+                              {grouped(redis.commands)},
+                              {grouped(failures)},
+                              {grouped(redis.rejections)}});
     }
     page.end_table();
-    if (totals.redis.empty()) {
-        page.paragraph("No location uses a Redis.");
-    }
     page.end();
 }
 
 void add_denied(Page& page, const Totals& totals)
 {
-    page.begin("denied", "Limited and banned accounts", true);
+    page.begin("denied", "Limited and banned accounts", "wide");
     if (totals.denied.empty()) {
-        page.paragraph("None at this moment.");
+        page << "<p>None at this moment.</p>";
         return page.end();
     }
-    page.table({"Account", "plan", "state", "ends in", "requests denied"});
+    page.table({{"Account"},
+                {"plan", false},
+                {"state", false},
+                {"ends in"},
+                {"denied"}},
+               "Accounts that this host has denied, the latest first. If there "
+               "are very many, some are missing.");
     for (const DeniedTotals& denied : totals.denied) {
-        page.row(denied.account.account(),
-                 {denied.plan, denied.account.banned ? "banned" : "limited",
-                  duration(denied.account.until - totals.now),
-                  grouped(denied.account.denied)});
+        const DeniedAccount& account = denied.account;
+        page.row(account.account(),
+                 {{denied.plan},
+                  account.banned ? Cell{"banned", "bad"} : Cell{"limited"},
+                  {duration(account.until - totals.now)},
+                  {grouped(account.denied)}});
     }
     page.end_table();
-    page.paragraph("Those that this host has denied, the latest first; of very "
-                   "many, some are missing.");
     page.end();
 }
 
 void add_caches(Page& page, const Totals& totals)
 {
-    page.begin("caches", "Caches");
-    page.table({"Cache", "hits", "look-ups"});
+    page.begin("caches", "Caches", "wide");
+    page.table({{"Cache"}, {"hit rate"}, {"look-ups"}},
+               "Pets are looked up for responses that are not cached.");
     const auto row = [&page](const char* name, const LookupTotals& lookups) {
-        page.row(name,
-                 {percentage(lookups), grouped(lookups.hits + lookups.misses)});
+        page.row(name, {{percentage(lookups)},
+                        {grouped(lookups.hits + lookups.misses)}});
     };
     row("API keys", totals.keys);
     row("responses", totals.responses);
-    row("pets, for responses that are not cached", totals.pets);
-    page.end_table();
-    page.end();
-}
-
-void add_attention(Page& page, const Totals& totals)
-{
-    page.begin("attention", "Events to look into");
-    page.table({"Event", "in total"});
-    page.row("bans", {grouped(totals.bans)});
-    page.row("creates with an unknown outcome",
-             {grouped(totals.outcome_unknown)});
-    page.row("reads of damaged data", {grouped(totals.damaged_data)});
+    row("pets", totals.pets);
     page.end_table();
     page.end();
 }
@@ -355,10 +381,10 @@ std::string status_page(const Totals& totals)
             "<p id=\"state\" role=\"status\"></p></header>\n<main>";
     add_requests(page, totals);
     add_latency(page, totals);
+    add_events(page, totals);
     add_redis(page, totals);
     add_denied(page, totals);
     add_caches(page, totals);
-    add_attention(page, totals);
     page << "</main><script>" << kScript << "</script></body></html>\n";
     return page.take();
 }

@@ -245,7 +245,8 @@ TEST_CASE("status: a create with an unknown outcome")
 TEST_CASE("status: damaged data")
 {
     Store store(with_status());
-    store.redis.command({"SET", "petstore:{petstore:pets}:last-id", "no number"});
+    store.redis.command(
+        {"SET", "petstore:{petstore:pets}:last-id", "no number"});
     const auto response = store.http.get("/v1/pets");
     CHECK(response.status == 500);
     CHECK(sample(store.nginx, "petstore_damaged_data_total") == 1);
@@ -274,6 +275,7 @@ TEST_CASE("status: text, JSON and a page")
         CHECK(page.header("content-type") == "text/html; charset=utf-8");
         CHECK(contains(page.header("content-security-policy"),
                        "default-src 'none'"));
+        CHECK_FALSE(contains(page.header("content-security-policy"), "unsafe"));
         CHECK(contains(page.body, "<html lang=\"en\">"));
         CHECK_FALSE(contains(page.body, "http://"));  // nothing from elsewhere
         CHECK_FALSE(contains(page.body, "https://"));

@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <openssl/evp.h>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "api/digest.h"
 #include "catch.h"
 #include "metrics/formats.h"
 
@@ -138,6 +140,27 @@ TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
         CHECK(listed.at(name) == metric);
     }
     CHECK(listed.size() == exposed.size());
+}
+
+TEST_CASE("metrics: docs/monitoring.md explains the values of labels")
+{
+    std::ifstream file(DOCS "/monitoring.md");
+    std::stringstream docs;
+    docs << file.rdbuf();
+    const auto check = [&docs](std::string_view value) {
+        INFO(value);
+        CHECK(docs.str().find("`" + std::string(value) + "`")
+              != std::string::npos);
+    };
+    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+        check(to_string(static_cast<Operation>(i)));
+    }
+    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
+        check(to_string(static_cast<Verdict>(i)));
+    }
+    for (std::size_t i = 0; i < index_of(Failure::count); ++i) {
+        check(to_string(static_cast<Failure>(i)));
+    }
 }
 
 TEST_CASE("metrics: the sums of all workers, dead ones included")
@@ -338,6 +361,26 @@ TEST_CASE("metrics: labels and the page escape what they show")
     CHECK(page.find("&lt;b&gt;&amp;&quot;") != std::string::npos);
     CHECK(page.find("d&lt;script&gt;") != std::string::npos);
     CHECK(page.find("<b>") == std::string::npos);
+}
+
+TEST_CASE("metrics: the page's policy allows its style and its script")
+{
+    const Host host;
+    const auto page = status_page(host.totals());
+    const std::string policy(status_page_policy());
+    for (const std::string tag : {"style", "script"}) {
+        const auto begin = page.find("<" + tag + ">") + tag.size() + 2;
+        const auto end = page.find("</" + tag + ">", begin);
+        REQUIRE(end != std::string::npos);
+        const auto digest =
+            petstore::api::sha256(page.substr(begin, end - begin));
+        unsigned char text[45];
+        EVP_EncodeBlock(text, digest.data(), static_cast<int>(digest.size()));
+        const auto allowed =
+            tag + "-src 'sha256-" + reinterpret_cast<const char*>(text) + "';";
+        INFO(allowed);
+        CHECK(policy.find(allowed) != std::string::npos);
+    }
 }
 
 TEST_CASE("metrics: the JSON has the same numbers")
