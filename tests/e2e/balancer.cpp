@@ -409,6 +409,19 @@ TEST_CASE("balancer: hosts see the client's address, whatever it claims")
     }
 }
 
+TEST_CASE("balancer: a request without Host")
+{
+    const Balanced world;
+    for (const int port : {world.balancer.port(), world.edge.health_port}) {
+        RawClient client(port);
+        client.send(port == world.edge.health_port
+                        ? "GET /livez HTTP/1.0\r\n\r\n"
+                        : "GET /v1/pets HTTP/1.0\r\n\r\n");
+        CHECK(client.read().status
+              == (port == world.edge.health_port ? 204 : 401));
+    }
+}
+
 TEST_CASE("balancer: TLS ends at the edge")
 {
     const Balanced world;
