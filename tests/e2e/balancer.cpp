@@ -237,7 +237,9 @@ TEST_CASE("balancer: a host is killed under load")
 {
     const Balanced world;
     under_load(world, [&] { world.kill_host(0); });
-    CHECK(contains(world.balancer.error_log(), "while connecting to upstream"));
+    CHECK(contains(world.balancer.error_log(),
+                   "upstream: \"http://"
+                       + host_address(world.hosts.ports().at(0))));
 }
 
 TEST_CASE("balancer: a host drains under load")
