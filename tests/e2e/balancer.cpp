@@ -237,7 +237,9 @@ TEST_CASE("balancer: a host is killed under load")
 {
     const Balanced world;
     under_load(world, [&] { world.kill_host(0); });
-    CHECK(contains(world.balancer.error_log(), "while connecting to upstream"));
+    CHECK(contains(world.balancer.error_log(),
+                   "upstream: \"http://"
+                       + host_address(world.hosts.ports().at(0))));
 }
 
 TEST_CASE("balancer: a host drains under load")
@@ -406,6 +408,19 @@ TEST_CASE("balancer: hosts see the client's address, whatever it claims")
             INFO(source << response);
             CHECK(contains(response.substr(0, 14), status));
         }
+    }
+}
+
+TEST_CASE("balancer: a request without Host")
+{
+    const Balanced world;
+    for (const int port : {world.balancer.port(), world.edge.health_port}) {
+        RawClient client(port);
+        client.send(port == world.edge.health_port
+                        ? "GET /livez HTTP/1.0\r\n\r\n"
+                        : "GET /v1/pets HTTP/1.0\r\n\r\n");
+        CHECK(client.read().status
+              == (port == world.edge.health_port ? 204 : 401));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "support/back_end.h"
 #include "support/limits.h"
+#include "support/tls_redis.h"
 
 using namespace petstore::e2e;
 
@@ -217,6 +218,17 @@ TEST_CASE("container: the environment configures nginx and petstorectl alike")
     REQUIRE(stat(container.path("run/environment.conf").c_str(), &rendered)
             == 0);
     CHECK((rendered.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("container: TLS to Redis needs its authority only")
+{
+    const TlsRedis tls("IP:" + own_address());
+    Container container({{"PETSTORE_REDIS", tls.url()},
+                         {"PETSTORE_REDIS_CA", tls.ca.certificate()}});
+    const auto key = key_in(container);
+    container.start();
+    Http http(http_url(container.port()), key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
 }
 
 TEST_CASE("container: clients cannot choose their address by default")

@@ -38,8 +38,7 @@ api::Error no_such_pet() noexcept
 Reader::Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
                metrics::CacheLookups& lookups, std::size_t cache_bytes)
     : link_(link), catalogue_(catalogue), log_(log), lookups_(lookups),
-      responses_(cache_bytes),
-      buckets_(kBucketShare * cache_bytes),
+      responses_(cache_bytes), buckets_(kBucketShare * cache_bytes),
       built_(cache_bytes / kResponseBytes),
       missed_(kBucketShare * cache_bytes / kBucketBytes)
 {}
