@@ -1,13 +1,15 @@
-# The pet store as a container: nginx with the module and petstorectl. Redis is
-# elsewhere, by address:
+# The pet store as a container: nginx with the module, and petstorectl. Redis runs
+# elsewhere. docs/containers.md describes the environment; compose.yaml and
+# docs/examples/kubernetes.yaml are examples.
 #
 #     docker build -t petstore .
 #     docker run -p 8080:8080 -e PETSTORE_REDIS=redis://redis.internal:6379/0 petstore
 #     docker run --rm -e PETSTORE_REDIS=… petstore petstorectl key create --label me
 #
-# It needs no rights and no writable file system: --read-only --tmpfs /tmp will do.
+# It needs no privileges and no writable file system: --read-only --tmpfs /tmp
+# --cap-drop ALL.
 
-FROM debian:trixie AS build
+FROM debian:trixie-slim AS build
 WORKDIR /petstore
 # The packages first: they are the same for every change of the sources.
 COPY scripts/lib.sh scripts/apt-install scripts/
@@ -17,16 +19,22 @@ COPY scripts/build scripts/embed-lua scripts/
 COPY src src
 RUN scripts/build --strip
 
-FROM debian:trixie
+FROM debian:trixie-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates libhiredis1.1.0 libstdc++6 nginx \
-    && rm -rf /var/lib/apt/lists/* /var/log/nginx/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old \
+        /var/log/* \
+    # Configurations that log to nginx's usual files, such as
+    # nginx-conf/balancer.conf, log to the container's output.
+    && mkdir -p /var/log/nginx /etc/petstore/conf.d /etc/petstore/locations.d \
+    && ln -s /dev/stdout /var/log/nginx/access.log \
+    && ln -s /dev/stderr /var/log/nginx/error.log
 COPY --from=build /petstore/build/stripped/ngx_http_petstore_module.so /usr/lib/nginx/modules/
 COPY --from=build /petstore/build/stripped/petstorectl /usr/bin/
 COPY nginx-conf/container.conf /etc/petstore/nginx.conf
-COPY scripts/container-entrypoint /usr/bin/
-# Told now rather than at the first start.
+COPY scripts/container-entrypoint scripts/container-health /usr/bin/
+# Fail the build, not the first start.
 RUN ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
     && mkdir -m 1777 -p /tmp/petstore \
     && nginx -t -c /etc/petstore/nginx.conf \
@@ -35,6 +43,7 @@ RUN ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
 USER 10001:10001
 ENV PETSTORE_REDIS=redis://redis:6379/0
 EXPOSE 8080
-# The entrypoint takes SIGTERM for the same: requests that run are finished.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["container-health"]
+# The entrypoint takes SIGTERM for the same: running requests are finished.
 STOPSIGNAL SIGQUIT
 ENTRYPOINT ["container-entrypoint"]

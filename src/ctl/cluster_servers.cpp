@@ -20,13 +20,11 @@ constexpr auto kPause = 100ms;
 
 class Servers final : public ClusterServers {
 public:
-    Servers(const redis::Deployment& deployment, const std::string& password,
+    Servers(const redis::Deployment& deployment, const Credentials& credentials,
             const Tls* tls)
         : server_(deployment.endpoints.front()), tls_(tls)
     {
-        if (server_.password.empty()) {
-            server_.password = password;
-        }
+        credentials.complete(server_);
         for (const redis::Endpoint& seed : deployment.endpoints) {
             known_.push_back({seed.host, seed.port});
         }
@@ -122,10 +120,10 @@ private:
 
 std::unique_ptr<RedisSession>
 connect_cluster(const redis::Deployment& deployment,
-                const std::string& password, const Tls* tls)
+                const Credentials& credentials, const Tls* tls)
 {
     return std::make_unique<ClusterSession>(
-        std::make_unique<Servers>(deployment, password, tls));
+        std::make_unique<Servers>(deployment, credentials, tls));
 }
 
 }  // namespace petstore::ctl

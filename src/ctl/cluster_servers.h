@@ -4,16 +4,17 @@
 #include <string>
 
 #include "../redis/deployment.h"
+#include "redis_connect.h"
 #include "redis_session.h"
 #include "tls.h"
 
 namespace petstore::ctl {
 
 // A session with the Cluster that the deployment's nodes belong to. The user
-// and password of the first URL, or else `password`, serve all nodes. `tls`:
+// and password of the first URL, or else `credentials`, serve all nodes. `tls`:
 // for rediss:// URLs; must outlive the session. Throws Failure.
 std::unique_ptr<RedisSession>
 connect_cluster(const redis::Deployment& deployment,
-                const std::string& password, const Tls* tls);
+                const Credentials& credentials, const Tls* tls);
 
 }  // namespace petstore::ctl

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "exit.h"
-#include "redis_connect.h"
 
 namespace petstore::ctl {
 
@@ -62,7 +61,8 @@ const std::string& checked_prefix(const std::string& prefix)
 
 Context::Context(const GlobalOptions& options)
     : deployment_(checked_deployment(options.redis, "--redis")),
-      password_(password_in(options.password_file, "--password-file")),
+      credentials_{options.user,
+                   password_in(options.password_file, "--password-file")},
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
     limits_ = other(options.limit_redis, "--limit-redis",
@@ -90,18 +90,19 @@ Context::other(const std::string& text, const std::string& option,
         return std::nullopt;
     }
     auto deployment = checked_deployment(text, option);
-    return Other{std::move(deployment),
-                 password_file.empty()
-                     ? password_
-                     : password_in(password_file, file_option),
-                 nullptr};
+    return Other{
+        std::move(deployment),
+        {credentials_.user, password_file.empty()
+                                ? credentials_.password
+                                : password_in(password_file, file_option)},
+        nullptr};
 }
 
 RedisSession& Context::open(Other& other) const
 {
     if (!other.session) {
-        other.session =
-            connect(other.deployment, other.password, tls_ ? &*tls_ : nullptr);
+        other.session = connect(other.deployment, other.credentials,
+                                tls_ ? &*tls_ : nullptr);
     }
     return *other.session;
 }
@@ -109,7 +110,7 @@ RedisSession& Context::open(Other& other) const
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_ = connect(deployment_, password_, tls_ ? &*tls_ : nullptr);
+        redis_ = connect(deployment_, credentials_, tls_ ? &*tls_ : nullptr);
     }
     return *redis_;
 }

@@ -9,6 +9,7 @@
 #include "../store/keys/key_administration.h"
 #include "../store/schema.h"
 #include "limits_place.h"
+#include "redis_connect.h"
 #include "redis_session.h"
 #include "tls.h"
 
@@ -17,6 +18,7 @@ namespace petstore::ctl {
 struct GlobalOptions {
     std::string redis = "redis://127.0.0.1:6379/0";
     std::string limit_redis;           // empty: the same
+    std::string user;                  // empty: that of the URL
     std::string password_file;         // empty: REDISCLI_AUTH, if set
     std::string limit_password_file;   // empty: password_file
     std::string target;                // of `move`
@@ -57,7 +59,7 @@ public:
 private:
     struct Other {
         redis::Deployment deployment;
-        std::string password;
+        Credentials credentials;
         std::unique_ptr<RedisSession> session;
     };
 
@@ -69,7 +71,7 @@ private:
     RedisSession& open(Other& other) const;
 
     redis::Deployment deployment_;
-    std::string password_;
+    Credentials credentials_;
     std::optional<Other> limits_;
     std::optional<Other> target_;
     store::Schema schema_;

@@ -46,7 +46,8 @@ void add_tls_options(CLI::App& app, TlsOptions& tls)
     app.add_option("--cacert", tls.trusted_certificates,
                    "File of CA certificates that verify a rediss:// server; "
                    "else the system's CA store")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->envname("PETSTORE_REDIS_CA");
     app.add_option("--cert", tls.certificate,
                    "File of the client's certificate; needs --key")
         ->type_name("FILE");
@@ -83,11 +84,17 @@ int run(int argc, char** argv)
                    "Redis with the counters and bans, if it is another one")
         ->type_name("URL")
         ->envname("PETSTORE_LIMIT_REDIS");
+    app.add_option("--user", options.user,
+                   "ACL user to log in as, for a URL without one and for "
+                   "servers behind Sentinels")
+        ->type_name("NAME")
+        ->envname("PETSTORE_REDIS_USER");
     app.add_option("--password-file", options.password_file,
                    "File whose first line is Redis's password, for a URL "
                    "without one and for servers behind Sentinels; else "
                    "REDISCLI_AUTH")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->envname("PETSTORE_REDIS_PASSWORD_FILE");
     app.add_option("--limit-password-file", options.limit_password_file,
                    "The same for --limit-redis; else that of --password-file")
         ->type_name("FILE");

@@ -54,13 +54,13 @@ OpenConnection connect_primary(const redis::Endpoint& endpoint, const Tls* tls)
 
 class Sentinels {
 public:
-    Sentinels(const redis::Deployment& deployment, const std::string& password,
-              const Tls* tls)
+    Sentinels(const redis::Deployment& deployment,
+              const Credentials& credentials, const Tls* tls)
         : deployment_(deployment), tls_(tls)
     {
         server_.tls = deployment.tls();
         server_.database = deployment.endpoints.front().database;
-        server_.password = password;
+        credentials.complete(server_);
     }
 
     OpenConnection connect()
@@ -149,22 +149,30 @@ private:
 
 }  // namespace
 
+void Credentials::complete(redis::Endpoint& endpoint) const
+{
+    if (endpoint.user.empty()) {
+        endpoint.user = user;
+    }
+    if (endpoint.password.empty()) {
+        endpoint.password = password;
+    }
+}
+
 std::unique_ptr<RedisSession> connect(const redis::Deployment& deployment,
-                                      const std::string& password,
+                                      const Credentials& credentials,
                                       const Tls* tls)
 {
     using Form = redis::Deployment::Form;
     if (deployment.form == Form::cluster) {
-        return connect_cluster(deployment, password, tls);
+        return connect_cluster(deployment, credentials, tls);
     }
     if (deployment.form == Form::sentinel) {
         return std::make_unique<ServerSession>(
-            Sentinels(deployment, password, tls).connect());
+            Sentinels(deployment, credentials, tls).connect());
     }
     redis::Endpoint endpoint = deployment.endpoints.front();
-    if (endpoint.password.empty()) {
-        endpoint.password = password;
-    }
+    credentials.complete(endpoint);
     return std::make_unique<ServerSession>(connect_server(endpoint, tls));
 }
 

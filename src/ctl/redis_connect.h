@@ -9,12 +9,20 @@
 
 namespace petstore::ctl {
 
+// For a URL without user or password, and for servers behind Sentinels.
+struct Credentials {
+    std::string user;
+    std::string password;
+
+    // Fills in what the endpoint lacks.
+    void complete(redis::Endpoint& endpoint) const;
+};
+
 // Connects to the deployment's server, to the primary that its Sentinels name,
-// or to its Cluster, and logs in. `password`: for a URL without one, and for
-// servers behind Sentinels. `tls`: for rediss:// URLs; must outlive the
+// or to its Cluster, and logs in. `tls`: for rediss:// URLs; must outlive the
 // session. Throws Failure.
 std::unique_ptr<RedisSession> connect(const redis::Deployment& deployment,
-                                      const std::string& password,
+                                      const Credentials& credentials,
                                       const Tls* tls);
 
 }  // namespace petstore::ctl

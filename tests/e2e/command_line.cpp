@@ -331,6 +331,46 @@ TEST_CASE("command line: password and prefix come from outside the arguments")
     CHECK(redis.command({"KEYS", "petstore:*"}).items.empty());
 }
 
+TEST_CASE("command line: the container's environment gives user and password")
+{
+    RedisServer redis;
+    redis.command({"ACL", "SETUSER", "app", "on", ">pw-of-app", "~*", "+@all"});
+    redis.command({"ACL", "SETUSER", "default", "off"});
+    const TempDir dir;
+    write_file(dir / "password", "pw-of-app\n");
+    write_file(dir / "other", "other\n");
+    const std::string user = "PETSTORE_REDIS_USER=app";
+    const std::string file = "PETSTORE_REDIS_PASSWORD_FILE=" + dir / "password";
+    const auto list = [&](const std::string& url, const Words& environment,
+                          const Words& options = {}) {
+        Words words = {"env"};
+        words.insert(words.end(), environment.begin(), environment.end());
+        words.insert(words.end(), {ctl_binary(), "--redis", url});
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"key", "list"});
+        return run(words).code;
+    };
+    const auto url = redis.tcp_url();
+    CHECK(list(url, {user, file}) == 0);
+    CHECK(list(url, {user, file, "REDISCLI_AUTH=other"}) == 0);
+    CHECK(list(url, {user}) == 1);
+    CHECK(list(url, {file}) == 1);  // the default user
+    // Options and the URL's own come first.
+    CHECK(list(url, {user, file}, {"--user", "nobody"}) == 1);
+    CHECK(list(url, {user, file}, {"--password-file", dir / "other"}) == 1);
+    CHECK(list("redis://app:pw-of-app@" + redis.address(),
+               {"PETSTORE_REDIS_USER=nobody",
+                "PETSTORE_REDIS_PASSWORD_FILE=" + dir / "other"})
+          == 0);
+    // Without TLS, authorities protect nothing.
+    CHECK(list(url, {user, file, "PETSTORE_REDIS_CA=" + dir / "ca"}) == 2);
+    // As an empty variable in a compose file.
+    CHECK(list("redis://app:pw-of-app@" + redis.address(),
+               {"PETSTORE_REDIS_USER=", "PETSTORE_REDIS_PASSWORD_FILE=",
+                "PETSTORE_REDIS_CA="})
+          == 0);
+}
+
 TEST_CASE("command line: an import reports the number of an invalid line")
 {
     Store store;

@@ -4,10 +4,12 @@
 #include <netdb.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 
-// E2E_HOST: the name and its addresses, separated by spaces.
+// E2E_HOST: the name and its addresses, separated by spaces. A path instead of
+// addresses is a file with one; the name does not resolve until it exists.
 extern "C" int getaddrinfo(const char* node, const char* service,
                            const addrinfo* hints, addrinfo** found)
 {
@@ -25,6 +27,9 @@ extern "C" int getaddrinfo(const char* node, const char* service,
     addrinfo* first = nullptr;
     addrinfo** end = &first;
     while (words >> word) {
+        if (word.front() == '/' && !(std::ifstream(word) >> word)) {
+            return EAI_NONAME;
+        }
         const int error = real(word.c_str(), service, hints, end);
         if (error != 0) {
             if (first != nullptr) {

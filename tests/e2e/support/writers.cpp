@@ -4,13 +4,17 @@
 
 namespace petstore::e2e {
 
-Writers::Writers(const NginxServer& nginx, const Key& key, int count)
+Writers::Writers(const NginxServer& nginx, const Key& key, int count,
+                 bool idempotent)
+    : idempotent_(idempotent)
 {
+    const std::string prefix = idempotent ? "i" : "";
     for (int i = 0; i < count; ++i) {
-        threads_.emplace_back([this, &nginx, &key, i] {
+        threads_.emplace_back([this, &nginx, &key, i, prefix] {
             Http http(nginx.url(), key.secret);
             for (int n = 0; !ending_; ++n) {
-                create(http, std::to_string(i) + "." + std::to_string(n));
+                create(http,
+                       prefix + std::to_string(i) + "." + std::to_string(n));
             }
         });
     }
@@ -28,8 +32,12 @@ void Writers::end()
 
 void Writers::create(Http& http, const std::string& name)
 {
-    const auto response =
-        http.post("/v1/pets", "{\"name\":\"" + name + "\",\"categoryId\":1}");
+    Headers headers;
+    if (idempotent_) {
+        headers.emplace_back("Idempotency-Key", name);
+    }
+    const auto response = http.post(
+        "/v1/pets", "{\"name\":\"" + name + "\",\"categoryId\":1}", headers);
     if (response.status == 201) {
         const std::lock_guard lock(mutex_);
         pets_[response.json().at("id")] = name;

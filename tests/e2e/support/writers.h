@@ -16,7 +16,9 @@ namespace petstore::e2e {
 // never repeated.
 class Writers {
 public:
-    Writers(const NginxServer& nginx, const Key& key, int count);
+    // `idempotent`: with an Idempotency-Key.
+    Writers(const NginxServer& nginx, const Key& key, int count,
+            bool idempotent = false);
     ~Writers() { end(); }
     Writers(const Writers&) = delete;
     Writers& operator=(const Writers&) = delete;
@@ -33,6 +35,7 @@ public:
 private:
     void create(Http& http, const std::string& name);
 
+    const bool idempotent_;
     std::atomic<bool> ending_{false};
     std::atomic<int> acknowledged_{0};
     std::atomic<int> refused_{0};
