@@ -66,8 +66,10 @@ NginxOptions shipped(const std::string& name, const RedisServer& redis)
         change("/tmp/petstore/nginx.pid", "nginx.pid");
         change("/dev/stdout", "petstore.log");
         change("listen 8080;", "listen %ADDRESS%:%PORT%;");
-        change("include /tmp/petstore/redis*.conf;",
+        change("listen 8081;", "listen unix:%DIR%/status.sock;");
+        change("include /tmp/petstore/environment*.conf;",
                "petstore_redis \"%REDIS%\";");
+        change("include /etc/petstore/", "include none/");
         replace_all(options.file, "/tmp/petstore/", "");
     }
     return options;
