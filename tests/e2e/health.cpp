@@ -100,11 +100,19 @@ TEST_CASE("health: both Redis must answer")
 TEST_CASE("health: without a location that needs Redis a host is ready")
 {
     NginxOptions options;
-    options.file = R"(
-        worker_processes 1; pid %DIR%/nginx.pid;
+    options.file = R"(load_module %MODULE%;
+        daemon off;
+        pid nginx.pid;
+        error_log error.log info;
+        worker_processes 1;
         events {}
         http {
             access_log off;
+            client_body_temp_path temp;
+            proxy_temp_path temp;
+            fastcgi_temp_path temp;
+            uwsgi_temp_path temp;
+            scgi_temp_path temp;
             server {
                 listen %ADDRESS%:%PORT%;
                 location = /readyz { petstore_health ready; }

@@ -141,7 +141,9 @@ TEST_CASE("status: denied requests, their accounts and bans")
 
 TEST_CASE("status: the sum over all workers survives reloads and a killed one")
 {
-    Hosts hosts(1, with_status());
+    auto options = with_status();
+    options.kills_workers = true;
+    Hosts hosts(1, options);
     auto& nginx = *hosts.nginx[0];
     const auto key = create_key(hosts.redis, {"--plan", "business"});
     for (auto& client : one_per_worker(hosts)) {

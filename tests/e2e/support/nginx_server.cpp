@@ -371,6 +371,9 @@ void NginxServer::inspect()
     static const std::regex no_memory(
         R"(.*\[emerg\] \d+#\d+: (\*\d+ )?(malloc\(\d+\)|posix_memalign\(\d+, \d+\)) failed \(12: Cannot allocate memory\).*)");
 
+    static const std::regex killed(
+        R"(.*\[alert\] \d+#\d+: worker process \d+ exited on signal 9)");
+
     const bool gone = wait_until([this] {
         return std::none_of(ever_.begin(), ever_.end(), process_exists);
     });
@@ -389,7 +392,9 @@ void NginxServer::inspect()
         for (const auto& line : split(text, '\n')) {
             if (std::regex_search(line, found, fatal)
                 && !(options_.out_of_memory
-                     && std::regex_match(line, no_memory))) {
+                     && std::regex_match(line, no_memory))
+                && !(options_.kills_workers
+                     && std::regex_match(line, killed))) {
                 FAIL_CHECK(file << ": " << line);
             }
         }

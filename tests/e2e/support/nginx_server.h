@@ -25,6 +25,8 @@ struct NginxOptions {
     std::vector<std::pair<std::string, std::string>> env = {};
     // Memory runs out in this test, which nginx logs as [emerg].
     bool out_of_memory = false;
+    // This test kills workers by SIGKILL, which nginx logs as [alert].
+    bool kills_workers = false;
 };
 
 // A real nginx with the module, in its own folder. Whenever one ends, the
