@@ -672,7 +672,8 @@ TEST_CASE("model: cached reads return what is in the catalogue")
     shop.fill(900, spread);
     BlockingLink link(shop.connection);
     RecordedDamage log;
-    store::Reader reader(link, shop.catalogue, log, bytes);
+    metrics::CacheLookups lookups;
+    store::Reader reader(link, shop.catalogue, log, lookups, bytes);
     constexpr int kReads = 3000;
     for (int i = 0; i < kReads; ++i) {
         const auto end = static_cast<api::PetId>(shop.pets.size());
