@@ -134,6 +134,50 @@ TEST_CASE("cluster: with TLS and a password")
     CHECK(contains(stranger.error_log(), "does not match"));
 }
 
+TEST_CASE("cluster: metrics and readiness name the server that is away")
+{
+    ClusterServers::Options servers;
+    servers.config = {"cluster-require-full-coverage no"};
+    servers.node_timeout = 60'000;  // no failover in this test
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 200ms;";
+    options.server = "location = /status { petstore_status; } "
+                     "location = /readyz { petstore_health ready; }";
+    ClusterWorld world(servers, options);
+    const auto away = world.other_primary();
+    const auto key = world.redis.limited_key(1'000'000, away);
+    Http client(world.nginx.url(), key.secret);
+    REQUIRE(client.get("/v1/pets/1").status == 200);
+    const auto line = [&world](std::size_t server, int up) {
+        return "\npetstore_redis_up{redis=\"redis://"
+               + world.redis.address(server) + "/0\"} " + std::to_string(up)
+               + "\n";
+    };
+    const auto text = [&world] {
+        return Http(world.nginx.url()).get("/status").body;
+    };
+    for (std::size_t server = 0; server < 3; ++server) {
+        CHECK(contains(text(), line(server, 1)));
+    }
+
+    world.redis.server(away).pause();
+    CHECK(wait_until([&] {
+        return client.get("/v1/pets/1").status == 503
+               && contains(text(), line(away, 0));
+    }));
+    const auto now = text();
+    for (std::size_t server = 0; server < 3; ++server) {
+        CHECK(contains(now, line(server, server == away ? 0 : 1)));
+    }
+    // The catalogue is there.
+    CHECK(Http(world.nginx.url()).get("/readyz").status == 204);
+    world.redis.server(away).resume();
+    CHECK(wait_until([&] {
+        client.get("/v1/pets/1");
+        return contains(text(), line(away, 1));
+    }));
+}
+
 TEST_CASE("cluster: a server that hangs slows only what needs it")
 {
     ClusterServers::Options servers;
