@@ -15,11 +15,6 @@ public:
     {
         value_.fetch_add(n, std::memory_order_relaxed);
     }
-    void subtract(std::uint64_t n = 1) noexcept
-    {
-        value_.fetch_sub(n, std::memory_order_relaxed);
-    }
-    void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
 
     std::uint64_t get() const noexcept
     {
@@ -29,6 +24,22 @@ public:
 private:
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
     std::atomic<std::uint64_t> value_{0};
+};
+
+// A small number that goes up and down. One process writes it.
+class Gauge {
+public:
+    void add() noexcept { value_.fetch_add(1, std::memory_order_relaxed); }
+    void subtract() noexcept { value_.fetch_sub(1, std::memory_order_relaxed); }
+    void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
+
+    unsigned get() const noexcept
+    {
+        return value_.load(std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<std::uint16_t> value_{0};
 };
 
 // Upper bounds of a histogram's buckets, in microseconds. A last bucket without

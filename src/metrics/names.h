@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,15 @@ public:
         return names_[place];
     }
 
-    // The place of `name`, which is cut off at Length - 1 bytes; or kNone.
-    std::size_t add(std::string_view name) noexcept
+    // The place of `name`, or kNone. The name is cut off at Length - 1 bytes,
+    // and what is not printable ASCII is replaced: all formats show it alike.
+    std::size_t add(std::string_view original) noexcept
     {
-        name = name.substr(0, Length - 1);
+        char text[Length];
+        const std::string_view name(text,
+                                    std::min(original.size(), Length - 1));
+        std::transform(original.begin(), original.begin() + name.size(), text,
+                       [](char c) { return c < ' ' || c > '~' ? '?' : c; });
         const std::size_t size = size_.load(std::memory_order_relaxed);
         for (std::size_t i = 0; i < size; ++i) {
             if (name == names_[i]) {

@@ -25,10 +25,14 @@ enum class Failure {
 
 std::string_view to_string(Failure failure) noexcept;
 
+// The connections that one worker maintains to one Redis.
+struct RedisLinks {
+    Gauge all;
+    Gauge down;  // those whose breaker is open
+};
+
 // Of one Redis, as one worker sees it.
 struct RedisCounters {
-    Counter links;  // connections that this worker maintains
-    Counter down;   // of these, those whose breaker is open
     Counter commands;
     std::array<Counter, static_cast<std::size_t>(Failure::count)> failures;
     Counter rejections;  // requests or commands refused: a queue is full
@@ -42,6 +46,7 @@ struct RedisCounters {
 // Where a link to a Redis counts. Shared by all links with the same name.
 struct RedisMeter {
     RedisCounters& redis;
+    RedisLinks& links;
     Histogram& duration;  // of the commands, for all servers together
 };
 

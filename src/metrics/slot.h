@@ -61,8 +61,17 @@ inline constexpr std::size_t kRedis = 32;
 using PlanNames = Names<kPlans, 40>;
 using RedisNames = Names<kRedis, 256>;
 
+// What is true of one worker process while it lives, in shared memory. Goes to
+// another process when this one has ended.
+struct Process {
+    std::atomic<std::int64_t> id{0};  // 0 for none
+    Process* next = nullptr;
+    RedisLinks redis[kRedis + 1];
+};
+
 // What one worker counts, in shared memory. Goes to another worker when this
-// one has ended, and is never set back.
+// one has ended, and is never set back. Workers share one if the zone has no
+// room for more.
 struct alignas(64) Slot {
     std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
     Slot* next = nullptr;
@@ -86,6 +95,7 @@ struct alignas(64) Slot {
 struct Directory {
     PlanNames plans;
     RedisNames redis;
+    std::atomic<Process*> processes{nullptr};
     std::atomic<Slot*> slots{nullptr};
     std::size_t free_slots = 0;  // that may still be allocated
 };

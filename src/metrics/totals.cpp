@@ -37,12 +37,16 @@ void add_counters(const Slot& slot, Totals& totals)
     }
 }
 
-void add_redis(const RedisCounters& counters, bool alive, RedisTotals& totals)
+void add_links(const RedisLinks& links, RedisTotals& totals)
 {
-    if (alive && counters.links.get() != 0) {
+    if (links.all.get() != 0) {
         totals.used = true;
-        totals.up &= counters.down.get() == 0;
+        totals.up &= links.down.get() == 0;
     }
+}
+
+void add_redis(const RedisCounters& counters, RedisTotals& totals)
+{
     totals.commands += counters.commands.get();
     for (std::size_t i = 0; i < totals.failures.size(); ++i) {
         totals.failures[i] += counters.failures[i].get();
@@ -143,16 +147,25 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     totals.redis.emplace_back();
     totals.redis.back().name = "other";
 
+    for (const Process* process =
+             directory.processes.load(std::memory_order_acquire);
+         process != nullptr; process = process->next) {
+        const auto id = process->id.load(std::memory_order_relaxed);
+        if (id != 0 && is_alive(id)) {
+            ++totals.workers;
+            for (std::size_t i = 0; i < servers; ++i) {
+                add_links(process->redis[i], totals.redis[i]);
+            }
+            add_links(process->redis[kRedis], totals.redis[servers]);
+        }
+    }
     for (const Slot* slot = directory.slots.load(std::memory_order_acquire);
          slot != nullptr; slot = slot->next) {
-        const auto owner = slot->owner.load(std::memory_order_relaxed);
-        const bool alive = owner != 0 && is_alive(owner);
-        totals.workers += alive ? 1 : 0;
         add_counters(*slot, totals);
         for (std::size_t i = 0; i < servers; ++i) {
-            add_redis(slot->redis[i], alive, totals.redis[i]);
+            add_redis(slot->redis[i], totals.redis[i]);
         }
-        add_redis(slot->redis[kRedis], alive, totals.redis[servers]);
+        add_redis(slot->redis[kRedis], totals.redis[servers]);
         add_denied(slot->denied, totals);
     }
     totals.redis.erase(std::remove_if(totals.redis.begin(), totals.redis.end(),

@@ -55,8 +55,8 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
     }
 }
 
-// petstore_status and petstore_health need no key, even where a guard is
-// inherited. False if the same location has one.
+// petstore_status and petstore_health are exempt from an inherited guard, see
+// is_exempt_from_guard(). False if the same location has one.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_conf(cf)->noname) {
@@ -68,7 +68,6 @@ bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     if (conf.guard == 1) {
         return false;
     }
-    conf.guard = 0;
     inherit_handler(cf, conf.own_handler);
     return true;
 }

@@ -94,7 +94,7 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept
             if (info == nullptr || cleanup == nullptr || worker == nullptr) {
                 return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
             }
-            info->in_service = true;
+            info->in_service |= r == r->main;
             auto& request =
                 worker->content_requests.start(r, *info, conf, *worker);
             cleanup->data = &request;

@@ -2,6 +2,7 @@
 
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
+#include "guard.h"
 #include "module.h"
 #include "response.h"
 
@@ -68,7 +69,8 @@ bool is_guarded(ngx_http_request_t* r) noexcept
         return false;
     }
     const RequestInfo* info = request_info(r, false);
-    return loc_conf(r)->guard || (info != nullptr && info->has_guard);
+    return (loc_conf(r)->guard && !is_exempt_from_guard(r))
+           || (info != nullptr && info->has_guard);
 }
 
 // Whose error the response is, as far as it may be replaced: an error in a

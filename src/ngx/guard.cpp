@@ -1,8 +1,10 @@
 #include "guard.h"
 
 #include "../ngx_base/exception_border.h"
+#include "health.h"
 #include "module.h"
 #include "response.h"
+#include "status.h"
 #include "worker.h"
 
 namespace petstore::ngx {
@@ -20,7 +22,7 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
             return guarded->take_verdict();
         }
     }
-    info->in_service = true;
+    info->in_service |= r == r->main;
     info->has_guard |= r == r->main;
     if (info->refused) {
         return NGX_DECLINED;  // this is the error page for it
@@ -38,7 +40,8 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
 ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 {
     const LocConf& conf = *loc_conf(r);
-    if (!conf.guard || r->content_handler == content_handler) {
+    if (!conf.guard || r->content_handler == content_handler
+        || is_exempt_from_guard(r)) {
         return NGX_DECLINED;
     }
     return guarded(r->connection->log,
@@ -47,6 +50,15 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 }
 
 }  // namespace
+
+// By the request's handler and not by its location: an `if` or limit_except
+// there may have another one.
+bool is_exempt_from_guard(const ngx_http_request_t* r) noexcept
+{
+    return r->content_handler == status_handler
+           || r->content_handler == live_handler
+           || r->content_handler == ready_handler;
+}
 
 // Phase handlers run from the last to the first, so this one runs before those
 // of try_files and mirror, which are modules of nginx itself.

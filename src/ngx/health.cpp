@@ -55,7 +55,9 @@ private:
     const std::string key_;
 };
 
-Readiness::Readiness(ngx_log_t& log) noexcept : result_(*this, &log) {}
+Readiness::Readiness(const WorkerMetrics& metrics, ngx_log_t& log) noexcept
+    : metrics_(metrics), result_(*this, &log)
+{}
 
 Readiness::~Readiness() = default;
 
@@ -121,7 +123,8 @@ void Readiness::report() noexcept
     while (known_ && !waiters_.empty()) {
         Waiter* const waiter = waiters_.back();
         waiters_.pop_back();
-        waiter->on_ready(ready_);
+        // In a Cluster, more servers are in use than were asked.
+        waiter->on_ready(ready_ && metrics_.all_redis_up());
     }
 }
 

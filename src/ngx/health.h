@@ -13,6 +13,8 @@
 
 namespace petstore::ngx {
 
+class WorkerMetrics;
+
 // Finds out whether the Redis servers of this worker answer, at most once per
 // second. The Worker owns it.
 class Readiness {
@@ -27,7 +29,8 @@ public:
         ~Waiter() = default;
     };
 
-    explicit Readiness(ngx_log_t& log) noexcept;
+    // Both must outlive this object.
+    Readiness(const WorkerMetrics& metrics, ngx_log_t& log) noexcept;
     ~Readiness();
     Readiness(const Readiness&) = delete;
     Readiness& operator=(const Readiness&) = delete;
@@ -48,6 +51,7 @@ private:
     void end(bool ready) noexcept;
     void report() noexcept;
 
+    const WorkerMetrics& metrics_;
     std::vector<std::unique_ptr<Check>> checks_;
     std::vector<Waiter*> waiters_;
     std::size_t outstanding_ = 0;

@@ -1,8 +1,11 @@
 #include "metrics.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 
+#include "guard.h"
 #include "module.h"
 #include "worker.h"
 
@@ -10,10 +13,13 @@ namespace petstore::ngx {
 
 namespace {
 
+using metrics::index_of;
+
 // nginx's workers run as one user, so a signal may be sent to any of them.
 bool is_alive(std::int64_t process) noexcept
 {
-    return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+    return process != 0
+           && (kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
 }
 
 // As $status.
@@ -68,9 +74,10 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
     Worker* const worker = Worker::current();
     const RequestInfo* const info = request_info(r, false);
     const LocConf& conf = *loc_conf(r);
-    if (worker != nullptr && info != nullptr
-        && (info->in_service || conf.serves || conf.guard)) {
-        worker->metrics().count(r, *info);
+    if (worker != nullptr && info != nullptr) {
+        const bool guarded = conf.guard && !is_exempt_from_guard(r);
+        worker->metrics().count(r, *info,
+                                info->in_service || conf.serves || guarded);
     }
     return NGX_OK;
 }
@@ -88,11 +95,18 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
         for (const auto& name : names) {
             plans_.emplace_back(name, zone_.metrics().plans.add(name));
         }
+        claim_process();
         claim_slot();
     }
+    if (process_ == nullptr) {
+        local_process_ = std::make_unique<metrics::Process>();
+        process_ = local_process_.get();
+    }
     if (slot_ == nullptr) {
-        local_ = std::make_unique<metrics::Slot>();
-        slot_ = local_.get();
+        local_slot_ = std::make_unique<metrics::Slot>();
+        slot_ = local_slot_.get();
+    }
+    if (local_process_ || local_slot_) {
         ngx_log_error(NGX_LOG_WARN, &log, 0,
                       "petstore: \"petstore_zone\" is too small for metrics");
     }
@@ -100,19 +114,39 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
 
 WorkerMetrics::~WorkerMetrics()
 {
+    process_->id.store(0, std::memory_order_relaxed);
     if (owner_) {
         slot_->owner.store(0, std::memory_order_relaxed);
     }
 }
 
-// A free one, one of a worker that has died, a new one, or else any.
+// A free one, one of a worker that has died, or a new one.
+void WorkerMetrics::claim_process() noexcept
+{
+    process_ = zone_.metrics().processes.load(std::memory_order_relaxed);
+    while (process_ != nullptr && is_alive(process_->id)) {
+        process_ = process_->next;
+    }
+    if (process_ == nullptr) {
+        process_ = zone_.add_process();
+    }
+    if (process_ == nullptr) {
+        return;
+    }
+    for (auto& links : process_->redis) {
+        links.all.reset();
+        links.down.reset();
+    }
+    process_->id.store(ngx_pid, std::memory_order_relaxed);
+}
+
+// Likewise, or else any.
 void WorkerMetrics::claim_slot() noexcept
 {
     metrics::Slot* const first =
         zone_.metrics().slots.load(std::memory_order_relaxed);
     for (slot_ = first; slot_ != nullptr; slot_ = slot_->next) {
-        const auto owner = slot_->owner.load(std::memory_order_relaxed);
-        if (owner == 0 || !is_alive(owner)) {
+        if (!is_alive(slot_->owner)) {
             break;
         }
     }
@@ -125,17 +159,20 @@ void WorkerMetrics::claim_slot() noexcept
     }
     owner_ = true;
     slot_->owner.store(ngx_pid, std::memory_order_relaxed);
-    for (auto& redis : slot_->redis) {
-        redis.links.reset();
-        redis.down.reset();
-    }
 }
 
 metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
 {
     const Zone::Lock lock(zone_);
-    return {slot_->redis[zone_.metrics().redis.add(name)],
-            slot_->redis_duration};
+    const std::size_t place = zone_.metrics().redis.add(name);
+    return {slot_->redis[place], process_->redis[place], slot_->redis_duration};
+}
+
+bool WorkerMetrics::all_redis_up() const noexcept
+{
+    return std::none_of(
+        std::begin(process_->redis), std::end(process_->redis),
+        [](const auto& links) { return links.down.get() != 0; });
 }
 
 std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
@@ -148,12 +185,9 @@ std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
     return metrics::PlanNames::kNone;
 }
 
-void WorkerMetrics::count(ngx_http_request_t* r,
-                          const RequestInfo& info) noexcept
+void WorkerMetrics::count_response(ngx_http_request_t* r,
+                                   const RequestInfo& info) noexcept
 {
-    using metrics::index_of;
-    using metrics::Verdict;
-    const auto now = static_cast<std::uint64_t>(ngx_time());
     const std::uint32_t status = status_of(r);
     slot_
         ->requests[index_of(operation_of(r, info))]
@@ -164,9 +198,20 @@ void WorkerMetrics::count(ngx_http_request_t* r,
         && info.error_code == api::code_name(api::ErrorCode::outcome_unknown)) {
         slot_->outcome_unknown.add();
     }
+}
 
+void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
+                          bool in_service) noexcept
+{
+    using metrics::Verdict;
+    const auto now = static_cast<std::uint64_t>(ngx_time());
+    if (in_service) {
+        count_response(r, info);
+    }
     const Verdict verdict = metrics::verdict_of(info.limit_status);
-    slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
+    if (in_service || verdict != Verdict::count) {
+        slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
+    }
     if (verdict == Verdict::count) {
         return;
     }

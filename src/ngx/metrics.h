@@ -31,17 +31,28 @@ public:
     metrics::Counter& bans() noexcept { return slot_->bans; }
     metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
 
-    // A client's request that is being logged.
-    void count(ngx_http_request_t* r, const RequestInfo& info) noexcept;
+    // Counts a client's request that is being logged. If it was not in a
+    // location of the service, but parts of it were, their verdict counts.
+    void count(ngx_http_request_t* r, const RequestInfo& info,
+               bool in_service) noexcept;
+
+    // Whether no breaker of this worker is open.
+    bool all_redis_up() const noexcept;
 
 private:
+    void claim_process() noexcept;
     void claim_slot() noexcept;
+    void count_response(ngx_http_request_t* r,
+                        const RequestInfo& info) noexcept;
     std::size_t plan_place(std::string_view plan) const noexcept;
 
     const Zone zone_;
+    metrics::Process* process_ = nullptr;
     metrics::Slot* slot_ = nullptr;
-    bool owner_ = false;                    // … of the slot
-    std::unique_ptr<metrics::Slot> local_;  // if the zone has no room for one
+    bool owner_ = false;  // … of the slot
+    // If the zone has no room for them.
+    std::unique_ptr<metrics::Process> local_process_;
+    std::unique_ptr<metrics::Slot> local_slot_;
     std::vector<std::pair<std::string, std::size_t>> plans_;  // and places
 };
 

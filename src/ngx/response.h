@@ -17,7 +17,8 @@ class GuardedRequest;
 // in the pool of the main request; request_info() finds it across internal
 // redirects.
 struct RequestInfo : service::RequestState {
-    bool in_service = false;  // was in a location with petstore or a guard
+    // The main request was in a location with petstore or a guard.
+    bool in_service = false;
     bool generated_by_module = false;  // the response is written by this module
     bool header_held = false;          // until the body shows whose page it is
     bool replaced = false;  // nginx's error page was replaced by ours

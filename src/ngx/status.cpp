@@ -1,5 +1,8 @@
 #include "status.h"
 
+#include <algorithm>
+
+#include "../api/text.h"
 #include "../metrics/formats.h"
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
@@ -13,17 +16,32 @@ namespace {
 
 enum class Format { prometheus, json, html, unknown };
 
-// Browsers name text/html; Prometheus and curl do not.
+// Browsers name text/html; Prometheus and curl do not. A quality of 0 excludes
+// it; all others count alike.
 bool accepts_html(ngx_http_request_t* r) noexcept
 {
+    constexpr std::string_view kBlank = " \t";
     bool repeated = false;
-    ngx_table_elt_t* accept = find_header(r, "Accept", repeated);
-    return accept != nullptr
-           && ngx_strlcasestrn(
-                  accept->value.data, accept->value.data + accept->value.len,
-                  reinterpret_cast<u_char*>(const_cast<char*>("text/html")),
-                  sizeof("text/html") - 2)
-                  != nullptr;
+    const ngx_table_elt_t* accept = find_header(r, "Accept", repeated);
+    std::string_view rest = accept != nullptr ? view(accept->value) : "";
+    while (!rest.empty()) {
+        std::string_view range = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(range.size() + 1, rest.size()));
+        range.remove_prefix(
+            std::min(range.find_first_not_of(kBlank), range.size()));
+        const std::string_view type = range.substr(0, range.find(';'));
+        const std::string_view name =
+            type.substr(0, type.find_last_not_of(kBlank) + 1);
+        const auto quality = range.find("q=");
+        const bool excluded =
+            quality != std::string_view::npos
+            && range.substr(quality + 2).find_first_not_of("0. \t")
+                   == std::string_view::npos;
+        if (api::equals_ignoring_case(name, "text/html") && !excluded) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Format format_of(ngx_http_request_t* r) noexcept

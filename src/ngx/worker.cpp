@@ -68,7 +68,7 @@ void WorkerStorage::start() noexcept
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
-      readiness_(log), warm_up_(*this, &log, true)
+      readiness_(metrics_, log), warm_up_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {

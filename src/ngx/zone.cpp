@@ -14,6 +14,12 @@ std::size_t slot_pages() noexcept
     return (sizeof(metrics::Slot) + ngx_pagesize - 1) / ngx_pagesize;
 }
 
+// For the slab allocator's small pieces: some of its pages hold Processes.
+std::size_t process_pages(std::size_t pages) noexcept
+{
+    return pages / 64 + 1;
+}
+
 // A quarter of the pages is for metrics. In a small zone, half of them may be,
 // for one slot that all workers share.
 std::size_t slots_for(std::size_t pages) noexcept
@@ -62,8 +68,10 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept
         auto* layout = new (memory) Layout;
         const std::size_t slots = slots_for(pool->pfree);
         layout->metrics.free_slots = slots;
-        layout->addresses = create_address_table(
-            *pool, (pool->pfree - slots * slot_pages()) * ngx_pagesize);
+        layout->addresses =
+            create_address_table(*pool, (pool->pfree - slots * slot_pages()
+                                         - process_pages(pool->pfree))
+                                            * ngx_pagesize);
         if (layout->addresses != nullptr) {
             pool->data = layout;
             zone->data = layout;
@@ -100,6 +108,19 @@ metrics::Slot* Zone::add_slot() const noexcept
     slot->next = directory.slots.load(std::memory_order_relaxed);
     directory.slots.store(slot, std::memory_order_release);
     return slot;
+}
+
+metrics::Process* Zone::add_process() const noexcept
+{
+    metrics::Directory& directory = metrics();
+    void* memory = ngx_slab_calloc_locked(pool(), sizeof(metrics::Process));
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto* process = new (memory) metrics::Process;
+    process->next = directory.processes.load(std::memory_order_relaxed);
+    directory.processes.store(process, std::memory_order_release);
+    return process;
 }
 
 Zone::Lock::Lock(const Zone& zone) noexcept : mutex_(&zone.pool()->mutex)

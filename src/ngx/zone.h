@@ -23,6 +23,7 @@ public:
     // nullptr if the zone's share for metrics is used up. The zone must be
     // locked.
     metrics::Slot* add_slot() const noexcept;
+    metrics::Process* add_process() const noexcept;
 
     // While this object exists, no other process changes the zone. nginx
     // unlocks the zone if a worker dies.

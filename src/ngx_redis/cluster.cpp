@@ -47,13 +47,13 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
       retirement_(*this, log_.log(), true)
 {
-    meter_.redis.links.add();
+    meter_.links.all.add();
 }
 
 Cluster::~Cluster()
 {
     show_down(false);
-    meter_.redis.links.subtract();
+    meter_.links.all.subtract();
 }
 
 // As Node::show_down(): while no server is known.
@@ -61,7 +61,7 @@ void Cluster::show_down(bool down) noexcept
 {
     if (down != shown_down_) {
         shown_down_ = down;
-        down ? meter_.redis.down.add() : meter_.redis.down.subtract();
+        down ? meter_.links.down.add() : meter_.links.down.subtract();
     }
 }
 

@@ -40,13 +40,13 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
       connection_(settings.tls, pipeline_, *this, log_),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {
-    meter_.redis.links.add();
+    meter_.links.all.add();
 }
 
 Node::~Node()
 {
     show_down(false);
-    meter_.redis.links.subtract();
+    meter_.links.all.subtract();
 }
 
 // Counts this link once while its breaker is open.
@@ -54,7 +54,7 @@ void Node::show_down(bool down) noexcept
 {
     if (down != shown_down_) {
         shown_down_ = down;
-        down ? meter_.redis.down.add() : meter_.redis.down.subtract();
+        down ? meter_.links.down.add() : meter_.links.down.subtract();
     }
 }
 

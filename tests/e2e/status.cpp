@@ -282,6 +282,15 @@ TEST_CASE("status: text, JSON and a page")
         CHECK_FALSE(contains(page.body, "http://"));  // nothing from elsewhere
         CHECK_FALSE(contains(page.body, "https://"));
     }
+    for (const char* const accept : {"text/html;q=0", "text/htmlx, */*",
+                                     "application/json, x/text/html"}) {
+        INFO(accept);
+        CHECK(http.get("/status", {{"Accept", accept}}).header("content-type")
+              == text.header("content-type"));
+    }
+    CHECK(http.get("/status", {{"Accept", "a/b;q=0, TEXT/HTML ;q=0.1"}})
+              .header("content-type")
+          == "text/html; charset=utf-8");
     const auto head = http.head("/status");
     CHECK(head.status == 200);
     CHECK(head.body.empty());
@@ -319,6 +328,57 @@ TEST_CASE("status: needs no key and asks no Redis")
     CHECK(monitor.names().empty());
 }
 
+TEST_CASE("status: an exempt location exempts nothing else from the guard")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /ops {
+            petstore_health live;
+            location /ops/files { root html; }
+        }
+        location /both { petstore_status; proxy_pass http://127.0.0.1:1; }
+        location /if {
+            petstore_health live;
+            if ($arg_away) { proxy_pass http://127.0.0.1:1; }
+        }
+        location /except {
+            petstore_health live;
+            limit_except GET { proxy_pass http://127.0.0.1:1; }
+        })";
+    Store store(options);
+    Http http(store.nginx.url());
+    CHECK(http.get("/ops").status == 204);
+    CHECK(http.get("/ops/files").status == 401);
+    CHECK(http.get("/both").status == 401);
+    CHECK(http.get("/if").status == 204);
+    CHECK(http.get("/if?away=1").status == 401);
+    CHECK(http.get("/except").status == 204);
+    CHECK(http.post("/except", "{}").status == 401);
+}
+
+TEST_CASE("status: a page with a part of the service is not a request to it")
+{
+    auto options = with_status();
+    options.server += R"(
+        location /page {
+            ssi on; ssi_types *;
+            default_type text/html;
+            return 200 '<!--# include virtual="/v1/pets" -->';
+        }
+        location /behind {
+            auth_request /v1/pets;
+            alias /nowhere;
+        })";
+    Store store(options);
+    Http(store.nginx.url()).get("/page");
+    store.http.get("/behind");
+    auto samples = samples_of(Http(store.nginx.url()).get("/status").body);
+    CHECK(samples["petstore_request_duration_seconds_count"] == 0);
+    CHECK(samples[decisions("denied", "unknown")] == 1);
+    CHECK(samples[decisions("passed", "enterprise")] == 1);
+}
+
 TEST_CASE("status: a zone without room for metrics is reported, not fatal")
 {
     auto options = with_status();
@@ -334,13 +394,38 @@ TEST_CASE("status: workers of a small zone share their counters")
 {
     auto options = with_status();
     options.http = "petstore_zone 64k;";
+    options.kills_workers = true;
     Hosts hosts(1, options);
     const auto key = create_key(hosts.redis, {"--plan", "business"});
     for (auto& client : one_per_worker(hosts)) {
         client.use_key(key.secret);
         client.get("/v1/pets");
     }
-    CHECK(sample(*hosts.nginx[0], requests("listPets", 200)) == 2);
+    auto& nginx = *hosts.nginx[0];
+    CHECK(sample(nginx, requests("listPets", 200)) == 2);
+
+    // What describes the present is each worker's own.
+    const auto workers = [&nginx] {
+        return Http(nginx.url()).get("/status?format=json").json()["workers"];
+    };
+    const auto up = of_redis(hosts.redis, "redis_up");
+    CHECK(workers() == 2);
+    nginx.reload_and_settle();
+    CHECK(workers() == 2);
+    CHECK(sample(nginx, up) == 1);
+    hosts.redis.stop();
+    REQUIRE(wait_until([&] {
+        Http(nginx.url(), key.secret).get("/v1/pets");
+        return sample(nginx, up) == 0;
+    }));
+    const auto killed = nginx.workers().front();
+    ::kill(killed, SIGKILL);
+    REQUIRE(wait_until([&] { return workers() == 2; }));
+    hosts.redis.start();
+    CHECK(wait_until([&] {
+        Http(nginx.url(), key.secret).get("/v1/pets");
+        return sample(nginx, up) == 1;
+    }));
 }
 
 TEST_CASE("status: reloads change the plans and the Redis that are counted")
