@@ -44,6 +44,13 @@ double sample(const NginxServer& nginx, const std::string& name)
     return samples_of(response.body)[name];
 }
 
+// A worker counts a request once it has answered it, so another one may be
+// asked before that.
+bool soon(const NginxServer& nginx, const std::string& name, double expected)
+{
+    return wait_until([&] { return sample(nginx, name) == expected; });
+}
+
 std::string requests(const std::string& operation, int status)
 {
     return "petstore_requests_total{operation=\"" + operation + "\",status=\""
@@ -151,10 +158,10 @@ TEST_CASE("status: the sum over all workers survives reloads and a killed one")
         CHECK(client.get("/v1/pets").status == 200);
     }
     const auto counted = requests("listPets", 200);
-    CHECK(sample(nginx, counted) == 2);
+    CHECK(soon(nginx, counted, 2));
 
     nginx.reload_and_settle();
-    CHECK(sample(nginx, counted) == 2);
+    CHECK(soon(nginx, counted, 2));
     const auto killed = nginx.workers().front();
     ::kill(killed, SIGKILL);
     REQUIRE(wait_until([&] {
@@ -167,7 +174,7 @@ TEST_CASE("status: the sum over all workers survives reloads and a killed one")
         client.use_key(key.secret);
         CHECK(client.get("/v1/pets").status == 200);
     }
-    CHECK(sample(nginx, counted) == 4);
+    CHECK(soon(nginx, counted, 4));
     CHECK(Http(nginx.url()).get("/status?format=json").json()["workers"] == 2);
 }
 
@@ -402,7 +409,7 @@ TEST_CASE("status: workers of a small zone share their counters")
         client.get("/v1/pets");
     }
     auto& nginx = *hosts.nginx[0];
-    CHECK(sample(nginx, requests("listPets", 200)) == 2);
+    CHECK(soon(nginx, requests("listPets", 200), 2));
 
     // What describes the present is each worker's own.
     const auto workers = [&nginx] {
@@ -411,7 +418,7 @@ TEST_CASE("status: workers of a small zone share their counters")
     const auto up = of_redis(hosts.redis, "redis_up");
     CHECK(workers() == 2);
     nginx.reload_and_settle();
-    CHECK(workers() == 2);
+    CHECK(wait_until([&] { return workers() == 2; }));
     CHECK(sample(nginx, up) == 1);
     hosts.redis.stop();
     REQUIRE(wait_until([&] {
