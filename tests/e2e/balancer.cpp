@@ -216,6 +216,19 @@ void under_load(const Balanced& world, const std::function<void()>& event)
     }
 }
 
+// 5,000 requests; something happens after 1,000.
+std::vector<Answer> run_through(Storm& storm,
+                                const std::function<void()>& event)
+{
+    int seen = 0;
+    return storm.run_until([&](const Answer&) {
+        if (++seen == 1000) {
+            event();
+        }
+        return seen == 5000;
+    });
+}
+
 }  // namespace
 
 TEST_CASE("balancer: limits are exact over all workers of both hosts")
@@ -254,14 +267,8 @@ TEST_CASE("balancer: limits are exact while a host is killed")
 {
     const Balanced world;
     const auto key = limited_key(world.hosts.redis, 3000);
-    int seen = 0;
     auto storm = world.storm(key);
-    const auto answers = storm.run_until([&](const Answer&) {
-        if (++seen == 1000) {
-            world.kill_host(1);
-        }
-        return seen == 5000;
-    });
+    const auto answers = run_through(storm, [&] { world.kill_host(1); });
     CHECK(storm.repeated == 0);
     const auto passed = static_cast<long long>(admitted(answers).size());
     CHECK(passed + static_cast<long long>(refused(answers).size())
@@ -277,14 +284,9 @@ TEST_CASE("balancer: limits are exact while a host drains")
 {
     const Balanced world;
     const auto key = limited_key(world.hosts.redis, 3000);
-    int seen = 0;
     auto storm = world.storm(key);
-    const auto answers = storm.run_until([&](const Answer&) {
-        if (++seen == 1000) {
-            kill(world.hosts.nginx[1]->master(), SIGQUIT);
-        }
-        return seen == 5000;
-    });
+    const auto answers = run_through(
+        storm, [&] { kill(world.hosts.nginx[1]->master(), SIGQUIT); });
     CHECK(storm.repeated == 0);
     check_exact(answers, 3000);
     world.hosts.nginx[1]->quit();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "support/guarded_store.h"
+#include "support/one_worker.h"
 
 using namespace petstore::e2e;
 
@@ -260,32 +261,15 @@ TEST_CASE("guard: a cached response has the rate headers of whoever asks")
             "cached"};
     });
     NginxOptions options;
-    options.file = R"(load_module %MODULE%;
-        daemon off;
-        pid nginx.pid;
-        error_log error.log info;
-        worker_processes 1;
-        events {}
-        http {
-            access_log off;
-            client_body_temp_path temp;
-            proxy_temp_path temp;
-            fastcgi_temp_path temp;
-            uwsgi_temp_path temp;
-            scgi_temp_path temp;
-            proxy_cache_path cache keys_zone=cache:1m;
-            petstore_redis %REDIS%;
-            %TIMEOUTS%
-            server {
-                listen %ADDRESS%:%PORT%;
-                petstore_guard on;
-                proxy_cache cache;
-                proxy_cache_valid 200 404 1h;
-                add_header X-Cache $upstream_cache_status always;
-                location / { proxy_pass http://)"
-                   + back_end.address() + R"(; }
-            }
-        })";
+    options.file = one_worker("proxy_cache_path cache keys_zone=cache:1m; "
+                              "petstore_redis %REDIS%; %TIMEOUTS%",
+                              R"(
+        petstore_guard on;
+        proxy_cache cache;
+        proxy_cache_valid 200 404 1h;
+        add_header X-Cache $upstream_cache_status always;
+        location / { proxy_pass http://)"
+                                  + back_end.address() + "; }");
     options.workers = 3;  // with the cache's manager and loader
     const Store store(options);
 

@@ -1,4 +1,5 @@
 // SPEC 4: petstore_health, for load balancers and orchestrators.
+#include "support/one_worker.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -100,25 +101,9 @@ TEST_CASE("health: both Redis must answer")
 TEST_CASE("health: without a location that needs Redis a host is ready")
 {
     NginxOptions options;
-    options.file = R"(load_module %MODULE%;
-        daemon off;
-        pid nginx.pid;
-        error_log error.log info;
-        worker_processes 1;
-        events {}
-        http {
-            access_log off;
-            client_body_temp_path temp;
-            proxy_temp_path temp;
-            fastcgi_temp_path temp;
-            uwsgi_temp_path temp;
-            scgi_temp_path temp;
-            server {
-                listen %ADDRESS%:%PORT%;
-                location = /readyz { petstore_health ready; }
-                location = /status { petstore_status; }
-            }
-        })";
+    options.file = one_worker("", R"(
+        location = /readyz { petstore_health ready; }
+        location = /status { petstore_status; })");
     NginxServer nginx(options);
     CHECK(status_of(nginx, "/readyz") == 204);
     CHECK(status_of(nginx, "/status") == 200);

@@ -1,6 +1,7 @@
 // Workers connect to Redis when they start, and only those that need it.
 #include "support/fault_proxy.h"
 #include "support/limits.h"
+#include "support/one_worker.h"
 
 using namespace petstore::e2e;
 
@@ -20,30 +21,6 @@ struct Counted {
         return options;
     }
 };
-
-// A configuration with one worker and these lines in http and server.
-std::string configuration(const std::string& http, const std::string& server)
-{
-    return R"(load_module %MODULE%;
-daemon off;
-pid nginx.pid;
-error_log error.log info;
-worker_processes 1;
-events { }
-http {
-    access_log access.log;
-    proxy_temp_path temp;
-    petstore_redis %REDIS%;
-    )" + http
-           + R"(
-    server {
-        listen %ADDRESS%:%PORT%;
-        )" + server
-           + R"(
-    }
-}
-)";
-}
 
 std::size_t lines_with(const NginxServer& nginx, const std::string& text)
 {
@@ -78,8 +55,8 @@ TEST_CASE("worker start: only what is used is connected to")
     auto options = redis.options(1);
     SECTION("no location needs Redis")
     {
-        options.file = configuration(
-            "petstore_json_errors on;",
+        options.file = one_worker(
+            "petstore_redis %REDIS%; petstore_json_errors on;",
             "location / { default_type text/plain; return 200 plain; }");
         {
             NginxServer nginx(options);
@@ -110,8 +87,9 @@ TEST_CASE("worker start: helper processes do not connect")
 {
     Counted redis;
     auto options = redis.options(1);
-    options.file = configuration("proxy_cache_path cache keys_zone=cache:1m;",
-                                 "location /v1/ { petstore; }");
+    options.file = one_worker(
+        "petstore_redis %REDIS%; proxy_cache_path cache keys_zone=cache:1m;",
+        "location /v1/ { petstore; }");
     options.workers = 3;  // with the cache manager and the cache loader
     {
         NginxServer nginx(options);
