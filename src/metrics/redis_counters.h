@@ -31,6 +31,34 @@ struct RedisLinks {
     Gauge down;  // those whose breaker is open
 };
 
+// Counts one link while it exists, and as down while that is said of it.
+class CountedLink {
+public:
+    explicit CountedLink(RedisLinks& links) noexcept : links_(links)
+    {
+        links_.all.add();
+    }
+    ~CountedLink()
+    {
+        set_down(false);
+        links_.all.subtract();
+    }
+    CountedLink(const CountedLink&) = delete;
+    CountedLink& operator=(const CountedLink&) = delete;
+
+    void set_down(bool down) noexcept
+    {
+        if (down != down_) {
+            down_ = down;
+            down ? links_.down.add() : links_.down.subtract();
+        }
+    }
+
+private:
+    RedisLinks& links_;
+    bool down_ = false;
+};
+
 // Of one Redis, as one worker sees it.
 struct RedisCounters {
     Counter commands;

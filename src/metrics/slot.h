@@ -64,7 +64,7 @@ using RedisNames = Names<kRedis, 256>;
 // What is true of one worker process while it lives, in shared memory. Goes to
 // another process when this one has ended.
 struct Process {
-    std::atomic<std::int64_t> id{0};  // 0 for none
+    std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
     Process* next = nullptr;
     RedisLinks redis[kRedis + 1];
 };

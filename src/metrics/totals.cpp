@@ -150,8 +150,8 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     for (const Process* process =
              directory.processes.load(std::memory_order_acquire);
          process != nullptr; process = process->next) {
-        const auto id = process->id.load(std::memory_order_relaxed);
-        if (id != 0 && is_alive(id)) {
+        const auto owner = process->owner.load(std::memory_order_relaxed);
+        if (owner != 0 && is_alive(owner)) {
             ++totals.workers;
             for (std::size_t i = 0; i < servers; ++i) {
                 add_links(process->redis[i], totals.redis[i]);

@@ -56,7 +56,7 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 }
 
 // petstore_status and petstore_health are exempt from an inherited guard, see
-// is_exempt_from_guard(). False if the same location has one.
+// is_in_guarded_location(). False if the same location has one.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_conf(cf)->noname) {

@@ -69,8 +69,7 @@ bool is_guarded(ngx_http_request_t* r) noexcept
         return false;
     }
     const RequestInfo* info = request_info(r, false);
-    return (loc_conf(r)->guard && !is_exempt_from_guard(r))
-           || (info != nullptr && info->has_guard);
+    return is_in_guarded_location(r) || (info != nullptr && info->has_guard);
 }
 
 // Whose error the response is, as far as it may be replaced: an error in a

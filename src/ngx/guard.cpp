@@ -3,6 +3,7 @@
 #include "../ngx_base/exception_border.h"
 #include "health.h"
 #include "module.h"
+#include "phase_handler.h"
 #include "response.h"
 #include "status.h"
 #include "worker.h"
@@ -39,40 +40,30 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
 
 ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 {
-    const LocConf& conf = *loc_conf(r);
-    if (!conf.guard || r->content_handler == content_handler
-        || is_exempt_from_guard(r)) {
+    if (!is_in_guarded_location(r) || r->content_handler == content_handler) {
         return NGX_DECLINED;
     }
     return guarded(r->connection->log,
                    static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-                   [&] { return guard(r, conf); });
+                   [r] { return guard(r, *loc_conf(r)); });
 }
 
 }  // namespace
 
 // By the request's handler and not by its location: an `if` or limit_except
 // there may have another one.
-bool is_exempt_from_guard(const ngx_http_request_t* r) noexcept
+bool is_in_guarded_location(ngx_http_request_t* r) noexcept
 {
-    return r->content_handler == status_handler
-           || r->content_handler == live_handler
-           || r->content_handler == ready_handler;
+    return loc_conf(r)->guard && r->content_handler != status_handler
+           && r->content_handler != live_handler
+           && r->content_handler != ready_handler;
 }
 
 // Phase handlers run from the last to the first, so this one runs before those
 // of try_files and mirror, which are modules of nginx itself.
 ngx_int_t install_guard(ngx_conf_t* cf) noexcept
 {
-    auto* core = static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-    auto* handler = static_cast<ngx_http_handler_pt*>(
-        ngx_array_push(&core->phases[NGX_HTTP_PRECONTENT_PHASE].handlers));
-    if (handler == nullptr) {
-        return NGX_ERROR;
-    }
-    *handler = phase_handler;
-    return NGX_OK;
+    return add_phase_handler(cf, NGX_HTTP_PRECONTENT_PHASE, phase_handler);
 }
 
 }  // namespace petstore::ngx

@@ -1,12 +1,14 @@
 #include "metrics.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <iterator>
 
 #include "guard.h"
 #include "module.h"
+#include "phase_handler.h"
 #include "worker.h"
 
 namespace petstore::ngx {
@@ -20,6 +22,17 @@ bool is_alive(std::int64_t process) noexcept
 {
     return process != 0
            && (kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
+}
+
+// The first one that is free, or whose worker has died; nullptr for none.
+template <typename T>
+T* find_free(const std::atomic<T*>& first) noexcept
+{
+    T* item = first.load(std::memory_order_relaxed);
+    while (item != nullptr && is_alive(item->owner)) {
+        item = item->next;
+    }
+    return item;
 }
 
 // As $status.
@@ -73,11 +86,10 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
     }
     Worker* const worker = Worker::current();
     const RequestInfo* const info = request_info(r, false);
-    const LocConf& conf = *loc_conf(r);
     if (worker != nullptr && info != nullptr) {
-        const bool guarded = conf.guard && !is_exempt_from_guard(r);
         worker->metrics().count(r, *info,
-                                info->in_service || conf.serves || guarded);
+                                info->in_service || loc_conf(r)->serves
+                                    || is_in_guarded_location(r));
     }
     return NGX_OK;
 }
@@ -114,7 +126,7 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
 
 WorkerMetrics::~WorkerMetrics()
 {
-    process_->id.store(0, std::memory_order_relaxed);
+    process_->owner.store(0, std::memory_order_relaxed);
     if (owner_) {
         slot_->owner.store(0, std::memory_order_relaxed);
     }
@@ -123,10 +135,7 @@ WorkerMetrics::~WorkerMetrics()
 // A free one, one of a worker that has died, or a new one.
 void WorkerMetrics::claim_process() noexcept
 {
-    process_ = zone_.metrics().processes.load(std::memory_order_relaxed);
-    while (process_ != nullptr && is_alive(process_->id)) {
-        process_ = process_->next;
-    }
+    process_ = find_free(zone_.metrics().processes);
     if (process_ == nullptr) {
         process_ = zone_.add_process();
     }
@@ -137,24 +146,18 @@ void WorkerMetrics::claim_process() noexcept
         links.all.reset();
         links.down.reset();
     }
-    process_->id.store(ngx_pid, std::memory_order_relaxed);
+    process_->owner.store(ngx_pid, std::memory_order_relaxed);
 }
 
 // Likewise, or else any.
 void WorkerMetrics::claim_slot() noexcept
 {
-    metrics::Slot* const first =
-        zone_.metrics().slots.load(std::memory_order_relaxed);
-    for (slot_ = first; slot_ != nullptr; slot_ = slot_->next) {
-        if (!is_alive(slot_->owner)) {
-            break;
-        }
-    }
+    slot_ = find_free(zone_.metrics().slots);
     if (slot_ == nullptr) {
         slot_ = zone_.add_slot();
     }
     if (slot_ == nullptr) {
-        slot_ = first;
+        slot_ = zone_.metrics().slots.load(std::memory_order_relaxed);
         return;
     }
     owner_ = true;
@@ -232,15 +235,7 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
 
 ngx_int_t install_metrics(ngx_conf_t* cf) noexcept
 {
-    auto* core = static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-    auto* handler = static_cast<ngx_http_handler_pt*>(
-        ngx_array_push(&core->phases[NGX_HTTP_LOG_PHASE].handlers));
-    if (handler == nullptr) {
-        return NGX_ERROR;
-    }
-    *handler = log_handler;
-    return NGX_OK;
+    return add_phase_handler(cf, NGX_HTTP_LOG_PHASE, log_handler);
 }
 
 metrics::Totals totals_of(const Zone& zone)

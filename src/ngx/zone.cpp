@@ -28,6 +28,21 @@ std::size_t slots_for(std::size_t pages) noexcept
     return slots == 0 && pages / 2 >= slot_pages() ? 1 : slots;
 }
 
+// Puts a new item in front of a list that other processes may be reading.
+// nullptr if out of memory.
+template <typename T>
+T* add_to(std::atomic<T*>& list, ngx_slab_pool_t& pool) noexcept
+{
+    void* memory = ngx_slab_calloc_locked(&pool, sizeof(T));
+    if (memory == nullptr) {
+        return nullptr;
+    }
+    auto* item = new (memory) T;
+    item->next = list.load(std::memory_order_relaxed);
+    list.store(item, std::memory_order_release);
+    return item;
+}
+
 }  // namespace
 
 struct Zone::Layout {
@@ -99,28 +114,14 @@ metrics::Slot* Zone::add_slot() const noexcept
     if (directory.free_slots == 0) {
         return nullptr;
     }
-    void* memory = ngx_slab_calloc_locked(pool(), sizeof(metrics::Slot));
-    if (memory == nullptr) {
-        return nullptr;
-    }
-    --directory.free_slots;
-    auto* slot = new (memory) metrics::Slot;
-    slot->next = directory.slots.load(std::memory_order_relaxed);
-    directory.slots.store(slot, std::memory_order_release);
+    metrics::Slot* const slot = add_to(directory.slots, *pool());
+    directory.free_slots -= slot != nullptr ? 1 : 0;
     return slot;
 }
 
 metrics::Process* Zone::add_process() const noexcept
 {
-    metrics::Directory& directory = metrics();
-    void* memory = ngx_slab_calloc_locked(pool(), sizeof(metrics::Process));
-    if (memory == nullptr) {
-        return nullptr;
-    }
-    auto* process = new (memory) metrics::Process;
-    process->next = directory.processes.load(std::memory_order_relaxed);
-    directory.processes.store(process, std::memory_order_release);
-    return process;
+    return add_to(metrics().processes, *pool());
 }
 
 Zone::Lock::Lock(const Zone& zone) noexcept : mutex_(&zone.pool()->mutex)

@@ -41,29 +41,14 @@ struct Cluster::Server {
 Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
                  metrics::RedisMeters& meters, const ngx_log_t& log)
     : settings_(settings), scheduler_(scheduler), meters_(meters),
-      meter_(meters.meter(settings.name)), worker_log_(log),
-      log_(settings.name, log), finder_(settings, *this, log),
+      meter_(meters.meter(settings.name)), counted_(meter_.links),
+      worker_log_(log), log_(settings.name, log), finder_(settings, *this, log),
       link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
       retirement_(*this, log_.log(), true)
-{
-    meter_.links.all.add();
-}
+{}
 
-Cluster::~Cluster()
-{
-    show_down(false);
-    meter_.links.all.subtract();
-}
-
-// As Node::show_down(): while no server is known.
-void Cluster::show_down(bool down) noexcept
-{
-    if (down != shown_down_) {
-        shown_down_ = down;
-        down ? meter_.links.down.add() : meter_.links.down.subtract();
-    }
-}
+Cluster::~Cluster() = default;
 
 void Cluster::close() noexcept
 {
@@ -200,7 +185,7 @@ void Cluster::on_no_map() noexcept
 {
     meter_.redis.add(metrics::Failure::resolve);
     link_.on_no_map();
-    show_down(!link_.has_map());
+    counted_.set_down(!link_.has_map());
     if (!link_.has_map() && !closed_ && !next_search_.running()) {
         next_search_.start(redis::Backoff::delay(
             kManyFailures, static_cast<std::uint64_t>(ngx_random())));
@@ -209,7 +194,7 @@ void Cluster::on_no_map() noexcept
 
 void Cluster::on_map(redis::SlotMap map) noexcept
 {
-    show_down(false);
+    counted_.set_down(false);
     link_.on_map(std::move(map));
 }
 

@@ -55,13 +55,13 @@ private:
     Server* add(const redis::ServerAddress& address);
     void on_alarm() noexcept { link_.on_alarm(); }
     void search() noexcept;
-    void show_down(bool down) noexcept;
     void retire() noexcept;
 
     const NodeSettings& settings_;
     redis::Scheduler& scheduler_;
     metrics::RedisMeters& meters_;
     const metrics::RedisMeter meter_;  // of the Cluster as a whole
+    metrics::CountedLink counted_;     // down while no server is known
     const ngx_log_t& worker_log_;
     NodeLog log_;
     MapFinder finder_;
@@ -73,7 +73,6 @@ private:
     // A search that fails at once must not end other requests within a handler.
     PostedEvent<Cluster, &Cluster::search> search_;
     bool closed_ = false;
-    bool shown_down_ = false;
     Timer<Cluster, &Cluster::retire> retirement_;
 };
 

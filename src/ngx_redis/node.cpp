@@ -35,28 +35,11 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
            redis::Scheduler& scheduler, metrics::RedisMeter meter,
            const ngx_log_t& log)
     : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      meter_(meter), role_request_(redis::info_replication()),
-      log_(settings.name, log),
+      meter_(meter), counted_(meter.links),
+      role_request_(redis::info_replication()), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
-{
-    meter_.links.all.add();
-}
-
-Node::~Node()
-{
-    show_down(false);
-    meter_.links.all.subtract();
-}
-
-// Counts this link once while its breaker is open.
-void Node::show_down(bool down) noexcept
-{
-    if (down != shown_down_) {
-        shown_down_ = down;
-        down ? meter_.links.down.add() : meter_.links.down.subtract();
-    }
-}
+{}
 
 void Node::close() noexcept
 {
@@ -231,7 +214,7 @@ Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
     const Failure failure = take_role(role);
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
-        show_down(false);
+        counted_.set_down(false);
         restart_deadline();
         schedule_flush();
     }
@@ -326,7 +309,7 @@ void Node::on_deadline() noexcept
         // The attempt to connect goes on; nobody waits for it any more.
         report_failure(Connection::failure(Kind::timeout, kTimedOut));
         breaker_.failed(Retry::after_backoff, ngx_current_msec);
-        show_down(breaker_.is_open());
+        counted_.set_down(breaker_.is_open());
         if (connection_.is_open()) {
             connection_.set_idle();
         }
@@ -384,7 +367,7 @@ void Node::on_failure(const Failure& failure) noexcept
     report_failure(failure);
     next_address();
     const bool back_off = breaker_.failed(failure.retry, ngx_current_msec);
-    show_down(breaker_.is_open());
+    counted_.set_down(breaker_.is_open());
     if (back_off && !ngx_exiting && !ngx_terminate) {
         probe_.start(redis::Backoff::delay(
             breaker_.failures(), static_cast<std::uint64_t>(ngx_random())));

@@ -46,7 +46,6 @@ public:
     Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
          redis::Scheduler& scheduler, metrics::RedisMeter meter,
          const ngx_log_t& log);
-    ~Node();
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
@@ -99,7 +98,6 @@ private:
     Failure check_error(const redis::Reply& error,
                         const redis::ReplyHandler& handler) noexcept;
 
-    void show_down(bool down) noexcept;
     void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
     void restart_deadline() noexcept;
@@ -108,6 +106,7 @@ private:
     const std::unique_ptr<AddressSource> source_;
     redis::Scheduler& scheduler_;
     const metrics::RedisMeter meter_;
+    metrics::CountedLink counted_;  // down while the breaker is open
     const redis::Command role_request_;
     NodeLog log_;
 
@@ -123,7 +122,6 @@ private:
     redis::RoleWatch role_;
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
-    bool shown_down_ = false;
 
     // Of the oldest command.
     Timer<Node, &Node::on_deadline> deadline_;

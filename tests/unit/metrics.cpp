@@ -31,8 +31,8 @@ struct Host {
     {
         one->next = two.get();
         directory->slots = one.get();
-        first.id = 1;
-        second.id = 2;
+        first.owner = 1;
+        second.owner = 2;
         first.next = &second;
         directory->processes = &first;
     }
@@ -173,7 +173,7 @@ TEST_CASE("metrics: the sums of all workers, dead ones included")
     count(*host.one, Operation::get_pet, 200);
     count(*host.two, Operation::get_pet, 200);
     count(*host.two, Operation::guard, 418);
-    host.second.id = kDead;
+    host.second.owner = kDead;
     CHECK(host.has_line(
         "petstore_requests_total{operation=\"getPet\",status=\"200\"} 2"));
     CHECK(host.has_line(
@@ -239,9 +239,9 @@ TEST_CASE("metrics: a Redis is up while no live worker misses it")
     CHECK(host.has_line(line + "1"));
     two.down.add();
     CHECK(host.has_line(line + "0"));
-    host.second.id = kDead;  // before its breaker closed
+    host.second.owner = kDead;  // before its breaker closed
     CHECK(host.has_line(line + "1"));
-    host.second.id = 2;
+    host.second.owner = 2;
     two.down.subtract();
     CHECK(host.has_line(line + "1"));
 }
