@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include "recorder.h"
+
 namespace petstore::e2e {
 
 namespace {
@@ -174,7 +176,9 @@ Response Http::send(const Request& request)
                                + curl_easy_strerror(code));
         }
         response = {};
+        return response;
     }
+    record(request, response);
     return response;
 }
 

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "http.h"
+
+namespace petstore::e2e {
+
+// Appends the exchange to the file that PETSTORE_RECORD names, as one line of
+// JSON. Does nothing without that variable. No Authorization is recorded.
+void record(const Http::Request& request, const Response& response);
+
+}  // namespace petstore::e2e
