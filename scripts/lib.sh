@@ -15,7 +15,7 @@
     TEST_PACKAGES=(catch2 clang-format clang-tidy curl faketime jq
         libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-lua nginx
-        openssl prometheus redis-server shellcheck)
+        openssl prometheus python3-requests redis-server shellcheck)
 }
 
 say() { printf '%s\n' "$*" >&2; }
