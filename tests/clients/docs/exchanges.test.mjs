@@ -1,0 +1,225 @@
+// The exchanges in docs/http.md are what the module answers.
+//
+// A block "```http request SETUP" is sent as it stands, byte for byte, and the
+// "```http response" after it must be the answer; values that differ from run to
+// run are not compared. PETSTORE_UPDATE_DOCS=1 writes the answers into the page.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+
+import { root, startStore, waitUntil } from '../support/store.mjs';
+
+const file = path.join(root, 'docs/http.md');
+const page = fs.readFileSync(file, 'utf8');
+
+const pets = [['Rex', 1, 'available'], ['Bella', 1, 'available'],
+    ['Charlie', 1, 'pending'], ['Luna', 2, 'available'], ['Max', 2, 'sold']]
+    .map(([name, categoryId, status]) =>
+        `${JSON.stringify({ name, categoryId, status })}\n`).join('');
+
+const location = (text) => ({ options: { location: text } });
+
+// Configurations, by the word behind "http request". `keys` are options of the
+// key, `prepare` brings the store into the state. Without a word: a new account
+// for each request.
+const setups = {
+    '': {},
+    same: {}, // the account and store of all such requests
+    'read-only': { keys: { scopes: 'read' } },
+    'one-per-minute': { keys: { perMinute: 1, perDay: 100 },
+        prepare: (store, key) => list(store, key) },
+    banned: { keys: { perMinute: 1, perDay: 100 },
+        options: { location: 'petstore_ban threshold=2 window=60s duration=5m '
+            + 'max=1h;' },
+        prepare: (store, key) => waitUntil(async () =>
+            (await list(store, key)).includes('api_key_banned'), 'the ban') },
+    sunset: location('petstore_get_sunset 2026-01-01;'),
+    'redis-away': location('petstore_redis redis://%ADDRESS%:1/0;'),
+    'no-replica': { options: { location: 'petstore_durability replicas=1; '
+        + 'petstore_redis_timeout 1s;',
+    server: 'location /n/v1/ { petstore /n/v1; }' },
+    // Redis must have the script before: its text would wait behind the WAIT.
+    // And the first create may find that connection not ready.
+    prepare: async (store) => {
+        const key = await store.createKey();
+        await waitUntil(async () =>
+            (await create(store, key, '/n/v1')).includes('Kim'), 'a create');
+        await waitUntil(async () =>
+            (await create(store, key)).includes('outcome_unknown'),
+        'a create that was sent');
+    } },
+    damaged: { prepare: (store) => redis(store,
+        'DEL petstore:{petstore:pets}:bucket:0',
+        'SET petstore:{petstore:pets}:bucket:0 x') },
+    impatient: location('client_body_timeout 1s;'),
+    auth_basic: location('auth_basic store; auth_basic_user_file nginx.conf;'),
+    deny: location('deny all;'),
+    limit_req: { options: {
+        http: 'limit_req_zone $binary_remote_addr zone=one:1m rate=1r/m;',
+        location: 'limit_req zone=one; limit_req_status 429;' },
+    prepare: (store, key) => list(store, key) },
+    'return-411': location('return 411;'),
+    'return-502': location('return 502;'),
+};
+
+const stores = new Map();
+after(async () => {
+    for (const { store } of stores.values()) {
+        await store.stop();
+    }
+});
+
+async function storeFor(setup) {
+    const { options = {}, keys = {}, prepare } = setups[setup];
+    const name = setup === '' && stores.has('same') ? 'same' : setup;
+    if (!stores.has(name)) {
+        const store = await startStore({ ...options,
+            http: `petstore_json_errors on; server_tokens off; ${
+                options.http ?? ''}` });
+        const import_ = path.join(store.dir, 'pets.ndjson');
+        fs.writeFileSync(import_, pets);
+        await store.ctl('pet', 'import', import_);
+        const key = await store.createKey(keys);
+        stores.set(name, { store, key });
+        await prepare?.(store, key);
+    }
+    const { store, key } = stores.get(name);
+    return { store, key: setup ? key : await store.createKey() };
+}
+
+async function list(store, key) {
+    const response = await fetch(`${store.url}/v1/pets`,
+        { headers: { Authorization: `Bearer ${key}` } });
+    return response.text();
+}
+
+async function create(store, key, base = '/v1') {
+    const response = await fetch(`${store.url}${base}/pets`, { method: 'POST',
+        headers: { Authorization: `Bearer ${key}`,
+            'Content-Type': 'application/json' },
+        body: '{"name":"Kim","categoryId":7}' });
+    return response.text();
+}
+
+async function redis(store, ...commands) {
+    for (const command of commands) {
+        const answer = await raw(store.redisPort, `${command}\r\n`,
+            (text) => text.endsWith('\r\n'), store.address);
+        assert.match(answer, /^[+:]/);
+    }
+}
+
+// Sends bytes; what has arrived once complete(text) holds or the server closes.
+function raw(port, bytes, complete, host) {
+    return new Promise((resolve, reject) => {
+        const socket = net.connect(port, host, () => socket.write(bytes));
+        let text = '';
+        socket.setEncoding('utf8');
+        socket.on('data', (piece) => {
+            text += piece;
+            if (complete(text)) {
+                socket.destroy();
+                resolve(text);
+            }
+        });
+        socket.on('end', () => resolve(text));
+        socket.on('error', reject);
+    });
+}
+
+function isComplete(text) {
+    const [head, body] = text.split('\r\n\r\n');
+    const length = /^content-length: (\d+)/im.exec(head)?.[1];
+    return body !== undefined && (/^HTTP\/1.1 (204|304)/.test(head)
+        || (length !== undefined && Buffer.byteLength(body) >= Number(length)));
+}
+
+// Without what differs from run to run, and the order of headers, which differs
+// between versions of nginx.
+function normal(response) {
+    const [head, ...body] = response.trimEnd().split('\n\n');
+    const text = body.join('\n\n');
+    // The length of a message with a number of seconds differs.
+    const lengths = /Retry in|cursor=/.test(text) ? /^(Content-Length): .*/gm
+        : /$^/;
+    const [status, ...headers] = head
+        .replace(/^(Date|X-RateLimit-Reset|Server): .*/gm, '$1: …')
+        .replace(/^(X-RateLimit-Remaining): [1-9]\d*$/gm, '$1: …')
+        .replace(/^(Retry-After): (?!1$)\d+$/gm, '$1: …')
+        .replace(lengths, '$1: …')
+        .replace(/cursor=[\w-]+/g, 'cursor=…').split('\n');
+    return `${[status, ...headers.sort()].join('\n')}\n\n${
+        text.replace(/Retry in \d+ second(s?)/g, 'Retry in … seconds')}`;
+}
+
+const blocks = [...page.matchAll(
+    /^```http request ?([\w-]*)\n(.*?)^```\n(.*?)^```http response\n(.*?)^```$/gms)]
+    .map(({ index, 0: text, 1: setup, 2: request, 3: between, 4: response }) =>
+        ({ setup, request, between, response,
+            start: index + text.length - '```'.length - response.length }));
+const updates = []; // { start, end, text }
+
+describe('exchanges', { concurrency: 1 }, () => {
+    for (const { setup, request, between, response, start } of blocks) {
+        test(`${setup} ${request.split('\n')[0]}`, async () => {
+            assert.ok(setups[setup], `no setup ${setup}`);
+            assert.equal(between.trim(), '', 'a response follows its request');
+            const { store, key } = await storeFor(setup);
+            const [head, body = ''] = request.split(/\n\n/);
+            const bytes = `${head.trimEnd().replaceAll('\n', '\r\n')
+                .replaceAll('<API_KEY>', key).replace('…', 'x'.repeat(9000))
+            }\r\n\r\n${body.trimEnd()}`;
+            const answer = (await raw(store.port, bytes, isComplete,
+                store.address)).replaceAll('\r\n', '\n');
+            if (process.env.PETSTORE_UPDATE_DOCS) {
+                if (normal(answer) !== normal(response)) {
+                    updates.push({ start, end: start + response.length,
+                        text: `${answer.trimEnd()}\n` });
+                }
+                return;
+            }
+            assert.equal(normal(response), normal(answer));
+        });
+    }
+});
+
+// Rows "| status | `code` | …" of the table of errors; one may have two statuses.
+const rows = [...page.matchAll(/^\| (\d{3}(?:, \d{3})*) \| \[`(\w+)`\]/gm)]
+    .map(([, statuses, code]) => statuses.split(', ')
+        .map((status) => `${status} ${code}`));
+
+test('each row of the table of errors has its exchange, and the reverse', () => {
+    const shown = blocks.filter(({ response }) => /^HTTP\/1.1 [45]/.test(response))
+        .map(({ response }) => `${/ (\d{3}) /.exec(response)[1]} ${
+            /^\{"code":"(\w+)"/m.exec(response)?.[1]}`);
+    assert.deepEqual(shown.sort(), rows.map(([first]) => first).sort());
+});
+
+test('the table has every error of the OpenAPI document', async () => {
+    const { store } = await storeFor('');
+    const document = await (await fetch(`${store.url}/v1/openapi.json`)).json();
+    const listed = new Set(rows.flat());
+    for (const item of Object.values(document.paths)) {
+        for (const { responses } of Object.values(item)) {
+            for (const [status, { content }] of Object.entries(responses)) {
+                const codes = content['application/json'].schema.allOf?.[1]
+                    .properties.code.enum ?? [];
+                for (const code of codes) {
+                    assert.ok(listed.has(`${status} ${code}`),
+                        `${status} ${code} is not in docs/http.md`);
+                }
+            }
+        }
+    }
+});
+
+after(() => {
+    if (process.env.PETSTORE_UPDATE_DOCS) {
+        fs.writeFileSync(file, updates.reverse().reduce(
+            (text, { start, end, text: answer }) =>
+                text.slice(0, start) + answer + text.slice(end), page));
+    }
+});
