@@ -1,6 +1,7 @@
 // The exchanges in docs/http.md are what the module answers.
 //
-// A block "```http request SETUP" is sent as it stands, byte for byte, and the
+// A block "```http request SETUP" is sent as it stands, byte for byte, but for
+// <API_KEY>, <ETAG> (that of openapi.json) and … (9,000 characters), and the
 // "```http response" after it must be the answer; values that differ from run to
 // run are not compared. PETSTORE_UPDATE_DOCS=1 writes the answers into the page.
 
@@ -146,7 +147,7 @@ function normal(response) {
     const lengths = /Retry in|cursor=/.test(text) ? /^(Content-Length): .*/gm
         : /$^/;
     const [status, ...headers] = head
-        .replace(/^(Date|X-RateLimit-Reset|Server): .*/gm, '$1: …')
+        .replace(/^(Date|ETag|X-RateLimit-Reset|Server): .*/gm, '$1: …')
         .replace(/^(X-RateLimit-Remaining): [1-9]\d*$/gm, '$1: …')
         .replace(/^(Retry-After): (?!1$)\d+$/gm, '$1: …')
         .replace(lengths, '$1: …')
@@ -169,7 +170,10 @@ describe('exchanges', { concurrency: 1 }, () => {
             assert.equal(between.trim(), '', 'a response follows its request');
             const { store, key } = await storeFor(setup);
             const [head, body = ''] = request.split(/\n\n/);
+            const etag = request.includes('<ETAG>') && (await fetch(
+                `${store.url}/v1/openapi.json`)).headers.get('etag');
             const bytes = `${head.trimEnd().replaceAll('\n', '\r\n')
+                .replaceAll('<ETAG>', etag)
                 .replaceAll('<API_KEY>', key).replace('…', 'x'.repeat(9000))
             }\r\n\r\n${body.trimEnd()}`;
             const answer = (await raw(store.port, bytes, isComplete,
