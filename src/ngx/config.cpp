@@ -94,7 +94,9 @@ void prepare_document(LocConf& conf)
     openapi::Settings settings;
     settings.base = conf.service.link_base;
     settings.deprecation = service::kDeprecatedSince;
-    settings.sunset = conf.sunset;
+    if (conf.get_sunset != service::Settings::kNeverGone) {
+        settings.sunset = conf.get_sunset;
+    }
     settings.successor = conf.deprecated_link;
     settings.window_headers = conf.limit_headers == kHeadersWindows;
     settings.ietf_headers = conf.limit_headers == kHeadersIetf;

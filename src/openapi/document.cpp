@@ -17,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using api::Operation;
 
+constexpr std::size_t kDateLength = 10;  // of an ISO 8601 time
+
 constexpr std::string_view kRateHeaders[] = {
     "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
 constexpr std::string_view kWindowHeaders[] = {
@@ -71,6 +73,8 @@ private:
         Json& limit = components["parameters"]["limit"]["schema"];
         limit["maximum"] = api::kMaxPageLimit;
         limit["default"] = api::ListQuery{}.limit;
+        components["parameters"]["cursor"]["example"] =
+            api::encode_cursor(20, api::Status::available);
     }
 
     // Examples that depend on the location; and what it does not send goes.
@@ -82,7 +86,9 @@ private:
         headers["Link"]["example"] = api::next_link(base, query, 20);
         headers["Location"]["example"] = base + "/pets/1";
         headers["Deprecation"]["example"] = settings_.deprecation;
-        headers["Sunset"]["example"] = settings_.sunset;
+        if (settings_.sunset) {
+            headers["Sunset"]["example"] = api::http_date(*settings_.sunset);
+        }
         headers["Successor"]["example"] = settings_.successor;
 
         const auto keep = [&](bool sent, const auto& names) {
@@ -95,7 +101,7 @@ private:
         keep(settings_.window_headers, kWindowHeaders);
         keep(settings_.ietf_headers, kIetfHeaders);
         keep(settings_.cors, kCorsHeaders);
-        keep(!settings_.sunset.empty(),
+        keep(settings_.sunset.has_value(),
              std::initializer_list<std::string_view>{"Sunset"});
     }
 
@@ -109,8 +115,9 @@ private:
         for (auto& [status, response] : responses.items()) {
             response["headers"] = headers_of(id, std::stoi(status));
         }
-        if (id == Operation::get_pet && !settings_.sunset.empty()) {
-            operation["x-deprecated-sunset"] = settings_.sunset;
+        if (id == Operation::get_pet && settings_.sunset) {
+            operation["x-deprecated-sunset"] =
+                api::iso_time(*settings_.sunset).substr(0, kDateLength);
         }
     }
 
@@ -156,7 +163,7 @@ private:
         add_all(settings_.cors, kCorsHeaders);
         if (id == Operation::get_pet) {
             add("Deprecation");
-            add_all(!settings_.sunset.empty(),
+            add_all(settings_.sunset.has_value(),
                     std::initializer_list<std::string_view>{"Sunset"});
             add("Link", "Successor");
         }

@@ -108,7 +108,7 @@ TEST_CASE("openapi: the document describes its location")
     CHECK_FALSE(
         one["paths"]["/pets/{petId}"]["get"].contains("x-deprecated-sunset"));
     CHECK(other["paths"]["/pets/{petId}"]["get"]["x-deprecated-sunset"]
-          == "Thu, 02 Jan 2031 00:00:00 GMT");
+          == "2031-01-02");
     CHECK(one["components"]["headers"].contains("X-RateLimit-Limit-Day"));
     CHECK_FALSE(
         other["components"]["headers"].contains("X-RateLimit-Limit-Day"));
