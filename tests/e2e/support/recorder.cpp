@@ -42,9 +42,12 @@ void record(const Http::Request& request, const Response& response)
         {"requestHeaders", headers},   {"status", response.status},
         {"headers", response.headers}, {"body", response.body}};
     // Requests may have any bytes in their headers.
-    const auto line =
+    auto line =
         exchange.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
         + '\n';
+    for (const auto& secret : secrets()) {
+        replace_all(line, secret, "<API_KEY>");  // in a query, for example
+    }
     // One write, so lines of several threads do not mix.
     if (write(fd, line.data(), line.size())
         != static_cast<ssize_t>(line.size())) {
