@@ -338,7 +338,7 @@ const char kTemplate[] = R"json({
         },
         "status": {
           "$ref": "#/components/schemas/Status",
-          "default": "available"
+          "description": "`available` if absent."
         }
       }
     },
