@@ -28,12 +28,11 @@ function run(command, ...args) {
 }
 const bin = (name) => path.join(clients, 'node_modules/.bin', name);
 
-// Writes the types of a document; compiles the two programs with them. By default,
-// the generator makes members with a default required, in requests too.
+// Writes the types of a document; compiles the two programs with them.
 async function compile(text) {
     fs.writeFileSync(path.join(build, 'openapi.json'), JSON.stringify(text));
     const types = await run(bin('openapi-typescript'), 'openapi.json', '-o',
-        'petstore-types.d.ts', '--default-non-nullable=false');
+        'petstore-types.d.ts');
     assert.equal(types.code, 0, types.output);
     return run(bin('tsc'), '-p', '.');
 }
