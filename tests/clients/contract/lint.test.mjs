@@ -1,4 +1,4 @@
-// The document that the module serves passes the linters of others, warnings
+// The documents that the module serves pass the linters of others, warnings
 // included.
 
 import assert from 'node:assert/strict';
@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { fetchDocument } from '../support/document.mjs';
+import { fetchDocument, Judge } from '../support/document.mjs';
 import { root, startStore } from '../support/store.mjs';
 
 const clients = path.join(root, 'tests/clients');
@@ -57,5 +57,45 @@ for (const [name, linter] of Object.entries({ redocly, spectral })) {
         assert.notEqual(code, 0);
         assert.match(output, /operation-operationId/);
         assert.match(output, /must be integer/);
+    });
+}
+
+// What a location's directives change in its document.
+const variants = {
+    'absolute links and headers of both windows':
+        'petstore_base_url https://api.pets.test/shop/v1; '
+        + 'petstore_limit_headers windows;',
+    'IETF fields and no sunset':
+        'petstore_limit_headers ietf; petstore_get_sunset off;',
+    'a sunset that has passed': 'petstore_get_sunset 2026-01-01;',
+};
+
+for (const [name, location] of Object.entries(variants)) {
+    test(`${name}: linted, and true of the responses`, async (t) => {
+        const other = await startStore({ location });
+        t.after(() => other.stop());
+        const text = await fetchDocument(other);
+        const { code, output } = await redocly(text);
+        assert.equal(code, 0, output);
+
+        const judge = new Judge(text);
+        const Authorization = `Bearer ${await other.createKey()}`;
+        const json = { Authorization, 'Content-Type': 'application/json' };
+        const body = '{"name":"Kim","categoryId":7}';
+        for (const [method, target, options] of [
+            ['POST', '/pets', { headers: json, body }],
+            ['POST', '/pets', { headers: json, body }],
+            ['POST', '/pets', { headers: json, body: '{' }],
+            ['GET', '/pets?limit=1', { headers: { Authorization } }],
+            ['GET', '/pets/1', { headers: { Authorization } }],
+            ['GET', '/pets/1', {}],
+        ]) {
+            const response = await fetch(other.url + other.base + target,
+                { method, ...options });
+            assert.deepEqual(judge.problems({ method,
+                target: judge.base + target, status: response.status,
+                headers: [...response.headers], body: await response.text() }),
+            [], `${method} ${target}`);
+        }
     });
 }
