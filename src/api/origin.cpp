@@ -29,8 +29,9 @@ bool consists_of(std::string_view text, std::string_view letters,
     });
 }
 
-// Whether `text` is how the system prints this address. An IPv6 address that
-// it prints with an IPv4 one at its end, and browsers do not, may pass.
+// Whether `text` is how browsers write this address, which is how the system
+// does, except for an IPv4 address at the end of an IPv6 one: browsers do not
+// write that with dots, and what else would be wrong there may pass.
 bool is_canonical(int family, std::string_view text) noexcept
 {
     char copy[INET6_ADDRSTRLEN] = {};
@@ -40,12 +41,14 @@ bool is_canonical(int family, std::string_view text) noexcept
         return false;
     }
     std::memcpy(copy, text.data(), text.size());
-    return inet_pton(family, copy, address) == 1
-           && inet_ntop(family, address, printed, sizeof(printed)) != nullptr
-           && (text == printed
-               || (family == AF_INET6
-                   && text.find('.') == std::string_view::npos
-                   && std::strchr(printed, '.') != nullptr));
+    if (inet_pton(family, copy, address) != 1
+        || inet_ntop(family, address, printed, sizeof(printed)) == nullptr) {
+        return false;
+    }
+    if (family == AF_INET6 && std::strchr(printed, '.') != nullptr) {
+        return text.find('.') == std::string_view::npos;
+    }
+    return text == printed;
 }
 
 // Browsers take a host whose last label is a number for an IPv4 address.
