@@ -119,9 +119,8 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 ngx_int_t header_filter(ngx_http_request_t* r) noexcept
 {
     const CorsPolicy* policy = r == r->main ? policy_of(r) : nullptr;
-    return policy == nullptr || set_cors_headers(r, *policy)
-               ? next_filter(r)
-               : NGX_ERROR;
+    return policy == nullptr || set_cors_headers(r, *policy) ? next_filter(r)
+                                                             : NGX_ERROR;
 }
 
 // Remembers the policy for error pages outside the service: errors before the
