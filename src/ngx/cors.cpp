@@ -18,7 +18,7 @@ constexpr std::string_view kApiMethods = "GET, HEAD, POST, OPTIONS";
 constexpr std::string_view kGuardMethods =
     "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-// All response headers of the module that scripts cannot read anyway.
+// The module's response headers, except those that scripts may always read.
 #define PETSTORE_EXPOSED                                                       \
     "Link, Location, Retry-After, Deprecation, Sunset, Idempotent-Replayed, "  \
     "ETag, Allow, WWW-Authenticate, X-RateLimit-Limit, "                       \

@@ -154,10 +154,15 @@ TEST_CASE("cors: a preflight needs no key, on any path, and costs nothing")
     CHECK(store.http.get("/v1/pets").status == 200);  // connects to Redis
     Monitor monitor(store.redis);
     const std::pair<const char*, std::string> rows[] = {
-        {"/v1/pets", kListMethods},  {"/v1/pets?limit=0", kListMethods},
-        {"/v1/pets/1", kGetMethods}, {"/v1/pets/x", kGetMethods},
-        {"/v1/pets/", kListMethods}, {"/v1/store/orders", kListMethods},
-        {"/shop/", kGuardMethods},   {"/shop/none/at/all", kGuardMethods},
+        {"/v1/pets", kListMethods},
+        {"/v1/pets?limit=0", kListMethods},
+        {"/v1/pets/1", kGetMethods},
+        {"/v1/pets/x", kGetMethods},
+        {"/v1/pets/", kListMethods},
+        {"/v1/store/orders", kListMethods},
+        {"/v1/openapi.json", kGetMethods},
+        {"/shop/", kGuardMethods},
+        {"/shop/none/at/all", kGuardMethods},
     };
     for (const auto& [path, methods] : rows) {
         INFO(path);
@@ -279,6 +284,11 @@ TEST_CASE("cors: every response of the API can be read")
     ask(413, {"POST", "/v1/pets", json, std::string(20'000, 'x')});
     ask(413, {"POST", "/v1/pets", json, std::string(20'000, 'x'), true});
     ask(415, {"POST", "/v1/pets", {{"Content-Type", "text/plain"}}, kPet});
+    const auto document = ask(200, {"GET", "/v1/openapi.json", kNoKey});
+    CHECK(contains(document.body, "Access-Control-Expose-Headers"));
+    ask(304, {"GET",
+              "/v1/openapi.json",
+              {{"If-None-Match", document.header("etag")}}});
     http.use_key(limited_key(store.redis, 1).secret);
     ask(200, {"GET", "/v1/pets"});
     ask(429, {"GET", "/v1/pets"});
@@ -602,7 +612,7 @@ TEST_CASE("cors: scripts can read all headers that the module sends")
         }
     }
     for (const char* name :
-         {"link", "location", "retry-after", "deprecation", "sunset",
+         {"etag", "link", "location", "retry-after", "deprecation", "sunset",
           "idempotent-replayed", "allow", "www-authenticate",
           "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset",
           "x-ratelimit-limit-minute", "x-ratelimit-reset-day", "ratelimit",
@@ -639,6 +649,8 @@ TEST_CASE("cors: levels of the configuration")
     expect_preflight(preflight(http, "/any/v1/pets", from("null")),
                      kListMethods, "*");
     expect_without_cors(http.get("/off/v1/pets", from(kApp)));
+    CHECK_FALSE(
+        contains(http.get("/off/v1/openapi.json").body, "Access-Control-"));
     expect_without_cors(preflight(http, "/off/v1/pets"));
     expect_error(preflight(http, "/off/v1/none"), 404, "not_found");
     expect_without_cors(http.get("/status", from(kApp)));
