@@ -1,6 +1,9 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
+#include <algorithm>
+
 #include "src/ngx/config.h"
+#include "src/ngx/cors.h"
 #include "src/ngx/error_filter.h"
 #include "src/ngx/guard.h"
 #include "src/ngx/metrics.h"
@@ -83,6 +86,9 @@ ngx_command_t commands[] = {
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, json_errors), nullptr},
 
+    {ngx_string("petstore_cors"), kLevels | NGX_CONF_1MORE, set_cors,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+
     {ngx_string("petstore_plan"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE3, set_plan,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_ban"), kLevels | NGX_CONF_1MORE, set_ban,
@@ -119,6 +125,12 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
     check_locations(cf, *conf);
     conf->zone = Zone::add(cf, conf->zone_size);
     if (conf->zone == nullptr || install_metrics(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    const bool has_cors =
+        std::any_of(conf->cors.begin(), conf->cors.end(),
+                    [](const CorsPolicy& cors) { return cors.in_effect; });
+    if (has_cors && install_cors(cf) != NGX_OK) {
         return NGX_ERROR;
     }
     install_error_filter();

@@ -146,17 +146,20 @@ std::string encode_cursor(PetId after, std::optional<Status> status)
     return base64url_encode(bytes);
 }
 
-std::string next_link(std::string_view base, const ListQuery& query, PetId last)
+std::string page_links(std::string_view base, const ListQuery& query,
+                       PetId last)
 {
     std::string out;
-    out.reserve(base.size() + 96);
+    out.reserve(2 * base.size() + 160);
     out.append("<").append(base).append("/pets?limit=");
     append_int(out, query.limit);
     if (query.status) {
         out.append("&status=").append(to_string(*query.status));
     }
+    const std::size_t first = out.size();
     out.append("&cursor=").append(encode_cursor(last, query.status));
-    out.append(">; rel=\"next\"");
+    out.append(">; rel=\"next\", ");
+    out.append(out, 0, first).append(">; rel=\"first\"");
     return out;
 }
 

@@ -30,9 +30,9 @@ std::variant<ListQuery, Error> parse_list_query(std::string_view query);
 std::string encode_cursor(PetId after, std::optional<Status> status);
 
 // The value of the Link header: <base/pets?limit=…&status=…&cursor=…>;
-// rel="next". `base` is the base path, prefixed with petstore_base_url if that
-// is set.
-std::string next_link(std::string_view base, const ListQuery& query,
-                      PetId last);
+// rel="next", and the same without a cursor as rel="first". `base` is the base
+// path, prefixed with petstore_base_url if that is set.
+std::string page_links(std::string_view base, const ListQuery& query,
+                       PetId last);
 
 }  // namespace petstore::api

@@ -100,6 +100,7 @@ void prepare_document(LocConf& conf)
     settings.successor = conf.deprecated_link;
     settings.window_headers = conf.limit_headers == kHeadersWindows;
     settings.ietf_headers = conf.limit_headers == kHeadersIetf;
+    settings.cors = conf.cors != nullptr;
     auto response = std::make_shared<store::CachedResponse>();
     response->body = openapi::document(settings);
     const auto digest = api::sha256(response->body);
@@ -152,6 +153,7 @@ void* create_loc_conf(ngx_conf_t* cf) noexcept
     conf->max_body_size = NGX_CONF_UNSET_SIZE;
     conf->get_sunset = NGX_CONF_UNSET;
     conf->json_errors = NGX_CONF_UNSET;
+    conf->cors = static_cast<CorsPolicy*>(NGX_CONF_UNSET_PTR);
     conf->limit_dry_run = NGX_CONF_UNSET;
     conf->limit_headers = NGX_CONF_UNSET_UINT;
     conf->anonymous_limit = NGX_CONF_UNSET;
@@ -194,6 +196,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset,
                                  kDefaultSunset);
         ngx_conf_merge_value(conf.json_errors, prev.json_errors, 0);
+        ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
         ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
         ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
                                   kHeadersStandard);
@@ -230,6 +233,10 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         auto& main = main_conf_of(cf);
         main.replaces_errors |= conf.json_errors != 0;
         main.has_guard |= conf.guard != 0;
+        if (conf.cors != nullptr
+            && (conf.serves || conf.guard || conf.json_errors)) {
+            conf.cors->in_effect = true;
+        }
         if (conf.serves) {
             inherit_handler(cf, content_handler);
             take_over_body_limit(cf, prev, conf);

@@ -43,6 +43,14 @@ struct Served {
     const LocConf* conf;
 };
 
+// Of one petstore_cors, shared by the locations that inherit it.
+struct CorsPolicy {
+    Place place;
+    bool any = false;                  // "*"
+    std::vector<std::string> origins;  // otherwise
+    bool in_effect = false;            // anywhere
+};
+
 // The members that nginx's generic directive setters write to by offset. Kept
 // apart from the C++ members, because offsets need standard layout.
 struct MainConfBase {
@@ -58,6 +66,7 @@ struct MainConf : MainConfBase {
     api::PlanTable plans;
     std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
     std::vector<Served> served;
+    std::deque<CorsPolicy> cors;
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location serves the API or is guarded
     bool has_guard = false;        // any location is guarded
@@ -102,6 +111,7 @@ struct LocConfBase {
     size_t max_body_size;
     time_t get_sunset;  // Settings::kNeverGone if off
     ngx_flag_t json_errors;
+    CorsPolicy* cors;  // nullptr: off
     ngx_flag_t limit_dry_run;
     ngx_uint_t limit_headers;
     ngx_int_t anonymous_limit;
@@ -171,6 +181,7 @@ char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_cors(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_plan(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_ban(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t* cmd,

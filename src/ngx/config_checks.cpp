@@ -71,6 +71,15 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
                                &conf->base_path, &core->name);
         }
     }
+    for (const auto& cors : main.cors) {
+        if (!cors.in_effect) {
+            const ReportAt at(cf, cors.place);
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"petstore_cors\" has no effect: no location "
+                               "with \"petstore\" or \"petstore_guard\" uses "
+                               "it");
+        }
+    }
 }
 
 }  // namespace petstore::ngx

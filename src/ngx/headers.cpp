@@ -2,6 +2,7 @@
 // `next` links lines of the same name; before, multi-line slots are arrays.
 #include "headers.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "../api/text.h"
@@ -25,6 +26,22 @@ bool is_dead(const ngx_table_elt_t* line) noexcept
 bool is_named(const ngx_table_elt_t& line, std::string_view name) noexcept
 {
     return api::equals_ignoring_case(view(line.key), name);
+}
+
+// Whether a comma-separated list has this item.
+bool is_listed(std::string_view list, std::string_view item) noexcept
+{
+    while (!list.empty()) {
+        auto entry = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(entry.size() + 1, list.size()));
+        entry.remove_prefix(
+            std::min(entry.find_first_not_of(" \t"), entry.size()));
+        entry = entry.substr(0, entry.find_last_not_of(" \t") + 1);
+        if (api::equals_ignoring_case(entry, item)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // Calls `visit` with each line that was not removed.
@@ -200,6 +217,52 @@ void remove_headers(ngx_http_request_t* r,
             }
         }
     });
+}
+
+void remove_headers_with_prefix(ngx_http_request_t* r,
+                                std::string_view prefix) noexcept
+{
+    for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
+        if (api::equals_ignoring_case(view(line.key).substr(0, prefix.size()),
+                                      prefix)) {
+            line.hash = 0;
+        }
+    });
+}
+
+// In one line where there is one: some caches use only the last.
+bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept
+{
+    ngx_table_elt_t* last = nullptr;
+    bool covered = false;
+    for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
+        if (is_named(line, "Vary")) {
+            last = &line;
+            covered |= is_listed(view(line.value), name)
+                       || is_listed(view(line.value), "*");
+        }
+    });
+    if (covered) {
+        return true;
+    }
+    if (last == nullptr) {
+        return add_header(r, "Vary", name);
+    }
+    if (last->value.len == 0) {
+        last->value = borrow(name);
+        return true;
+    }
+    constexpr std::string_view kComma = ", ";
+    auto* text = static_cast<u_char*>(
+        ngx_pnalloc(r->pool, last->value.len + kComma.size() + name.size()));
+    if (text == nullptr) {
+        return false;
+    }
+    u_char* end = ngx_cpymem(text, last->value.data, last->value.len);
+    end = ngx_cpymem(end, kComma.data(), kComma.size());
+    end = ngx_cpymem(end, name.data(), name.size());
+    last->value = {static_cast<std::size_t>(end - text), text};
+    return true;
 }
 
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,

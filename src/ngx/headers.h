@@ -30,6 +30,14 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 void remove_headers(ngx_http_request_t* r,
                     std::initializer_list<std::string_view> names) noexcept;
 
+// The same for names that begin with `prefix`.
+void remove_headers_with_prefix(ngx_http_request_t* r,
+                                std::string_view prefix) noexcept;
+
+// Adds a constant name to the Vary header unless that has it. False if out of
+// memory.
+bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept;
+
 // The request's header of this name, nullptr if absent. Sets `repeated` to
 // whether there is more than one.
 ngx_table_elt_t* find_header(ngx_http_request_t* r, std::string_view name,

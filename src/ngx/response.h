@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "../ngx_base/ngx.h"
@@ -24,6 +25,11 @@ struct RequestInfo : service::RequestState {
     bool replaced = false;  // nginx's error page was replaced by ours
     ngx_str_t error_json = ngx_null_string;
     BodyReader* body_reader = nullptr;  // while it waits for the client
+
+    // petstore_cors of the latest location of the service that the request was
+    // in. With that directive only; otherwise unset.
+    std::optional<const CorsPolicy*> cors;
+    std::string_view preflight_methods;  // the response is that to a preflight
 
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list
     bool has_guard = false;             // the main request met a guard

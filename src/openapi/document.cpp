@@ -83,7 +83,7 @@ private:
         const std::string& base = settings_.base;
         api::ListQuery query;
         query.status = api::Status::available;
-        headers["Link"]["example"] = api::next_link(base, query, 20);
+        headers["Link"]["example"] = api::page_links(base, query, 20);
         headers["Location"]["example"] = base + "/pets/1";
         headers["Deprecation"]["example"] = settings_.deprecation;
         if (settings_.sunset) {

@@ -18,8 +18,8 @@ std::string ListPets::link(const store::ReadKey& key,
 {
     return response.next_after == 0
                ? std::string()
-               : api::next_link(request().settings().link_base, key.query(),
-                                response.next_after);
+               : api::page_links(request().settings().link_base, key.query(),
+                                 response.next_after);
 }
 
 }  // namespace petstore::service

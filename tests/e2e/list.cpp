@@ -147,9 +147,12 @@ TEST_CASE("list: Link leads to the next page and only where there is one")
     CHECK(ids_of(first) == sequence(1, 2));
     CHECK(first.header("link")
           == "</v1/pets?limit=2&cursor=" + cursor_of(first)
-                 + ">; rel=\"next\"");
+                 + ">; rel=\"next\", </v1/pets?limit=2>; rel=\"first\"");
     const auto second = store.http.get(next_of(first));
     CHECK(ids_of(second) == sequence(3, 4));
+    CHECK(second.header("link")
+          == "</v1/pets?limit=2&cursor=" + cursor_of(second)
+                 + ">; rel=\"next\", </v1/pets?limit=2>; rel=\"first\"");
     const auto third = store.http.get(next_of(second));
     CHECK(ids_of(third) == sequence(5, 5));
     CHECK_FALSE(third.has("link"));
@@ -162,7 +165,8 @@ TEST_CASE("list: Link leads to the next page and only where there is one")
     CHECK(ids_of(filtered) == sequence(2, 2));
     CHECK(filtered.header("link")
           == "</v1/pets?limit=1&status=pending&cursor=" + cursor_of(filtered)
-                 + ">; rel=\"next\"");
+                 + ">; rel=\"next\", </v1/pets?limit=1&status=pending>; "
+                   "rel=\"first\"");
     const auto rest = store.http.get(next_of(filtered));
     CHECK(ids_of(rest) == sequence(5, 5));
     CHECK_FALSE(rest.has("link"));
@@ -236,6 +240,9 @@ TEST_CASE("list: links never repeat what the client said of the host")
     CHECK(next_of(response).rfind(
               "https://api.example.com/v1/pets?limit=1&cursor=", 0)
           == 0);
+    CHECK(
+        contains(response.header("link"),
+                 ", <https://api.example.com/v1/pets?limit=1>; rel=\"first\""));
 }
 
 TEST_CASE("list: walks of every kind show every pet once and in order")

@@ -41,7 +41,7 @@ struct Query {
         query.limit = 20;
         query.after = 40;
         query.status = api::Status::sold;
-        const auto link = api::next_link("https://example.com/v1", query, 60);
+        const auto link = api::page_links("https://example.com/v1", query, 60);
         const auto from = link.find('?') + 1;
         parsed = api::parse_list_query(
             std::string_view(link).substr(from, link.find('>') - from));

@@ -204,18 +204,21 @@ TEST_CASE("messages never echo the query", "[page]")
     }
 }
 
-TEST_CASE("the link to the next page", "[page]")
+TEST_CASE("the links to the next and the first page", "[page]")
 {
-    CHECK(next_link("/v1", {20, std::nullopt, 0}, 20)
-          == "</v1/pets?limit=20&cursor=ASoAAAAAAAAAFAFN3wg>; rel=\"next\"");
-    CHECK(next_link("https://api.example.com/v1", {100, Status::sold, 7}, 20)
+    CHECK(page_links("/v1", {20, std::nullopt, 0}, 20)
+          == "</v1/pets?limit=20&cursor=ASoAAAAAAAAAFAFN3wg>; rel=\"next\", "
+             "</v1/pets?limit=20>; rel=\"first\"");
+    CHECK(page_links("https://api.example.com/v1", {100, Status::sold, 7}, 20)
           == "<https://api.example.com/v1/pets?limit=100&status=sold"
-             "&cursor=AXMAAAAAAAAAFN-8KCU>; rel=\"next\"");
+             "&cursor=AXMAAAAAAAAAFN-8KCU>; rel=\"next\", "
+             "<https://api.example.com/v1/pets?limit=100&status=sold>; "
+             "rel=\"first\"");
 }
 
 TEST_CASE("the next link reads as the same query, moved on", "[page]")
 {
-    const std::string link = next_link("", {7, Status::pending, 3}, 12345);
+    const std::string link = page_links("", {7, Status::pending, 3}, 12345);
     const std::size_t from = link.find('?') + 1;
     const ListQuery query = query_of(link.substr(from, link.find('>') - from));
     CHECK(query.limit == 7);

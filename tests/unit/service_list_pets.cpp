@@ -11,8 +11,10 @@ std::string link_after(api::PetId last, int limit,
 {
     const std::string filter =
         status ? "&status=" + std::string(api::to_string(*status)) : "";
-    return "</v1/pets?limit=" + std::to_string(limit) + filter
-           + "&cursor=" + api::encode_cursor(last, status) + ">; rel=\"next\"";
+    const std::string first =
+        "</v1/pets?limit=" + std::to_string(limit) + filter;
+    return first + "&cursor=" + api::encode_cursor(last, status)
+           + ">; rel=\"next\", " + first + ">; rel=\"first\"";
 }
 
 struct Fixture {
@@ -68,7 +70,9 @@ TEST_CASE("links start with the configured base", "[service]")
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.link
           == "<https://api.example.com/v1/pets?limit=2&cursor="
-                 + api::encode_cursor(2, std::nullopt) + ">; rel=\"next\"");
+                 + api::encode_cursor(2, std::nullopt)
+                 + ">; rel=\"next\", <https://api.example.com/v1/pets?limit=2>;"
+                   " rel=\"first\"");
 }
 
 TEST_CASE("a filtered page is read by one script", "[service]")

@@ -14,6 +14,7 @@ namespace {
 const char* const kLocations = R"(
         listen unix:%DIR%/h1.sock;
         listen unix:%DIR%/h2.sock http2;
+        petstore_cors https://app.example.com;
 
         location /dry/v1/ { petstore /dry/v1; petstore_limit_dry_run on; }
         location /auth/v1/ {

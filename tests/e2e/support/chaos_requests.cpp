@@ -277,6 +277,11 @@ void Requests::other(Ask& ask)
         ask.method = "OPTIONS";
         ask.path = ask.route->prefix + random_.pick({"/pets", "/pets/1", "/x"});
         ask.statuses = {204, 404};
+        if (random_.chance(50)) {
+            ask.headers.emplace_back(
+                "Origin", random_.pick({"https://app.example.com", "null"}));
+            ask.headers.emplace_back("Access-Control-Request-Method", "POST");
+        }
         break;
     case 1:
         ask.method = random_.pick({"DELETE", "PUT", "PATCH", "PROPFIND"});
