@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPause = 100ms;
+constexpr auto kMapPause = 100ms;
 
 class Servers final : public ClusterServers {
 public:
@@ -59,7 +59,7 @@ public:
     }
 
     Clock::time_point now() override { return Clock::now(); }
-    void pause() override { std::this_thread::sleep_for(kPause); }
+    void pause() override { std::this_thread::sleep_for(kMapPause); }
 
 private:
     redis::Endpoint endpoint(const redis::ServerAddress& server) const
