@@ -1,5 +1,3 @@
-#pragma once
-
 // The headers of the standard library that most files include. config.make
 // precompiles them and includes them in front of each file of the module; every
 // file still names what it needs, as petstorectl and the tests are built
