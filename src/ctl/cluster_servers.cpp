@@ -76,8 +76,8 @@ private:
         const std::string where = there.display();
         try {
             auto connection = log_in(there, tls_, kFinderTimeout, where);
-            const redis::Reply& reply =
-                call(connection, redis::SlotMap::request());
+            const redis::Command request = redis::SlotMap::request();
+            const redis::Reply& reply = call(connection, request);
             if (reply.is_error()) {
                 throw Failure(where + ": " + error_text(reply));
             }
