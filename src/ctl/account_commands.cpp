@@ -12,8 +12,8 @@ namespace petstore::ctl {
 namespace {
 
 // `limit` is null if only nginx.conf defines it.
-Json json_of(const store::AccountUsage::Counter& counter,
-             const std::optional<std::int64_t>& limit)
+Json usage_json(const store::AccountUsage::Counter& counter,
+                const std::optional<std::int64_t>& limit)
 {
     Json json = {
         {"used", counter.used}, {"limit", nullptr}, {"reset", nullptr}};
@@ -74,8 +74,8 @@ void show_usage(Context& context, const std::string& id)
         print_json({{"id", record.id},
                     {"account", record.account},
                     {"plan", record.plan},
-                    {"minute", json_of(used.minute, minute)},
-                    {"day", json_of(used.day, day)},
+                    {"minute", usage_json(used.minute, minute)},
+                    {"day", usage_json(used.day, day)},
                     {"strikes", used.strikes},
                     {"bans", used.bans},
                     {"banned_until", banned_until}});

@@ -8,7 +8,7 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::int64_t kScanCount = 1000;
+constexpr std::int64_t kAccountScanCount = 1000;
 constexpr std::size_t kAccountsAtOnce = 128;
 constexpr std::int64_t kKeepSeconds = 2 * api::kDaySeconds;
 
@@ -59,7 +59,7 @@ void AccountMover::find_on(store::CommandRunner& redis, Found& found)
             .arg("MATCH")
             .own(schema_.account_pattern())
             .arg("COUNT")
-            .arg(kScanCount);
+            .arg(kAccountScanCount);
         const redis::Reply& reply = redis.call(scan);
         if (reply.size() != 2) {
             throw Failure("unexpected reply of Redis to SCAN");

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPause = 100ms;
+constexpr auto kMapPause = 100ms;
 
 class Servers final : public ClusterServers {
 public:
@@ -59,7 +59,7 @@ public:
     }
 
     Clock::time_point now() override { return Clock::now(); }
-    void pause() override { std::this_thread::sleep_for(kPause); }
+    void pause() override { std::this_thread::sleep_for(kMapPause); }
 
 private:
     redis::Endpoint endpoint(const redis::ServerAddress& server) const
@@ -76,8 +76,8 @@ private:
         const std::string where = there.display();
         try {
             auto connection = log_in(there, tls_, kFinderTimeout, where);
-            const redis::Reply& reply =
-                call(connection, redis::SlotMap::request());
+            const redis::Command request = redis::SlotMap::request();
+            const redis::Reply& reply = call(connection, request);
             if (reply.is_error()) {
                 throw Failure(where + ": " + error_text(reply));
             }

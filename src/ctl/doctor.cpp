@@ -102,7 +102,7 @@ void examine(const Context& context, Connect connect, const std::string& which,
     }
 }
 
-void run(Context& context)
+void run_checks(Context& context)
 {
     std::vector<Finding> findings;
     examine(
@@ -124,7 +124,7 @@ void run(Context& context)
 void add_doctor_command(CLI::App& app, Action& action)
 {
     app.add_subcommand("doctor", "Check Redis and report what to change")
-        ->callback([&action] { action = run; });
+        ->callback([&action] { action = run_checks; });
 }
 
 }  // namespace petstore::ctl

@@ -18,7 +18,7 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::size_t kMaxId = 64;
-constexpr std::size_t kLast4 = 4;
+constexpr std::size_t kMaxLast4 = 4;
 
 // Why a line is not a key.
 class BadLine : public std::runtime_error {
@@ -121,7 +121,7 @@ private:
     const Json& object_;
 };
 
-store::StoredKey parse(std::string_view line)
+store::StoredKey parse_line(std::string_view line)
 {
     const Json object = Json::parse(line, nullptr, false);
     if (!object.is_object()) {
@@ -151,7 +151,7 @@ store::StoredKey parse(std::string_view line)
     record.disabled = members.flag("disabled");
     record.last4 = members.text("last4");
     Members::check(record.last4.empty()
-                       || (record.last4.size() <= kLast4
+                       || (record.last4.size() <= kMaxLast4
                            && api::is_visible_ascii(record.last4)),
                    "last4");
     if (members.find("replaced_by") != nullptr) {
@@ -208,7 +208,7 @@ void restore_keys(Context& context, const std::string& file)
             continue;
         }
         try {
-            keys.restore(parse(line)) ? ++restored : ++unchanged;
+            keys.restore(parse_line(line)) ? ++restored : ++unchanged;
         } catch (const BadLine& bad) {
             throw stopped("line " + std::to_string(lines.number()) + ": "
                           + bad.what());

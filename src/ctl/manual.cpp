@@ -30,12 +30,12 @@ std::string escaped(std::string_view text)
     return safe;
 }
 
-std::string bold(std::string_view text)
+std::string roff_bold(std::string_view text)
 {
     return "\\fB" + escaped(text) + "\\fR";
 }
 
-std::string italic(std::string_view text)
+std::string roff_italic(std::string_view text)
 {
     return "\\fI" + escaped(text) + "\\fR";
 }
@@ -79,7 +79,8 @@ public:
     void options(const CLI::App& app)
     {
         for (const CLI::Option* argument : arguments_of(app)) {
-            item(italic(value_name(*argument)), argument->get_description());
+            item(roff_italic(value_name(*argument)),
+                 argument->get_description());
         }
         for (const CLI::Option* option : options_of(app)) {
             if (option == app.get_help_ptr()) {
@@ -87,13 +88,13 @@ public:
             }
             std::string term;
             for (const std::string& name : option->get_snames()) {
-                term += (term.empty() ? "" : ", ") + bold("-" + name);
+                term += (term.empty() ? "" : ", ") + roff_bold("-" + name);
             }
             for (const std::string& name : option->get_lnames()) {
-                term += (term.empty() ? "" : ", ") + bold("--" + name);
+                term += (term.empty() ? "" : ", ") + roff_bold("--" + name);
             }
             if (takes_value(*option)) {
-                term += ' ' + italic(value_name(*option));
+                term += ' ' + roff_italic(value_name(*option));
             }
             std::string text = option->get_description();
             if (!option->get_default_str().empty()) {
@@ -105,16 +106,16 @@ public:
 
     void command(const CLI::App& app, const std::string& path)
     {
-        std::string title = bold(path);
+        std::string title = roff_bold(path);
         bool has_options = false;
         for (const CLI::Option* option : options_of(app)) {
             has_options |= option != app.get_help_ptr();
         }
         if (has_options) {
-            title += " [" + italic("OPTIONS") + ']';
+            title += " [" + roff_italic("OPTIONS") + ']';
         }
         for (const CLI::Option* argument : arguments_of(app)) {
-            const std::string name = italic(value_name(*argument));
+            const std::string name = roff_italic(value_name(*argument));
             title += argument->get_required() ? ' ' + name : " [" + name + ']';
         }
         line(".SS " + title);
@@ -150,8 +151,8 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.line(".TH PETSTORECTL 1 \"\" \"" + version + "\" \"User Commands\"");
     page.section("NAME", "petstorectl - manage an nginx petstore");
     page.section("SYNOPSIS");
-    page.line(bold("petstorectl") + " [" + italic("OPTIONS") + "] "
-              + italic("COMMAND") + " [" + italic("ARGUMENTS") + ']');
+    page.line(roff_bold("petstorectl") + " [" + roff_italic("OPTIONS") + "] "
+              + roff_italic("COMMAND") + " [" + roff_italic("ARGUMENTS") + ']');
     page.section("DESCRIPTION", app.get_description());
     page.line(".PP");
     page.line(escaped(
@@ -169,16 +170,17 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.section("ENVIRONMENT");
     for (const CLI::Option* option : options_of(app)) {
         if (!option->get_envname().empty()) {
-            page.item(bold(option->get_envname()),
+            page.item(roff_bold(option->get_envname()),
                       "Default of --" + option->get_lnames().front() + ".");
         }
     }
-    page.item(bold("REDISCLI_AUTH"), "The password of a URL that has none.");
+    page.item(roff_bold("REDISCLI_AUTH"),
+              "The password of a URL that has none.");
 
     page.section("EXIT STATUS");
-    page.item(bold("0"), "Success.");
-    page.item(bold("1"), "The command failed.");
-    page.item(bold("2"), "Usage error.");
+    page.item(roff_bold("0"), "Success.");
+    page.item(roff_bold("1"), "The command failed.");
+    page.item(roff_bold("2"), "Usage error.");
     page.section("EXAMPLES");
     page.examples(examples_of(""));
     page.section("SEE ALSO");

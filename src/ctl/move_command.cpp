@@ -8,7 +8,7 @@ namespace petstore::ctl {
 
 namespace {
 
-void run(Context& context)
+void move_store(Context& context)
 {
     if (context.limits() != nullptr) {
         throw UsageError("move takes no --limit-redis: move the limits back "
@@ -49,7 +49,7 @@ void add_move_command(CLI::App& app, GlobalOptions& options, Action& action)
     command->add_option("--to-password-file", options.target_password_file,
                         "As --password-file, for the other Redis; else that of "
                         "--password-file");
-    command->callback([&action] { action = run; });
+    command->callback([&action] { action = move_store; });
 }
 
 }  // namespace petstore::ctl

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPause(100);
+constexpr std::chrono::milliseconds kRetryPause(100);
 
 // Sends pets in batches, each after the reply to the previous one, so that no
 // pet is created after one that failed.
@@ -66,7 +66,7 @@ public:
                 throw Failure("line " + std::to_string(lines.front())
                               + ": Redis: " + error);
             }
-            std::this_thread::sleep_for(kPause);
+            std::this_thread::sleep_for(kRetryPause);
         }
     }
 

@@ -26,7 +26,7 @@ using Timeout = redis::ByteStream::Timeout;
 // How long to wait for the end of a failover, and between two rounds through
 // all Sentinels.
 constexpr Timeout kFailoverTime = 15s;
-constexpr Timeout kPause = 500ms;
+constexpr Timeout kSentinelPause = 500ms;
 
 // Connects to a server that a Sentinel named. Nothing is written to a replica:
 // it may be configured to accept writes.
@@ -70,11 +70,11 @@ public:
             if (auto primary = ask_all()) {
                 return std::move(*primary);
             }
-            if (!in_failover_ || Clock::now() + kPause >= deadline) {
+            if (!in_failover_ || Clock::now() + kSentinelPause >= deadline) {
                 throw Failure("cannot reach the primary \""
                               + deployment_.primary_name + "\": " + problems_);
             }
-            std::this_thread::sleep_for(kPause);
+            std::this_thread::sleep_for(kSentinelPause);
         }
     }
 

@@ -24,7 +24,7 @@ bool is_port(std::int64_t number) noexcept
 }
 
 // Of an IP address or a name. It ends up in the log.
-bool is_host(std::string_view text) noexcept
+bool is_visible_host(std::string_view text) noexcept
 {
     constexpr std::size_t kLongest = 255;
     return text.size() <= kLongest
@@ -53,7 +53,7 @@ std::optional<ServerAddress> parse_server(const Reply& server,
 {
     if (server.size() <= kPort || !is_port(server[kPort].integer())
         || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))
-        || !is_host(server[kHost].text())) {
+        || !is_visible_host(server[kHost].text())) {
         return std::nullopt;
     }
     return ServerAddress{host_or(server[kHost].text(), asked),
@@ -139,7 +139,7 @@ std::optional<Redirect> Redirect::parse(const Reply& reply,
     const auto port = number(rest.substr(colon + 1));
     const std::string_view host = rest.substr(space + 1, colon - space - 1);
     if (!slot || !is_slot(*slot) || !port || !is_port(*port)
-        || !is_host(host)) {
+        || !is_visible_host(host)) {
         return std::nullopt;
     }
     return Redirect{code == "MOVED" ? Kind::moved : Kind::ask,

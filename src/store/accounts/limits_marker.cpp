@@ -8,7 +8,7 @@ namespace petstore::store {
 
 namespace {
 
-constexpr std::string_view kElsewhere = "elsewhere";
+constexpr std::string_view kElsewhereReply = "elsewhere";
 
 }  // namespace
 
@@ -23,7 +23,7 @@ public:
     {
         using Marker = MarkerWaiter::Marker;
         const Marker marker =
-            reply.text().substr(0, kElsewhere.size()) == kElsewhere
+            reply.text().substr(0, kElsewhereReply.size()) == kElsewhereReply
                 ? Marker::elsewhere
                 : Marker::here;
         end([&](MarkerWaiter& waiter) {

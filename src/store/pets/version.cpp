@@ -6,7 +6,7 @@ namespace petstore::store {
 
 namespace {
 
-std::int64_t number_of(const redis::Reply& value) noexcept
+std::int64_t counter_of(const redis::Reply& value) noexcept
 {
     if (value.is(redis::Type::nil)) {
         return 0;
@@ -20,7 +20,7 @@ std::int64_t number_of(const redis::Reply& value) noexcept
 Version Version::parse(const redis::Reply& last_id,
                        const redis::Reply& changes) noexcept
 {
-    return {number_of(last_id), number_of(changes)};
+    return {counter_of(last_id), counter_of(changes)};
 }
 
 Version::Damage Version::damage() const noexcept
