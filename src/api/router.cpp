@@ -4,6 +4,7 @@ namespace petstore::api {
 namespace {
 
 constexpr std::string_view kCollection = "/pets";
+constexpr std::string_view kDocument = "/openapi.json";
 
 bool take_prefix(std::string_view& text, std::string_view prefix) noexcept
 {
@@ -35,10 +36,18 @@ Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept
 {
     Route result;
-    if (!take_prefix(path, base_path) || !take_prefix(path, kCollection)) {
+    if (!take_prefix(path, base_path)) {
         return result;
     }
-    const bool reads = method == Method::get || method == Method::head;
+    if (path == kDocument) {
+        result.resource = Resource::document;
+        result.allow = "GET, HEAD, OPTIONS";
+        return result;
+    }
+    if (!take_prefix(path, kCollection)) {
+        return result;
+    }
+    const bool reads = is_get_or_head(method);
     if (path.empty()) {
         result.resource = Resource::pets;
         result.allow = "GET, HEAD, POST, OPTIONS";
@@ -60,6 +69,11 @@ Route route(Method method, std::string_view path,
         result.operation = Operation::get_pet;
     }
     return result;
+}
+
+bool is_get_or_head(Method method) noexcept
+{
+    return method == Method::get || method == Method::head;
 }
 
 bool is_read(Operation operation) noexcept

@@ -6,7 +6,7 @@ namespace petstore::api {
 
 enum class Operation { none, list_pets, create_pet, get_pet };
 enum class Method { get, head, post, options, trace, other };
-enum class Resource { unknown, pets, pet };
+enum class Resource { unknown, pets, pet, document };
 
 // The operation's name in the OpenAPI document and in $petstore_operation; "-"
 // for none.
@@ -24,6 +24,8 @@ struct Route {
 // into constants.
 Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept;
+
+bool is_get_or_head(Method method) noexcept;
 
 // Whether the operation is read-only, so that the scope `read` suffices.
 bool is_read(Operation operation) noexcept;

@@ -7,7 +7,7 @@ namespace petstore::metrics {
 namespace {
 
 constexpr std::array<std::string_view, index_of(Operation::count)> kOperations =
-    {"listPets", "createPet", "getPet", "options", "guard", "other"};
+    {"listPets", "createPet", "getPet", "openapi", "options", "guard", "other"};
 
 struct VerdictName {
     std::string_view limit_status;

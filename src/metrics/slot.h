@@ -18,6 +18,7 @@ enum class Operation {
     list_pets,
     create_pet,
     get_pet,
+    openapi,
     options,
     guard,
     other,

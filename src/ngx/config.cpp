@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "../api/digest.h"
+#include "../api/text.h"
 #include "../ngx_base/str.h"
+#include "../openapi/document.h"
 #include "arguments.h"
 #include "durability_config.h"
 #include "module.h"
@@ -83,6 +86,24 @@ void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     if (conf.guard == NGX_CONF_UNSET) {
         conf.guard_place = prev.guard_place;
     }
+}
+
+// The OpenAPI document of a location that serves the API.
+void prepare_document(LocConf& conf)
+{
+    openapi::Settings settings;
+    settings.base = conf.service.link_base;
+    settings.deprecation = service::kDeprecatedSince;
+    settings.sunset = conf.sunset;
+    settings.successor = conf.deprecated_link;
+    settings.window_headers = conf.limit_headers == kHeadersWindows;
+    settings.ietf_headers = conf.limit_headers == kHeadersIetf;
+    auto response = std::make_shared<store::CachedResponse>();
+    response->body = openapi::document(settings);
+    const auto digest = api::sha256(response->body);
+    conf.service.document_etag =
+        '"' + api::base64url_encode(api::bytes_of(digest)) + '"';
+    conf.service.document = std::move(response);
 }
 
 MainConf& main_conf_of(ngx_conf_t* cf) noexcept
@@ -199,6 +220,10 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         conf.sunset = conf.get_sunset == service::Settings::kNeverGone
                           ? std::string()
                           : api::http_date(conf.get_sunset);
+
+        if (conf.serves) {
+            prepare_document(conf);
+        }
 
         auto& main = main_conf_of(cf);
         main.replaces_errors |= conf.json_errors != 0;

@@ -66,6 +66,9 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
     case api::Operation::none:
         break;
     }
+    if (info.wants_document) {
+        return Operation::openapi;
+    }
     if (info.has_guard) {
         return Operation::guard;
     }

@@ -10,9 +10,6 @@ namespace petstore::ngx {
 
 namespace {
 
-// When getPet was announced as deprecated: the first release (RFC 9745).
-constexpr std::string_view kDeprecatedSince = "@1795219200";  // 2026-11-21
-
 bool add_rate_headers(ngx_http_request_t* r, const RequestInfo& info) noexcept
 {
     return add_header_number(r, "X-RateLimit-Limit", info.rate.limit)
@@ -23,7 +20,7 @@ bool add_rate_headers(ngx_http_request_t* r, const RequestInfo& info) noexcept
 bool add_deprecation_headers(ngx_http_request_t* r) noexcept
 {
     const LocConf& conf = *loc_conf(r);
-    return add_header(r, "Deprecation", kDeprecatedSince)
+    return add_header(r, "Deprecation", service::kDeprecatedSince)
            && (conf.sunset.empty() || add_header(r, "Sunset", conf.sunset))
            && add_header(r, "Link", conf.deprecated_link);
 }
@@ -141,10 +138,23 @@ bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
     return add_all_rate_headers(r, info);
 }
 
+namespace {
+
+// Clients may keep the response, but must ask whether it is still current.
+bool add_caching_headers(ngx_http_request_t* r, std::string_view etag) noexcept
+{
+    return add_header(r, "ETag", etag)
+           && (has_header(r, "Cache-Control")
+               || add_header(r, "Cache-Control", "no-cache"));
+}
+
+}  // namespace
+
 bool add_response_headers(ngx_http_request_t* r,
                           const service::Response& response) noexcept
 {
     return (response.allow.empty() || add_header(r, "Allow", response.allow))
+           && (response.etag.empty() || add_caching_headers(r, response.etag))
            && (response.authenticate.empty()
                || add_header(r, "WWW-Authenticate", response.authenticate))
            && (response.retry_after == 0

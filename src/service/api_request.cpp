@@ -18,12 +18,19 @@ ApiRequest::ApiRequest(const Task::Context& context) noexcept
 {
     report().operation = route_.operation;
     report().deprecated = route_.operation == api::Operation::get_pet;
+    report().wants_document = route_.resource == api::Resource::document
+                              && request().method() != api::Method::options;
 }
 
 void ApiRequest::run()
 {
-    request().method() == api::Method::options ? answer_options()
-                                               : ask_for_admission();
+    if (request().method() == api::Method::options) {
+        answer_options();
+    } else if (route_.resource == api::Resource::document) {
+        answer_document();
+    } else {
+        ask_for_admission();
+    }
 }
 
 void ApiRequest::answer_options()
@@ -35,6 +42,27 @@ void ApiRequest::answer_options()
     response.status = 204;
     response.allow = route_.allow;
     respond(response);
+}
+
+// Without an API key, and not charged.
+void ApiRequest::answer_document()
+{
+    if (!api::is_get_or_head(request().method())) {
+        return refuse_method();
+    }
+    Response response;
+    response.cached = settings().document;
+    response.etag = settings().document_etag;
+    respond(response);
+}
+
+void ApiRequest::refuse_method()
+{
+    Response response;
+    response.allow = route_.allow;
+    refuse({api::ErrorCode::method_not_allowed,
+            "This method is not allowed here; see the Allow header."},
+           std::move(response));
 }
 
 void ApiRequest::prepare()
@@ -67,12 +95,7 @@ void ApiRequest::on_admitted()
         return refuse(no_such_path());
     }
     if (route_.operation == api::Operation::none) {
-        Response response;
-        response.allow = route_.allow;
-        return refuse({api::ErrorCode::method_not_allowed,
-                       "This method is not allowed here; see the Allow "
-                       "header."},
-                      std::move(response));
+        return refuse_method();
     }
     if (!admission().key().record.allows(route_.operation)) {
         return refuse({api::ErrorCode::insufficient_scope,

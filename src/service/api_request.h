@@ -21,6 +21,8 @@ private:
     void on_limit_decided(const store::Version& version) override;
     void on_admitted() override;
     void answer_options();
+    void answer_document();
+    void refuse_method();
 
     const api::Route route_;
     HandlerSlot handler_;

@@ -17,7 +17,8 @@ class Admission;
 // What became of a request, for its headers and its log line.
 struct RequestReport {
     api::Operation operation = api::Operation::none;
-    bool deprecated = false;  // the response announces the operation's end
+    bool wants_document = false;  // GET, HEAD, … of the OpenAPI document
+    bool deprecated = false;      // the response announces the operation's end
     std::string_view limit_status;
     std::string_view error_code;
 };

@@ -18,6 +18,7 @@ struct Response {
     std::shared_ptr<const store::CachedResponse> cached;  // instead of `body`
 
     std::string_view allow;         // constant
+    std::string_view etag;          // constant; with it, clients may cache
     std::string_view authenticate;  // WWW-Authenticate, constant
     std::string link;
     std::string location;

@@ -1,13 +1,20 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "../api/date.h"
 #include "../api/limit.h"
 #include "../api/plan.h"
+#include "../store/pets/response_cache.h"
 
 namespace petstore::service {
+
+// When getPet was announced as deprecated (RFC 9745).
+inline constexpr std::string_view kDeprecatedSince =
+    "@1795219200";  // 2026-11-21, the first release
 
 // The configuration of one location. Lives as long as the requests that it
 // serves.
@@ -22,6 +29,10 @@ struct Settings {
     bool enforce_address_limit = false;
     api::BanPolicy ban;
     const api::PlanTable* plans = nullptr;
+
+    // The OpenAPI document, ready to be sent, and its ETag.
+    std::shared_ptr<const store::CachedResponse> document;
+    std::string document_etag;
 };
 
 }  // namespace petstore::service

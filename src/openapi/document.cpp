@@ -1,0 +1,200 @@
+#include "document.h"
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "../api/page.h"
+#include "../api/pet.h"
+#include "../api/version.h"
+#include "errors.h"
+#include "template.h"
+
+namespace petstore::openapi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using api::Operation;
+
+constexpr std::string_view kRateHeaders[] = {
+    "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
+constexpr std::string_view kWindowHeaders[] = {
+    "X-RateLimit-Limit-Minute",  "X-RateLimit-Remaining-Minute",
+    "X-RateLimit-Reset-Minute",  "X-RateLimit-Limit-Day",
+    "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day"};
+constexpr std::string_view kIetfHeaders[] = {"RateLimit-Policy", "RateLimit"};
+constexpr std::string_view kCorsHeaders[] = {
+    "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"};
+
+Json reference(std::string_view kind, std::string_view name)
+{
+    return {{"$ref",
+             "#/components/" + std::string(kind) + "/" + std::string(name)}};
+}
+
+class Builder {
+public:
+    explicit Builder(const Settings& settings)
+        : settings_(settings), document_(Json::parse(kTemplate))
+    {}
+
+    std::string build()
+    {
+        Json& components = document_["components"];
+        document_["info"]["version"] = api::kVersion;
+        document_["servers"] = Json::array(
+            {{{"url", settings_.base}, {"description", "This store."}}});
+        fill_schemas(components);
+        fill_headers(components["headers"]);
+
+        Json& paths = document_["paths"];
+        complete(paths["/pets"]["get"], Operation::list_pets);
+        complete(paths["/pets"]["post"], Operation::create_pet);
+        complete(paths["/pets/{petId}"]["get"], Operation::get_pet);
+        return document_.dump();
+    }
+
+private:
+    static void fill_schemas(Json& components)
+    {
+        using api::Status;
+        Json& schemas = components["schemas"];
+        for (const Status status :
+             {Status::available, Status::pending, Status::sold}) {
+            schemas["Status"]["enum"].push_back(api::to_string(status));
+        }
+        for (const char* schema : {"Pet", "NewPet"}) {
+            schemas[schema]["properties"]["name"]["maxLength"] =
+                api::kMaxNameLength;
+        }
+        Json& limit = components["parameters"]["limit"]["schema"];
+        limit["maximum"] = api::kMaxPageLimit;
+        limit["default"] = api::ListQuery{}.limit;
+    }
+
+    // Examples that depend on the location; and what it does not send goes.
+    void fill_headers(Json& headers) const
+    {
+        const std::string& base = settings_.base;
+        api::ListQuery query;
+        query.status = api::Status::available;
+        headers["Link"]["example"] = api::next_link(base, query, 20);
+        headers["Location"]["example"] = base + "/pets/1";
+        headers["Deprecation"]["example"] = settings_.deprecation;
+        headers["Sunset"]["example"] = settings_.sunset;
+        headers["Successor"]["example"] = settings_.successor;
+
+        const auto keep = [&](bool sent, const auto& names) {
+            for (const std::string_view name : names) {
+                if (!sent) {
+                    headers.erase(std::string(name));
+                }
+            }
+        };
+        keep(settings_.window_headers, kWindowHeaders);
+        keep(settings_.ietf_headers, kIetfHeaders);
+        keep(settings_.cors, kCorsHeaders);
+        keep(!settings_.sunset.empty(),
+             std::initializer_list<std::string_view>{"Sunset"});
+    }
+
+    // Adds the errors, and the headers of all responses.
+    void complete(Json& operation, Operation id) const
+    {
+        Json& responses = operation["responses"];
+        for (const ErrorCase& error : errors_of(id)) {
+            add_error(responses[std::to_string(error.status)], error);
+        }
+        for (auto& [status, response] : responses.items()) {
+            response["headers"] = headers_of(id, std::stoi(status));
+        }
+        if (id == Operation::get_pet && !settings_.sunset.empty()) {
+            operation["x-deprecated-sunset"] = settings_.sunset;
+        }
+    }
+
+    static void add_error(Json& response, const ErrorCase& error)
+    {
+        if (response.is_null()) {
+            response["description"] = description_of(error.status);
+            Json& schema = response["content"]["application/json"]["schema"];
+            schema["allOf"] = Json::array(
+                {reference("schemas", "Error"),
+                 {{"type", "object"},
+                  {"properties",
+                   {{"code", {{"type", "string"}, {"enum", Json::array()}}},
+                    {"status",
+                     {{"type", "integer"}, {"const", error.status}}}}}}});
+        }
+        Json& media = response["content"]["application/json"];
+        media["schema"]["allOf"][1]["properties"]["code"]["enum"].push_back(
+            error.code);
+        media["examples"][std::string(error.code)]["value"] =
+            Json::parse(error.body);
+    }
+
+    Json headers_of(Operation id, int status) const
+    {
+        Json headers = Json::object();
+        const auto add = [&](std::string_view name,
+                             std::string_view component = {}) {
+            headers[std::string(name)] =
+                reference("headers", component.empty() ? name : component);
+        };
+        const auto add_all = [&](bool sent, const auto& names) {
+            for (const std::string_view name : names) {
+                if (sent) {
+                    add(name);
+                }
+            }
+        };
+        add("Cache-Control");
+        add_all(true, kRateHeaders);
+        add_all(settings_.window_headers, kWindowHeaders);
+        add_all(settings_.ietf_headers, kIetfHeaders);
+        add_all(settings_.cors, kCorsHeaders);
+        if (id == Operation::get_pet) {
+            add("Deprecation");
+            add_all(!settings_.sunset.empty(),
+                    std::initializer_list<std::string_view>{"Sunset"});
+            add("Link", "Successor");
+        }
+        switch (status) {
+        case 200:
+            if (id == Operation::list_pets) {
+                add("Link");
+            }
+            break;
+        case 201:
+            add("Location");
+            add("Idempotent-Replayed");
+            break;
+        case 401:
+            add("WWW-Authenticate");
+            break;
+        case 405:
+            add("Allow");
+            break;
+        case 429:
+        case 503:
+            add("Retry-After");
+            break;
+        default:
+            break;
+        }
+        return headers;
+    }
+
+    const Settings& settings_;
+    Json document_;
+};
+
+}  // namespace
+
+std::string document(const Settings& settings)
+{
+    return Builder(settings).build();
+}
+
+}  // namespace petstore::openapi

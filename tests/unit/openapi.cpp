@@ -1,0 +1,253 @@
+#include "openapi/document.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "api/error.h"
+#include "api/page.h"
+#include "api/pet.h"
+#include "api/router.h"
+#include "catch.h"
+
+using namespace petstore;
+using nlohmann::json;
+
+namespace {
+
+openapi::Settings usual()
+{
+    openapi::Settings settings;
+    settings.base = "/v1";
+    settings.deprecation = "@1795219200";
+    settings.sunset = "Thu, 05 Dec 2030 00:00:00 GMT";
+    settings.successor =
+        "</v1/pets?status=available>; rel=\"successor-version\"";
+    return settings;
+}
+
+json document(const openapi::Settings& settings = usual())
+{
+    return json::parse(openapi::document(settings));
+}
+
+const json& operation(const json& document, api::Operation operation)
+{
+    const json& paths = document["paths"];
+    switch (operation) {
+    case api::Operation::list_pets:
+        return paths["/pets"]["get"];
+    case api::Operation::create_pet:
+        return paths["/pets"]["post"];
+    default:
+        return paths["/pets/{petId}"]["get"];
+    }
+}
+
+constexpr api::Operation kOperations[] = {api::Operation::list_pets,
+                                          api::Operation::create_pet,
+                                          api::Operation::get_pet};
+
+// Calls `visit` with each object in `value`.
+template <typename Visit>
+void for_each_object(const json& value, Visit&& visit)
+{
+    if (value.is_object()) {
+        visit(value);
+    }
+    if (value.is_structured()) {
+        for (const json& child : value) {
+            for_each_object(child, visit);
+        }
+    }
+}
+
+// The codes of a response, by its schema.
+std::set<std::string> codes_of(const json& response)
+{
+    return response["content"]["application/json"]["schema"]["allOf"][1]
+                   ["properties"]["code"]["enum"];
+}
+
+std::set<std::string> headers_of(const json& response)
+{
+    std::set<std::string> names;
+    for (const auto& [name, header] : response["headers"].items()) {
+        names.insert(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("the document has the operations of the router", "[openapi]")
+{
+    const json whole = document();
+    CHECK(whole["openapi"] == "3.1.0");
+    CHECK(whole["paths"].size() == 2);
+    CHECK(whole["paths"]["/pets"].size() == 2);
+    CHECK(whole["paths"]["/pets/{petId}"].size() == 1);
+    for (const auto id : kOperations) {
+        const json& described = operation(whole, id);
+        CHECK(described["operationId"] == std::string(to_string(id)));
+        CHECK(described.value("deprecated", false)
+              == (id == api::Operation::get_pet));
+    }
+}
+
+TEST_CASE("every code is documented under its status", "[openapi]")
+{
+    const json whole = document();
+    std::set<std::pair<std::string, int>> documented;
+    for (const auto id : kOperations) {
+        for (const auto& [status, response] :
+             operation(whole, id)["responses"].items()) {
+            CAPTURE(status);
+            if (status[0] == '2') {
+                continue;
+            }
+            const json& media = response["content"]["application/json"];
+            CHECK_FALSE(response["description"].get<std::string>().empty());
+            CHECK(codes_of(response).size() == media["examples"].size());
+            for (const auto& code : codes_of(response)) {
+                const json& example = media["examples"][code]["value"];
+                CHECK(example["code"] == code);
+                CHECK(example["status"] == std::stoi(status));
+                CHECK(example["message"].get<std::string>().back() == '.');
+                CHECK(example.size() == 3);
+                documented.emplace(code, std::stoi(status));
+            }
+        }
+    }
+    using api::ErrorCode;
+    const int last = static_cast<int>(ErrorCode::outcome_unknown);
+    for (int i = 0; i <= last; ++i) {
+        const auto code = static_cast<ErrorCode>(i);
+        CAPTURE(api::code_name(code));
+        CHECK(documented.count(
+                  {std::string(api::code_name(code)), api::http_status(code)})
+              == 1);
+    }
+    for (const int status : {401, 403, 404, 405, 408, 410, 413, 414, 415, 429,
+                             500, 501, 502, 503, 504}) {
+        CAPTURE(status);
+        CHECK(documented.count(
+                  {std::string(api::code_name_for_status(status)), status})
+              == 1);
+    }
+}
+
+TEST_CASE("every response has the headers that it may have", "[openapi]")
+{
+    const json whole = document();
+    for (const auto id : kOperations) {
+        for (const auto& [status, response] :
+             operation(whole, id)["responses"].items()) {
+            CAPTURE(to_string(id), status);
+            std::set<std::string> expected = {
+                "Cache-Control", "X-RateLimit-Limit", "X-RateLimit-Remaining",
+                "X-RateLimit-Reset"};
+            if (id == api::Operation::get_pet) {
+                expected.insert({"Deprecation", "Sunset", "Link"});
+            }
+            if (status == "200" && id == api::Operation::list_pets) {
+                expected.insert("Link");
+            }
+            if (status == "201") {
+                expected.insert({"Location", "Idempotent-Replayed"});
+            }
+            if (status == "401") {
+                expected.insert("WWW-Authenticate");
+            }
+            if (status == "405") {
+                expected.insert("Allow");
+            }
+            if (status == "429" || status == "503") {
+                expected.insert("Retry-After");
+            }
+            CHECK(headers_of(response) == expected);
+        }
+    }
+}
+
+TEST_CASE("references lead somewhere, and every component is used", "[openapi]")
+{
+    auto settings = usual();
+    settings.window_headers = GENERATE(true, false);
+    settings.ietf_headers = !settings.window_headers;
+    settings.cors = settings.window_headers;
+    const json whole = document(settings);
+    std::set<std::string> used;
+    for_each_object(whole, [&](const json& object) {
+        if (object.contains("$ref")) {
+            const std::string target = object["$ref"];
+            CAPTURE(target);
+            REQUIRE(target.substr(0, 2) == "#/");
+            CHECK(whole.contains(json::json_pointer(target.substr(1))));
+            used.insert(target);
+        }
+    });
+    for (const auto& [kind, components] : whole["components"].items()) {
+        for (const auto& [name, component] : components.items()) {
+            CAPTURE(kind, name);
+            if (kind != "securitySchemes") {
+                CHECK(used.count("#/components/" + kind + "/" + name) == 1);
+            }
+        }
+    }
+}
+
+TEST_CASE("the document states the limits of the code", "[openapi]")
+{
+    const json components = document()["components"];
+    const json& limit = components["parameters"]["limit"]["schema"];
+    CHECK(limit["minimum"] == 1);
+    CHECK(limit["maximum"] == api::kMaxPageLimit);
+    CHECK(limit["default"] == api::ListQuery{}.limit);
+    const json& schemas = components["schemas"];
+    CHECK(schemas["Status"]["enum"] == json({"available", "pending", "sold"}));
+    for (const char* schema : {"Pet", "NewPet"}) {
+        CHECK(schemas[schema]["properties"]["name"]["maxLength"]
+              == api::kMaxNameLength);
+    }
+    CHECK(schemas["Pet"]["required"] == json({"id", "name", "categoryId"}));
+    CHECK(schemas["NewPet"]["required"] == json({"name", "categoryId"}));
+    CHECK(schemas["Error"]["required"] == json({"code", "message", "status"}));
+}
+
+TEST_CASE("the document describes the location that serves it", "[openapi]")
+{
+    auto settings = usual();
+    settings.base = "https://api.example.com/shop/v1";
+    const json elsewhere = document(settings);
+    CHECK(elsewhere["servers"][0]["url"] == settings.base);
+    const json& headers = elsewhere["components"]["headers"];
+    CHECK(headers["Location"]["example"] == settings.base + "/pets/1");
+    CHECK(headers["Link"]["example"].get<std::string>().rfind(
+              "<" + settings.base + "/pets?", 0)
+          == 0);
+
+    SECTION("an operation without an end")
+    {
+        settings.sunset.clear();
+        const json endless = document(settings);
+        const json& get = operation(endless, api::Operation::get_pet);
+        CHECK_FALSE(get.contains("x-deprecated-sunset"));
+        CHECK(get["deprecated"] == true);
+        CHECK(headers_of(get["responses"]["200"]).count("Sunset") == 0);
+        CHECK(headers_of(get["responses"]["200"]).count("Deprecation") == 1);
+    }
+    SECTION("further headers where they are sent")
+    {
+        settings.window_headers = true;
+        settings.cors = true;
+        const json list =
+            operation(document(settings), api::Operation::list_pets);
+        const auto names = headers_of(list["responses"]["404"].is_null()
+                                          ? list["responses"]["401"]
+                                          : list["responses"]["404"]);
+        CHECK(names.count("X-RateLimit-Remaining-Day") == 1);
+        CHECK(names.count("Access-Control-Expose-Headers") == 1);
+        CHECK(names.count("RateLimit") == 0);
+    }
+}
