@@ -9,7 +9,8 @@
 # It needs no privileges and no writable file system: --read-only --tmpfs /tmp
 # --cap-drop ALL.
 
-# For a smaller image: --build-arg BASE=debian:trixie-slim
+# For a smaller image: --build-arg BASE=debian:trixie-slim. Without the
+# documentation page, which needs the npm registry: --build-arg DOCS=no.
 ARG BASE=debian:trixie
 FROM $BASE AS build
 WORKDIR /petstore
@@ -20,6 +21,21 @@ COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
 COPY scripts/build scripts/embed-lua scripts/
 COPY src src
 RUN scripts/build --strip
+
+# The documentation page. Without the npm registry the image has none.
+FROM $BASE AS docs
+ARG DOCS=yes
+WORKDIR /petstore
+COPY scripts/lib.sh scripts/apt-install scripts/
+RUN if [ "$DOCS" != no ]; then \
+        bash -c 'source scripts/lib.sh && need_packages ca-certificates nodejs npm'; \
+    fi
+COPY scripts/npm-install scripts/docs scripts/
+COPY docs-page docs-page
+RUN mkdir -p build/docs \
+    && if [ "$DOCS" != no ]; then \
+        scripts/docs || echo 'WARNING: no documentation page in this image, see above'; \
+    fi
 
 FROM $BASE
 RUN apt-get update \
@@ -34,6 +50,7 @@ RUN apt-get update \
     && ln -s /dev/stderr /var/log/nginx/error.log
 COPY --from=build /petstore/build/stripped/ngx_http_petstore_module.so /usr/lib/nginx/modules/
 COPY --from=build /petstore/build/stripped/petstorectl /usr/bin/
+COPY --from=docs /petstore/build/docs /usr/share/petstore/docs
 COPY nginx-conf/container.conf /etc/petstore/nginx.conf
 COPY scripts/container-entrypoint scripts/container-health /usr/bin/
 # Fail the build, not the first start.

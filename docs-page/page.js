@@ -1,0 +1,54 @@
+// Shows the store's OpenAPI document with Swagger UI.
+
+const openapi = document.querySelector('meta[name=openapi]').content;
+
+// What Swagger UI lacks where it handles the key.
+function careWithKeys({ React }) {
+    const wrapped = (change) => (Component) => (props) =>
+        React.createElement(Component, { ...props, ...change(props) });
+    return {
+        wrapComponents: {
+            // Browsers must neither remember a key nor send it to a spelling
+            // service.
+            Input: wrapped(({ id }) => ({
+                autoComplete: 'off',
+                spellCheck: false,
+                ...(id === 'auth-bearer-value' && { 'aria-label': 'API key' }),
+            })),
+            // The curl command of a request, which people copy into tickets.
+            curl: wrapped(({ request }) => ({
+                request: request.hasIn(['headers', 'Authorization'])
+                    ? request.setIn(['headers', 'Authorization'],
+                        'Bearer <API_KEY>')
+                    : request,
+            })),
+            authorizationPopup: (Popup) => (props) => React.createElement('div', {
+                role: 'dialog',
+                'aria-modal': true,
+                'aria-label': 'API key',
+                onKeyDown: ({ key }) => {
+                    if (key === 'Escape') {
+                        document.querySelector('.close-modal').click();
+                        document.querySelector('.btn.authorize').focus();
+                    }
+                },
+            }, React.createElement(Popup, props)),
+        },
+    };
+}
+
+SwaggerUIBundle({
+    dom_id: '#api',
+    url: new URL(openapi, document.baseURI).href,
+    plugins: [careWithKeys],
+    deepLinking: true,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    tryItOutEnabled: true,
+    // A key stays in this page's memory: a reload forgets it.
+    persistAuthorization: false,
+    // Nothing comes from the page's query, and nothing is sent to
+    // validator.swagger.io.
+    queryConfigEnabled: false,
+    validatorUrl: 'none',
+});

@@ -1,0 +1,328 @@
+// The documentation page in a browser, served as the shipped configurations do.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { foreign, launch, openPage } from '../support/browser.mjs';
+import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
+
+const configurations = ['nginx-conf/quickstart.conf',
+    'nginx-conf/production.conf', 'nginx-conf/container.conf',
+    'debian/site.conf'];
+
+// The locations /docs and /docs/ of a shipped configuration.
+function locations(file) {
+    const found = fs.readFileSync(path.join(root, file), 'utf8').match(
+        /^( *)location = \/docs \{[^]*?^\1location \/docs\/ \{[^]*?^\1\}\n/m);
+    assert.ok(found, file);
+    return found[0].replace(/^ +/gm, '');
+}
+
+let build;
+let browser;
+let store;
+let elsewhere;
+let key;
+
+before(async () => {
+    build = fs.mkdtempSync(path.join(os.tmpdir(), 'petstore-docs-page-'));
+    fs.chmodSync(build, 0o755);
+    execFileSync(path.join(root, 'scripts/docs'),
+        { env: { ...process.env, PETSTORE_BUILD_DIR: build } });
+    const docs = locations(configurations[0])
+        .replace('alias docs/', `alias ${build}/docs/`);
+    const port = await freePort();
+    store = await startStore({
+        server: docs,
+        servers: `server {
+            listen %ADDRESS%:${port};
+            location /animals/v1/ {
+                petstore /animals/v1;
+                petstore_base_url http://%ADDRESS%:${port};
+            }
+            ${docs.replace('gzip_static', `sub_filter ../v1/openapi.json
+                /animals/v1/openapi.json; sub_filter_once off; gzip_static`)}
+        }`,
+    });
+    elsewhere = `http://${store.address}:${port}`;
+    key = await store.createKey({ plan: 'business' });
+    for (const name of ['Rex', 'Bella']) {
+        const response = await fetch(`${store.url}/v1/pets`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`,
+                'content-type': 'application/json' },
+            body: JSON.stringify({ name, categoryId: 7 }),
+        });
+        assert.equal(response.status, 201);
+    }
+    browser = await launch();
+});
+
+after(async () => {
+    await browser?.close();
+    fs.rmSync(build, { recursive: true, force: true });
+    await store?.stop();
+});
+
+// Opens the page and waits for the operations.
+async function openDocs(options) {
+    const page = await openPage(browser, options);
+    await page.goto(`${store.url}/docs`);
+    await page.waitForSelector('.opblock');
+    return page;
+}
+
+const operation = (name) => `[id^=operations-][id$=-${name}]`;
+
+// The page must have done nothing that it should not.
+async function finish(page, expected = [], origin = store.url) {
+    assert.deepEqual(page.seen.problems, expected);
+    assert.deepEqual(foreign(page, origin), []);
+    await page.browserContext().close();
+}
+
+async function enterKey(page, value) {
+    await page.click('.btn.authorize');
+    await page.type('#auth-bearer-value', value);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.auth-btn-wrapper ::-p-text(Logout)');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('[role=dialog]', { hidden: true });
+}
+
+// Sends an operation's request. Returns the answer as the page shows it.
+async function execute(page, name) {
+    const block = operation(name);
+    if (!await page.$(`${block} [aria-expanded=true]`)) {
+        await page.click(`${block} .opblock-summary-control`);
+    }
+    await page.waitForSelector(`${block} .execute`);
+    await page.click(`${block} .execute`);
+    await page.waitForSelector(`${block} .live-responses-table pre`);
+    return page.$eval(`${block} .live-responses-table`, (table) => ({
+        status: Number(table.querySelector('tbody .response-col_status')
+            .textContent.match(/\d+/)[0]),
+        text: table.textContent,
+    }));
+}
+
+const apiLog = () => store.accessLog().split('\n')
+    .filter((line) => line.includes('/pets'));
+
+const luminance = (page) => page.evaluate(() => {
+    const [r, g, b] = getComputedStyle(document.documentElement)
+        .backgroundColor.match(/[\d.]+/g).map(Number);
+    return getComputedStyle(document.documentElement).backgroundColor
+        === 'rgba(0, 0, 0, 0)' ? 255 : (r + g + b) / 3;
+});
+
+test('the shipped configurations serve the page alike', () => {
+    const [first, ...others] = configurations.map((file) =>
+        locations(file).replace(/alias .*;/, ''));
+    for (const other of others) {
+        assert.equal(other, first);
+    }
+});
+
+for (const scheme of ['light', 'dark']) {
+    test(`shows all operations, ${scheme}`, async () => {
+        const page = await openDocs({ scheme });
+        for (const name of ['listPets', 'createPet', 'getPet']) {
+            await page.click(`${operation(name)} .opblock-summary-control`);
+            await page.waitForSelector(`${operation(name)} .responses-table`);
+        }
+        assert.equal((await page.$$('.opblock')).length, 3);
+        assert.ok(await page.$(`${operation('getPet')}.opblock-deprecated`));
+        assert.equal(await luminance(page) < 128, scheme === 'dark');
+        await finish(page);
+    });
+}
+
+test('the theme follows the system until the reader chooses', async () => {
+    const page = await openDocs({ scheme: 'light' });
+    const isDark = async () => await luminance(page) < 128;
+    const system = (value) => page.emulateMediaFeatures(
+        [{ name: 'prefers-color-scheme', value }]);
+    await system('dark');
+    await waitUntil(isDark, 'dark as the system is');
+    await page.select('#theme', 'light');
+    assert.equal(await isDark(), false);
+    await page.reload();
+    await page.waitForSelector('.opblock');
+    assert.equal(await isDark(), false);
+    assert.equal(await page.$eval('#theme', ({ value }) => value), 'light');
+    await page.select('#theme', '');
+    assert.equal(await isDark(), true);
+    await finish(page);
+});
+
+test('try it: a pasted key lists the pets of the store', async () => {
+    const page = await openDocs();
+    await enterKey(page, key);
+    const before = apiLog().length;
+    const { status, text } = await execute(page, 'listPets');
+    assert.equal(status, 200);
+    assert.match(text, /Rex/);
+    assert.match(text, /Bella/);
+    assert.match(text, /x-ratelimit-remaining/);
+    const lines = apiLog().slice(before);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0], /"GET \/v1\/pets(\?\S*)? HTTP\/1.1" 200 /);
+    await finish(page);
+});
+
+test('try it: creates a pet and gets it', async () => {
+    const page = await openDocs();
+    await enterKey(page, key);
+    const created = await execute(page, 'createPet');
+    assert.equal(created.status, 201);
+    const id = created.text.match(/"id": (\d+)/)[1];
+    await page.click(`${operation('getPet')} .opblock-summary-control`);
+    const field = `${operation('getPet')} [data-param-name=petId] input`;
+    await page.waitForSelector(field);
+    await page.click(field, { count: 3 });
+    await page.type(field, id);
+    const got = await execute(page, 'getPet');
+    assert.equal(got.status, 200);
+    assert.match(got.text, new RegExp(`"id": ${id},`));
+    await finish(page);
+});
+
+test('try it: a wrong key is a 401 with its body', async () => {
+    const page = await openDocs();
+    await enterKey(page, 'wrong');
+    const { status, text } = await execute(page, 'listPets');
+    assert.equal(status, 401);
+    assert.match(text, /invalid_api_key/);
+    await finish(page, ['Failed to load resource: the server responded with a '
+        + 'status of 401 (Unauthorized)']);
+});
+
+test('a key stays in the memory of the page', async () => {
+    const page = await openDocs();
+    await page.click('.btn.authorize');
+    const field = await page.$eval('#auth-bearer-value', (input) => ({
+        autocomplete: input.autocomplete,
+        spellcheck: input.spellcheck,
+        shown: getComputedStyle(input).webkitTextSecurity,
+    }));
+    assert.deepEqual(field,
+        { autocomplete: 'off', spellcheck: false, shown: 'disc' });
+    await page.keyboard.press('Escape');
+    await enterKey(page, key);
+    assert.equal((await execute(page, 'listPets')).status, 200);
+
+    const html = await page.content();
+    assert.equal(html.includes(key), false);
+    assert.match(html, /Bearer &lt;API_KEY&gt;/);
+    const stored = await page.evaluate(() => JSON.stringify([
+        { ...localStorage }, { ...sessionStorage }, document.cookie]));
+    assert.equal(stored, '[{},{},""]');
+    for (const { url, headers } of page.seen.requests) {
+        assert.equal(url.includes(key), false);
+        assert.ok(!headers.referer);
+    }
+
+    await page.reload();
+    await page.waitForSelector('.opblock');
+    assert.equal((await execute(page, 'listPets')).status, 401);
+    assert.equal(page.seen.problems.length, 1);
+    await page.browserContext().close();
+});
+
+test('everything is within reach of the keyboard', async () => {
+    const page = await openDocs();
+    const tabTo = async (selector) => {
+        for (let presses = 0; presses < 60; ++presses) {
+            await page.keyboard.press('Tab');
+            if (await page.evaluate((wanted) =>
+                document.activeElement.matches(wanted), selector)) {
+                return;
+            }
+        }
+        assert.fail(`no way to ${selector}`);
+    };
+    await tabTo('#theme');
+    await tabTo('.btn.authorize');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[role=dialog] #auth-bearer-value:focus');
+    await page.keyboard.type(key);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.auth-btn-wrapper ::-p-text(Logout)');
+    await tabTo('[role=dialog] button');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('[role=dialog]', { hidden: true });
+    await page.waitForSelector('.btn.authorize:focus');
+    await tabTo(`${operation('listPets')} .opblock-summary-control`);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`${operation('listPets')} .execute`);
+    await tabTo(`${operation('listPets')} .execute`);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(
+        `${operation('listPets')} .live-responses-table ::-p-text(Rex)`);
+    await finish(page);
+});
+
+test('fits a phone, with a response', async () => {
+    const page = await openDocs({ width: 390 });
+    await enterKey(page, key);
+    for (const name of ['listPets', 'createPet']) {
+        await execute(page, name);
+    }
+    const { content, screen } = await page.evaluate(() => ({
+        content: document.documentElement.scrollWidth,
+        screen: innerWidth,
+    }));
+    assert.equal(screen, 390);
+    assert.equal(content, 390);
+    await finish(page);
+});
+
+test('another base path and base URL', async () => {
+    const page = await openPage(browser);
+    await page.goto(`${elsewhere}/docs/`);
+    await page.waitForSelector('.opblock');
+    await enterKey(page, key);
+    const { status } = await execute(page, 'listPets');
+    assert.equal(status, 200);
+    assert.match(apiLog().at(-1), /"GET \/animals\/v1\/pets/);
+    await finish(page, [], elsewhere);
+});
+
+test('the renderer is sent compressed and checked again on each visit', async () => {
+    const url = `${store.url}/docs/swagger-ui-bundle.js`;
+    const first = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
+    assert.equal(first.headers.get('content-encoding'), 'gzip');
+    assert.equal(first.headers.get('cache-control'), 'no-cache');
+    assert.ok(Number(first.headers.get('content-length')) < 600_000);
+    await first.arrayBuffer();
+    const again = await fetch(url, { headers: { 'accept-encoding': 'gzip',
+        'if-none-match': first.headers.get('etag') } });
+    assert.equal(again.status, 304);
+});
+
+test('/docs leads to /docs/ whatever the Host says', async () => {
+    const response = await fetch(`${store.url}/docs`, { redirect: 'manual' });
+    assert.equal(response.status, 301);
+    assert.equal(response.headers.get('location'), '/docs/');
+});
+
+test('its Content-Security-Policy holds, and violations are noticed', async () => {
+    const page = await openDocs();
+    await page.evaluate(() => {
+        const script = document.createElement('script');
+        script.textContent = 'window.ran = true';
+        document.body.append(script);
+    });
+    await page.evaluate((url) => fetch(url).catch(() => {}),
+        store.url.replace(/\d+$/, (port) => Number(port) + 1));
+    assert.equal(await page.evaluate(() => window.ran), undefined);
+    await waitUntil(() => ['script-src-elem', 'connect-src'].every((directive) =>
+        page.seen.problems.some((text) => text.startsWith(
+            `Content-Security-Policy: ${directive}`))), 'both violations');
+    await page.browserContext().close();
+});
