@@ -11,6 +11,7 @@
 
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
+    FUZZ_PACKAGES=(clang)
     RUN_PACKAGES=(nginx redis-server curl)
     TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime jq
         libcurl4-openssl-dev libnghttp2-dev

@@ -37,8 +37,9 @@ bool is_canonical(int family, std::string_view text) noexcept
     char copy[INET6_ADDRSTRLEN] = {};
     char printed[INET6_ADDRSTRLEN] = {};
     unsigned char address[sizeof(in6_addr)];
-    if (text.size() >= sizeof(copy)) {
-        return false;
+    if (text.size() >= sizeof(copy)
+        || text.find('\0') != std::string_view::npos) {
+        return false;  // inet_pton() stops at a NUL
     }
     std::memcpy(copy, text.data(), text.size());
     if (inet_pton(family, copy, address) != 1

@@ -1,0 +1,27 @@
+// Paths, and ids in them. An id has one spelling.
+#include "api/router.h"
+#include "api/text.h"
+#include "fuzz.h"
+
+using namespace petstore;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size)
+{
+    const auto path = fuzz::text_of(data, size);
+    const auto route = api::route(api::Method::get, path, "/v1");
+    REQUIRE(route.allow.empty() == (route.resource == api::Resource::unknown));
+    if (route.resource != api::Resource::pet) {
+        REQUIRE(route.pet_id.empty());
+        return 0;
+    }
+    REQUIRE(!route.pet_id.empty());
+    REQUIRE(route.pet_id.find('/') == std::string_view::npos);
+    REQUIRE(path == "/v1/pets/" + std::string(route.pet_id));
+    if (const auto id = api::parse_int64(route.pet_id)) {
+        std::string canonical;
+        api::append_int(canonical, *id);
+        REQUIRE(canonical == route.pet_id);
+    }
+    return 0;
+}
