@@ -37,10 +37,30 @@ function careWithKeys({ React }) {
     };
 }
 
+// Swagger UI fills the fields of "try it" with the examples. Optional parameters
+// stay empty: the cursor or Idempotency-Key of an example is nobody's.
+const optionalStaysEmpty = {
+    statePlugins: {
+        spec: {
+            wrapActions: {
+                updateJsonSpec: (update) => (document) => {
+                    for (const parameter of
+                        Object.values(document.components?.parameters ?? {})) {
+                        if (!parameter.required) {
+                            delete parameter.example;
+                        }
+                    }
+                    return update(document);
+                },
+            },
+        },
+    },
+};
+
 SwaggerUIBundle({
     dom_id: '#api',
     url: new URL(openapi, document.baseURI).href,
-    plugins: [careWithKeys],
+    plugins: [careWithKeys, optionalStaysEmpty],
     deepLinking: true,
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,

@@ -171,7 +171,8 @@ test('try it: a pasted key lists the pets of the store', async () => {
     assert.match(text, /x-ratelimit-remaining/);
     const lines = apiLog().slice(before);
     assert.equal(lines.length, 1);
-    assert.match(lines[0], /"GET \/v1\/pets(\?\S*)? HTTP\/1.1" 200 /);
+    // The optional parameters have no values but defaults.
+    assert.match(lines[0], /"GET \/v1\/pets(\?limit=20)? HTTP\/1.1" 200 /);
     await finish(page);
 });
 
@@ -180,6 +181,8 @@ test('try it: creates a pet and gets it', async () => {
     await enterKey(page, key);
     const created = await execute(page, 'createPet');
     assert.equal(created.status, 201);
+    assert.equal(page.seen.requests.find(({ method }) => method === 'POST')
+        .headers['idempotency-key'], undefined);
     const id = created.text.match(/"id": (\d+)/)[1];
     await page.click(`${operation('getPet')} .opblock-summary-control`);
     const field = `${operation('getPet')} [data-param-name=petId] input`;
@@ -279,6 +282,16 @@ test('fits a phone, with a response', async () => {
     }));
     assert.equal(screen, 390);
     assert.equal(content, 390);
+    await finish(page);
+});
+
+test('its query cannot make the page show another document', async () => {
+    const page = await openPage(browser);
+    const document = `${elsewhere}/animals/v1/openapi.json`;
+    await page.goto(`${store.url}/docs/?url=${document}&configUrl=${document}`);
+    await page.waitForSelector('.opblock');
+    assert.ok(page.seen.requests.some(
+        ({ url }) => url === `${store.url}/v1/openapi.json`));
     await finish(page);
 });
 
