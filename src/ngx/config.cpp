@@ -100,7 +100,10 @@ void prepare_document(LocConf& conf)
     settings.successor = conf.deprecated_link;
     settings.window_headers = conf.limit_headers == kHeadersWindows;
     settings.ietf_headers = conf.limit_headers == kHeadersIetf;
-    settings.cors = conf.cors != nullptr;
+    if (conf.cors != nullptr) {
+        settings.cors_origin =
+            conf.cors->any ? "*" : conf.cors->origins.front();
+    }
     auto response = std::make_shared<store::CachedResponse>();
     response->body = openapi::document(settings);
     const auto digest = api::sha256(response->body);

@@ -31,12 +31,14 @@ bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
 // `base`.
 bool can_match(std::string_view prefix, std::string_view base) noexcept
 {
-    constexpr std::string_view kPets = "/pets/";
     const auto in_base = std::min(prefix.size(), base.size());
     const auto rest = prefix.substr(in_base);
-    const auto in_pets = std::min(rest.size(), kPets.size());
+    const auto starts = [&](std::string_view path) {
+        const auto size = std::min(rest.size(), path.size());
+        return rest.substr(0, size) == path.substr(0, size);
+    };
     return prefix.substr(0, in_base) == base.substr(0, in_base)
-           && rest.substr(0, in_pets) == kPets.substr(0, in_pets);
+           && (starts("/pets/") || starts("/openapi.json"));
 }
 
 bool is_plain_prefix(const ngx_http_core_loc_conf_t* core) noexcept

@@ -89,12 +89,26 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
     return info->replaced ? loc_conf(r)->cors : nullptr;
 }
 
+// For gzip_vary, nginx writes a line of its own ahead of ours, and some caches
+// use only the last one.
+bool vary_by_origin(ngx_http_request_t* r) noexcept
+{
+#if (NGX_HTTP_GZIP)
+    const auto* core = static_cast<const ngx_http_core_loc_conf_t*>(
+        ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    if (core->gzip_vary != 0 && !add_to_vary(r, "Accept-Encoding")) {
+        return false;
+    }
+#endif
+    return add_to_vary(r, "Origin");
+}
+
 // Also called a second time for one response: the range filter of nginx makes
 // an error of a response whose headers are complete.
 bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 {
     remove_headers_with_prefix(r, "Access-Control-");
-    if (!policy.any && !add_to_vary(r, "Origin")) {
+    if (!policy.any && !vary_by_origin(r)) {
         return false;
     }
     const auto origin = allowed_origin(r, policy);

@@ -3,6 +3,7 @@
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 #include "guard.h"
+#include "http_request.h"
 #include "module.h"
 #include "response.h"
 
@@ -93,6 +94,20 @@ void clear_header(ngx_table_elt_t*& header) noexcept
     }
 }
 
+// Whether the response announces the end of its operation. Errors of nginx may
+// come before the service has seen the request.
+bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
+{
+    if (info.deprecated || r->content_handler != content_handler) {
+        return info.deprecated;
+    }
+    const LocConf& conf = *loc_conf(r);
+    const HttpRequest request(r, conf);
+    return api::route(request.method(), request.path(), conf.service.base_path)
+               .operation
+           == api::Operation::get_pet;
+}
+
 ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
 {
     const auto status = static_cast<int>(r->headers_out.status);
@@ -121,7 +136,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     r->allow_ranges = 0;
 
     remove_rate_headers(r);  // those of a response that a filter has dropped
-    if (!add_common_headers(r, info, info.deprecated)) {
+    if (!add_common_headers(r, info, is_deprecated(r, info))) {
         return NGX_ERROR;
     }
     if (api::is_retryable_status(status) && !has_header(r, "Retry-After")

@@ -143,6 +143,11 @@ namespace {
 // Clients may keep the response, but must ask whether it is still current.
 bool add_caching_headers(ngx_http_request_t* r, std::string_view etag) noexcept
 {
+    // RFC 9110, section 13.1.3. nginx requires both to match, and there is no
+    // Last-Modified.
+    if (r->headers_in.if_none_match != nullptr) {
+        r->headers_in.if_modified_since = nullptr;
+    }
     return add_header(r, "ETag", etag)
            && (has_header(r, "Cache-Control")
                || add_header(r, "Cache-Control", "no-cache"));

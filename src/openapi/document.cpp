@@ -1,9 +1,9 @@
 #include "document.h"
 
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "../api/error.h"
 #include "../api/page.h"
 #include "../api/pet.h"
 #include "../api/version.h"
@@ -26,8 +26,10 @@ constexpr std::string_view kWindowHeaders[] = {
     "X-RateLimit-Reset-Minute",  "X-RateLimit-Limit-Day",
     "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day"};
 constexpr std::string_view kIetfHeaders[] = {"RateLimit-Policy", "RateLimit"};
-constexpr std::string_view kCorsHeaders[] = {
-    "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"};
+constexpr std::string_view kCorsHeaders[] = {"Access-Control-Allow-Origin",
+                                             "Access-Control-Expose-Headers"};
+constexpr std::string_view kVary[] = {"Vary"};
+constexpr std::string_view kSunset[] = {"Sunset"};
 
 Json reference(std::string_view kind, std::string_view name)
 {
@@ -58,6 +60,12 @@ public:
     }
 
 private:
+    bool has_cors() const noexcept { return !settings_.cors_origin.empty(); }
+    bool has_vary() const noexcept
+    {
+        return has_cors() && settings_.cors_origin != "*";
+    }
+
     static void fill_schemas(Json& components)
     {
         using api::Status;
@@ -90,6 +98,8 @@ private:
             headers["Sunset"]["example"] = api::http_date(*settings_.sunset);
         }
         headers["Successor"]["example"] = settings_.successor;
+        headers["Access-Control-Allow-Origin"]["example"] =
+            settings_.cors_origin;
 
         const auto keep = [&](bool sent, const auto& names) {
             for (const std::string_view name : names) {
@@ -100,9 +110,9 @@ private:
         };
         keep(settings_.window_headers, kWindowHeaders);
         keep(settings_.ietf_headers, kIetfHeaders);
-        keep(settings_.cors, kCorsHeaders);
-        keep(settings_.sunset.has_value(),
-             std::initializer_list<std::string_view>{"Sunset"});
+        keep(has_cors(), kCorsHeaders);
+        keep(has_vary(), kVary);
+        keep(settings_.sunset.has_value(), kSunset);
     }
 
     // Adds the errors, and the headers of all responses.
@@ -110,6 +120,10 @@ private:
     {
         Json& responses = operation["responses"];
         for (const ErrorCase& error : errors_of(id)) {
+            if (error.code == api::code_name(api::ErrorCode::gone)
+                && !settings_.sunset) {
+                continue;
+            }
             add_error(responses[std::to_string(error.status)], error);
         }
         for (auto& [status, response] : responses.items()) {
@@ -118,6 +132,10 @@ private:
         if (id == Operation::get_pet && settings_.sunset) {
             operation["x-deprecated-sunset"] =
                 api::iso_time(*settings_.sunset).substr(0, kDateLength);
+            auto& description =
+                operation["description"].get_ref<std::string&>();
+            description += " From the date in `Sunset` on, this operation "
+                           "answers 410.";
         }
     }
 
@@ -160,11 +178,11 @@ private:
         add_all(true, kRateHeaders);
         add_all(settings_.window_headers, kWindowHeaders);
         add_all(settings_.ietf_headers, kIetfHeaders);
-        add_all(settings_.cors, kCorsHeaders);
+        add_all(has_cors(), kCorsHeaders);
+        add_all(has_vary(), kVary);
         if (id == Operation::get_pet) {
             add("Deprecation");
-            add_all(settings_.sunset.has_value(),
-                    std::initializer_list<std::string_view>{"Sunset"});
+            add_all(settings_.sunset.has_value(), kSunset);
             add("Link", "Successor");
         }
         switch (status) {

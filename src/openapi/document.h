@@ -15,7 +15,7 @@ struct Settings {
     std::string successor;                // its Link
     bool window_headers = false;          // petstore_limit_headers windows
     bool ietf_headers = false;            // … ietf
-    bool cors = false;                    // petstore_cors is set
+    std::string cors_origin;  // an allowed origin, "*" for any, empty for none
 };
 
 // The OpenAPI 3.1 document of the service, as compact JSON. Throws

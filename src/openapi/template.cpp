@@ -90,7 +90,7 @@ const char kTemplate[] = R"json({
       "operationId": "getPet",
       "tags": ["Pets"],
       "summary": "Show a pet",
-      "description": "Deprecated in favour of `listPets`: see the headers `Deprecation`, `Sunset` and `Link` (`rel=\"successor-version\"`) of every response. From the date in `Sunset` on, this operation answers 410.",
+      "description": "Deprecated in favour of `listPets`, as the headers `Deprecation` and `Link` (`rel=\"successor-version\"`) say.",
       "deprecated": true,
       "parameters": [{"$ref": "#/components/parameters/petId"}],
       "responses": {
@@ -236,18 +236,15 @@ const char kTemplate[] = R"json({
       "example": "true"
     },
     "Deprecation": {
-      "description": "Since when the operation is deprecated (RFC 9745).",
-      "required": true,
+      "description": "Since when the operation is deprecated (RFC 9745). Like `Sunset` and `Link`, absent from errors of nginx that come before the operation is known.",
       "schema": {"type": "string", "pattern": "^@[0-9]+$"}
     },
     "Sunset": {
       "description": "From when on the operation answers 410 (RFC 8594).",
-      "required": true,
       "schema": {"type": "string"}
     },
     "Successor": {
       "description": "The operation to use instead (`rel=\"successor-version\"`).",
-      "required": true,
       "schema": {"type": "string"}
     },
     "WWW-Authenticate": {
@@ -275,8 +272,7 @@ const char kTemplate[] = R"json({
     },
     "Access-Control-Allow-Origin": {
       "description": "The origin whose scripts may read the response.",
-      "schema": {"type": "string"},
-      "example": "https://app.example.com"
+      "schema": {"type": "string"}
     },
     "Access-Control-Expose-Headers": {
       "description": "The headers that such scripts may read.",

@@ -527,6 +527,7 @@ TEST_CASE("messages: a location that never sees the API")
     for (const char* fine :
          {"location /store/v1/ { petstore /store/v1; }",
           "location /store/ { petstore /store/v1; }",
+          "location /v1/openapi.json { petstore; }",
           "location /store/v { petstore /store/v1; }",
           "location / { petstore; }", "location /v2 { petstore /v2; }",
           "location /v2/pets { petstore /v2; }",

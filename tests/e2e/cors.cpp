@@ -531,10 +531,41 @@ TEST_CASE("cors: Vary names the origin once and loses nothing")
     const auto page =
         store.http.get("/v1/pets", from(kApp, {{"Accept-Encoding", "gzip"}}));
     CHECK(page.header("content-encoding") == "gzip");
-    auto vary = entries(page, "vary");
-    std::sort(vary.begin(), vary.end());
-    CHECK(vary == Names{"accept-encoding", "origin"});
+    // The first line is nginx's own, and caches may use only the last one.
+    CHECK(page.all("vary")
+          == Names{"Accept-Encoding", "Accept-Encoding, Origin"});
     expect_readable(page);
+}
+
+TEST_CASE("cors: a cache in front keeps compressed responses apart")
+{
+    NginxOptions options;
+    options.file = one_worker("proxy_cache_path cache keys_zone=cache:1m;"
+                              "petstore_redis %REDIS%; %TIMEOUTS%",
+                              kOrigins + R"(
+        gzip on;
+        gzip_types application/json;
+        gzip_vary on;
+        gzip_min_length 1;
+        gzip_http_version 1.0;
+        gzip_proxied any;
+        location /v1/ {
+            petstore;
+            expires 1h;
+        }
+        location /cached/ {
+            proxy_cache cache;
+            proxy_pass http://%ADDRESS%:%PORT%/v1/;
+        })");
+    options.workers = 3;  // with the cache's manager and loader
+    const Store store(options);
+    Http http(store.nginx.url());
+    const auto zipped = http.get("/cached/openapi.json",
+                                 from(kApp, {{"Accept-Encoding", "gzip"}}));
+    CHECK(zipped.header("content-encoding") == "gzip");
+    const auto plain = http.get("/cached/openapi.json", from(kApp));
+    CHECK(plain.status == 200);
+    CHECK_FALSE(plain.has("content-encoding"));
 }
 
 TEST_CASE("cors: a cached response of a back end serves every origin")

@@ -149,3 +149,17 @@ TEST_CASE("get: the other operations are not deprecated")
         CHECK_FALSE(response.has("link"));
     }
 }
+
+TEST_CASE("get: errors that nginx makes in its place announce the end, too")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /denied/v1/ { petstore /denied/v1; deny all; })";
+    Store store(options);
+    const auto pet = store.http.get("/denied/v1/pets/1");
+    expect_error(pet, 403, "forbidden");
+    expect_deprecated(pet, "Thu, 05 Dec 2030 00:00:00 GMT", "/denied");
+    CHECK_FALSE(store.http.get("/denied/v1/pets").has("deprecation"));
+    CHECK_FALSE(
+        store.http.request("DELETE", "/denied/v1/pets/1").has("deprecation"));
+}
