@@ -19,7 +19,7 @@ bool all_say(std::vector<Http>& workers, const std::string& secret, int status)
 
 std::string in_seconds(int seconds)
 {
-    const std::time_t time = std::time(nullptr) + seconds;
+    const std::time_t time = unix_time() + seconds;
     char text[32];
     std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
     return text;

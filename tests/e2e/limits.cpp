@@ -1,18 +1,12 @@
 // SPEC 3 in its plain cases, one client at a time. What must hold in a storm,
 // over hosts, in faults and for operators is in the other files limits_*.cpp.
 #include <cstdlib>
-#include <ctime>
 
 #include "support/store.h"
 
 using namespace petstore::e2e;
 
 namespace {
-
-long long now()
-{
-    return static_cast<long long>(std::time(nullptr));
-}
 
 Http client(const Store& store, std::vector<std::string> plan)
 {
@@ -42,9 +36,9 @@ TEST_CASE("limits: count down from the plan and keep their reset")
     for (const auto& [plan, limit] : plans) {
         INFO(plan);
         auto http = client(store, {"--plan", plan});
-        const auto before = now();
+        const auto before = unix_time();
         const auto first = rate_headers_of(http.get("/v1/pets"));
-        const auto after = now();
+        const auto after = unix_time();
         CHECK(first.limit == limit);
         CHECK(first.remaining == limit - 1);
         CHECK(first.reset >= before + 60);
@@ -66,7 +60,7 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     const auto of_day = rate_headers_of(day.get("/v1/pets"));
     CHECK(of_day.limit == 5);
     CHECK(of_day.remaining == 4);
-    CHECK(of_day.reset >= now() + 86395);
+    CHECK(of_day.reset >= unix_time() + 86395);
 
     // On a tie, the one that resets later.
     auto tie = client(
@@ -74,13 +68,13 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     const auto of_tie = rate_headers_of(tie.get("/v1/pets"));
     CHECK(of_tie.limit == 7);
     CHECK(of_tie.remaining == 6);
-    CHECK(of_tie.reset >= now() + 86395);
+    CHECK(of_tie.reset >= unix_time() + 86395);
 
     auto minute = client(store, {"--plan", "enterprise", "--per-minute", "5",
                                  "--per-day", "10"});
     const auto of_minute = rate_headers_of(minute.get("/v1/pets"));
     CHECK(of_minute.limit == 5);
-    CHECK(of_minute.reset <= now() + 61);
+    CHECK(of_minute.reset <= unix_time() + 61);
 }
 
 TEST_CASE("limits: a 429 says which limit and when to come back")
@@ -107,7 +101,7 @@ TEST_CASE("limits: a 429 says which limit and when to come back")
         CHECK(rate.remaining == 0);
         CHECK(rate.reset == last.reset);
         const auto wait = std::atoll(response.header("retry-after").c_str());
-        const auto now = static_cast<long long>(std::time(nullptr));
+        const auto now = unix_time();
         CHECK(wait >= 1);
         CHECK(std::llabs(rate.reset - now - wait) <= 1);
     }
@@ -131,8 +125,7 @@ TEST_CASE("limits: with both windows used up the later reset is reported")
     }
     const auto response = http.get("/v1/pets");
     CHECK(contains(expect_error(response, 429, "rate_limit_exceeded"), "day"));
-    CHECK(rate_headers_of(response).reset
-          >= static_cast<long long>(std::time(nullptr)) + 86390);
+    CHECK(rate_headers_of(response).reset >= unix_time() + 86390);
 }
 
 TEST_CASE("limits: a new plan and limits of a single key")

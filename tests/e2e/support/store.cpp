@@ -1,7 +1,6 @@
 #include "store.h"
 
 #include <cstdlib>
-#include <ctime>
 
 namespace petstore::e2e {
 
@@ -117,7 +116,7 @@ RateHeaders rate_headers_of(const Response& response)
                            number("x-ratelimit-remaining"),
                            number("x-ratelimit-reset")};
     CHECK(rate.remaining <= rate.limit);
-    const auto now = static_cast<long long>(std::time(nullptr));
+    const auto now = unix_time();
     // Of the day window at most, or just over.
     CHECK(rate.reset >= now - 1);
     CHECK(rate.reset <= now + 86401);

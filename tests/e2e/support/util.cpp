@@ -31,6 +31,13 @@ const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 
 }  // namespace
 
+long long unix_time()
+{
+    return std::chrono::floor<std::chrono::seconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout)
 {

@@ -12,6 +12,11 @@ namespace petstore::e2e {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+// The time of day in whole seconds, rounded down. Not std::time(): its clock
+// moves with the timer's ticks only, and may show a second that has ended to a
+// test whose Redis read the exact time before.
+long long unix_time();
+
 // A failure of the harness, not of what is tested.
 struct HarnessError : std::runtime_error {
     using std::runtime_error::runtime_error;
