@@ -57,10 +57,10 @@ const TempDir& certificate()
     return dir;
 }
 
-// Whether someone is connected to this port of our address, by the kernel's
-// table (proc_pid_net(5)): established, or closed by the other side and not by
-// ours.
-bool has_clients(int port)
+// Whether someone is connected to one of these ports of our address, by the
+// kernel's table (proc_pid_net(5)): established, or closed by the other side
+// and not by ours.
+bool have_clients(const std::set<unsigned>& ports)
 {
     in_addr own{};
     inet_pton(AF_INET, own_address().c_str(), &own);
@@ -74,7 +74,7 @@ bool has_clients(int port)
         if (std::sscanf(line.c_str(), "%*s %8x:%x %*s %x", &address, &local,
                         &state)
                 == 3
-            && address == own.s_addr && local == static_cast<unsigned>(port)
+            && address == own.s_addr && ports.count(local) != 0
             && (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT)) {
             return true;
         }
@@ -246,8 +246,10 @@ void NginxServer::start()
 // may pass with the other: an nginx loads the other build's module as well.
 void NginxServer::check_build() const
 {
+    // The names that a library imports are at its start; all of it is 100 MB.
     static const bool right_module =
-        contains(read_file(module_file()), "__asan_init") == sanitized();
+        contains(read_file(module_file(), 1 << 20), "__asan_init")
+        == sanitized();
     const std::string module = std::filesystem::canonical(module_file());
     const auto worker =
         std::to_string(ever_.empty() ? master() : *ever_.begin());
@@ -299,8 +301,9 @@ std::size_t NginxServer::sockets() const
 
 std::size_t NginxServer::sockets_at_rest() const
 {
-    if (!wait_until(
-            [&] { return !has_clients(port_) && !has_clients(tls_port_); })) {
+    const std::set ports{static_cast<unsigned>(port_),
+                         static_cast<unsigned>(tls_port_)};
+    if (!wait_until([&] { return !have_clients(ports); })) {
         throw HarnessError("a client stays connected to nginx");
     }
     return sockets();

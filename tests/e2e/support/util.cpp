@@ -105,12 +105,17 @@ std::string TempDir::operator/(std::string_view name) const
     return path_ + "/" + std::string(name);
 }
 
-std::string read_file(const std::string& path)
+std::string read_file(const std::string& path, std::size_t limit)
 {
+    std::string text;
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+    char part[16384];
+    while (file && text.size() < limit) {
+        file.read(part, static_cast<std::streamsize>(
+                            std::min(sizeof(part), limit - text.size())));
+        text.append(part, static_cast<std::size_t>(file.gcount()));
+    }
+    return text;
 }
 
 void write_file(const std::string& path, std::string_view text)

@@ -49,7 +49,9 @@ private:
     std::string path_;
 };
 
-std::string read_file(const std::string& path);  // empty if there is none
+// Its first `limit` bytes; empty if there is none.
+std::string read_file(const std::string& path,
+                      std::size_t limit = std::string::npos);
 void write_file(const std::string& path, std::string_view text);
 std::vector<std::string> files_below(const std::string& folder);
 
