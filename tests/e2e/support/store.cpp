@@ -6,6 +6,17 @@ namespace petstore::e2e {
 
 namespace {
 
+// For set-up: the stock petstorectl, which starts in a fraction of the
+// sanitized one's time.
+Output set_up(const RedisServer& redis, std::vector<std::string> arguments,
+              const std::string& input)
+{
+    std::vector<std::string> command{env_or("PETSTORE_E2E_CTL", E2E_CTL),
+                                     "--redis", redis.url()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run(command, input);
+}
+
 bool has_option(const std::vector<std::string>& arguments, const char* name)
 {
     for (const auto& argument : arguments) {
@@ -28,7 +39,7 @@ Key make_key(const RedisServer& redis, std::vector<std::string> command,
     }
     command.push_back("--json");
     const auto result =
-        ctl(redis.url(), command, secret.empty() ? "" : secret + "\n");
+        set_up(redis, std::move(command), secret.empty() ? "" : secret + "\n");
     const auto json = nlohmann::json::parse(result.out, nullptr, false);
     if (result.code != 0 || !json.is_object()) {
         throw HarnessError("petstorectl: " + result.err + result.out);
@@ -85,7 +96,7 @@ void import_pets(const RedisServer& redis, int count)
                  + "\",\"categoryId\":" + std::to_string(i * 10)
                  + ",\"status\":\"" + statuses[(i - 1) % 3] + "\"}\n";
     }
-    const auto result = ctl(redis.url(), {"pet", "import", "-"}, lines);
+    const auto result = set_up(redis, {"pet", "import", "-"}, lines);
     if (result.code != 0) {
         throw HarnessError("petstorectl: " + result.err);
     }
