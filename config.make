@@ -1,15 +1,14 @@
 # Flags for our objects only. Symbols stay hidden, and a warning from a compiler
-# that we have not tested does not break a user's build.
-petstore_objs=
-for src in $petstore_srcs; do
-    case $src in
-        */src/*) obj=addon/$(basename "$(dirname "$src")")/$(basename "$src" .cpp).o ;;
-        *)       obj=addon/$(basename "$ngx_addon_dir")/$(basename "$src" .cpp).o ;;
-    esac
-    petstore_objs="$petstore_objs $NGX_OBJS/$obj"
+# that we have not tested does not break a user's build. GCC takes the files of a
+# unit for headers, whose types must not use an anonymous namespace.
+petstore_objs="$NGX_OBJS/addon/$(basename "$ngx_addon_dir")/ngx_http_petstore_module.o"
+for unit in $petstore_units; do
+    obj=$NGX_OBJS/addon/petstore/$(basename "$unit" .cpp).o
+    petstore_objs="$petstore_objs $obj"
+    echo "$obj: $(sed 's/#include "\(.*\)"/\1/' "$unit" | tr '\n' ' ')" >> $NGX_MAKEFILE
 done
 
 cat << END                                                    >> $NGX_MAKEFILE
 
-$petstore_objs:	CFLAGS += -Wno-error -fvisibility=hidden $PETSTORE_CXXFLAGS
+$petstore_objs:	CFLAGS += -Wno-error -Wno-subobject-linkage -fvisibility=hidden $PETSTORE_CXXFLAGS
 END

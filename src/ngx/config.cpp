@@ -17,7 +17,6 @@ namespace petstore::ngx {
 namespace {
 
 constexpr std::size_t kMegabyte = 1024 * 1024;
-constexpr api::BanPolicy kBan;                 // the defaults
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
 ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
@@ -207,11 +206,12 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_value(conf.anonymous_enforce, prev.anonymous_enforce, 0);
         ngx_conf_merge_value(conf.ban, prev.ban, 1);
         ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
-                             kBan.threshold);
-        ngx_conf_merge_value(conf.ban_window, prev.ban_window, kBan.window);
+                             kDefaultBan.threshold);
+        ngx_conf_merge_value(conf.ban_window, prev.ban_window,
+                             kDefaultBan.window);
         ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
-                             kBan.duration);
-        ngx_conf_merge_value(conf.ban_max, prev.ban_max, kBan.max);
+                             kDefaultBan.duration);
+        ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
 
         service::Settings& service = conf.service;
         service.base_path = view(conf.base_path);

@@ -19,6 +19,8 @@
 
 namespace petstore::ngx {
 
+inline constexpr api::BanPolicy kDefaultBan;
+
 // The Redis and prefix of a location. Locations with the same settings share
 // one storage, and so its connections and caches.
 struct StorageSettings {

@@ -12,7 +12,7 @@ namespace petstore::ngx {
 
 namespace {
 
-ngx_http_output_header_filter_pt next_filter;
+ngx_http_output_header_filter_pt next_cors_filter;
 
 constexpr std::string_view kApiMethods = "GET, HEAD, POST, OPTIONS";
 constexpr std::string_view kGuardMethods =
@@ -130,11 +130,12 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
            && add_header(r, "Access-Control-Max-Age", "600");
 }
 
-ngx_int_t header_filter(ngx_http_request_t* r) noexcept
+ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
 {
     const CorsPolicy* policy = r == r->main ? policy_of(r) : nullptr;
-    return policy == nullptr || set_cors_headers(r, *policy) ? next_filter(r)
-                                                             : NGX_ERROR;
+    return policy == nullptr || set_cors_headers(r, *policy)
+               ? next_cors_filter(r)
+               : NGX_ERROR;
 }
 
 // Remembers the policy for error pages outside the service: errors before the
@@ -209,8 +210,8 @@ ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
 
 ngx_int_t install_cors(ngx_conf_t* cf) noexcept
 {
-    next_filter = ngx_http_top_header_filter;
-    ngx_http_top_header_filter = header_filter;
+    next_cors_filter = ngx_http_top_header_filter;
+    ngx_http_top_header_filter = cors_header_filter;
     return add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, remember_policy)
                        == NGX_OK
                    && add_phase_handler(cf, NGX_HTTP_ACCESS_PHASE,

@@ -16,8 +16,6 @@ namespace petstore::ngx {
 
 namespace {
 
-constexpr api::BanPolicy kBan;  // the defaults
-
 // A size as nginx parses it, such as "32k".
 struct SizeText {
     explicit SizeText(off_t size) noexcept
@@ -368,11 +366,11 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         }
         // A directive is a complete policy: omitted parameters are not
         // inherited.
-        loc.ban_threshold = threshold.value_or(kBan.threshold);
-        loc.ban_window = window.value_or(kBan.window);
-        loc.ban_duration = duration.value_or(kBan.duration);
-        loc.ban_max =
-            max.value_or(std::max<std::int64_t>(kBan.max, loc.ban_duration));
+        loc.ban_threshold = threshold.value_or(kDefaultBan.threshold);
+        loc.ban_window = window.value_or(kDefaultBan.window);
+        loc.ban_duration = duration.value_or(kDefaultBan.duration);
+        loc.ban_max = max.value_or(
+            std::max<std::int64_t>(kDefaultBan.max, loc.ban_duration));
         if (loc.ban_max < loc.ban_duration) {
             return refuse(
                 cf,

@@ -169,7 +169,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     return next_header_filter(r);
 }
 
-ngx_int_t header_filter(ngx_http_request_t* r) noexcept
+ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
     const Page page = replaceable_page_of(r);
     if (page == Page::other && !is_guarded(r)) {
@@ -188,7 +188,7 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept
 
 // The first call carries (part of) the page that is replaced: ours goes out in
 // its place, whatever else comes is swallowed.
-ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
+ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
     if (info != nullptr && info->header_held) {
@@ -228,9 +228,9 @@ ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 void install_error_filter() noexcept
 {
     next_header_filter = ngx_http_top_header_filter;
-    ngx_http_top_header_filter = header_filter;
+    ngx_http_top_header_filter = error_header_filter;
     next_body_filter = ngx_http_top_body_filter;
-    ngx_http_top_body_filter = body_filter;
+    ngx_http_top_body_filter = error_body_filter;
 }
 
 }  // namespace petstore::ngx
