@@ -11,7 +11,6 @@
 
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
-    FUZZ_PACKAGES=(clang)
     RUN_PACKAGES=(nginx redis-server curl)
     TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime jq
         libcurl4-openssl-dev libnghttp2-dev
@@ -59,6 +58,14 @@ need_packages() {
 
     say "Installing ${missing[*]}"
     as_root env LC_ALL=C bash "$ROOT/scripts/apt-install" "${missing[@]}"
+}
+
+# Installs Clang with its sanitizers and libFuzzer, which it only recommends.
+need_clang() {
+    local version
+    need_packages clang
+    version=$(clang++ -dumpversion)
+    need_packages "libclang-rt-${version%%.*}-dev"
 }
 
 # Prints the version of nginx on this machine, such as "1.22.1".
