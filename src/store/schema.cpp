@@ -110,6 +110,11 @@ std::string Schema::changes() const
     return catalogue_ + "changes";
 }
 
+std::string Schema::change_log() const
+{
+    return catalogue_ + "change-log";
+}
+
 std::string Schema::bucket(std::int64_t number) const
 {
     return catalogue_ + "bucket:" + std::to_string(number);

@@ -54,6 +54,7 @@ public:
 
     std::string last_pet_id() const;  // string: counter
     std::string changes() const;      // string: counter of changed pets
+    std::string change_log() const;   // list, see pets/change_log.h
     std::string bucket(std::int64_t number) const;  // list, see pets/record.h
     std::string
     status_bitmap(api::Status status) const;  // string: bit = pet id

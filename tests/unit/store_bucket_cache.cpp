@@ -26,7 +26,8 @@ Bucket bucket_with(int size, std::size_t name = 20)
 
 TEST_CASE("a bucket is valid until a pet is changed", "[store]")
 {
-    BucketCache cache(1 << 20);
+    const store::ChangeLog log(1);
+    BucketCache cache(1 << 20, log);
     CHECK(cache.find(2, {384, 7}) == nullptr);
     cache.put(2, bucket_with(128), 7);
     CHECK(cache.find(2, {384, 7}) != nullptr);
@@ -40,7 +41,8 @@ TEST_CASE("a bucket is valid until a pet is changed", "[store]")
 
 TEST_CASE("the last bucket may lack the newest pets", "[store]")
 {
-    BucketCache cache(1 << 20);
+    const store::ChangeLog log(1);
+    BucketCache cache(1 << 20, log);
     cache.put(1, bucket_with(10), 7);
     CHECK(cache.has(1, {138, 7}));
     CHECK(cache.has(1, {137, 7}));
@@ -59,7 +61,8 @@ TEST_CASE("the last bucket may lack the newest pets", "[store]")
 TEST_CASE("cached buckets stay within their bound", "[store]")
 {
     constexpr std::size_t kMax = 64 * 1024;
-    BucketCache cache(kMax);
+    const store::ChangeLog log(1);
+    BucketCache cache(kMax, log);
     for (int i = 0; i < 1000; ++i) {
         cache.put(i % 300, bucket_with(i % 129, std::size_t(1 + i % 40)), 1);
         REQUIRE(cache.bytes() <= kMax);
@@ -74,7 +77,8 @@ TEST_CASE("buckets of a catalogue that is far too large can be cached",
           "[store]")
 {
     constexpr std::size_t kMax = 64 * 1024;
-    BucketCache cache(kMax);
+    const store::ChangeLog log(1);
+    BucketCache cache(kMax, log);
     const Version now{std::int64_t{1} << 52, 1};
     for (const std::int64_t number :
          {std::int64_t{1} << 45, std::int64_t{kMax}, std::int64_t{500}}) {
@@ -87,7 +91,8 @@ TEST_CASE("buckets of a catalogue that is far too large can be cached",
 
 TEST_CASE("a bucket that is used stays cached", "[store]")
 {
-    BucketCache cache(64 * 1024);
+    const store::ChangeLog log(1);
+    BucketCache cache(64 * 1024, log);
     cache.put(0, bucket_with(128), 1);
     cache.put(1, bucket_with(128), 1);
     for (int i = 2; i < 100; ++i) {

@@ -174,14 +174,15 @@ TEST_CASE("the reply to a create is parsed", "[store]")
     }
 }
 
-TEST_CASE("a status change names all bitmaps", "[store]")
+TEST_CASE("a status change names all bitmaps and the log", "[store]")
 {
     const auto command = words(kCatalogue.set_status(9, api::Status::pending));
     CHECK(Words(command.begin() + 2, command.end())
-          == Words{"4", "petstore:{petstore:pets}:changes",
+          == Words{"5", "petstore:{petstore:pets}:changes",
                    "petstore:{petstore:pets}:status:available",
                    "petstore:{petstore:pets}:status:pending",
-                   "petstore:{petstore:pets}:status:sold", "9", "p",
+                   "petstore:{petstore:pets}:status:sold",
+                   "petstore:{petstore:pets}:change-log", "9", "p",
                    "petstore:{petstore:pets}:"});
 }
 

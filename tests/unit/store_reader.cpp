@@ -194,6 +194,7 @@ const Names kOne{"LINDEX"};
 const Names kSlice{"LRANGE"};
 const Names kWhole{"LRANGE whole"};
 const Names kScript{"EVALSHA"};
+const Names kLog{"LRANGE log"};
 
 // A reader over a simulated catalogue. A third of the pets is pending, a third
 // sold.
@@ -218,6 +219,8 @@ struct Shop {
     {
         record(id)[0] = status;
         ++now.changes;
+        changes.push_back(std::to_string(now.changes) + ":"
+                          + std::to_string(store::bucket_of(id)));
     }
 
     std::string& record(api::PetId id)
@@ -288,6 +291,15 @@ struct Shop {
                                           : kNil);
         }
         const auto name = command[1];
+        if (name == schema.change_log()) {
+            const auto count =
+                static_cast<std::size_t>(-std::stoll(command[2]));
+            const auto skip = changes.size() - std::min(count, changes.size());
+            for (auto i = skip; i < changes.size(); ++i) {
+                items.push_back(bulk(changes[i]));
+            }
+            return link.reply(array(items));
+        }
         const auto first = std::stoll(name.substr(name.rfind(':') + 1)) * 128;
         const auto size = std::min<long long>(now.last_id - first, 128);
         if (command[0] == "LINDEX") {
@@ -307,8 +319,9 @@ struct Shop {
     {
         Names names;
         for (const auto& command : link.commands) {
-            names.push_back(command[0] == "LRANGE" && command[3] == "-1"
-                                ? "LRANGE whole"
+            names.push_back(command[1] == schema.change_log() ? kLog.front()
+                            : command[0] == "LRANGE" && command[3] == "-1"
+                                ? kWhole.front()
                                 : command[0]);
         }
         return names;
@@ -327,7 +340,12 @@ struct Shop {
         if (response == nullptr) {
             reader.read(key, now, waiter);
         }
-        const Names cost = sent();
+        Names cost = sent();
+        if (cost == kLog) {
+            reply();
+            const Names more = sent();
+            cost.insert(cost.end(), more.begin(), more.end());
+        }
         while (!link.commands.empty()) {
             reply_and_count();
         }
@@ -343,7 +361,8 @@ struct Shop {
 
     store::Version now;
     std::vector<std::string> records;
-    int whole = 0;  // buckets read
+    std::vector<std::string> changes;  // the log
+    int whole = 0;                     // buckets read
     const store::Schema schema{"petstore"};
     const store::Catalogue catalogue{schema};
     FakeLink link;
@@ -434,7 +453,7 @@ TEST_CASE("a pet created elsewhere is visible at once", "[store]")
     }
 }
 
-TEST_CASE("a changed pet invalidates all buckets", "[store]")
+TEST_CASE("a changed pet invalidates its bucket", "[store]")
 {
     Shop shop(300);
     for (const api::PetId id : {1, 2, 129, 130, 257, 258}) {
@@ -442,16 +461,248 @@ TEST_CASE("a changed pet invalidates all buckets", "[store]")
     }
     CHECK(shop.ask(Shop::page(100, 100)) == kNone);
     shop.change(150, 'a');
-    CHECK(shop.ask(Shop::page(140, 5)) == kSlice);
+    CHECK(shop.ask(Shop::page(140, 5)) == Names{"LRANGE log", "LRANGE"});
     CHECK(shop.ask(Shop::page(141, 5)) == kWhole);
     CHECK(shop.ask(Shop::page(142, 5)) == kNone);
+    CHECK(shop.ask(Shop::page(100, 100)) == kNone);
     // A change while the bucket is in flight.
     shop.change(151, 's');
-    shop.ask(Shop::pet(140));
+    CHECK(shop.ask(Shop::pet(140)) == Names{"LRANGE log", "LINDEX"});
     CHECK(shop.ask(Shop::pet(141)) == kWhole);
     shop.change(141, 'p');
     shop.ask(Shop::pet(141));
     shop.ask(Shop::page(130, 40));
+}
+
+TEST_CASE("a changed pet leaves what other buckets hold in memory", "[store]")
+{
+    Shop shop(1000);
+    const auto sold = api::Status::sold;
+    const std::vector<ReadKey> before = {Shop::pet(128), Shop::page(100, 27),
+                                         Shop::page(40, 20, sold)};
+    const std::vector<ReadKey> after = {Shop::pet(257), Shop::page(256, 5),
+                                        Shop::page(256, 5, sold)};
+    const std::vector<ReadKey> hit = {
+        Shop::pet(200), Shop::pet(129), Shop::page(100, 29),
+        Shop::page(100, 20, sold), Shop::page(255, 3, sold)};
+    // From Redis, and from buckets.
+    const bool from_buckets = GENERATE(false, true);
+    for (int i = 0; from_buckets && i < 2; ++i) {
+        for (api::PetId id = 1 + i; id <= 1000; id += 128) {
+            shop.ask(Shop::pet(id));
+        }
+    }
+    for (const auto* keys : {&before, &after, &hit}) {
+        for (const auto& key : *keys) {
+            shop.ask(key);
+        }
+    }
+    shop.change(150, shop.record(150)[0] == 's' ? 'a' : 's');
+    CHECK(shop.ask(before[0]) == kLog);
+    for (const auto* keys : {&before, &after}) {
+        for (const auto& key : *keys) {
+            CHECK(shop.ask(key) == kNone);
+        }
+    }
+    for (const auto& key : hit) {
+        CHECK(shop.reader.find(key, shop.now) == nullptr);
+    }
+    for (const auto& key : hit) {
+        shop.ask(key);
+    }
+}
+
+TEST_CASE("an unlogged change invalidates everything", "[store]")
+{
+    Shop shop(300);
+    for (const api::PetId id : {1, 2, 257, 258}) {
+        shop.ask(Shop::pet(id));
+    }
+    CHECK(shop.ask(Shop::pet(3)) == kNone);
+    shop.change(150, 'a');
+    switch (GENERATE(0, 1, 2, 3, 4)) {
+    case 0:  // by an older petstorectl
+        shop.changes.pop_back();
+        break;
+    case 1:  // followed by a logged one
+        shop.changes.pop_back();
+        shop.change(151, 'a');
+        break;
+    case 2:  // cache clear
+        shop.changes.clear();
+        shop.now.changes += 1'000'000;
+        break;
+    case 3:  // more changes than the log holds
+        for (int i = 0; i < store::ChangeLog::kLength; ++i) {
+            shop.change(150, i % 2 ? 'a' : 's');
+        }
+        break;
+    default:
+        shop.changes.back() = "nonsense";
+    }
+    shop.record(3) = "s8:another";
+    CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+    shop.ask(Shop::pet(3));
+    CHECK(shop.reader.find(Shop::pet(260), shop.now) == nullptr);
+    shop.ask(Shop::pet(4));
+    CHECK(shop.ask(Shop::pet(5)) == kNone);
+}
+
+TEST_CASE("concurrent requests share one read of the change log", "[store]")
+{
+    Shop shop(300);
+    for (const api::PetId id : {1, 2, 257, 258}) {
+        shop.ask(Shop::pet(id));
+    }
+    shop.change(150, 'a');
+    const auto first = shop.now;
+    Waiter waiters[4];
+    for (const int i : {0, 1}) {
+        CHECK(shop.reader.find(Shop::pet(10 + i), first) == nullptr);
+        shop.reader.read(Shop::pet(10 + i), first, waiters[i]);
+    }
+    CHECK(shop.sent() == kLog);
+    SECTION("a later request uses it if it has the later change")
+    {
+        shop.change(151, 'a');
+    }
+    SECTION("else it reads the log again")
+    {
+        shop.reply();
+        CHECK(body_of(waiters[0]) == shop.json(10));
+        shop.change(12, 'a');
+        CHECK(shop.reader.find(Shop::pet(12), shop.now) == nullptr);
+        shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
+        CHECK(shop.sent() == kLog);
+    }
+    SECTION("and if the reply had left before")
+    {
+        const std::string reply = array({bulk(shop.changes.back())});
+        shop.change(12, 'a');
+        CHECK(shop.reader.find(Shop::pet(12), shop.now) == nullptr);
+        shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
+        CHECK(shop.sent() == kLog);
+        shop.link.reply(reply);
+        CHECK(body_of(waiters[0]) == shop.json(10));
+        CHECK(waiters[2].results.empty());
+        CHECK(shop.sent() == kLog);
+    }
+    if (waiters[2].results.empty()) {
+        shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
+    }
+    // Answered from memory, except for a pet that changed.
+    shop.reader.read(Shop::pet(257), shop.now, waiters[3]);
+    while (!shop.link.commands.empty()) {
+        shop.reply();
+    }
+    CHECK(body_of(waiters[0]) == shop.json(10));
+    CHECK(body_of(waiters[1]) == shop.json(11));
+    CHECK(std::get<std::shared_ptr<const store::CachedResponse>>(
+              waiters[2].results.at(0))
+              ->body
+          == shop.json(12));
+    CHECK(body_of(waiters[3]) == shop.json(257));
+}
+
+TEST_CASE("without the change log everything is read again", "[store]")
+{
+    Shop shop(300);
+    for (const api::PetId id : {1, 2}) {
+        shop.ask(Shop::pet(id));
+    }
+    shop.change(150, 'a');
+    Waiter waiter;
+    CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+    shop.reader.read(Shop::pet(3), shop.now, waiter);
+    CHECK(shop.sent() == kLog);
+    SECTION("refused")
+    {
+        shop.link.reply("-NOPERM x\r\n");
+        CHECK(shop.sent() == kOne);
+        shop.reply();
+        CHECK(body_of(waiter) == shop.json(3));
+    }
+    SECTION("of another generation")
+    {
+        shop.link.generation = 2;
+        shop.reply();
+        CHECK(shop.sent() == Names{"MGET"});
+        shop.record(3) = "s8:another";
+        while (!shop.link.commands.empty()) {
+            shop.reply();
+        }
+        CHECK(body_of(waiter) == shop.json(3));
+    }
+    SECTION("lost")
+    {
+        shop.link.lose(NoReply::in_doubt);
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        CHECK(error->code == api::ErrorCode::service_unavailable);
+        CHECK(shop.ask(Shop::pet(3)) == kLog);
+    }
+    SECTION("not sent")
+    {
+        Waiter second;
+        shop.link.full = true;
+        shop.reply();
+        CHECK(body_of(waiter) == shop.json(3));
+        shop.change(150, 's');
+        CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+        shop.reader.read(Shop::pet(3), shop.now, second);
+        REQUIRE(error_of(second));
+    }
+}
+
+TEST_CASE("fewer changes than before invalidate everything", "[store]")
+{
+    Shop shop(300);
+    for (const api::PetId id : {1, 2}) {
+        shop.ask(Shop::pet(id));
+    }
+    shop.now.changes -= 100;
+    shop.record(3) = "s8:another";
+    CHECK(shop.ask(Shop::pet(3)) == kOne);
+    // From then on, changes have their new numbers.
+    CHECK(shop.ask(Shop::pet(4)) == kWhole);
+    CHECK(shop.ask(Shop::pet(5)) == kNone);
+    shop.change(200, 'a');
+    CHECK(shop.ask(Shop::pet(5)) == kLog);
+    shop.change(5, 'p');
+    CHECK(shop.ask(Shop::pet(5)) == Names{"LRANGE log", "LINDEX"});
+}
+
+TEST_CASE("a filtered page depends on the first pet of the next one", "[store]")
+{
+    Shop shop(600);
+    for (auto& record : shop.records) {
+        record[0] = 'a';
+    }
+    shop.change(5, 's');
+    shop.change(300, 's');
+    // From Redis, and from buckets.
+    const bool from_buckets = GENERATE(false, true);
+    for (int i = 0; from_buckets && i < 2; ++i) {
+        for (api::PetId id = 1 + i; id <= 600; id += 128) {
+            shop.ask(Shop::pet(id));
+        }
+    }
+    const auto key = Shop::page(0, 1, api::Status::sold);
+    const auto next_after = [&] {
+        for (int i = 0; i < 3; ++i) {
+            shop.ask(key);
+        }
+        const auto response = shop.reader.find(key, shop.now);
+        REQUIRE(response);
+        return response->next_after;
+    };
+    CHECK(next_after() == 5);
+    shop.change(300, 'a');
+    CHECK(next_after() == 0);
+    shop.change(590, 's');
+    CHECK(next_after() == 5);
+    shop.change(100, 's');
+    CHECK(next_after() == 5);
 }
 
 TEST_CASE("concurrent requests share one load of their bucket", "[store]")
@@ -480,6 +731,10 @@ TEST_CASE("concurrent requests share one load of their bucket", "[store]")
         }
         REQUIRE(shop.reader.find(keys[i], shop.now) == nullptr);
         shop.reader.read(keys[i], shop.now, waiters[i]);
+    }
+    if (moved) {
+        CHECK(shop.sent() == kLog);
+        shop.reply();
     }
     CHECK(shop.sent().size() == 2);
     while (!shop.link.commands.empty()) {
@@ -857,7 +1112,7 @@ TEST_CASE("a request without a version reads it first", "[store]")
     CHECK(ask(Shop::pet(201)) == Names{"MGET"});
     CHECK(ask(Shop::pet(150)) == Names{"MGET", "LINDEX"});
     shop.change(1, 's');
-    CHECK(ask(Shop::page(0)).size() == 2);
+    CHECK(ask(Shop::page(0)) == Names{"MGET", "LRANGE log", "LRANGE whole"});
 
     Waiter waiter;
     shop.reader.read(Shop::page(0), std::nullopt, waiter);

@@ -1,7 +1,7 @@
 -- Invalidates everything that workers cache of pets, by raising the number of
 -- changes. For data that was restored or edited outside this service.
 --
--- KEYS  1 changes   2 last id
+-- KEYS  1 changes   2 last id   3 change log
 -- Reply: 1 done, 0 there is no catalogue; then nothing can be cached of it, and
 -- `changes` stays absent
 if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return 0 end
@@ -15,4 +15,7 @@ if now > (tonumber(redis.call('GET', KEYS[1])) or 0) then
 else
   redis.call('INCR', KEYS[1])
 end
+-- Without an entry for this number, workers drop all that they cache. The log of
+-- restored data may already have one.
+redis.call('DEL', KEYS[3])
 return 1

@@ -1,14 +1,17 @@
 -- Changes the status of a pet, in its record and in the index.
 --
 -- KEYS  1 changes   2, 3, 4 bitmaps of available, pending, sold
+--       5 change log: "<changes>:<bucket>" for each of the latest changes
 -- ARGV  1 id   2 letter of the new status   3 prefix of the names of last id
 --       and buckets (they share the slot of KEYS)
 -- Reply: 1 changed, 0 already had this status, -1 no such pet
 --   error DAMAGED <key>   inconsistent data; nothing was changed
+local LOG_LENGTH = 1024
 local BITMAPS = {a = KEYS[2], p = KEYS[3], s = KEYS[4]}
 local id, letter = tonumber(ARGV[1]), ARGV[2]
 local position = (id - 1) % 128
-local bucket = ARGV[3] .. 'bucket:' .. (id - 1 - position) / 128
+local number = (id - 1 - position) / 128
+local bucket = ARGV[3] .. 'bucket:' .. number
 local counter = ARGV[3] .. 'last-id'
 
 -- The error reply if `key` is damaged, or `failure` itself if a command failed
@@ -62,4 +65,13 @@ undo[3] = {'SETBIT', new, id, bit}
 local changed
 changed, failure = try(bucket, 'LSET', bucket, position, letter .. string.sub(record, 2))
 if not changed then return failure end
+
+-- Without an entry, workers drop all pets that they cache, not only those of
+-- this bucket. So a failure here does not undo the change. GET: `changes` is a
+-- double, which may be rounded.
+local logged = redis.pcall('RPUSH', KEYS[5], redis.call('GET', KEYS[1]) .. ':' .. number)
+if type(logged) == 'number' and logged > LOG_LENGTH then
+  logged = redis.pcall('LTRIM', KEYS[5], -LOG_LENGTH, -1)
+end
+if type(logged) == 'table' and logged.err then redis.pcall('DEL', KEYS[5]) end
 return 1

@@ -16,7 +16,9 @@ const Bucket* BucketCache::find(std::int64_t number,
                                 const Version& now) noexcept
 {
     const Entry* entry = cache_.find(number);
-    return entry != nullptr && entry->changes == now.changes
+    return entry != nullptr
+                   && log_.unchanged({number, number}, entry->changes,
+                                     now.changes)
                ? entry->bucket.get()
                : nullptr;
 }

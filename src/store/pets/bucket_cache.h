@@ -6,16 +6,19 @@
 #include "../bounded_cache.h"
 #include "../mix.h"
 #include "bucket.h"
+#include "change_log.h"
 #include "version.h"
 
 namespace petstore::store {
 
-// One worker's cached buckets. A bucket is valid until a pet is changed
-// (Version::changes). New pets only make it too short, which Version::last_id
-// shows.
+// One worker's cached buckets. A bucket is valid until one of its pets is
+// changed. New pets only make it too short, which Version::last_id shows.
 class BucketCache {
 public:
-    explicit BucketCache(std::size_t max_bytes) noexcept : cache_(max_bytes) {}
+    // Borrows `log`.
+    BucketCache(std::size_t max_bytes, const ChangeLog& log) noexcept
+        : log_(log), cache_(max_bytes)
+    {}
 
     // nullptr unless a bucket is cached that is valid at `now`. It may lack the
     // newest pets. The pointer is valid until put() or clear().
@@ -48,6 +51,7 @@ private:
         }
     };
 
+    const ChangeLog& log_;
     BoundedCache<std::int64_t, Entry, Hash, Bytes> cache_;
 };
 

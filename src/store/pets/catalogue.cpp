@@ -44,6 +44,13 @@ redis::Command Catalogue::version() const
     return command;
 }
 
+redis::Command Catalogue::change_log(std::int64_t entries) const
+{
+    redis::Command command("LRANGE");
+    command.key(schema_.change_log()).arg(-entries).arg(-1);
+    return command;
+}
+
 redis::Command Catalogue::get(api::PetId id) const
 {
     redis::Command command("LINDEX");
@@ -131,11 +138,12 @@ Catalogue::Created Catalogue::parse_created(const redis::Reply& reply) noexcept
 
 redis::Command Catalogue::set_status(api::PetId id, api::Status status) const
 {
-    redis::Command command(scripts::set_status(), 4);
+    redis::Command command(scripts::set_status(), 5);
     command.key(schema_.changes())
         .key(schema_.status_bitmap(api::Status::available))
         .key(schema_.status_bitmap(api::Status::pending))
-        .key(schema_.status_bitmap(api::Status::sold));
+        .key(schema_.status_bitmap(api::Status::sold))
+        .key(schema_.change_log());
     const char letter = static_cast<char>(status);
     command.arg(id).own({&letter, 1}).arg(schema_.catalogue());
     return command;
@@ -150,8 +158,10 @@ redis::Command Catalogue::last_id() const
 
 redis::Command Catalogue::clear_caches() const
 {
-    redis::Command command(scripts::clear_caches(), 2);
-    command.key(schema_.changes()).key(schema_.last_pet_id());
+    redis::Command command(scripts::clear_caches(), 3);
+    command.key(schema_.changes())
+        .key(schema_.last_pet_id())
+        .key(schema_.change_log());
     return command;
 }
 

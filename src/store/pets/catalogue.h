@@ -24,6 +24,9 @@ public:
     // MGET of both numbers, for Version::parse().
     redis::Command version() const;
 
+    // The newest entries, for ChangeLog::add().
+    redis::Command change_log(std::int64_t entries) const;
+
     // --- one pet -----------------------------------------------------------
     redis::Command get(api::PetId id) const;
 

@@ -1,5 +1,6 @@
 #include "loads.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "../../redis/error_table.h"
@@ -126,25 +127,29 @@ ReadResult Reader::Load::finish()
         return no_such_pet();
     }
     auto response = std::make_shared<CachedResponse>();
-    api::PetId next = 0;
     if (page_) {
         auto page = page_->finish();
         response->body = std::move(page.body);
         response->next_after = page.more ? page.last : 0;
         response->is_last_page = !page.more;
-        next = page.next;
+        if (version_) {
+            const api::PetId end = page.more ? page.next : version_->last_id;
+            response->buckets = {bucket_of(std::min(key_.id, end) + 1),
+                                 bucket_of(end)};
+        }
     } else {
         const auto pet = decode_record(key_.id, record_);
         if (!pet) {
             return damaged(bucket_of(key_.id));
         }
         api::append_pet_json(response->body, *pet);
+        response->buckets = {bucket_of(key_.id), bucket_of(key_.id)};
     }
     if (version_ && may_keep) {
         response->version = *version_;
         owner_.responses_.put(key_, response);
         if (key_.is_filtered()) {
-            owner_.load_buckets_of_page(key_, next, *version_);
+            owner_.load_buckets_of_page(response->buckets, *version_);
         }
     }
     return std::shared_ptr<const CachedResponse>(std::move(response));
@@ -160,7 +165,8 @@ Reader::BucketLoad::BucketLoad(Reader& owner, std::int64_t number,
 
 bool Reader::BucketLoad::serves(const Version& now) const noexcept
 {
-    return version_.changes == now.changes;
+    return owner_.changed_.unchanged({number_, number_}, version_.changes,
+                                     now.changes);
 }
 
 void Reader::BucketLoad::send_commands()
@@ -250,6 +256,55 @@ void Reader::VersionLoad::end() noexcept
     } else {
         owner_.serve(key_, version_, waiter_);
     }
+}
+
+// --- the change log ----------------------------------------------------------
+
+void Reader::LogLoad::send_commands()
+{
+    send(owner_.catalogue_.change_log(owner_.changed_.entries_until(changes_)));
+}
+
+void Reader::LogLoad::take(std::size_t, const redis::Reply& reply)
+{
+    // Without the log, anything may have changed. An error included: it may
+    // concern the log alone.
+    if (generation_ == owner_.generation()) {
+        owner_.changed_.add(reply, changes_);
+    }
+}
+
+void Reader::LogLoad::end() noexcept
+{
+    if (owner_.newest_log_load_ == this) {
+        owner_.newest_log_load_ = nullptr;
+    }
+    const auto self = owner_.log_loads_.take(*this);
+    for (const Waiting& waiting : waiters_) {
+        respond(waiting);
+    }
+}
+
+void Reader::LogLoad::respond(const Waiting& waiting) noexcept
+{
+    const auto& [key, now, waiter] = waiting;
+    try {
+        if (error()) {
+            return waiter->on_read(*error());
+        }
+        if (generation_ != owner_.generation()) {
+            // `now` belongs to data that were dropped.
+            return owner_.read_version(key, *waiter);
+        }
+        if (now.changes <= owner_.changed_.known()) {
+            if (auto response = owner_.lookup(key, now)) {
+                return waiter->on_read(std::move(response));
+            }
+        }
+    } catch (...) {
+        return waiter->on_read(read_not_sent());
+    }
+    owner_.read(key, now, *waiter);
 }
 
 // --- an empty catalogue ------------------------------------------------------

@@ -107,6 +107,41 @@ private:
     Version version_;
 };
 
+// Reads the latest changes, so that cached data of other buckets remain valid.
+class Reader::LogLoad final : public Fetch,
+                              public redis::InFlight<LogLoad>::Item {
+public:
+    // `now` was read before, so the log has its changes.
+    LogLoad(Reader& owner, const ReadKey& key, const Version& now,
+            ReadWaiter& waiter)
+        : Fetch(owner.link_), owner_(owner), changes_(now.changes),
+          generation_(owner.generation()), waiters_{{key, now, &waiter}}
+    {}
+
+    void add(const ReadKey& key, const Version& now, ReadWaiter& waiter)
+    {
+        waiters_.push_back({key, now, &waiter});
+    }
+
+private:
+    struct Waiting {
+        ReadKey key;
+        Version now;
+        ReadWaiter* waiter;
+    };
+
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void end() noexcept override;
+
+    void respond(const Waiting& waiting) noexcept;
+
+    Reader& owner_;
+    const std::int64_t changes_;
+    const std::uint64_t generation_;
+    std::vector<Waiting> waiters_;
+};
+
 // Finds out whether a catalogue that looks empty is, or has lost the keys of
 // its version. Reads the first pet, then the last id again: creating a pet sets
 // both atomically, so a pet without a last id after it is damage.

@@ -15,8 +15,8 @@ namespace {
 // buckets get room for a whole catalogue, responses for the most popular ones.
 constexpr std::size_t kBucketShare = 4;
 
-// Typical sizes, for the number of places in a doorkeeper: a page of 20, and a
-// bucket of pets with names of 20 characters.
+// Typical sizes, for the number of places in a doorkeeper or in the change log:
+// a page of 20, and a bucket of pets with names of 20 characters.
 constexpr std::size_t kResponseBytes = 2048;
 constexpr std::size_t kBucketBytes = 4096;
 
@@ -38,7 +38,8 @@ api::Error no_such_pet() noexcept
 Reader::Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
                metrics::CacheLookups& lookups, std::size_t cache_bytes)
     : link_(link), catalogue_(catalogue), log_(log), lookups_(lookups),
-      responses_(cache_bytes), buckets_(kBucketShare * cache_bytes),
+      changed_(kBucketShare * cache_bytes / kBucketBytes),
+      responses_(cache_bytes), buckets_(kBucketShare * cache_bytes, changed_),
       built_(cache_bytes / kResponseBytes),
       missed_(kBucketShare * cache_bytes / kBucketBytes)
 {}
@@ -92,14 +93,19 @@ void Reader::drop_all() noexcept
     buckets_.clear();
     newest_loads_.clear();
     newest_bucket_loads_.clear();
+    newest_log_load_ = nullptr;
+    changed_.clear();
 }
 
 void Reader::advance(const Version& now) noexcept
 {
-    if (now.last_id < latest_.last_id) {
+    if (now.last_id < latest_.last_id || now.changes < latest_.changes) {
         drop_all();  // the catalogue was set back
     }
     latest_ = now;
+    if (!changed_.reaches(now.changes)) {
+        changed_.add_unknown(now.changes);
+    }
 }
 
 DatedVersion Reader::note(const Version& now) noexcept
@@ -131,11 +137,18 @@ std::shared_ptr<const CachedResponse> Reader::find(const ReadKey& key,
         return nullptr;
     }
     advance(now);
-    if (now.is_empty()) {
-        return nullptr;
-    }
+    return now.is_empty() || now.changes > changed_.known() ? nullptr
+                                                            : lookup(key, now);
+}
+
+// All changes up to `now` must be known. Unlike find(), `now` need not be the
+// latest version.
+std::shared_ptr<const CachedResponse> Reader::lookup(const ReadKey& key,
+                                                     const Version& now)
+{
     const auto* cached = responses_.find(key);
-    const bool current = cached != nullptr && (*cached)->is_current(now);
+    const bool current =
+        cached != nullptr && (*cached)->is_current(now, changed_);
     lookups_.response.add(current);
     if (current) {
         return *cached;
@@ -170,9 +183,12 @@ bool Reader::read_ahead(const ReadKey& key)
         || newest_loads_.count(key) != 0) {
         return false;
     }
+    // While the log is being read, what it says is not known: as before it.
+    const Version known{latest_.last_id,
+                        std::min(latest_.changes, changed_.known())};
     if (version_known
-        && (Selection(key, latest_, buckets_).complete()
-            || buckets_for(key, latest_) != nullptr)) {
+        && (Selection(key, known, buckets_).complete()
+            || buckets_for(key, known) != nullptr)) {
         return false;
     }
     loads_.start(*this, key).begin();
@@ -204,6 +220,9 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
         if (now->is_empty()) {
             return check_vacancy(key, waiter);
         }
+        if (now->changes > changed_.known() && changed_.reaches(now->changes)) {
+            return read_log(key, *now, waiter);
+        }
         if (BucketLoad* load = buckets_for(key, *now)) {
             return load->add(key, *now, waiter);
         }
@@ -234,6 +253,18 @@ void Reader::serve(const ReadKey& key, const Version& now,
 void Reader::read_version(const ReadKey& key, ReadWaiter& waiter)
 {
     version_loads_.start(*this, key, waiter).begin();
+}
+
+// Reads what has changed, then continues. A request may join a read that was
+// started for an earlier version: often it brings what is needed.
+void Reader::read_log(const ReadKey& key, const Version& now,
+                      ReadWaiter& waiter)
+{
+    if (newest_log_load_ != nullptr) {
+        return newest_log_load_->add(key, now, waiter);
+    }
+    newest_log_load_ = &log_loads_.start(*this, key, now, waiter);
+    newest_log_load_->begin();
 }
 
 void Reader::check_vacancy(const ReadKey& key, ReadWaiter& waiter)
@@ -321,18 +352,15 @@ Reader::BucketLoad* Reader::buckets_for(const ReadKey& key, const Version& now)
     return last;
 }
 
-// Which buckets hold a filtered page is known only once it was read: up to the
-// pet `next`, or to the last one (0). Loads those that were missed before, for
-// later requests.
-void Reader::load_buckets_of_page(const ReadKey& key, api::PetId next,
+// Which buckets hold a filtered page is known only once it was read. Loads
+// those that were missed before, for later requests.
+void Reader::load_buckets_of_page(const BucketSpan& span,
                                   const Version& now) noexcept
 {
-    const std::int64_t first = bucket_of(std::min(key.id, now.last_id) + 1);
-    const std::int64_t last = bucket_of(next != 0 ? next : now.last_id);
-    if (last - first >= kMaxWalk) {
+    if (span.last - span.first >= kMaxWalk) {
         return;
     }
-    for (std::int64_t number = first; number <= last; ++number) {
+    for (std::int64_t number = span.first; number <= span.last; ++number) {
         if (!buckets_.has(number, now)
             && newest_bucket_loads_.count(number) == 0
             && missed_.seen_before(static_cast<std::uint64_t>(number))) {

@@ -15,6 +15,7 @@
 #include "../damage.h"
 #include "bucket_cache.h"
 #include "catalogue.h"
+#include "change_log.h"
 #include "doorkeeper.h"
 #include "response_cache.h"
 
@@ -57,7 +58,8 @@ public:
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    // The response if it is in memory and current at `now`, else nullptr.
+    // The response if it is in memory and known to be current at `now`, else
+    // nullptr.
     // Throws std::bad_alloc.
     std::shared_ptr<const CachedResponse> find(const ReadKey& key,
                                                const Version& now);
@@ -103,6 +105,7 @@ private:
     class Load;
     class BucketLoad;
     class VersionLoad;
+    class LogLoad;
     class VacancyCheck;
 
     // The buckets that a read needs and that are not cached.
@@ -116,6 +119,8 @@ private:
     void drop_if_disconnected() noexcept;
     void drop_all() noexcept;
     void advance(const Version& now) noexcept;
+    std::shared_ptr<const CachedResponse> lookup(const ReadKey& key,
+                                                 const Version& now);
     std::shared_ptr<const CachedResponse> build(const ReadKey& key,
                                                 const Version& now, bool keep);
     MissingBuckets missing_buckets(const ReadKey& key, const Version& now);
@@ -125,9 +130,10 @@ private:
     void read_version(const ReadKey& key, ReadWaiter& waiter);
     void serve(const ReadKey& key, const Version& now,
                ReadWaiter& waiter) noexcept;
+    void read_log(const ReadKey& key, const Version& now, ReadWaiter& waiter);
     void check_vacancy(const ReadKey& key, ReadWaiter& waiter);
     BucketLoad* buckets_for(const ReadKey& key, const Version& now);
-    void load_buckets_of_page(const ReadKey& key, api::PetId next,
+    void load_buckets_of_page(const BucketSpan& span,
                               const Version& now) noexcept;
     Load* load_for(const ReadKey& key, const Version& now) const;
     BucketLoad* load_bucket(std::int64_t number, const Version& now) noexcept;
@@ -136,6 +142,7 @@ private:
     const Catalogue& catalogue_;
     DamageLog& log_;
     metrics::CacheLookups& lookups_;
+    ChangeLog changed_;
     ResponseCache responses_;
     BucketCache buckets_;
     Doorkeeper built_;   // responses built from buckets, by the key's hash
@@ -149,10 +156,12 @@ private:
     redis::InFlight<Load> loads_;
     redis::InFlight<BucketLoad> bucket_loads_;
     redis::InFlight<VersionLoad> version_loads_;
+    redis::InFlight<LogLoad> log_loads_;
     redis::InFlight<VacancyCheck> vacancy_checks_;
     // The newest load of each key and bucket. Requests join these.
     std::unordered_map<ReadKey, Load*, ReadKey::Hash> newest_loads_;
     std::unordered_map<std::int64_t, BucketLoad*> newest_bucket_loads_;
+    LogLoad* newest_log_load_ = nullptr;
     VacancyCheck* newest_vacancy_check_ = nullptr;
 };
 

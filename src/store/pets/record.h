@@ -31,6 +31,12 @@ inline api::PetId id_at(std::int64_t bucket, std::int64_t position) noexcept
     return bucket * kBucketSize + position + 1;
 }
 
+// Buckets `first` … `last`; empty if `last` < `first`.
+struct BucketSpan {
+    std::int64_t first = 0;
+    std::int64_t last = -1;
+};
+
 std::string encode_record(const api::NewPet& pet);
 
 // nullopt for an invalid record. The views point into `record`.

@@ -6,6 +6,7 @@
 
 #include "../bounded_cache.h"
 #include "../container_bytes.h"
+#include "change_log.h"
 #include "read_key.h"
 #include "version.h"
 
@@ -19,13 +20,17 @@ struct CachedResponse {
     api::PetId next_after = 0;
     // The catalogue was at this version, or a later one, when it was read.
     Version version;
+    // The response depends on the pets of these buckets only: those it
+    // contains, and on a filtered page also those that were searched, up to the
+    // first pet of the next page.
+    BucketSpan buckets;
     // New pets get higher ids: they change the last page, but no other page and
     // no pet.
     bool is_last_page = false;
 
-    bool is_current(const Version& now) const noexcept
+    bool is_current(const Version& now, const ChangeLog& log) const noexcept
     {
-        return version.changes == now.changes
+        return log.unchanged(buckets, version.changes, now.changes)
                && (!is_last_page || version.last_id == now.last_id);
     }
 };

@@ -112,6 +112,9 @@ std::shared_ptr<CachedResponse> Selection::response() const
     response->next_after = more_ ? last : 0;
     response->is_last_page = page_ && !more_;
     response->version = version_;
+    if (count_ != 0) {
+        response->buckets = {pieces_[0].number, pieces_[count_ - 1].number};
+    }
     return response;
 }
 

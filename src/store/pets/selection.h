@@ -13,12 +13,6 @@ namespace petstore::store {
 // status the bitmap in Redis is faster.
 inline constexpr std::int64_t kMaxWalk = 16;
 
-// Buckets `first` … `last`; empty if `last` < `first`.
-struct BucketSpan {
-    std::int64_t first = 0;
-    std::int64_t last = -1;
-};
-
 // The buckets that hold a pet or an unfiltered page. Empty for a filtered page,
 // whose buckets only the search finds.
 BucketSpan span_of(const ReadKey& key, const Version& now) noexcept;

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../../redis/reply.h"
+#include "record.h"
+
+namespace petstore::store {
+
+// When each bucket last changed, as far as one worker has read the change log
+// in Redis. A time is a number of changes (Version::changes).
+//
+// set_status.lua appends an entry "<changes>:<bucket>" for each change. Other
+// ways to raise the number (`petstorectl cache clear`, older versions of
+// set_status.lua, an operator) append none; a number without an entry counts as
+// a change of all buckets.
+class ChangeLog {
+public:
+    // Entries that set_status.lua keeps in Redis.
+    static constexpr std::int64_t kLength = 1024;
+
+    // Buckets may share a place. They are then taken for changed together.
+    explicit ChangeLog(std::size_t places);
+
+    // The latest time up to which all changes are known; 0 for none.
+    std::int64_t known() const noexcept { return known_; }
+
+    // Whether the log may still have all changes from known() to `now`.
+    bool reaches(std::int64_t now) const noexcept
+    {
+        return known_ != 0 && now - known_ <= kLength;
+    }
+
+    // How many of the newest entries to read to know all changes up to `now`.
+    std::int64_t entries_until(std::int64_t now) const noexcept;
+
+    // Takes the newest entries, oldest first, read when the time was `now` or
+    // later. If they lack a change or are malformed, all buckets have changed.
+    void add(const redis::Reply& entries, std::int64_t now) noexcept;
+
+    // All buckets may have changed at `now`.
+    void add_unknown(std::int64_t now) noexcept;
+
+    // Forgets everything: the data have another history.
+    void clear() noexcept;
+
+    // Whether data of the buckets that were read at the time `read`, or later,
+    // are valid at `now`.
+    bool unchanged(const BucketSpan& buckets, std::int64_t read,
+                   std::int64_t now) const noexcept
+    {
+        return read >= now
+               || (now <= known_ && all_changed_ <= read
+                   && last_change(buckets) <= read);
+    }
+
+private:
+    std::size_t place_of(std::int64_t bucket) const noexcept
+    {
+        return static_cast<std::size_t>(bucket) & (changed_.size() - 1);
+    }
+
+    std::int64_t last_change(const BucketSpan& buckets) const noexcept;
+
+    std::int64_t known_ = 0;
+    std::int64_t all_changed_ = 0;
+    // By place; the size is a power of two. Consecutive buckets have different
+    // places.
+    std::vector<std::int64_t> changed_;
+};
+
+}  // namespace petstore::store
