@@ -42,8 +42,8 @@ public:
     void log_dry_run(const store::Account& account) noexcept override
     {
         ngx_log_error(NGX_LOG_NOTICE, connection_->log, 0,
-                      "petstore: account %s over its limit, dry run",
-                      account.id().c_str());
+                      "petstore: account %*s over its limit, dry run",
+                      account.id().size(), account.id().data());
     }
 
     void account_banned(const store::Account& account,

@@ -94,9 +94,9 @@ void log_ban(ngx_log_t& log, const store::Account& account,
 {
     Worker::current()->metrics().bans().add();
     ngx_log_error(NGX_LOG_WARN, &log, 0,
-                  "petstore: account %s banned for %L s after %L denied "
+                  "petstore: account %*s banned for %L s after %L denied "
                   "requests",
-                  account.id().c_str(),
+                  account.id().size(), account.id().data(),
                   (status.decision.ban_until - status.decision.now) / 1000,
                   status.denials);
 }

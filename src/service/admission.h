@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -97,7 +96,7 @@ private:
     AdmissionClient& client_;
 
     api::Digest digest_{};  // of the API key
-    std::shared_ptr<store::CachedKey> key_;
+    store::Ref<store::CachedKey> key_;
     std::int64_t epoch_ = 0;  // that the next record read must have
     int refreshes_ = 0;
     bool placed_ = false;        // accounts live where the limiter is asked

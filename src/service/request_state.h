@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -45,8 +44,8 @@ struct RequestState : RequestReport {
     // The window of the client's address, once the request was counted there.
     std::optional<AddressWindow> address;
 
-    std::shared_ptr<const store::CachedKey> key;  // nullptr without a valid one
-    store::RefusedKey refused_key;                // … and why
+    store::Ref<const store::CachedKey> key;  // nullptr without a valid one
+    store::RefusedKey refused_key;           // … and why
 
     bool asked_redis = false;
     store::Monotonic redis_started = 0;

@@ -67,6 +67,33 @@ public:
         }
     }
 
+    void erase(const Key& key) noexcept
+    {
+        if (slots_.empty()) {
+            return;
+        }
+        const std::size_t index = index_of(key);
+        if (slots_[index].occupied) {
+            erase_slot(index);
+        }
+    }
+
+    // Requires at least one entry.
+    void evict_one() noexcept
+    {
+        for (int spared = 0;; hand_ = next(hand_)) {
+            Slot& slot = slots_[hand_];
+            if (!slot.occupied) {
+                continue;
+            }
+            if (!slot.used || spared++ == kMaxSpared) {
+                // The hand stays: erase_slot() may move another entry here.
+                return erase_slot(hand_);
+            }
+            slot.used = false;
+        }
+    }
+
     void clear() noexcept
     {
         slots_ = std::vector<Slot>();
@@ -153,24 +180,8 @@ private:
         return true;
     }
 
-    // Requires at least one entry.
-    void evict_one() noexcept
-    {
-        for (int spared = 0;; hand_ = next(hand_)) {
-            Slot& slot = slots_[hand_];
-            if (!slot.occupied) {
-                continue;
-            }
-            if (!slot.used || spared++ == kMaxSpared) {
-                // The hand stays: erase() may move another entry here.
-                return erase(hand_);
-            }
-            slot.used = false;
-        }
-    }
-
     // Closes the gap, so a search may end at the first free slot.
-    void erase(std::size_t gap) noexcept
+    void erase_slot(std::size_t gap) noexcept
     {
         value_bytes_ -= Bytes()(slots_[gap].value);
         slots_[gap] = Slot();

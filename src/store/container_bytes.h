@@ -16,10 +16,4 @@ constexpr std::size_t kNodeBytes = heap_bytes(sizeof(void*) + sizeof(Entry));
 template <typename T>
 constexpr std::size_t kSharedBytes = heap_bytes(16 + sizeof(T));
 
-template <typename Map>
-std::size_t table_bytes(const Map& map) noexcept
-{
-    return map.bucket_count() * sizeof(void*);
-}
-
 }  // namespace petstore::store

@@ -21,7 +21,7 @@ inline std::size_t heap_bytes(const std::string& text) noexcept
 }
 
 // How a worker divides the memory of its caches. The default of 128 MiB holds
-// more than 100,000 keys and a million pets.
+// about 200,000 keys and a million pets.
 struct MemoryShares {
     explicit constexpr MemoryShares(std::size_t bytes) noexcept
         : keys(bytes / 16 * 9), responses(bytes / 16 * 7 / 5)

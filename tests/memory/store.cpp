@@ -36,7 +36,7 @@ struct KeyWaiter final : store::KeyWaiter {
         failed = result.error.has_value();
     }
     int calls = 0;
-    std::shared_ptr<store::CachedKey> key;
+    store::Ref<store::CachedKey> key;
     bool failed = false;
 };
 
@@ -109,11 +109,11 @@ struct UnknownKeys {
     void act()
     {
         cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 0);
-        cache.put(digest, std::make_shared<store::CachedKey>());
+        cache.put(digest, store::make_ref<store::CachedKey>());
     }
     void check(bool)
     {
-        const auto key = std::make_shared<store::CachedKey>();
+        const auto key = store::make_ref<store::CachedKey>();
         cache.put(digest, key);
         CHECK(cache.find(digest) == key);
         CHECK_FALSE(cache.find_refused(digest, 0));
@@ -151,7 +151,7 @@ std::string decided(int accounts)
 
 // Two keys of one account, which take two commands, and one of another.
 struct Limits {
-    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
+    store::Ref<store::CachedKey> make_key(const std::string& account)
     {
         return ::make_key(cache, account, 7);
     }
@@ -198,9 +198,9 @@ struct Limits {
     store::KeyCache cache{1 << 20};
     Wire wire;
     store::LimitQueue queue{wire, wire, limiter};
-    const std::shared_ptr<store::CachedKey> first = make_key("a");
-    const std::shared_ptr<store::CachedKey> second = make_key("a");
-    const std::shared_ptr<store::CachedKey> other = make_key("b");
+    const store::Ref<store::CachedKey> first = make_key("a");
+    const store::Ref<store::CachedKey> second = make_key("a");
+    const store::Ref<store::CachedKey> other = make_key("b");
     std::array<LimitWaiter, 5> waiters;
     std::array<LimitWaiter, 40> more;
 };

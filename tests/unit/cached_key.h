@@ -7,11 +7,11 @@
 #include "store/keys/key_cache.h"
 
 // A key of this account that the worker has read.
-inline std::shared_ptr<petstore::store::CachedKey>
+inline petstore::store::Ref<petstore::store::CachedKey>
 make_key(petstore::store::KeyCache& cache, const std::string& account,
          std::int64_t epoch)
 {
-    auto key = std::make_shared<petstore::store::CachedKey>();
+    auto key = petstore::store::make_ref<petstore::store::CachedKey>();
     key->account = cache.account(account);
     key->limits = {60, 1000};
     key->epoch = epoch;

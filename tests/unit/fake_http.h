@@ -62,7 +62,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
         const petstore::store::Account& account,
         const petstore::store::AccountStatus& /*status*/) noexcept override
     {
-        banned_accounts.push_back(account.id());
+        banned_accounts.emplace_back(account.id());
     }
 
     std::vector<std::string> damaged_keys;
@@ -249,14 +249,14 @@ struct FakeWorker {
             {
                 key = result.key;
             }
-            std::shared_ptr<petstore::store::CachedKey> key;
+            petstore::store::Ref<petstore::store::CachedKey> key;
         } waiter;
         storage.key_loader.load(petstore::api::sha256(kKey), {}, waiter);
         reply_record(fields);
         REQUIRE(waiter.key);
     }
 
-    std::shared_ptr<petstore::store::CachedKey> cached_key()
+    petstore::store::Ref<petstore::store::CachedKey> cached_key()
     {
         return storage.keys.find(petstore::api::sha256(kKey));
     }
@@ -457,13 +457,13 @@ public:
     }
     void log_dry_run(const petstore::store::Account& account) noexcept override
     {
-        dry_runs.push_back(account.id());
+        dry_runs.emplace_back(account.id());
     }
     void account_banned(
         const petstore::store::Account& account,
         const petstore::store::AccountStatus& /*status*/) noexcept override
     {
-        bans.push_back(account.id());
+        bans.emplace_back(account.id());
     }
     void release() noexcept override
     {

@@ -1,6 +1,7 @@
 #include "catch.h"
 
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "store/accounts/account.h"
 #include "store/keys/key_cache.h"
@@ -197,7 +198,7 @@ TEST_CASE("denials that did not reach Redis are reported again", "[store]")
 
 TEST_CASE("an account may outlive the cache", "[store]")
 {
-    std::shared_ptr<Account> account;
+    store::Ref<Account> account;
     {
         KeyCache cache(1 << 20);
         account = cache.account("a");
@@ -233,4 +234,32 @@ TEST_CASE("the index counts the memory of accounts in use", "[store]")
         CHECK(index.bytes() > one + sizeof(Account));
     }
     CHECK(index.bytes() == empty);
+}
+
+TEST_CASE("an index finds each of many accounts until its last user leaves",
+          "[store]")
+{
+    store::AccountIndex index;
+    std::vector<store::Ref<Account>> accounts;
+    for (int i = 0; i < 1000; ++i) {
+        accounts.push_back(index.get("a" + std::to_string(i)));
+        accounts.back()->return_denials(i + 1);
+    }
+    for (int i = 0; i < 1000; i += 2) {
+        accounts[static_cast<std::size_t>(i)].reset();
+    }
+    for (int i = 0; i < 1000; ++i) {
+        const auto account = index.get("a" + std::to_string(i));
+        CHECK(account->take_denials() == (i % 2 == 0 ? 0 : i + 1));
+    }
+}
+
+TEST_CASE("a denied account keeps its denials apart", "[store]")
+{
+    Account account("a");
+    const auto before = account.bytes();
+    account.remember(admitted(), 100, 110);
+    CHECK(account.bytes() == before);
+    account.remember(limited(), 200, 210);
+    CHECK(account.bytes() > before + sizeof(api::Decision));
 }

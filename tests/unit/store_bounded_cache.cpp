@@ -65,6 +65,28 @@ TEMPLATE_TEST_CASE("a bounded cache returns the value that was put last",
     CHECK(cache.find(1) == nullptr);
 }
 
+TEMPLATE_TEST_CASE("a bounded cache erases one value", "[store]", Mixed,
+                   Colliding)
+{
+    Cache<TestType> cache(64 * 1024);
+    const auto alive = std::make_shared<int>();
+    cache.erase(1);
+    for (int i = 0; i < 100; ++i) {
+        cache.put(i, {i, 10, alive});
+    }
+    for (int i = 0; i < 100; i += 2) {
+        cache.erase(i);
+        cache.erase(i);
+    }
+    CHECK(cache.size() == 50);
+    CHECK(alive.use_count() == 51);
+    for (int i = 0; i < 100; ++i) {
+        const auto* found = cache.find(i);
+        CHECK((found != nullptr) == (i % 2 == 1));
+        CHECK((found == nullptr || found->number == i));
+    }
+}
+
 TEST_CASE("a bounded cache keeps what is used", "[store]")
 {
     Cache<Mixed> cache(64 * 1024);

@@ -42,7 +42,7 @@ struct Bans final : store::BanLog {
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override
     {
-        accounts.push_back(account.id());
+        accounts.emplace_back(account.id());
         denials.push_back(status.denials);
     }
     Names accounts;
@@ -95,7 +95,7 @@ api::Decision limited()
 }
 
 struct Fixture {
-    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
+    store::Ref<store::CachedKey> make_key(const std::string& account)
     {
         return ::make_key(cache, account, kEpoch);
     }
@@ -138,7 +138,7 @@ struct Fixture {
     DamageLog damage;
     Bans bans;
     store::KeyCache cache{1 << 20};
-    std::shared_ptr<store::CachedKey> key = make_key("a1");
+    store::Ref<store::CachedKey> key = make_key("a1");
     store::DenialReporter reporter{link, limiter, clock, timer, damage, bans};
     Waiter waiter;
 };

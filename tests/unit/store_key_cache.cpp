@@ -1,6 +1,9 @@
 #include "catch.h"
 
+#include <malloc.h>
+
 #include <string>
+#include <vector>
 
 #include "store/keys/key_cache.h"
 #include "store/memory.h"
@@ -18,9 +21,9 @@ api::Digest digest_of(int i)
     return api::sha256(std::to_string(i));
 }
 
-std::shared_ptr<CachedKey> key_of(int i)
+store::Ref<CachedKey> key_of(int i)
 {
-    auto key = std::make_shared<CachedKey>();
+    auto key = store::make_ref<CachedKey>();
     api::KeyRecord record;
     record.id = std::to_string(i);
     key->record = store::CachedRecord(record);
@@ -28,17 +31,28 @@ std::shared_ptr<CachedKey> key_of(int i)
 }
 
 // As petstorectl creates them: ids of 16 characters, one account per key.
-std::shared_ptr<CachedKey> usual_key_of(KeyCache& cache, int i)
+store::Ref<CachedKey> usual_key_of(KeyCache& cache, int i)
 {
     auto id = std::to_string(i);
     id.insert(0, 16 - id.size(), 'x');
     api::KeyRecord record;
     record.id = id;
     record.plan = "enterprise";
-    auto key = std::make_shared<CachedKey>();
+    auto key = store::make_ref<CachedKey>();
     key->record = store::CachedRecord(record);
     key->account = cache.account("a" + id.substr(1));
     return key;
+}
+
+// Blocks that are in use, large ones included.
+std::size_t used(const struct mallinfo2& heap)
+{
+    return heap.uordblks + heap.hblkhd;
+}
+
+std::size_t used_heap()
+{
+    return used(mallinfo2());
 }
 
 }  // namespace
@@ -149,13 +163,104 @@ TEST_CASE("100,000 keys fit into a worker's default memory", "[store]")
     CHECK(shares.keys + 5 * shares.responses <= 128 * kMegabyte);
 }
 
+TEST_CASE("a cached key with its account takes at most 400 bytes of the heap",
+          "[store]")
+{
+    // The tables double, so the share of a key varies with their number. The
+    // largest that 100,000 keys and less can have is just after a doubling.
+    constexpr int kMost = 65'537;
+    std::vector<api::Digest> digests;
+    for (int i = 0; i < kMost; ++i) {
+        digests.push_back(digest_of(i));
+    }
+    for (const int count : {10'000, 32'769, kMost}) {
+        INFO(count << " keys");
+        const auto before = mallinfo2();
+        {
+            KeyCache cache(64 * kMegabyte);
+            for (int i = 0; i < count; ++i) {
+                cache.put(digests[static_cast<std::size_t>(i)],
+                          usual_key_of(cache, i));
+            }
+            REQUIRE(cache.size() == static_cast<std::size_t>(count));
+            const auto heap = used_heap() - used(before);
+            INFO(heap << " bytes of the heap, " << cache.bytes() << " counted");
+            CHECK(cache.bytes() <= 400 * cache.size());
+            // AddressSanitizer's allocator reports nothing.
+            if (heap != 0) {
+                CHECK(heap <= 400 * cache.size());
+                CHECK(heap > cache.bytes() * 95 / 100);
+                CHECK(heap < cache.bytes() * 105 / 100);
+            }
+        }
+        // All of it is freed with the cache.
+        CHECK(used_heap() < used(before) + kMegabyte / 16);
+    }
+}
+
+TEST_CASE("an account that is denied counts with its denial", "[store]")
+{
+    KeyCache cache(kMegabyte);
+    cache.put(digest_of(0), usual_key_of(cache, 0));
+    const auto key = cache.find(digest_of(0));
+    const auto before = cache.bytes();
+    api::Decision decision;
+    decision.verdict = api::Verdict::limited;
+    key->account->remember(decision, 1000, 1000);
+    const auto denied = cache.bytes();
+    CHECK(denied >= before + sizeof(api::Decision));
+    key->account->remember(decision, 2000, 2000);
+    CHECK(cache.bytes() == denied);
+}
+
+TEST_CASE("accounts that are denied evict keys from a full cache", "[store]")
+{
+    KeyCache cache(kMegabyte);
+    std::vector<store::Ref<store::Account>> accounts;
+    const auto full = [&] { return cache.bytes() > kMegabyte * 15 / 16 - 500; };
+    for (int i = 0; !full(); ++i) {
+        auto key = usual_key_of(cache, i);
+        accounts.push_back(key->account);
+        cache.put(digest_of(i), std::move(key));
+    }
+    const auto before = cache.size();
+    api::Decision decision;
+    decision.verdict = api::Verdict::limited;
+    for (std::size_t i = 0; i < accounts.size(); ++i) {
+        accounts[i]->remember(decision, 1000, 1000);
+        accounts[i].reset();
+        cache.find(digest_of(static_cast<int>(i)));
+        if (cache.bytes() > kMegabyte) {
+            FAIL_CHECK("account " << i << ": " << cache.bytes());
+        }
+    }
+    CHECK(cache.size() < before);
+    CHECK(cache.size() > before / 2);
+}
+
+TEST_CASE("of two keys whose digests start alike, the later one is cached",
+          "[store]")
+{
+    KeyCache cache(kMegabyte);
+    const auto first = digest_of(1);
+    auto second = first;
+    second.back() ^= 1;
+    cache.put(first, key_of(1));
+    CHECK(cache.find(second) == nullptr);
+    cache.put(second, key_of(2));
+    CHECK(cache.find(first) == nullptr);
+    REQUIRE(cache.find(second) != nullptr);
+    CHECK(cache.find(second)->record.id() == "2");
+    CHECK(cache.size() == 1);
+}
+
 TEST_CASE("a key larger than a quarter of the memory is not kept", "[store]")
 {
     KeyCache cache(kMegabyte);
     cache.put(digest_of(1), key_of(1));
     api::KeyRecord record;
     record.plan = std::string(kMegabyte / 2, 'x');
-    auto key = std::make_shared<CachedKey>();
+    auto key = store::make_ref<CachedKey>();
     key->record = store::CachedRecord(record);
     cache.put(digest_of(2), key);
     CHECK(cache.find(digest_of(2)) == nullptr);

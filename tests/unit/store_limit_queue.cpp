@@ -18,14 +18,14 @@ namespace {
 constexpr std::int64_t kEpoch = 7;
 
 struct Fixture {
-    std::shared_ptr<store::CachedKey> make_key(const std::string& account)
+    store::Ref<store::CachedKey> make_key(const std::string& account)
     {
         return ::make_key(cache, account, kEpoch);
     }
 
     void add(bool fresh = false) { add(key, fresh); }
 
-    void add(const std::shared_ptr<store::CachedKey>& of, bool fresh = false)
+    void add(const store::Ref<store::CachedKey>& of, bool fresh = false)
     {
         waiters.push_back(std::make_unique<Waiter>());
         queue.add(of, {fresh}, *waiters.back());
@@ -36,7 +36,7 @@ struct Fixture {
     FakeLink link;
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};
-    std::shared_ptr<store::CachedKey> key = make_key("acc");
+    store::Ref<store::CachedKey> key = make_key("acc");
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 
@@ -216,7 +216,7 @@ TEST_CASE("a scheduler that runs tasks at once sends each request alone",
 TEST_CASE("many accounts are divided into several commands", "[store]")
 {
     Fixture f;
-    std::vector<std::shared_ptr<store::CachedKey>> keys;
+    std::vector<store::Ref<store::CachedKey>> keys;
     for (int i = 0; i < 300; ++i) {
         keys.push_back(f.make_key("a" + std::to_string(i)));
         f.add(keys.back());

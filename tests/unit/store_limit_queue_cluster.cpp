@@ -43,7 +43,7 @@ struct Fixture {
         return add(keys.back());
     }
 
-    Waiter& add(const std::shared_ptr<store::CachedKey>& key)
+    Waiter& add(const store::Ref<store::CachedKey>& key)
     {
         waiters.push_back(std::make_unique<Waiter>());
         queue.add(key, {}, *waiters.back());
@@ -56,7 +56,7 @@ struct Fixture {
     FakeLink link;
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};
-    std::vector<std::shared_ptr<store::CachedKey>> keys;
+    std::vector<store::Ref<store::CachedKey>> keys;
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 

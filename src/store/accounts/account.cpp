@@ -1,9 +1,11 @@
 #include "account.h"
 
 #include <algorithm>
+#include <functional>
+#include <new>
 #include <utility>
 
-#include "../container_bytes.h"
+#include "../memory.h"
 
 namespace petstore::store {
 
@@ -14,11 +16,7 @@ namespace {
 constexpr Monotonic kDenialValidFor = 900;
 constexpr Monotonic kConfirmDenialAfter = 500;
 
-std::size_t bytes_of(const Account& account) noexcept
-{
-    using Entry = std::pair<std::string_view, std::weak_ptr<Account>>;
-    return kNodeBytes<Entry> + kSharedBytes<Account> + heap_bytes(account.id());
-}
+constexpr std::size_t kMinChains = 16;
 
 }  // namespace
 
@@ -29,93 +27,151 @@ Account::~Account()
     }
 }
 
+std::size_t Account::bytes() const noexcept
+{
+    return heap_bytes(sizeof(Account)) + id_.owned_bytes()
+           + (denials_ ? heap_bytes(sizeof(Denials)) : 0);
+}
+
+Account::Denials* Account::need_denials() noexcept
+{
+    if (!denials_) {
+        denials_.reset(new (std::nothrow) Denials);
+        if (denials_ && index_ != nullptr) {
+            index_->account_bytes_ += heap_bytes(sizeof(Denials));
+        }
+    }
+    return denials_.get();
+}
+
 void Account::remember(const api::Decision& decision, Monotonic sent,
                        Monotonic now) noexcept
 {
     rate_ = api::rate_view(decision);
     has_rate_ = true;
-    denied_ = decision.verdict != api::Verdict::admitted;
-    if (!denied_) {
-        return;
+    if (decision.verdict == api::Verdict::admitted) {
+        return forget_denial();
     }
-    denial_ = decision;
-    confirmed_ = sent;
-    denial_now_read_ = now;
-    denied_until_ = sent
-                    + static_cast<Monotonic>(std::max<api::Millis>(
-                        api::denial_end(decision) - decision.now, 0));
+    if (Denials* const denials = need_denials()) {
+        denials->denied = true;
+        denials->last = decision;
+        denials->confirmed = sent;
+        denials->now_read = now;
+        denials->until = sent
+                         + static_cast<Monotonic>(std::max<api::Millis>(
+                             api::denial_end(decision) - decision.now, 0));
+    }
 }
 
 std::optional<api::Decision> Account::denial(const api::Limits& limits,
                                              Monotonic now) const noexcept
 {
-    if (!denied_ || now >= denied_until_ || now - confirmed_ >= kDenialValidFor
-        || denial_.minute.limit != limits.minute
-        || denial_.day.limit != limits.day) {
+    if (!denials_ || !denials_->denied || now >= denials_->until
+        || now - denials_->confirmed >= kDenialValidFor
+        || denials_->last.minute.limit != limits.minute
+        || denials_->last.day.limit != limits.day) {
         return std::nullopt;
     }
-    api::Decision decision = denial_;
-    decision.now += static_cast<api::Millis>(now - denial_now_read_);
+    api::Decision decision = denials_->last;
+    decision.now += static_cast<api::Millis>(now - denials_->now_read);
     return decision;
 }
 
 bool Account::needs_confirmation(Monotonic now) const noexcept
 {
-    return now - confirmed_ >= kConfirmDenialAfter;
+    return !denials_ || now - denials_->confirmed >= kConfirmDenialAfter;
 }
 
 bool Account::count_denial(const api::BanPolicy& policy,
                            const api::Limits& limits, Monotonic now) noexcept
 {
-    if (now - reported_at_ >= static_cast<Monotonic>(policy.window) * 1000) {
-        reported_ = 0;
+    Denials* const denials = need_denials();
+    if (denials == nullptr) {
+        return false;
     }
-    ++denials_;
-    return reported_ + denials_ > policy.threshold_for(limits);
+    if (now - denials->reported_at
+        >= static_cast<Monotonic>(policy.window) * 1000) {
+        denials->reported = 0;
+    }
+    ++denials->unreported;
+    return denials->reported + denials->unreported
+           > policy.threshold_for(limits);
 }
 
 std::int64_t Account::take_denials() noexcept
 {
-    return std::exchange(denials_, 0);
+    return denials_ ? std::exchange(denials_->unreported, 0) : 0;
 }
 
-void Account::set_reported(std::int64_t denials, Monotonic now) noexcept
+void Account::return_denials(std::int64_t count) noexcept
 {
-    reported_ = denials;
-    reported_at_ = now;
+    if (Denials* const denials = need_denials()) {
+        denials->unreported += count;
+    }
+}
+
+void Account::set_reported(std::int64_t count, Monotonic now) noexcept
+{
+    if (Denials* const denials = need_denials()) {
+        denials->reported = count;
+        denials->reported_at = now;
+    }
 }
 
 AccountIndex::~AccountIndex()
 {
-    for (const auto& entry : accounts_) {
-        if (const auto account = entry.second.lock()) {
+    for (Account* account : chains_) {
+        for (; account != nullptr; account = account->next_) {
             account->index_ = nullptr;
         }
     }
 }
 
-std::shared_ptr<Account> AccountIndex::get(const std::string& id)
+Account** AccountIndex::place_of(std::string_view id) noexcept
 {
-    const auto found = accounts_.find(id);
-    if (found != accounts_.end()) {
-        return found->second.lock();
+    const std::size_t hash = std::hash<std::string_view>()(id);
+    Account** place = &chains_[hash & (chains_.size() - 1)];
+    while (*place != nullptr && (*place)->id() != id) {
+        place = &(*place)->next_;
     }
-    auto account = std::make_shared<Account>(id);
-    accounts_.emplace(account->id(), account);
+    return place;
+}
+
+Ref<Account> AccountIndex::get(std::string_view id)
+{
+    if (size_ == chains_.size()) {
+        grow();
+    }
+    Account** const place = place_of(id);
+    if (*place != nullptr) {
+        return Ref<Account>(*place);
+    }
+    auto account = make_ref<Account>(id);
+    *place = account.get();
     account->index_ = this;
-    account_bytes_ += bytes_of(*account);
+    ++size_;
+    account_bytes_ += account->bytes();
     return account;
 }
 
-void AccountIndex::remove(const Account& account) noexcept
+void AccountIndex::grow()
 {
-    account_bytes_ -= bytes_of(account);
-    accounts_.erase(accounts_.find(account.id()));
+    std::vector<Account*> old(std::max(kMinChains, 2 * chains_.size()));
+    old.swap(chains_);
+    for (Account* account : old) {
+        while (account != nullptr) {
+            Account* const next = std::exchange(account->next_, nullptr);
+            *place_of(account->id()) = account;
+            account = next;
+        }
+    }
 }
 
-std::size_t AccountIndex::bytes() const noexcept
+void AccountIndex::remove(Account& account) noexcept
 {
-    return account_bytes_ + table_bytes(accounts_);
+    account_bytes_ -= account.bytes();
+    --size_;
+    *place_of(account.id()) = account.next_;
 }
 
 }  // namespace petstore::store

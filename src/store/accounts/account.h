@@ -1,35 +1,34 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "../../api/limit.h"
 #include "../clock.h"
+#include "../inline_text.h"
+#include "../ref.h"
 
 namespace petstore::store {
 
 class AccountIndex;
 
 // What one worker knows about an account: Redis's last decision, and the
-// denials that Redis does not know about yet. Fields that every request reads
-// come first: with many accounts none of this is in the CPU's caches, so each
-// cache line counts.
-class Account {
+// denials that Redis does not know about yet. With many accounts none of this
+// is in the CPU's caches, so each byte counts: what few of them need is apart.
+class Account : public RefCounted {
 public:
-    explicit Account(std::string id) : id_(std::move(id)) {}
+    // Throws std::bad_alloc.
+    explicit Account(std::string_view id) : id_(id) {}
     ~Account();
-    Account(const Account&) = delete;
-    Account& operator=(const Account&) = delete;
 
-    const std::string& id() const noexcept { return id_; }
+    std::string_view id() const noexcept { return id_.view(); }
 
     // Remembers a decision of Redis on a command sent at `sent`. Expiry counts
-    // from `sent`, so a cached denial never outlasts Redis's.
+    // from `sent`, so a cached denial never outlasts Redis's. Out of memory: a
+    // denial is not remembered, and the next request asks Redis.
     void remember(const api::Decision& decision, Monotonic sent,
                   Monotonic now) noexcept;
 
@@ -50,51 +49,71 @@ public:
     bool needs_confirmation(Monotonic now) const noexcept;
 
     // The next request has to ask Redis.
-    void forget_denial() noexcept { denied_ = false; }
+    void forget_denial() noexcept
+    {
+        if (denials_) {
+            denials_->denied = false;
+        }
+    }
 
     // --- denials that Redis has to count ------------------------------------
 
     // Counts one. True if Redis must hear of it before the client is answered:
-    // as far as this worker knows, it exceeds the ban threshold.
+    // as far as this worker knows, it exceeds the ban threshold. Out of memory:
+    // it is not counted.
     bool count_denial(const api::BanPolicy& policy, const api::Limits& limits,
                       Monotonic now) noexcept;
 
     // The denials to report now, which count as reported.
     std::int64_t take_denials() noexcept;
     // They did not reach Redis.
-    void return_denials(std::int64_t denials) noexcept { denials_ += denials; }
-    bool has_denials() const noexcept { return denials_ != 0; }
+    void return_denials(std::int64_t denials) noexcept;
+    bool has_denials() const noexcept
+    {
+        return denials_ && denials_->unreported != 0;
+    }
 
     // Redis has counted so many in the current window.
     void set_reported(std::int64_t denials, Monotonic now) noexcept;
+
+    // Heap memory, this object included.
+    std::size_t bytes() const noexcept;
 
 private:
     friend class AccountIndex;
     friend class LimitQueue;
     friend class DenialReporter;
 
-    const std::string id_;
-    AccountIndex* index_ = nullptr;  // finds this account while both live
+    struct Denials {
+        bool denied = false;  // the next four are valid
+        api::Decision last;
+        Monotonic until = 0;
+        Monotonic confirmed = 0;  // when the command was sent
+        Monotonic now_read = 0;   // when `last.now` was received
 
-    // LimitQueue's: the last batch that includes the account.
-    std::uint64_t batch_ = 0;
+        std::int64_t unreported = 0;
+        std::int64_t reported = 0;
+        Monotonic reported_at = 0;
+    };
 
-    api::RateView rate_;
+    Denials* need_denials() noexcept;  // nullptr if out of memory
+
     bool has_rate_ = false;
-
-    bool denied_ = false;  // the rest of the denial is valid
-    api::Decision denial_;
-    Monotonic denied_until_ = 0;
-    Monotonic confirmed_ = 0;        // when the command was sent
-    Monotonic denial_now_read_ = 0;  // when `denial_.now` was received
-
-    std::int64_t denials_ = 0;  // not reported
-    std::int64_t reported_ = 0;
-    Monotonic reported_at_ = 0;
 
     // DenialReporter's.
     bool report_in_flight_ = false;
     bool report_queued_ = false;
+
+    std::unique_ptr<Denials> denials_;  // since the first denial
+
+    // LimitQueue's: the last batch that includes the account.
+    std::uint64_t batch_ = 0;
+
+    const InlineText<24> id_;
+    api::RateView rate_;
+
+    AccountIndex* index_ = nullptr;  // finds this account while both live
+    Account* next_ = nullptr;        // in the index
 };
 
 // Finds the accounts that cached keys and requests use, by id. Does not own
@@ -107,25 +126,27 @@ public:
     AccountIndex& operator=(const AccountIndex&) = delete;
 
     // Creates it if there is none. Throws std::bad_alloc.
-    std::shared_ptr<Account> get(const std::string& id);
+    Ref<Account> get(std::string_view id);
 
     // Including the accounts.
-    std::size_t bytes() const noexcept;
+    std::size_t bytes() const noexcept
+    {
+        return account_bytes_ + chains_.capacity() * sizeof(Account*);
+    }
 
 private:
     friend class Account;
-    void remove(const Account& account) noexcept;
 
-    struct Hash {
-        std::size_t operator()(std::string_view id) const noexcept
-        {
-            return std::hash<std::string_view>()(id);
-        }
-    };
+    // The pointer to the account with this id, or the null pointer that ends
+    // its chain. Requires chains.
+    Account** place_of(std::string_view id) noexcept;
+    void grow();
+    void remove(Account& account) noexcept;
 
-    // The ids are the accounts' own.
-    std::unordered_map<std::string_view, std::weak_ptr<Account>, Hash>
-        accounts_;
+    // A hash table whose chains run through the accounts. The number of chains
+    // is a power of two, and at least that of the accounts.
+    std::vector<Account*> chains_;
+    std::size_t size_ = 0;
     std::size_t account_bytes_ = 0;
 };
 

@@ -11,7 +11,7 @@ class DenialReporter::Report final : public redis::InFlight<Report>::Item,
                                      private redis::ScriptCall {
 public:
     // `waiter` is nullptr for a report in the background.
-    Report(DenialReporter& owner, std::shared_ptr<CachedKey> key,
+    Report(DenialReporter& owner, Ref<CachedKey> key,
            const api::Decision& decision, DenialWaiter* waiter) noexcept
         : owner_(owner), key_(std::move(key)), decision_(decision),
           waiter_(waiter), sent_(owner.clock_.monotonic())
@@ -79,7 +79,7 @@ private:
     }
 
     DenialReporter& owner_;
-    const std::shared_ptr<CachedKey> key_;
+    const Ref<CachedKey> key_;
     api::Decision decision_;
     DenialWaiter* const waiter_;
     const Monotonic sent_;
@@ -95,7 +95,7 @@ DenialReporter::DenialReporter(redis::Link& link, const Limiter& limiter,
 
 DenialReporter::~DenialReporter() = default;
 
-void DenialReporter::queue(const std::shared_ptr<CachedKey>& key,
+void DenialReporter::queue(const Ref<CachedKey>& key,
                            const api::BanPolicy& policy)
 {
     if (!key->account->report_queued_) {
@@ -105,7 +105,7 @@ void DenialReporter::queue(const std::shared_ptr<CachedKey>& key,
     timer_.start();
 }
 
-void DenialReporter::report(const std::shared_ptr<CachedKey>& key,
+void DenialReporter::report(const Ref<CachedKey>& key,
                             const api::BanPolicy& policy) noexcept
 {
     if (key->account->report_in_flight_) {
@@ -118,7 +118,7 @@ void DenialReporter::report(const std::shared_ptr<CachedKey>& key,
     }
 }
 
-void DenialReporter::report_and_wait(const std::shared_ptr<CachedKey>& key,
+void DenialReporter::report_and_wait(const Ref<CachedKey>& key,
                                      const api::BanPolicy& policy,
                                      const api::Decision& decision,
                                      DenialWaiter& waiter) noexcept

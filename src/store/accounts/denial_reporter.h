@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "../../redis/in_flight.h"
@@ -56,18 +55,17 @@ public:
 
     // The account of `key` has denials to report; the timer sends them.
     // `policy` must outlive the reporter. Throws std::bad_alloc.
-    void queue(const std::shared_ptr<CachedKey>& key,
-               const api::BanPolicy& policy);
+    void queue(const Ref<CachedKey>& key, const api::BanPolicy& policy);
 
     // Sends them now. Does nothing while a report of the account is in flight.
     // Out of memory: they go with the account's next report.
-    void report(const std::shared_ptr<CachedKey>& key,
+    void report(const Ref<CachedKey>& key,
                 const api::BanPolicy& policy) noexcept;
 
     // Sends them now and calls the waiter, with `decision` unless Redis says
     // that the account is banned or limited otherwise. The waiter is called
     // once, possibly before this returns.
-    void report_and_wait(const std::shared_ptr<CachedKey>& key,
+    void report_and_wait(const Ref<CachedKey>& key,
                          const api::BanPolicy& policy,
                          const api::Decision& decision,
                          DenialWaiter& waiter) noexcept;
@@ -79,7 +77,7 @@ private:
     class Report;
 
     struct Queued {
-        std::shared_ptr<CachedKey> key;
+        Ref<CachedKey> key;
         const api::BanPolicy* policy;
     };
 

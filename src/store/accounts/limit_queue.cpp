@@ -1,5 +1,6 @@
 #include "limit_queue.h"
 
+#include <limits>
 #include <vector>
 
 #include "../../redis/script_call.h"
@@ -11,6 +12,8 @@ namespace {
 // Accounts of one command. They take Redis some 3 µs each, during which it does
 // nothing else.
 constexpr std::size_t kMaxAccounts = 128;
+static_assert(kMaxAccounts - 1
+              <= std::numeric_limits<decltype(CachedKey::place)>::max());
 
 // A busy worker's iteration seldom brings more.
 constexpr std::size_t kUsualRequests = 16;
@@ -53,8 +56,7 @@ public:
     }
 
     // `key` is in the batch, or its account is not and the batch takes it.
-    void add(const std::shared_ptr<CachedKey>& key, Known known,
-             LimitWaiter& waiter)
+    void add(const Ref<CachedKey>& key, Known known, LimitWaiter& waiter)
     {
         const bool is_new = key->batch != number_;
         const std::size_t place = is_new ? keys_.size() : key->place;
@@ -67,7 +69,7 @@ public:
                                  key->limits, 0, false, false});
             key->account->batch_ = number_;
             key->batch = number_;
-            key->place = place;
+            key->place = static_cast<std::uint8_t>(place);
         }
         LimitRequest& request = requests_[place];
         waiters_.push_back({&waiter, place, request.requests});
@@ -231,7 +233,7 @@ private:
     LimitQueue& queue_;
     const std::uint64_t number_;
     const Group group_;
-    std::vector<std::shared_ptr<CachedKey>> keys_;
+    std::vector<Ref<CachedKey>> keys_;
     std::vector<LimitRequest> requests_;  // one per key, in the same order
     std::vector<Waiting> waiters_;
     std::vector<LimitResult> results_;
@@ -246,7 +248,7 @@ LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
 
 LimitQueue::~LimitQueue() = default;
 
-void LimitQueue::add(const std::shared_ptr<CachedKey>& key, Known known,
+void LimitQueue::add(const Ref<CachedKey>& key, Known known,
                      LimitWaiter& waiter) noexcept
 {
     try {
@@ -291,8 +293,8 @@ LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
     return nullptr;
 }
 
-void LimitQueue::add_to_new_batch(const std::shared_ptr<CachedKey>& key,
-                                  Known known, LimitWaiter& waiter)
+void LimitQueue::add_to_new_batch(const Ref<CachedKey>& key, Known known,
+                                  LimitWaiter& waiter)
 {
     Batch& batch = batches_.start(*this, numbers_ + 1, group_of(*key));
     try {

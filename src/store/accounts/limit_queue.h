@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
@@ -54,7 +53,7 @@ public:
 
     // Calls the waiter exactly once, before it returns if the request cannot
     // be queued.
-    void add(const std::shared_ptr<CachedKey>& key, Known known,
+    void add(const Ref<CachedKey>& key, Known known,
              LimitWaiter& waiter) noexcept;
 
 private:
@@ -65,7 +64,7 @@ private:
     Group group_of(const CachedKey& key) const noexcept;
 
     Batch* open_batch(const CachedKey& key) noexcept;
-    void add_to_new_batch(const std::shared_ptr<CachedKey>& key, Known known,
+    void add_to_new_batch(const Ref<CachedKey>& key, Known known,
                           LimitWaiter& waiter);
     void close(Batch& batch) noexcept;
     std::int64_t epoch_of(const CachedKey& key) const noexcept;

@@ -1,7 +1,7 @@
 #include "key_cache.h"
 
-#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "../container_bytes.h"
 
@@ -9,107 +9,74 @@ namespace petstore::store {
 
 namespace {
 
-// The most used entries that one eviction spares. Bounds its time if all are
-// used.
-constexpr int kMaxSpared = 16;
-
 // 1/kRefusedShare of the memory is reserved for refused keys, so a flood of
 // invented keys cannot evict known ones.
 constexpr std::size_t kRefusedShare = 16;
 
-std::size_t bytes_of(const CachedKey& key) noexcept
+std::uint64_t prefix_of(const api::Digest& digest) noexcept
 {
-    using Entry = std::pair<api::Digest, std::shared_ptr<CachedKey>>;
-    return kNodeBytes<
-               Entry> + kSharedBytes<CachedKey> + key.record.text_bytes();
+    std::uint64_t prefix;
+    std::memcpy(&prefix, digest.data(), sizeof(prefix));
+    return prefix;
 }
 
 }  // namespace
 
-std::size_t CachedRecord::text_bytes() const noexcept
+std::size_t
+KeyCache::KeyBytes::operator()(const Ref<CachedKey>& key) const noexcept
 {
-    return heap_bytes(texts_);
+    return heap_bytes(sizeof(CachedKey)) + key->record.owned_bytes();
 }
 
 std::size_t DigestHash::operator()(const api::Digest& digest) const noexcept
 {
-    std::size_t hash;
-    std::memcpy(&hash, digest.data(), sizeof(hash));
-    return hash;
+    return prefix_of(digest);
 }
 
 KeyCache::KeyCache(std::size_t max_bytes)
     : max_bytes_(max_bytes - max_bytes / kRefusedShare),
-      max_refused_bytes_(max_bytes / kRefusedShare)
-{
-    // Short chains: each step along one is a cache miss.
-    keys_.max_load_factor(0.5F);
-}
+      max_refused_bytes_(max_bytes / kRefusedShare), keys_(max_bytes_)
+{}
 
 std::size_t KeyCache::bytes() const noexcept
 {
-    return key_bytes_ + table_bytes(keys_) + accounts_.bytes();
+    return keys_.bytes() + accounts_.bytes();
 }
 
-std::shared_ptr<CachedKey> KeyCache::find(const api::Digest& digest)
+Ref<CachedKey> KeyCache::find(const api::Digest& digest) noexcept
 {
-    const auto found = keys_.find(digest);
-    if (found == keys_.end()) {
+    const Ref<CachedKey>* const found = keys_.find(prefix_of(digest));
+    if (found == nullptr || (*found)->digest != digest) {
         return nullptr;
     }
-    found->second->used = true;
-    return found->second;
+    Ref<CachedKey> key = *found;
+    make_room();  // accounts grow when they are denied
+    return key;
 }
 
-void KeyCache::put(const api::Digest& digest, std::shared_ptr<CachedKey> key)
+void KeyCache::put(const api::Digest& digest, Ref<CachedKey> key) noexcept
 {
     forget_refused(digest);
-    const std::size_t size = bytes_of(*key);
-    if (size > max_bytes_ / 4) {
-        const auto replaced = keys_.find(digest);
-        if (replaced != keys_.end()) {
-            drop(replaced);
-        }
-        return;
-    }
-    const auto [entry, added] = keys_.try_emplace(digest);
-    if (!added) {
-        key_bytes_ -= bytes_of(*entry->second);
-        key->used = true;
-    }
-    entry->second = std::move(key);
-    key_bytes_ += size;
-    while (bytes() > max_bytes_ && !keys_.empty()) {
-        make_room();
-    }
+    const std::uint64_t prefix = prefix_of(digest);
+    keys_.erase(prefix);
+    key->digest = digest;
+    keys_.put(prefix, std::move(key));
+    make_room();
 }
 
 void KeyCache::make_room() noexcept
 {
-    for (int spared = 0;;) {
-        hand_ = hand_ + 1 < keys_.bucket_count() ? hand_ + 1 : 0;
-        for (auto entry = keys_.begin(hand_); entry != keys_.end(hand_);
-             ++entry) {
-            if (entry->second->used && spared++ < kMaxSpared) {
-                entry->second->used = false;
-                continue;
-            }
-            return drop(keys_.find(entry->first));
-        }
+    while (bytes() > max_bytes_ && keys_.size() > 0) {
+        keys_.evict_one();
     }
-}
-
-void KeyCache::drop(Keys::iterator entry) noexcept
-{
-    key_bytes_ -= bytes_of(*entry->second);
-    keys_.erase(entry);
 }
 
 void KeyCache::erase(const api::Digest& digest, const CachedKey& stale) noexcept
 {
-    const auto found = keys_.find(digest);
-    if (found != keys_.end() && found->second.get() == &stale) {
-        drop(found);
+    const std::uint64_t prefix = prefix_of(digest);
+    const Ref<CachedKey>* const found = keys_.find(prefix);
+    if (found != nullptr && found->get() == &stale) {
+        keys_.erase(prefix);
     }
 }
 

@@ -10,7 +10,10 @@
 #include "../../api/key.h"
 #include "../../api/limit.h"
 #include "../accounts/account.h"
+#include "../bounded_cache.h"
 #include "../clock.h"
+#include "../inline_text.h"
+#include "../ref.h"
 
 namespace petstore::store {
 
@@ -20,42 +23,44 @@ public:
     CachedRecord() = default;
     explicit CachedRecord(const api::KeyRecord& record)
         : api::KeyRights(static_cast<const api::KeyRights&>(record)),
-          texts_(record.id + record.plan), id_size_(record.id.size())
+          id_size_(static_cast<std::uint32_t>(record.id.size())),
+          texts_(record.id, record.plan)
     {}
 
     std::string_view id() const noexcept
     {
-        return std::string_view(texts_).substr(0, id_size_);
+        return texts_.view().substr(0, id_size_);
     }
     std::string_view plan() const noexcept
     {
-        return std::string_view(texts_).substr(id_size_);
+        return texts_.view().substr(id_size_);
     }
 
-    std::size_t text_bytes() const noexcept;  // on the heap
+    // Heap memory that the record owns.
+    std::size_t owned_bytes() const noexcept { return texts_.owned_bytes(); }
 
 private:
-    std::string texts_;  // id and plan
-    std::size_t id_size_ = 0;
+    std::uint32_t id_size_ = 0;
+    InlineText<32> texts_;  // id and plan
 };
 
 // A key record with the epoch it is valid for. Shared by the cache and the
-// requests that use it.
-struct CachedKey {
-    std::shared_ptr<Account> account;
-    api::Limits limits;
-    std::int64_t epoch = 0;
-
-    // The last limiter batch with this record, and the position there. For
-    // LimitQueue only.
-    std::uint64_t batch = 0;
-    std::size_t place = 0;
-
-    bool used = false;  // since eviction last passed; for KeyCache only
-
+// requests that use it. A worker has one for each key in use, and hardly any of
+// them in the CPU's caches: each byte and each pointer to follow counts.
+struct CachedKey : RefCounted {
     // The connection_generation() of the accounts' link (its lower half) before
     // the record was read. For LimitQueue only.
     std::uint32_t generation = 0;
+
+    // The last limiter batch with this record, and the position there. For
+    // LimitQueue only.
+    std::uint8_t place = 0;
+    std::uint64_t batch = 0;
+
+    api::Digest digest{};  // of the API key; set by KeyCache
+    Ref<Account> account;
+    std::int64_t epoch = 0;
+    api::Limits limits;
     CachedRecord record;
 };
 
@@ -71,8 +76,7 @@ struct DigestHash {
 };
 
 // One worker's cache of API keys, by digest. The bound on its memory includes
-// everything the entries own. Evicts by CLOCK (second chance), which
-// approximates least recently used without moving an entry at each use.
+// everything the entries own, their accounts included.
 //
 // A record stays until it is evicted; the limiter validates its epoch with
 // every request. A refused key (unknown, disabled or expired) is remembered for
@@ -86,9 +90,10 @@ public:
     KeyCache(const KeyCache&) = delete;
     KeyCache& operator=(const KeyCache&) = delete;
 
-    std::shared_ptr<CachedKey> find(const api::Digest& digest);
-    // Drops a key that takes more than a quarter of the memory.
-    void put(const api::Digest& digest, std::shared_ptr<CachedKey> key);
+    Ref<CachedKey> find(const api::Digest& digest) noexcept;
+    // Drops a key that takes more than a quarter of the memory, or if out of
+    // memory.
+    void put(const api::Digest& digest, Ref<CachedKey> key) noexcept;
     // Removes an outdated record, unless a newer one has replaced it.
     void erase(const api::Digest& digest, const CachedKey& stale) noexcept;
 
@@ -99,17 +104,24 @@ public:
     void put_refused(const api::Digest& digest, RefusedKey key, Monotonic now);
 
     // The account's state, shared by all of its keys.
-    std::shared_ptr<Account> account(const std::string& id)
-    {
-        return accounts_.get(id);
-    }
+    Ref<Account> account(std::string_view id) { return accounts_.get(id); }
 
     std::size_t size() const noexcept { return keys_.size(); }
     std::size_t bytes() const noexcept;
 
 private:
-    using Keys =
-        std::unordered_map<api::Digest, std::shared_ptr<CachedKey>, DigestHash>;
+    // A SHA-256's first bytes find its record, and the record has all of them:
+    // of two keys that share these 64 bits, one is cached.
+    struct Prefix {
+        std::size_t operator()(std::uint64_t prefix) const noexcept
+        {
+            return prefix;
+        }
+    };
+    struct KeyBytes {
+        std::size_t operator()(const Ref<CachedKey>& key) const noexcept;
+    };
+    using Keys = BoundedCache<std::uint64_t, Ref<CachedKey>, Prefix, KeyBytes>;
 
     struct Refused {
         RefusedKey key;
@@ -119,7 +131,6 @@ private:
 
     static std::size_t bytes_of_refused(const RefusedKey& key) noexcept;
     void make_room() noexcept;
-    void drop(Keys::iterator entry) noexcept;
     void forget_refused(const api::Digest& digest) noexcept;
 
     const std::size_t max_bytes_;
@@ -127,8 +138,6 @@ private:
     // Declared before the keys, which hold accounts.
     AccountIndex accounts_;
     Keys keys_;
-    std::size_t key_bytes_ = 0;
-    std::size_t hand_ = 0;  // the hash bucket that eviction examined last
     RefusedKeys refused_;
     std::size_t refused_bytes_ = 0;
 };

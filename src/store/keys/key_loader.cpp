@@ -145,7 +145,7 @@ KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
     }
 
     const api::KeyRecord& record = found.record;
-    auto key = std::make_shared<CachedKey>();
+    auto key = make_ref<CachedKey>();
     key->record = CachedRecord(record);
     key->limits = plans_.limits_of(record);
     if (!plans_.knows(record.plan)) {

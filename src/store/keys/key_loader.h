@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@ namespace petstore::store {
 
 // The result of an API key look-up. If neither is set, there is no such key.
 struct KeyResult {
-    std::shared_ptr<CachedKey> key;
+    Ref<CachedKey> key;
     std::optional<api::Error> error;  // Redis failed, or the record is damaged
 };
 
