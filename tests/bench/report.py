@@ -151,9 +151,9 @@ def in_markdown(document):
     return "\n".join(lines)
 
 
-def into_page(page, markdown):
-    """Replaces the part of a page between BEGIN and END."""
+def into_page(page, markdown, begin=BEGIN, end=END):
+    """Replaces the part of a page between `begin` and `end`."""
     text = page.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{markdown}\n\n{END}{after}")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}\n\n{markdown}\n\n{end}{after}")
