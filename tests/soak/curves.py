@@ -144,7 +144,7 @@ def draw(run):
         ])
         for i, (name, colour) in enumerate((("first server", GREEN), ("second server", BLUE)))
     ])  # fmt: skip
-    statuses = {request.status for request in run.expected}
+    statuses = {str(request.status) for request in run.expected}
     curves.panel("Responses per second", [
         ("as expected", GREEN, requests(run, lambda w: w[1] != "503" and w[1] in statuses)),
         ("503", RED, requests(run, lambda w: w[1] == "503")),

@@ -4,6 +4,7 @@ scripts/soak."""
 import argparse
 import datetime
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -31,8 +32,8 @@ ROOT = BENCH.parent.parent
 MINUTES = 20
 PETS = 20_000
 RARE = 1_000
-KEYS = 5_000
-GUESSES = 2_000
+KEYS = 2_000
+GUESSES = 200
 CONNECTIONS = 256
 SATURATION_CONNECTIONS = 64
 SATURATION_SECONDS = 5
@@ -54,7 +55,7 @@ def parse_arguments():
     )
     parser.add_argument(
         "minutes", nargs="?", type=float, default=MINUTES,
-        help=f"3 or more, default: {MINUTES}",
+        help=f"5 or more, default: {MINUTES}",
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=4, metavar="N", help="default: 4")
     parser.add_argument(
@@ -70,8 +71,8 @@ def parse_arguments():
     parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not 3 <= options.minutes <= 24 * 60:
-        parser.error("the minutes must be from 3 to 1440")
+    if not 5 <= options.minutes <= 24 * 60:
+        parser.error("the minutes must be from 5 to 1440")
     if options.reload and options.reload < 20:
         parser.error("--reload must be 20 or more")
     options.build = options.build.resolve()
@@ -128,7 +129,7 @@ class Soak:
         )
         # Uses up the only request of the key that is to be denied.
         check(self.deployment, Load("/v1/pets/1", keys.denied), 429)
-        self.requests = Traffic(self.deployment.port, keys, PETS).requests()
+        self.requests = Traffic(self.deployment.port, keys).requests()
         write_requests(folder / "requests", self.requests)
         self.parts = []
 
@@ -203,6 +204,13 @@ class Soak:
             time.sleep(0.2)
 
 
+def keep_logs(folder, to):
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir(parents=True)
+    for log in folder.glob("*/*log"):
+        shutil.copy(log, to / f"{log.parent.name}-{log.name}")
+
+
 def main():
     options = parse_arguments()
     if options.check:
@@ -221,6 +229,7 @@ def main():
             "versions": describe_versions(ROOT, BENCH / "peers/node/package-lock.json"),
         }
         usual = options.minutes >= MINUTES and not options.rate and options.reload == 60
+        keep_logs(run.folder, options.build / "soak/logs")
         output = options.output or (PAGE.parent if usual else options.build / "soak")
         print(soak_report.in_text(run, verdict))
         soak_report.write(output, PAGE, document, run, verdict)

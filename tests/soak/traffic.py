@@ -7,6 +7,8 @@ from paced import NUMBER, Request, render
 
 REQUESTS = 60_000
 FRESH = 0.01  # share of requests on a new connection, besides half the creates
+# Few enough that a worker has cached all of them within half a minute.
+PETS = 2_000
 STATUSES = ("available", "pending", "sold")
 # Answered without Redis: never 503.
 WITHOUT_REDIS = {"no-key", "openapi"}
@@ -20,9 +22,8 @@ class Traffic:
         "no-key": 2, "denied": 2, "openapi": 1,
     }  # fmt: skip
 
-    def __init__(self, port, keys, size):
+    def __init__(self, port, keys):
         self.keys = keys
-        self.size = size
         self.cursors = [page.cursor for page in Walk(port, keys.good[0]).all]
         self.random = random.Random(7)
 
@@ -43,7 +44,7 @@ class Traffic:
         return self.random.choice(self.keys.good)
 
     def _pet(self):
-        return f"/v1/pets/{self.random.randint(1, self.size)}"
+        return f"/v1/pets/{self.random.randint(1, PETS)}"
 
     def _list(self):
         path = f"/v1/pets?limit={self.random.choice((20, 20, 20, 100))}"
@@ -59,7 +60,7 @@ class Traffic:
         return 200, self._pet(), self._key()
 
     def _missing(self):
-        return 404, f"/v1/pets/{10**12 + self.random.randrange(10**6)}", self._key()
+        return 404, f"/v1/pets/{10**12 + self.random.randrange(PETS)}", self._key()
 
     def _unknown(self):
         return 401, self._pet(), self.random.choice(self.keys.guesses)

@@ -106,7 +106,7 @@ class Verdict:
                 f"{first / MIB:.1f} → {last / MIB:.1f} MiB, {growth:+.1%}",
                 growth <= GROWTH_OF_GENERATIONS,
             )
-        else:
+        elif self.run.events.reload_every:
             self._check("generations to compare", str(len(values)), False)
         per_request = median(slopes or [0]) * self.run.workers / self.run.rate
         self._check(
@@ -166,17 +166,17 @@ class Verdict:
 
     def _requests(self):
         outages = self.run.events.outages
-        inside, outside = Counter(), Counter()
+        outside, times = Counter(), []
         for request in self.run.outcome.unexpected:
             event = next((e for e in outages if e.covers(request)), None)
             allowed = request.status == "503" and request.kind not in WITHOUT_REDIS
             what = f"{request.kind} {request.status}"
-            if event and allowed:
-                inside[event.name] += 1
-            else:
+            if not (event and allowed):
                 outside[what] += 1
+                times.append(request.done - self.run.began)
         found = ", ".join(f"{count} × {what}" for what, count in outside.most_common(8))
-        self.allowed = dict(inside)
+        if times:
+            found += f", from second {min(times):.2f} to {max(times):.2f}"
         self._check(
             "requests that fail outside the documented windows: none",
             found or "none", not outside,
