@@ -119,17 +119,23 @@ def markdown_table(head, rows):
         yield "| " + " | ".join(row) + " |"
 
 
+def machine_line(machine):
+    kind = "virtual machine" if machine["virtual"] else "machine"
+    return (
+        f"{kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
+        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}"
+    )
+
+
 def in_markdown(document):
-    results, machine = document["results"], document["machine"]
+    results = document["results"]
     plan = results.plan
     versions = ", ".join(f"{name} {text}" for name, text in document["versions"].items())
-    kind = "virtual machine" if machine["virtual"] else "machine"
     lines = [
         f"Measured on {document['date']} by `{document['command']}`:"
         f" {plan.rounds} rounds of {plan.seconds:g} s per case, medians.",
         "",
-        f"- {kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
-        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}",
+        f"- {machine_line(document['machine'])}",
         f"- {versions}",
         f"- {results.foreign:.0%} of the CPU time went to processes outside the"
         " benchmark",

@@ -100,8 +100,6 @@ def as_json(document, run, verdict):
 
 
 def in_markdown(document, run, verdict):
-    machine = document["machine"]
-    kind = "virtual machine" if machine["virtual"] else "machine"
     versions = ", ".join(
         f"{name} {text}" for name, text in document["versions"].items() if name not in NOT_HERE
     )
@@ -111,10 +109,8 @@ def in_markdown(document, run, verdict):
     lines = [
         f"Measured on {document['date']} by `{document['command']}`:",
         "",
-        f"- {kind}: {machine['cpu']}, {report.plural(machine['cores'], 'core')},"
-        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}; load"
-        f" generator, nginx, Redis and Sentinels share it; {run.foreign:.0%} of its CPU time"
-        " went to other work",
+        f"- {report.machine_line(document['machine'])}; load generator, nginx, Redis and"
+        f" Sentinels share it; {run.foreign:.0%} of its CPU time went to other work",
         f"- {versions}; {run.workers} workers",
         f"- saturation: {run.saturation:,.0f} requests per second; the test ran at"
         f" {run.rate:,.0f} for {(run.ended - run.began) / 60:.0f} minutes: {total:,}"
