@@ -153,6 +153,7 @@ def start_nginx_master(stack, folder, conf, values, env=None):
     port = free_port()
     values = {
         "WORKERS": 1,
+        "WORKER_CONNECTIONS": 1024,
         # No connection ends during a measurement.
         "KEEPALIVE_REQUESTS": 1_000_000_000,
         "LOG_LEVEL": "error",

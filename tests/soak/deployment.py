@@ -135,6 +135,7 @@ class Deployment(Petstore):
             "MODULE": self.build / "ngx_http_petstore_module.so",
             "REDIS": " ".join(["sentinel=main", *addresses]),
             "WORKERS": self.workers,
+            "WORKER_CONNECTIONS": 16384,  # as in nginx-conf/production.conf
             "KEEPALIVE_REQUESTS": 1000,  # nginx's default
             "LOG_LEVEL": "notice",
         }

@@ -26,6 +26,7 @@ from servers import HERE as BENCH
 from servers import BenchError, exit_on_signals
 from traffic import Traffic
 from verdict import Verdict
+from watch import SECONDS as WATCH_SECONDS
 from watch import Watch
 
 ROOT = BENCH.parent.parent
@@ -98,6 +99,12 @@ class Run:
     exit_code: int = None
     left: int = 0
     foreign: float = 0
+
+    @property
+    def longest_pause(self):
+        """Of the thread that samples: it is late if the machine is busy."""
+        times = [sample.time for sample in self.watch.samples]
+        return max(b - a for a, b in zip(times, times[1:])) - WATCH_SECONDS
 
 
 def cpu_seconds(deployment):
@@ -234,6 +241,12 @@ def main():
         print(soak_report.in_text(run, verdict))
         soak_report.write(output, PAGE, document, run, verdict)
         say(f"Wrote {output}")
+        if run.foreign > 0.1:
+            say(
+                f"The machine was not quiet: {run.foreign:.0%} of its CPU time went to"
+                f" other processes, and it kept this one waiting for"
+                f" {run.longest_pause:.1f} s. Run a failed test again when it is."
+            )
     if not verdict.passed:
         sys.exit("soak: failed")
 

@@ -77,6 +77,7 @@ def as_json(document, run, verdict):
         "rate": run.rate,
         "seconds": round(run.ended - began, 1),
         "foreign": round(run.foreign, 4),
+        "longest_pause": round(run.longest_pause, 2),
         "checks": [check.__dict__ for check in verdict.checks],
         "events": [
             {"name": e.name, "begin": round(e.begin - began, 2), "end": round(e.end - began, 2)}
@@ -110,7 +111,8 @@ def in_markdown(document, run, verdict):
         f"Measured on {document['date']} by `{document['command']}`:",
         "",
         f"- {report.machine_line(document['machine'])}; load generator, nginx, Redis and"
-        f" Sentinels share it; {run.foreign:.0%} of its CPU time went to other work",
+        f" Sentinels share it; {run.foreign:.0%} of its CPU time went to other work,"
+        f" which kept the sampling thread waiting for {run.longest_pause:.1f} s at most",
         f"- {versions}; {run.workers} workers",
         f"- saturation: {run.saturation:,.0f} requests per second; the test ran at"
         f" {run.rate:,.0f} for {(run.ended - run.began) / 60:.0f} minutes: {total:,}"
