@@ -91,3 +91,13 @@ llvm_tool() {
     say "Not run: needs $1 14, as in Debian 12; here is ${found:-none}"
     return 1
 }
+
+# Builds the load generator with a fixed rate.
+build_paced() {
+    local folder=$ROOT/tests/bench/paced program=$BUILD/bench/paced
+    if [[ $folder/paced.cpp -nt $program || $folder/http.h -nt $program ]]; then
+        mkdir -p "$BUILD/bench"
+        g++ -std=c++17 -O2 -o "$program" "$folder/paced.cpp" ||
+            die "the load generator does not build"
+    fi
+}

@@ -1,10 +1,9 @@
 """The results as an SVG: one bar for each case and contender, server and Redis
 in two shades."""
 
-from xml.sax.saxutils import escape
-
 from cases import KEYS, MAIN, SIZES, Cell
 from report import TITLES, plural
+from svg import Canvas
 
 WIDTH = 960
 LEFT = 300  # where the bars begin
@@ -17,29 +16,13 @@ COLOURS = {
     "lua": ("#3b5fa8", "#9db4e0"),
     "node": ("#b0601a", "#e6b485"),
 }
-STYLE = (
-    "text{font:13px system-ui,sans-serif;fill:#222}"
-    ".title{font-size:18px;font-weight:600}.head{font-weight:600}"
-    ".value{font-size:11px}.quiet{fill:#666;font-size:12px}"
-    ".end{text-anchor:end}"
-)
 
 
-class Drawing:
+class Drawing(Canvas):
     def __init__(self, scale):
+        super().__init__(WIDTH)
         self.scale = scale  # pixels per microsecond
-        self.parts = []
         self.y = 0
-
-    def text(self, x, y, words, kind=""):
-        kind = f' class="{kind}"' if kind else ""
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{escape(words)}</text>')
-
-    def box(self, x, y, width, height, colour):
-        self.parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.5):.1f}"'
-            f' height="{height}" fill="{colour}"/>'
-        )
 
     def bar(self, row, floor):
         server, redis = COLOURS[row.contender]
@@ -119,18 +102,7 @@ def draw(results):
 
     if floor:
         x = LEFT + floor.sum_us * drawing.scale
-        drawing.parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{drawing.y}"'
-            ' stroke="#c22" stroke-dasharray="4 3"/>'
-        )
+        drawing.line(x, top, x, drawing.y, "#c22", "4 3")
         words = f"floor: nginx, return 200, {floor.sum_us:.1f} µs"
         drawing.text(x, drawing.y + 14, words, "quiet")
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}"'
-        f' width="{WIDTH}" height="{height}" role="img"'
-        ' aria-label="CPU time per request by case and contender">',
-        f"<style>{STYLE}</style>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
-        *drawing.parts,
-        "</svg>\n",
-    ])  # fmt: skip
+    return drawing.document(height, "CPU time per request by case and contender")

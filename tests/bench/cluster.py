@@ -15,10 +15,7 @@ from cases import Case, Site, get_keys
 from contenders import Petstore
 from data import Keys
 from load import check, cpu_seconds, redis_counts, warm_up, wrk
-from servers import (
-    START_SECONDS, BenchError, Redis, exit_on_signals, free_port, port_is_open, start,
-    wait_until,
-)  # fmt: skip
+from servers import START_SECONDS, BenchError, TcpRedis, exit_on_signals, free_port
 
 CASE = Case("get", "get", get_keys)
 SLOTS = 16384
@@ -32,22 +29,12 @@ def slot_of(key):
     return binascii.crc_hqx(tag, 0) % SLOTS
 
 
-class Primary(Redis):
-    """Listens on TCP, as servers of a Cluster must."""
-
+class Primary(TcpRedis):
     def __init__(self, stack, folder, cluster):
-        folder.mkdir()
-        self.port = free_port()
-        self.socket = folder / "redis.sock"
         # The bus of a Cluster has a port of its own: 10,000 more, unless told.
-        options = ["--cluster-enabled", "yes", "--cluster-port", free_port()]
-        process = start(
-            stack, folder, "redis-server", "--port", self.port, "--unixsocket",
-            self.socket, "--dir", folder, "--save", "", *(options if cluster else []),
-        )  # fmt: skip
-        self.bus = options[-1]
-        self.pids = [process.pid]
-        wait_until(lambda: port_is_open(self.port), process, folder)
+        self.bus = free_port()
+        options = ("--cluster-enabled", "yes", "--cluster-port", self.bus)
+        super().__init__(stack, folder, *(options if cluster else ()))
 
 
 class Servers:

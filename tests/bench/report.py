@@ -119,17 +119,23 @@ def markdown_table(head, rows):
         yield "| " + " | ".join(row) + " |"
 
 
+def machine_line(machine):
+    kind = "virtual machine" if machine["virtual"] else "machine"
+    return (
+        f"{kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
+        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}"
+    )
+
+
 def in_markdown(document):
-    results, machine = document["results"], document["machine"]
+    results = document["results"]
     plan = results.plan
     versions = ", ".join(f"{name} {text}" for name, text in document["versions"].items())
-    kind = "virtual machine" if machine["virtual"] else "machine"
     lines = [
         f"Measured on {document['date']} by `{document['command']}`:"
         f" {plan.rounds} rounds of {plan.seconds:g} s per case, medians.",
         "",
-        f"- {kind}: {machine['cpu']}, {plural(machine['cores'], 'core')},"
-        f" {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}",
+        f"- {machine_line(document['machine'])}",
         f"- {versions}",
         f"- {results.foreign:.0%} of the CPU time went to processes outside the"
         " benchmark",
@@ -151,9 +157,9 @@ def in_markdown(document):
     return "\n".join(lines)
 
 
-def into_page(page, markdown):
-    """Replaces the part of a page between BEGIN and END."""
+def into_page(page, markdown, begin=BEGIN, end=END):
+    """Replaces the part of a page between `begin` and `end`."""
     text = page.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{markdown}\n\n{END}{after}")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}\n\n{markdown}\n\n{end}{after}")

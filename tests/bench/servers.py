@@ -115,10 +115,48 @@ class Redis:
         return dict(re.findall(r"^(\w+):(.*?)\r?$", self.call("info", section), re.M))
 
 
+class TcpRedis(Redis):
+    """Listens on TCP too, as servers of a Cluster and of Sentinels must, and can be
+    stopped and started again."""
+
+    def __init__(self, stack, folder, *options):
+        folder.mkdir()
+        self.stack = stack
+        self.folder = folder
+        self.port = free_port()
+        self.socket = folder / "redis.sock"
+        self.options = options
+        self.start()
+
+    def start(self):
+        self.process = start(
+            self.stack, self.folder, "redis-server", *self.arguments(), *self.options
+        )
+        self.pids = [self.process.pid]
+        wait_until(lambda: port_is_open(self.port), self.process, self.folder)
+
+    def arguments(self):
+        return (
+            "--port", self.port, "--unixsocket", self.socket, "--dir", self.folder,
+            "--save", "",
+        )  # fmt: skip
+
+
 def start_nginx(stack, folder, conf, values, env=None):
     """Starts an nginx with one worker; returns its port and the worker."""
+    port, process = start_nginx_master(stack, folder, conf, values, env)
+    return port, children_of(process.pid)
+
+
+def start_nginx_master(stack, folder, conf, values, env=None):
+    """Starts an nginx; returns its port and its master process."""
     port = free_port()
     values = {
+        "WORKERS": 1,
+        "WORKER_CONNECTIONS": 1024,
+        # No connection ends during a measurement.
+        "KEEPALIVE_REQUESTS": 1_000_000_000,
+        "LOG_LEVEL": "error",
         **values,
         # A worker has to reach Redis's socket, which belongs to us.
         "USER": "user root;" if os.getuid() == 0 else "",
@@ -126,15 +164,16 @@ def start_nginx(stack, folder, conf, values, env=None):
     }
     for source in (conf, HERE / "conf/main.conf", HERE / "conf/http.conf"):
         text = source.read_text()
-        text = re.sub(r"@([A-Z]+)@", lambda name: str(values[name[1]]), text)
+        text = re.sub(r"@([A-Z_]+)@", lambda name: str(values[name[1]]), text)
         (folder / source.name).write_text(text)
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
     process = start(
         stack, folder, nginx, "-p", folder, "-c", conf.name, "-e", "error.log", env=env
     )
     wait_until(lambda: port_is_open(port), process, folder)
-    wait_until(lambda: children_of(process.pid), process, folder)
-    return port, children_of(process.pid)
+    workers = int(values["WORKERS"])
+    wait_until(lambda: len(children_of(process.pid)) >= workers, process, folder)
+    return port, process
 
 
 def start_node(stack, folder, service, env):

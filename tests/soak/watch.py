@@ -1,0 +1,85 @@
+"""Samples the memory and the descriptors of nginx, and the memory of Redis."""
+
+import os
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SECONDS = 1  # between samples
+KB = re.compile(r"^(Rss|Pss|Private_Clean|Private_Dirty): +(\d+) kB", re.M)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Of a process; bytes. `private` is what no other process shares."""
+
+    rss: int
+    pss: int
+    private: int
+    descriptors: int
+
+    @staticmethod
+    def of(pid):
+        try:
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            descriptors = len(os.listdir(f"/proc/{pid}/fd"))
+        except OSError:  # has ended
+            return None
+        kb = {name: int(value) * 1024 for name, value in KB.findall(text)}
+        if "Rss" not in kb:  # is ending
+            return None
+        private = kb["Private_Clean"] + kb["Private_Dirty"]
+        return Usage(kb["Rss"], kb["Pss"], private, descriptors)
+
+
+@dataclass
+class Sample:
+    time: float
+    master: Usage
+    workers: dict  # pid: Usage
+    redis: list  # of each server, None while it is away
+
+
+@dataclass
+class Generation:
+    """The workers that one reload has started."""
+
+    born: float
+    workers: set
+    gone_after: float = None  # seconds from the next reload to the last one's end
+
+
+@dataclass
+class Watch:
+    deployment: object
+    samples: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+    def _run(self):
+        due = time.monotonic()
+        while not self.ended.is_set():
+            self.samples.append(self._sample())
+            due = max(due + SECONDS, time.monotonic())
+            self.ended.wait(due - time.monotonic())
+
+    def _sample(self):
+        workers = {pid: Usage.of(pid) for pid in self.deployment.nginx_workers()}
+        return Sample(
+            time.time(),
+            Usage.of(self.deployment.master.pid),
+            {pid: usage for pid, usage in workers.items() if usage},
+            [server.memory() for server in self.deployment.servers],
+        )
