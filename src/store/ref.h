@@ -29,6 +29,7 @@ template <typename T>
 class Ref {
 public:
     Ref() = default;
+    // NOLINTNEXTLINE(google-explicit-constructor)
     Ref(std::nullptr_t) noexcept {}
     explicit Ref(T* object) noexcept : object_(object) { acquire(); }
     Ref(const Ref& other) noexcept : object_(other.object_) { acquire(); }
@@ -36,6 +37,7 @@ public:
     {}
     // To a Ref<const T>.
     template <typename U>
+    // NOLINTNEXTLINE(google-explicit-constructor)
     Ref(const Ref<U>& other) noexcept : Ref(static_cast<T*>(other.get()))
     {}
     ~Ref()

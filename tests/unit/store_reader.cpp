@@ -604,6 +604,38 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     CHECK(body_of(waiters[3]) == shop.json(257));
 }
 
+TEST_CASE("requests with many versions share two reads of the change log",
+          "[store]")
+{
+    Shop shop(300);
+    shop.ask(Shop::pet(1));
+    const bool logged = GENERATE(true, false);
+    Waiter waiters[20];
+    for (Waiter& waiter : waiters) {
+        shop.change(150, 'a');
+        if (!logged) {
+            shop.changes.pop_back();
+        }
+        CHECK(shop.reader.find(Shop::pet(10), shop.now) == nullptr);
+        shop.reader.read(Shop::pet(10), shop.now, waiter);
+    }
+    int reads = 0;
+    while (!shop.link.commands.empty()) {
+        reads += shop.link.commands.front()[1] == shop.schema.change_log();
+        // A reply that had left Redis before the later changes.
+        const auto changes = shop.changes;
+        if (logged && reads == 1) {
+            shop.changes.resize(1);
+        }
+        shop.reply();
+        shop.changes = changes;
+    }
+    CHECK(reads == 2);
+    for (const Waiter& waiter : waiters) {
+        CHECK(body_of(waiter) == shop.json(10));
+    }
+}
+
 TEST_CASE("without the change log everything is read again", "[store]")
 {
     Shop shop(300);

@@ -131,6 +131,7 @@ public:
     // Including the accounts.
     std::size_t bytes() const noexcept
     {
+        // Of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
         return account_bytes_ + chains_.capacity() * sizeof(Account*);
     }
 

@@ -11,7 +11,10 @@ namespace petstore::store {
 namespace {
 
 // Changes that may follow before the log is read.
-constexpr std::int64_t kSpare = 32;
+constexpr std::int64_t kSpare = 64;
+
+// 512 KB.
+constexpr std::size_t kMaxPlaces = 65536;
 
 // A longer span counts as changed by any change. Bounds the time of
 // unchanged(), and a change is likely inside.
@@ -67,7 +70,9 @@ std::size_t power_of_two(std::size_t least) noexcept
 
 }  // namespace
 
-ChangeLog::ChangeLog(std::size_t places) : changed_(power_of_two(places)) {}
+ChangeLog::ChangeLog(std::size_t places)
+    : changed_(power_of_two(std::min(places, kMaxPlaces)))
+{}
 
 std::int64_t ChangeLog::entries_until(std::int64_t now) const noexcept
 {

@@ -22,6 +22,7 @@ public:
     static constexpr std::int64_t kLength = 1024;
 
     // Buckets may share a place. They are then taken for changed together.
+    // There are 65,536 places at most.
     explicit ChangeLog(std::size_t places);
 
     // The latest time up to which all changes are known; 0 for none.

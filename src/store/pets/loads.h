@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -111,10 +112,14 @@ private:
 class Reader::LogLoad final : public Fetch,
                               public redis::InFlight<LogLoad>::Item {
 public:
-    // `now` was read before, so the log has its changes.
+    // Reads all changes up to the latest known version, not only up to `now`: a
+    // request that waits for a later one then needs two reads at most, however
+    // fast the versions follow each other. Both versions were read before, so
+    // the log has their changes.
     LogLoad(Reader& owner, const ReadKey& key, const Version& now,
             ReadWaiter& waiter)
-        : Fetch(owner.link_), owner_(owner), changes_(now.changes),
+        : Fetch(owner.link_), owner_(owner),
+          changes_(std::max(now.changes, owner.latest_.changes)),
           generation_(owner.generation()), waiters_{{key, now, &waiter}}
     {}
 
