@@ -73,6 +73,31 @@ void ClusterSession::send(const redis::Command& command)
     }
 }
 
+void ClusterSession::flush()
+{
+    try {
+        write_all();
+    } catch (const Failure&) {
+        reset();
+        throw;
+    }
+}
+
+void ClusterSession::write_all()
+{
+    for (Node& node : nodes_) {
+        try {
+            node.open.connection.flush();
+        } catch (const redis::NotSent& error) {
+            // Other servers may have executed theirs.
+            throw LostConnection(node.open.where + ": " + error.what(),
+                                 pending_.size() > 1);
+        } catch (const redis::ConnectionError& error) {
+            throw LostConnection(node.open.where + ": " + error.what(), true);
+        }
+    }
+}
+
 const redis::Reply& ClusterSession::receive_any()
 {
     Pending& pending = *pending_.front();
@@ -100,17 +125,13 @@ const redis::Reply& ClusterSession::await(Pending& pending)
     if (pending.early) {
         return pending.early->get();
     }
-    Node* node = pending.node;
+    write_all();
+    Node& node = *pending.node;
     try {
-        for (Node& other : nodes_) {
-            node = &other;
-            other.open.connection.flush();
-        }
-        node = pending.node;
         for (;;) {
-            const redis::Reply& reply = node->open.connection.get();
-            Pending* const first = node->due.front();
-            node->due.pop_front();
+            const redis::Reply& reply = node.open.connection.get();
+            Pending* const first = node.due.front();
+            node.due.pop_front();
             if (first == &pending) {
                 return reply;
             }
@@ -118,12 +139,8 @@ const redis::Reply& ClusterSession::await(Pending& pending)
                 first->early = std::make_unique<redis::ReplyCopy>(reply);
             }
         }
-    } catch (const redis::NotSent& error) {
-        // Other servers may have executed theirs.
-        throw LostConnection(node->open.where + ": " + error.what(),
-                             pending_.size() > 1);
     } catch (const redis::ConnectionError& error) {
-        throw LostConnection(node->open.where + ": " + error.what(), true);
+        throw LostConnection(node.open.where + ": " + error.what(), true);
     }
 }
 

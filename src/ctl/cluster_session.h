@@ -50,6 +50,7 @@ public:
     ~ClusterSession() override;
 
     void send(const redis::Command& command) override;
+    void flush() override;
     const redis::Reply& receive_any() override;
     void each_server(const Visit& visit) override;
     int descriptor(std::string_view key) const noexcept override;
@@ -78,6 +79,7 @@ private:
     bool may_wait(Pending& pending);
     void route(Pending& pending);
     void route(Pending& pending, const redis::ServerAddress& first, bool ask);
+    void write_all();
     const redis::Reply& await(Pending& pending);
     bool repeat(Pending& pending, const redis::Reply& error);
     redis::SlotMap settled_map();

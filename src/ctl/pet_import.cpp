@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../api/json.h"
+#include "../redis/error_table.h"
 #include "../store/pets/pet_batch.h"
 #include "cluster_session.h"
 #include "exit.h"
@@ -24,49 +25,35 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRetryPause(100);
 
 // Sends pets in batches, each after the reply to the previous one, so that no
-// pet is created after one that failed.
+// pet is created after one that failed. Redis creates one batch while the lines
+// of the next are read.
 class Importer {
 public:
     Importer(RedisSession& redis, const store::Schema& schema,
              const Interruption& interruption)
-        : redis_(redis), batch_(schema), catalogue_(schema.last_pet_id()),
-          interruption_(interruption)
-    {
-        pets_.reserve(store::PetBatch::kMaxPets);
-    }
+        : redis_(redis), filling_(schema), sent_(schema),
+          catalogue_(schema.last_pet_id()), interruption_(interruption)
+    {}
 
-    // `line`: the pet's line number.
-    void add(api::NewPet pet, std::uint64_t line)
+    // `line`: the pet's line number. Throws Failure, like flush(); the counters
+    // are correct even then.
+    void add(const api::NewPet& pet, std::uint64_t line)
     {
-        pets_.push_back(std::move(pet));
-        lines_.push_back(line);
-        if (pets_.size() == store::PetBatch::kMaxPets) {
-            flush();
+        filling_.pets.add(pet);
+        filling_.lines.push_back(line);
+        if (filling_.pets.full()) {
+            finish();
+            send();
         }
     }
 
-    // Throws Failure; the counters are correct even then.
+    // Creates all pets that were added.
     void flush()
     {
-        if (pets_.empty()) {
-            return;
-        }
-        // Cleared before sending, so nothing is ever sent twice.
-        auto pets = std::exchange(pets_, {});
-        auto lines = std::exchange(lines_, {});
-        pets_.reserve(store::PetBatch::kMaxPets);
-        const auto until = Clock::now() + ClusterSession::kPatience;
-        for (;;) {
-            const std::string error = create(pets, lines);
-            if (error.empty()) {
-                return;
-            }
-            if (!may_pass(error) || interruption_.requested()
-                || Clock::now() >= until) {
-                throw Failure("line " + std::to_string(lines.front())
-                              + ": Redis: " + error);
-            }
-            std::this_thread::sleep_for(kRetryPause);
+        finish();
+        if (filling_.pets.size() != 0) {
+            send();
+            finish();
         }
     }
 
@@ -90,23 +77,105 @@ public:
     }
 
 private:
-    // Removes those that were created, and returns the error of the next one.
-    std::string create(std::vector<api::NewPet>& pets,
-                       std::vector<std::uint64_t>& lines)
+    struct Batch {
+        explicit Batch(const store::Schema& schema) : pets(schema) {}
+
+        void remove_first(std::size_t count)
+        {
+            pets.remove_first(count);
+            lines.erase(lines.begin(),
+                        lines.begin() + static_cast<std::ptrdiff_t>(count));
+        }
+
+        store::PetBatch pets;
+        std::vector<std::uint64_t> lines;
+    };
+
+    // sent_ is empty.
+    void send()
     {
-        const auto created = store::PetBatch::parse(send(pets), pets.size());
-        if (!created) {
-            in_doubt_ = pets.size();
+        std::swap(filling_, sent_);
+        as_text_ = false;
+        call();
+    }
+
+    void call()
+    {
+        auto command = sent_.pets.create();
+        if (as_text_) {
+            command.use_script_text();
+        }
+        try {
+            redis_.send(command);
+            redis_.flush();
+        } catch (const LostConnection& lost) {
+            lose(lost);
+            throw;
+        }
+    }
+
+    // Waits until the pets of sent_ are created.
+    void finish()
+    {
+        const auto until = Clock::now() + ClusterSession::kPatience;
+        while (sent_.pets.size() != 0) {
+            const std::string error = receive();
+            if (error.empty()) {
+                continue;
+            }
+            if (!may_pass(error) || interruption_.requested()
+                || Clock::now() >= until) {
+                const auto line = sent_.lines.front();
+                // Nothing is ever sent twice.
+                sent_.remove_first(sent_.pets.size());
+                throw Failure("line " + std::to_string(line)
+                              + ": Redis: " + error);
+            }
+            std::this_thread::sleep_for(kRetryPause);
+            call();
+        }
+    }
+
+    // Removes from sent_ those that were created, and returns the error of the
+    // next one; without one, and if pets are left, these were sent again.
+    std::string receive()
+    {
+        const redis::Reply& reply = next_reply();
+        if (redis::is_unknown_script(reply) && !as_text_) {
+            as_text_ = true;
+            call();
+            return {};
+        }
+        const store::CreatedPets created = sent_.pets.read(reply);
+        if (!created.valid()) {
+            in_doubt_ = sent_.pets.size();
+            sent_.remove_first(in_doubt_);
             throw Failure("unexpected reply of Redis");
         }
-        imported_ += created->count;
-        if (created->count > 0) {
-            last_line_ = lines[created->count - 1];
+        imported_ += created.count();
+        if (created.count() > 0) {
+            last_line_ = sent_.lines[created.count() - 1];
         }
-        const auto count = static_cast<std::ptrdiff_t>(created->count);
-        pets.erase(pets.begin(), pets.begin() + count);
-        lines.erase(lines.begin(), lines.begin() + count);
-        return created->error;
+        sent_.remove_first(created.count());
+        return std::string(created.error() != nullptr ? created.error()->text()
+                                                      : std::string_view());
+    }
+
+    const redis::Reply& next_reply()
+    {
+        try {
+            interruption_.watch(redis_.descriptor(catalogue_));
+            return redis_.receive_any();
+        } catch (const LostConnection& lost) {
+            lose(lost);
+            throw;
+        }
+    }
+
+    void lose(const LostConnection& lost)
+    {
+        in_doubt_ = lost.sent() ? sent_.pets.size() : 0;
+        sent_.remove_first(sent_.pets.size());
     }
 
     // In a Cluster, while the catalogue moves to another server, the script
@@ -118,24 +187,12 @@ private:
                    || error.compare(0, 7, "DAMAGED") == 0);
     }
 
-    const redis::Reply& send(const std::vector<api::NewPet>& pets)
-    {
-        try {
-            interruption_.watch(redis_.descriptor(catalogue_));
-            // If Redis replies with an error, it has not run the script.
-            return redis_.call(batch_.create(pets));
-        } catch (const LostConnection& lost) {
-            in_doubt_ = lost.sent() ? pets.size() : 0;
-            throw;
-        }
-    }
-
     RedisSession& redis_;
-    store::PetBatch batch_;
+    Batch filling_;
+    Batch sent_;  // empty if no reply is due
+    bool as_text_ = false;
     const std::string catalogue_;  // one of its Redis keys
     const Interruption& interruption_;
-    std::vector<api::NewPet> pets_;
-    std::vector<std::uint64_t> lines_;
     std::uint64_t imported_ = 0;
     std::uint64_t last_line_ = 0;
     std::uint64_t in_doubt_ = 0;
@@ -186,7 +243,7 @@ private:
             if (!pet) {
                 break;
             }
-            importer_.add(std::move(*pet), lines_.number());
+            importer_.add(*pet, lines_.number());
             progress_.update(importer_.imported(), lines_.bytes());
         }
         if (interruption_.requested()) {

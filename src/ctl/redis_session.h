@@ -21,6 +21,9 @@ public:
     const redis::Reply& receive() override;
     const redis::Reply& run(redis::Command command) override;
 
+    // Writes what send() may have kept back until the next reply is wanted.
+    virtual void flush() = 0;
+
     // The next reply, even if it is an error. Valid until the next call.
     virtual const redis::Reply& receive_any() = 0;
 

@@ -19,6 +19,7 @@ public:
     {
         connection_.append(command);
     }
+    void flush() override;
     const redis::Reply& receive_any() override;
     void each_server(const Visit& visit) override { visit(*this); }
 
@@ -28,6 +29,9 @@ public:
     }
 
 private:
+    template <typename Use>
+    decltype(auto) use(Use&& use);
+
     const std::string& where() const noexcept override { return where_; }
 
     std::string where_;

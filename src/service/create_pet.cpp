@@ -59,7 +59,6 @@ std::optional<api::Error> CreatePet::check_headers()
         }
         idempotency_.emplace();
         idempotency_->key = api::sha256(key->value);
-        idempotency_->durable = request_.durable_link() != nullptr;
     }
     return std::nullopt;
 }
@@ -96,46 +95,47 @@ void CreatePet::create(const std::string& body)
     if (version && version->damage() != store::Version::Damage::none) {
         return request_.refuse(storage.reader.damaged(*version));
     }
-    auto command = storage.catalogue.create(
-        pet_, request_.admission().key().account->id(), idempotency_);
-    redis::Link* const durable = request_.durable_link();
     request_.wait();
-    start(durable != nullptr ? *durable : storage.catalogue_link,
-          std::move(command));
+    storage.creates.add({pet_, request_.admission().key().account->id(),
+                         idempotency_, request_.durable_link()},
+                        *this);
 }
 
-void CreatePet::on_result(const redis::Reply& reply) noexcept
+void CreatePet::on_created(const store::CreatedPets::Created& created) noexcept
 {
-    request_.deliver([&] { take(reply); });
+    request_.deliver([&] { take(created); });
 }
 
-void CreatePet::on_no_result(redis::NoReply cause) noexcept
+void CreatePet::on_create_no_reply(redis::NoReply cause) noexcept
 {
     request_.deliver([&] { request_.refuse(store::failure_of(cause, true)); });
 }
 
-void CreatePet::take(const redis::Reply& reply)
+void CreatePet::fail(const redis::Reply& error)
 {
-    if (reply.is_error()) {
-        if (const auto key = store::damaged_key(reply); !key.empty()) {
-            request_.storage().log.damaged(key);
-        }
-        return request_.refuse(store::failure_of(reply, true));
+    if (const auto key = store::damaged_key(error); !key.empty()) {
+        request_.storage().log.damaged(key);
     }
+    request_.refuse(store::failure_of(error, true));
+}
 
-    using Kind = store::Catalogue::Created::Result;
-    const auto created = store::Catalogue::parse_created(reply);
-    const bool about_the_key =
-        created.result == Kind::replayed || created.result == Kind::key_reused;
-    if (created.result == Kind::invalid || (about_the_key && !idempotency_)) {
-        return request_.refuse({api::ErrorCode::outcome_unknown,
-                                "The store gave an answer that could not be "
-                                "read: the pet may or may not exist."});
-    }
-    if (created.result == Kind::key_reused) {
+void CreatePet::take(const store::CreatedPets::Created& created)
+{
+    using Result = store::CreatedPets::Created::Result;
+    switch (created.result) {
+    case Result::created:
+    case Result::replayed:
+        break;
+    case Result::failed:
+        return fail(*created.error);
+    case Result::key_reused:
         return request_.refuse({api::ErrorCode::idempotency_key_reused,
                                 "This Idempotency-Key was used with another "
                                 "body."});
+    case Result::unclear:
+        return request_.refuse({api::ErrorCode::outcome_unknown,
+                                "The store gave an answer that could not be "
+                                "read: the pet may or may not exist."});
     }
 
     std::string category;
@@ -147,7 +147,7 @@ void CreatePet::take(const redis::Reply& reply)
     response.body = body;
     response.location = request_.settings().link_base + "/pets/";
     api::append_int(response.location, created.id);
-    response.replayed = created.result == Kind::replayed;
+    response.replayed = created.result == Result::replayed;
     request_.respond(response);
 }
 

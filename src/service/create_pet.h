@@ -4,8 +4,7 @@
 #include <string>
 
 #include "../api/pet.h"
-#include "../redis/script_call.h"
-#include "../store/pets/catalogue.h"
+#include "../store/pets/create_queue.h"
 #include "api_request.h"
 #include "operation.h"
 
@@ -14,7 +13,7 @@ namespace petstore::service {
 // POST /pets: stores a pet.
 class CreatePet final : public OperationHandler,
                         private BodyWaiter,
-                        private redis::ScriptCall {
+                        private store::CreateWaiter {
 public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 
@@ -24,13 +23,15 @@ private:
     std::optional<api::Error> check_headers();
     void on_body(Result result, const std::string& body) noexcept override;
     void create(const std::string& body);
-    void on_result(const redis::Reply& reply) noexcept override;
-    void on_no_result(redis::NoReply cause) noexcept override;
-    void take(const redis::Reply& reply);
+    void
+    on_created(const store::CreatedPets::Created& created) noexcept override;
+    void on_create_no_reply(redis::NoReply cause) noexcept override;
+    void take(const store::CreatedPets::Created& created);
+    void fail(const redis::Reply& error);
 
     ApiRequest& request_;
     api::NewPet pet_;
-    std::optional<store::Catalogue::Idempotency> idempotency_;
+    std::optional<store::Idempotency> idempotency_;
 };
 
 }  // namespace petstore::service

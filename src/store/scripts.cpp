@@ -6,19 +6,9 @@
 
 namespace petstore::store::scripts {
 
-const redis::Script& create_pet()
-{
-    static const redis::Script script("create_pet", k_create_pet_lua);
-    return script;
-}
-
 const redis::Script& create_pets()
 {
-    // Calls create_pet.lua, so that its rules are written once.
-    static const std::string text = "local function create(KEYS, ARGV)\n"
-                                    + std::string(k_create_pet_lua) + "end\n"
-                                    + k_create_pets_lua;
-    static const redis::Script script("create_pets", text);
+    static const redis::Script script("create_pets", k_create_pets_lua);
     return script;
 }
 

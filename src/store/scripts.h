@@ -5,8 +5,7 @@
 // The scripts of src/store/lua, embedded at build time by scripts/embed-lua.
 namespace petstore::store::scripts {
 
-const redis::Script& create_pet();
-const redis::Script& create_pets();  // for petstorectl, see pet_batch.h
+const redis::Script& create_pets();  // see pet_batch.h
 const redis::Script& list_by_status();
 const redis::Script& set_status();
 const redis::Script& limit();

@@ -17,6 +17,7 @@
 #include "keys/key_records.h"
 #include "memory.h"
 #include "pets/catalogue.h"
+#include "pets/create_queue.h"
 #include "pets/reader.h"
 #include "pets/version_queue.h"
 #include "schema.h"
@@ -69,6 +70,7 @@ struct Storage {
                  memory.responses),
           versions(environment.catalogue, environment.scheduler, catalogue,
                    reader),
+          creates(environment.catalogue, environment.scheduler, schema),
           limits_marker(environment.accounts, environment.scheduler, schema),
           limits(environment.accounts, environment.scheduler, limiter),
           denials(environment.accounts, limiter, clock,
@@ -100,6 +102,7 @@ struct Storage {
     KeyLoader key_loader;
     Reader reader;
     VersionQueue versions;  // for a limiter that brings none
+    CreateQueue creates;
     LimitsMarker limits_marker;
     LimitQueue limits;
     DenialReporter denials;

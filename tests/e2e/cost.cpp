@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <csignal>
 #include <functional>
+#include <map>
+#include <set>
 
 #include "support/store.h"
 
@@ -200,6 +202,25 @@ TEST_CASE("cost: the first request of a key looks it up once")
     CHECK(monitor.names() == Names{"HGETALL", "EVALSHA"});
 }
 
+namespace {
+
+// Lets requests come together: nginx is stopped while they are sent. Each
+// client has a connection that was used before.
+void send_together(const NginxServer& nginx, std::vector<RawClient>& clients,
+                   const std::vector<std::string>& requests)
+{
+    const auto worker = nginx.workers().at(0);
+    ::kill(worker, SIGSTOP);
+    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
+    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        clients[i].send(requests[i]);
+    }
+    ::kill(worker, SIGCONT);
+}
+
+}  // namespace
+
 TEST_CASE("cost: requests of many keys that come together are one command")
 {
     constexpr std::size_t kKeys = 64;
@@ -219,16 +240,8 @@ TEST_CASE("cost: requests of many keys that come together are one command")
         clients.back().send(request);
         CHECK(clients.back().read().status == 200);
     }
-    // They come together because nginx is stopped while they ask.
-    const auto worker = store.nginx.workers().at(0);
-    ::kill(worker, SIGSTOP);
-    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
-    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
     Monitor monitor(store.redis);
-    for (std::size_t i = 0; i < kKeys; ++i) {
-        clients[i].send(requests[i]);
-    }
-    ::kill(worker, SIGCONT);
+    send_together(store.nginx, clients, requests);
     for (auto& client : clients) {
         const auto response = client.read();
         CHECK(response.status == 200);
@@ -239,6 +252,65 @@ TEST_CASE("cost: requests of many keys that come together are one command")
     CHECK(names.size() <= 4);
     CHECK(std::count(names.begin(), names.end(), "EVALSHA")
           == static_cast<std::ptrdiff_t>(names.size()));
+}
+
+TEST_CASE("cost: creates that come together are one call, with and without "
+          "Idempotency-Key")
+{
+    constexpr int kPets = 40;
+    Store store;
+    import_pets(store.redis, 100);
+    const auto request = [&](int pet, const std::string& header) {
+        const std::string body =
+            "{\"name\":\"pet " + std::to_string(pet) + "\",\"categoryId\":7}";
+        return "POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+               + store.key.secret + "\r\n" + header + "Content-Length: "
+               + std::to_string(body.size()) + "\r\n\r\n" + body;
+    };
+    std::vector<RawClient> clients;
+    std::vector<std::string> requests;
+    for (int i = 0; i < kPets; ++i) {
+        const std::string key =
+            "Idempotency-Key: " + std::to_string(i) + "\r\n";
+        requests.push_back(request(i, i % 2 == 1 ? key : ""));
+        clients.emplace_back(store.nginx.port());
+        clients.back().send(
+            "GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+            + store.key.secret + "\r\n\r\n");
+        REQUIRE(clients.back().read().status == 200);
+    }
+    Monitor monitor(store.redis);
+    send_together(store.nginx, clients, requests);
+    std::set<std::string> places;
+    for (int i = 0; i < kPets; ++i) {
+        const auto response = clients[static_cast<std::size_t>(i)].read();
+        REQUIRE(response.status == 201);
+        const auto pet = nlohmann::json::parse(response.body);
+        CHECK(pet.at("name") == "pet " + std::to_string(i));
+        const auto place = response.header("location");
+        CHECK(place == "/v1/pets/" + pet.at("id").dump());
+        places.insert(place);
+        // What it says is what is stored.
+        CHECK(store.http.get(place).body == response.body);
+    }
+    CHECK(places.size() == kPets);
+    std::map<std::string, int> calls;
+    for (const auto& command : monitor.commands()) {
+        ++calls[command.from_script ? command.name + " in a script"
+                                    : command.name];
+    }
+    // Of the buckets 0 and 1, by two calls.
+    CHECK(calls["RPUSH in a script"] == 3);
+    CHECK(calls["INCRBY in a script"] == 2);
+
+    // Again: the same pets, and others for those without a key.
+    send_together(store.nginx, clients, requests);
+    for (int i = 0; i < kPets; ++i) {
+        const auto response = clients[static_cast<std::size_t>(i)].read();
+        CHECK(response.status == 201);
+        CHECK((response.header("idempotent-replayed") == "true") == (i % 2));
+        CHECK(places.count(response.header("location")) == (i % 2 ? 1U : 0U));
+    }
 }
 
 TEST_CASE("cost: an unknown key is not looked up again and again")

@@ -114,7 +114,7 @@ struct Requests {
         static_cast<void>(api::sha256({}));
         store::scripts::limit();
         store::scripts::strike();
-        store::scripts::create_pet();
+        store::scripts::create_pets();
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
@@ -163,7 +163,7 @@ struct Requests {
                 sent.handler->on_reply(limit());
             } else if (sent.calls(scripts::strike())) {
                 sent.handler->on_reply(banned);
-            } else if (sent.calls(scripts::create_pet())) {
+            } else if (sent.calls(scripts::create_pets())) {
                 sent.handler->on_reply(created);
             } else if (sent.is("LINDEX")) {
                 sent.handler->on_reply(pet);
@@ -229,7 +229,7 @@ struct Requests {
     const Ready limited{decided(0, 0)};
     const Ready banned{array(
         {integer(301), integer(1), integer(1'000'000), state(1'300'000)})};
-    const Ready created{array({integer(2), integer(0)})};
+    const Ready created{array({integer(1), integer(2), kNil, integer(0)})};
     const Ready pet{bulk("s7:a name that needs memory")};
     const Ready version{array({bulk("1"), bulk("5")})};
     const Ready page{array({bulk("s7:a name that needs memory")})};

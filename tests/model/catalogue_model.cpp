@@ -11,6 +11,7 @@
 #include "api/text.h"
 #include "as_text.h"
 #include "catch.h"
+#include "create_one.h"
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
 #include "store/pets/catalogue.h"
@@ -22,7 +23,8 @@ using namespace petstore;
 using api::Status;
 using e2e::RedisServer;
 using Page = store::PageReader::Page;
-using Result = store::Catalogue::Created::Result;
+using Created = store::CreatedPets::Created;
+using Result = Created::Result;
 
 namespace {
 
@@ -130,12 +132,10 @@ public:
     {
         for (int i = 1; i <= count; ++i) {
             pets.push_back(some_pet(status_of(i)));
-            connection.append(
-                as_text(catalogue.create(pets.back(), {}, std::nullopt)));
+            connection.append(create_one(schema, pets.back()));
         }
         for (int i = 1; i <= count; ++i) {
-            const auto created =
-                store::Catalogue::parse_created(connection.get());
+            const auto created = created_one(connection.get());
             REQUIRE(created.result == Result::created);
             REQUIRE(created.id == i);
         }
@@ -165,8 +165,7 @@ public:
     void add(const api::NewPet& pet)
     {
         pets.push_back(pet);
-        const auto created = store::Catalogue::parse_created(
-            call(as_text(catalogue.create(pet, {}, std::nullopt))));
+        const auto created = created_one(call(create_one(schema, pet)));
         REQUIRE(created.result == Result::created);
     }
 
@@ -504,10 +503,11 @@ TEST_CASE("model: a pet never takes the place of another one")
     Shop shop;
     shop.fill(count, kSpreads[1]);
     const auto bucket = shop.schema.bucket(store::bucket_of(count + 1));
-    const store::Catalogue::Idempotency idempotency{{}, {}};
-    const auto create = [&]() -> const redis::Reply& {
-        return shop.call(as_text(shop.catalogue.create({"Rex", 7, Status::sold},
-                                                       "acc", idempotency)));
+    const store::Idempotency idempotency{{}, {}};
+    store::PetBatch batch(shop.schema);
+    batch.add({"Rex", 7, Status::sold}, "acc", idempotency);
+    const auto create = [&] {
+        return batch.read(shop.call(as_text(batch.create()))).next();
     };
     const auto last_id = shop.schema.last_pet_id();
     const auto changes = shop.schema.changes();
@@ -525,9 +525,9 @@ TEST_CASE("model: a pet never takes the place of another one")
         }
         const auto before = shop.contents();
         for (int i = 0; i < 2; ++i) {
-            const auto& reply = create();
-            REQUIRE(reply.is_error());
-            CHECK(store::damaged_key(reply) == damaged);
+            const auto created = create();
+            REQUIRE(created.result == Result::failed);
+            CHECK(store::damaged_key(*created.error) == damaged);
             CHECK(shop.contents() == before);
         }
         shop.redis.command({"ACL", "SETUSER", "default", "+@all"});
@@ -562,9 +562,109 @@ TEST_CASE("model: a pet never takes the place of another one")
     check({{"ACL", "SETUSER", "default", "-rpush"}}, "");
     check({{"ACL", "SETUSER", "default", "-setbit"}}, "");
 
-    const auto created = store::Catalogue::parse_created(create());
+    const auto created = create();
     CHECK(created.result == Result::created);
     CHECK(created.id == count + 1);
+}
+
+// Batches of every size, at every place in a bucket, with pets that were
+// created before, and with buckets that cannot take them.
+TEST_CASE("model: pets created together equal those created one by one")
+{
+    Shop together;
+    Shop alone;
+    std::map<std::string, std::pair<api::PetId, std::string>> known;
+    int replayed = 0;
+    int reused = 0;
+    int failed = 0;
+    for (int round = 0; round < 400; ++round) {
+        // Mostly small.
+        const auto size = together.pick(1, together.pick(0, 4) ? 20 : 128);
+        const bool once = together.pick(0, 1) == 1;
+        const bool damage = together.pick(0, 9) == 0;
+        const auto last = static_cast<api::PetId>(together.pets.size());
+        // A stray record: its bucket takes no pet.
+        const auto stray = together.schema.bucket(store::bucket_of(last + 1)
+                                                  + together.pick(0, 1));
+        if (damage) {
+            together.redis.command({"RPUSH", stray, "a1:stray"});
+        }
+        store::PetBatch batch(together.schema);
+        std::vector<api::NewPet> pets;
+        std::vector<std::string> keys;
+        for (int i = 0; i < size; ++i) {
+            auto pet = together.some_pet(kStatuses[together.pick(0, 2)]);
+            if (!once) {
+                batch.add(pet);
+                keys.emplace_back();
+            } else {
+                auto key = std::to_string(together.pick(1, 3000));
+                // Sometimes the request of before.
+                if (known.count(key) && together.pick(0, 1)) {
+                    pet.name = known[key].second;
+                }
+                if (!batch.add(pet, "acc",
+                               {api::sha256(key), api::sha256(pet.name)})) {
+                    continue;
+                }
+                keys.push_back(key);
+            }
+            pets.push_back(pet);
+        }
+        INFO("round " << round << ": " << pets.size() << " pets from "
+                      << last + 1 << (once ? ", once" : "")
+                      << (damage ? ", damaged " + stray : ""));
+        auto created = batch.read(together.call(as_text(batch.create(true))));
+        REQUIRE(created.valid());
+        api::PetId next = last + 1;
+        bool stopped = false;
+        for (std::size_t i = 0; i < pets.size(); ++i) {
+            const auto outcome = created.next();
+            const auto before = known.find(keys[i]);
+            if (once && before != known.end()) {
+                const bool same = before->second.second == pets[i].name;
+                REQUIRE(outcome.result
+                        == (same ? Result::replayed : Result::key_reused));
+                REQUIRE(outcome.id == (same ? before->second.first : 0));
+                (same ? replayed : reused) += 1;
+                continue;
+            }
+            stopped =
+                stopped
+                || (damage
+                    && stray == together.schema.bucket(store::bucket_of(next)));
+            if (stopped) {
+                REQUIRE(outcome.result == Result::failed);
+                REQUIRE(store::damaged_key(*outcome.error)
+                        == (next == 1 ? together.schema.last_pet_id() : stray));
+                ++failed;
+                continue;
+            }
+            REQUIRE(outcome.result == Result::created);
+            REQUIRE(outcome.id == next++);
+            together.pets.push_back(pets[i]);
+            alone.add(pets[i]);
+            if (once) {
+                known[keys[i]] = {outcome.id, pets[i].name};
+            }
+        }
+        if (damage) {
+            together.redis.command({"RPOP", stray});
+        }
+    }
+    CHECK(replayed > 100);
+    CHECK(reused > 100);
+    CHECK(failed > 100);
+
+    auto left = together.contents();
+    auto right = alone.contents();
+    for (const auto& key : known) {
+        left.erase(together.schema.idempotency("acc", api::sha256(key.first)));
+    }
+    for (auto* all : {&left, &right}) {
+        all->erase(together.schema.changes());  // a time
+    }
+    CHECK(left == right);
 }
 
 TEST_CASE("model: a status changes completely or not at all")

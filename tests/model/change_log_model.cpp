@@ -9,6 +9,7 @@
 
 #include "as_text.h"
 #include "catch.h"
+#include "create_one.h"
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
 #include "redis/reply_copy.h"
@@ -254,7 +255,7 @@ public:
     void create(char status)
     {
         const api::NewPet pet{"pet", 7, static_cast<Status>(status)};
-        connection_.append(as_text(catalogue.create(pet, {}, std::nullopt)));
+        connection_.append(create_one(schema, pet));
         REQUIRE_FALSE(connection_.get().is_error());
     }
 

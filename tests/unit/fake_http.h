@@ -114,7 +114,7 @@ struct FakeWorker {
     {
         namespace scripts = petstore::store::scripts;
         for (const auto* script :
-             {&scripts::limit(), &scripts::strike(), &scripts::create_pet(),
+             {&scripts::limit(), &scripts::strike(), &scripts::create_pets(),
               &scripts::list_by_status()}) {
             if (command[0] == "EVALSHA" && command[1] == script->sha1) {
                 return std::string(script->name);
@@ -222,8 +222,8 @@ struct FakeWorker {
             admit();
         } else if (name == "strike") {
             reply_strike(1, true, {0, 60, 70, 300'000});
-        } else if (name == "create_pet") {
-            link.reply(array({integer(4), integer(0)}));
+        } else if (name == "create_pets") {
+            link.reply(array({integer(1), integer(4)}));
         } else if (name == "MGET") {
             link.reply(array({last_id, changes}));
         } else if (name == "LINDEX") {

@@ -154,6 +154,7 @@ TEST_CASE("a scope that suffices lets its operation through", "[service]")
         client.sent_body = R"({"name":"Rex","categoryId":7})";
         client.send();
         worker.reply();
+        worker.link.end_iteration();
         worker.reply();
         CHECK(client.status == 201);
     }

@@ -26,11 +26,33 @@ struct Fixture {
         CHECK(worker.open() == Names{"limit"});
         CHECK(client.responses == 0);
         worker.admit();
+        worker.link.end_iteration();
     }
 
-    void reply_created(long long id, long long result)
+    void receive(Result result)
     {
-        worker.reply_to("create_pet", array({integer(id), integer(result)}));
+        client.receive(result);
+        worker.link.end_iteration();
+    }
+
+    void reply_created(long long id)
+    {
+        worker.reply_to("create_pets", array({integer(1), integer(id)}));
+    }
+
+    // To a create with an Idempotency-Key.
+    void reply_created_once(long long id)
+    {
+        worker.reply_to("create_pets",
+                        array({integer(1), integer(id), kNil, integer(0)}));
+    }
+    void reply_known(long long answer)
+    {
+        worker.reply_to("create_pets", known(answer));
+    }
+    static std::string known(long long answer)
+    {
+        return array({integer(0), integer(0), kNil, integer(answer)});
     }
 
     FakeWorker worker;
@@ -44,16 +66,19 @@ TEST_CASE("a pet is created after the limiter has admitted", "[service]")
     Fixture f;
     f.admit();
     CHECK(f.client.body_limit == 16384);
-    REQUIRE(f.worker.open() == Names{"create_pet"});
+    REQUIRE(f.worker.open() == Names{"create_pets"});
     const auto& command = f.worker.link.commands[0];
     CHECK(command[2] == "3");
     CHECK(command[3] == "petstore:{petstore:pets}:last-id");
     CHECK(command[4] == "petstore:{petstore:pets}:changes");
     CHECK(command[5] == "petstore:{petstore:pets}:status:sold");
-    CHECK(command[6] == "s7:Rex");
+    CHECK(command[6] == "petstore:{petstore:pets}:");
+    CHECK(command[7] == "");
+    CHECK(command[8] == "s7:Rex");
+    CHECK(command.size() == 9);
     CHECK(f.client.responses == 0);
 
-    f.reply_created(4, 0);
+    f.reply_created(4);
     CHECK(f.client.status == 201);
     CHECK(f.client.body
           == R"({"id":4,"name":"Rex","categoryId":7,"status":"sold"})");
@@ -72,7 +97,7 @@ TEST_CASE("Location starts with the configured base", "[service]")
     Fixture f;
     f.worker.settings.link_base = "https://api.example.com/v1";
     f.admit();
-    f.reply_created(9'007'199'254'740'993, 0);
+    f.reply_created(9'007'199'254'740'993);
     CHECK(f.client.location
           == "https://api.example.com/v1/pets/9007199254740993");
 }
@@ -84,10 +109,10 @@ TEST_CASE("a create waits for a body that arrives after the headers",
     f.client.body_is_here = false;
     f.admit();
     CHECK(f.worker.idle());
-    f.client.receive(Result::complete);
-    CHECK(f.worker.open() == Names{"create_pet"});
+    f.receive(Result::complete);
+    CHECK(f.worker.open() == Names{"create_pets"});
     CHECK(f.client.events == 1);  // the limiter's reply
-    f.reply_created(4, 0);
+    f.reply_created(4);
     CHECK(f.client.status == 201);
     CHECK(f.client.events == 2);
 }
@@ -204,41 +229,41 @@ TEST_CASE("a body that cannot be used is refused", "[service]")
     f.admit();
     SECTION("too large")
     {
-        f.client.receive(Result::too_large);
+        f.receive(Result::too_large);
         CHECK(f.client.status == 413);
         CHECK(f.client.state().error_code == "payload_too_large");
     }
     SECTION("too slow")
     {
-        f.client.receive(Result::timed_out);
+        f.receive(Result::timed_out);
         CHECK(f.client.status == 408);
         CHECK(f.client.state().error_code == "request_timeout");
     }
     SECTION("empty")
     {
         f.client.sent_body = "";
-        f.client.receive(Result::complete);
+        f.receive(Result::complete);
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "missing_body");
     }
     SECTION("not JSON")
     {
         f.client.sent_body = "{";
-        f.client.receive(Result::complete);
+        f.receive(Result::complete);
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "invalid_json");
     }
     SECTION("without a name")
     {
         f.client.sent_body = R"({"categoryId":7})";
-        f.client.receive(Result::complete);
+        f.receive(Result::complete);
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "missing_field");
     }
     SECTION("with an id")
     {
         f.client.sent_body = R"({"id":1,"name":"Rex","categoryId":7})";
-        f.client.receive(Result::complete);
+        f.receive(Result::complete);
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "read_only_field");
     }
@@ -255,15 +280,16 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
     const std::string key(255, '~');
     f.client.request().headers[Header::idempotency_key] = key;
     f.admit();
-    REQUIRE(f.worker.open() == Names{"create_pet"});
+    REQUIRE(f.worker.open() == Names{"create_pets"});
     const auto& command = f.worker.link.commands[0];
     CHECK(command[2] == "4");
     CHECK(command[6]
           == "petstore:{petstore:pets}:idempotency:a1:" + hex_digest(key));
-    CHECK(command[7] == "s7:Rex");
-    CHECK(command[9] == hex_digest(kRex));
-    CHECK(command[10] == "86400");
-    f.reply_created(4, 0);
+    CHECK(command[8] == "86400");
+    CHECK(command[9] == "s7:Rex");
+    CHECK(command[10] == hex_digest(kRex));
+    CHECK(command.size() == 11);
+    f.reply_created_once(4);
     CHECK(f.client.status == 201);
     CHECK_FALSE(f.client.replayed);
 }
@@ -273,7 +299,7 @@ TEST_CASE("the same request again gets the first pet", "[service]")
     Fixture f;
     f.client.request().headers[Header::idempotency_key] = "x";
     f.admit();
-    f.reply_created(2, 1);
+    f.reply_known(2);
     CHECK(f.client.status == 201);
     CHECK(f.client.replayed);
     CHECK(f.client.location == "/v1/pets/2");
@@ -286,7 +312,7 @@ TEST_CASE("the same Idempotency-Key with another body is refused", "[service]")
     Fixture f;
     f.client.request().headers[Header::idempotency_key] = "x";
     f.admit();
-    f.reply_created(0, 2);
+    f.reply_known(-1);
     CHECK(f.client.status == 422);
     CHECK(f.client.state().error_code == "idempotency_key_reused");
     CHECK(f.client.location.empty());
@@ -304,13 +330,13 @@ TEST_CASE("only the create itself goes over the durable link", "[service]")
     f.admit();
     CHECK(f.worker.idle());
     REQUIRE(durable.commands.size() == 1);
-    CHECK(durable.commands[0][1] == store::scripts::create_pet().sha1);
+    CHECK(durable.commands[0][1] == store::scripts::create_pets().sha1);
     // A repeated create writes, too.
     REQUIRE(durable.commands[0].size() == 12);
     CHECK(durable.commands[0].back() == "1");
     SECTION("confirmed")
     {
-        durable.reply(array({integer(4), integer(1)}));
+        durable.reply(Fixture::known(4));
         CHECK(f.client.status == 201);
         CHECK(f.client.replayed);
     }
@@ -352,21 +378,21 @@ TEST_CASE("a create without a reply may have happened", "[service]")
     }
     SECTION("lost after the script's text was sent")
     {
-        f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
+        f.worker.reply_to("create_pets", "-NOSCRIPT x\r\n");
         f.worker.link.lose(NoReply::in_doubt);
     }
     SECTION("an error that may come after the first write")
     {
-        f.worker.reply_to("create_pet", "-ERR x\r\n");
+        f.worker.reply_to("create_pets", "-ERR x\r\n");
     }
     SECTION("an unusable reply")
     {
         f.worker.reply_to(
-            "create_pet",
+            "create_pets",
             GENERATE(as<std::string>{}, "+OK\r\n", "*0\r\n",
-                     "*2\r\n:0\r\n:0\r\n", "*2\r\n:4\r\n:9\r\n",
+                     "*2\r\n:0\r\n:0\r\n", "*2\r\n:2\r\n:9\r\n",
                      // About an Idempotency-Key that was not sent.
-                     "*2\r\n:4\r\n:1\r\n", "*2\r\n:0\r\n:2\r\n"));
+                     Fixture::known(1), Fixture::known(-1)));
     }
     CHECK(f.client.status == 503);
     CHECK(f.client.state().error_code == "outcome_unknown");
@@ -385,7 +411,7 @@ TEST_CASE("a create that Redis has not executed has not happened", "[service]")
         f.client.body_is_here = false;
         f.admit();
         f.worker.link.full = true;
-        f.client.receive(Result::complete);
+        f.receive(Result::complete);
     }
     SECTION("lost before it was sent")
     {
@@ -395,7 +421,7 @@ TEST_CASE("a create that Redis has not executed has not happened", "[service]")
     SECTION("refused")
     {
         f.admit();
-        f.worker.reply_to("create_pet",
+        f.worker.reply_to("create_pets",
                           GENERATE(as<std::string>{}, "-OOM x\r\n",
                                    "-READONLY x\r\n", "-LOADING x\r\n"));
     }
@@ -403,7 +429,7 @@ TEST_CASE("a create that Redis has not executed has not happened", "[service]")
     {
         f.admit();
         f.worker.link.full = true;
-        f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
+        f.worker.reply_to("create_pets", "-NOSCRIPT x\r\n");
     }
     CHECK(f.client.status == 503);
     CHECK(f.client.state().error_code == "service_unavailable");
@@ -417,12 +443,13 @@ TEST_CASE("a create is sent once more with the script's text", "[service]")
     f.client.request().headers[Header::idempotency_key] = "x";
     f.admit();
     const auto first = f.worker.link.commands[0];
-    f.worker.reply_to("create_pet", "-NOSCRIPT x\r\n");
-    REQUIRE(f.worker.open() == Names{"text of create_pet"});
+    f.worker.reply_to("create_pets", "-NOSCRIPT x\r\n");
+    REQUIRE(f.worker.open() == Names{"text of create_pets"});
     const auto second = f.worker.link.commands[0];
     CHECK(FakeLink::Words(first.begin() + 2, first.end())
           == FakeLink::Words(second.begin() + 2, second.end()));
-    f.worker.reply_to("text of create_pet", array({integer(4), integer(0)}));
+    f.worker.reply_to("text of create_pets",
+                      array({integer(1), integer(4), kNil, integer(0)}));
     CHECK(f.client.status == 201);
     CHECK(f.client.ended());
 }
@@ -440,7 +467,7 @@ TEST_CASE("a create in damaged data changes nothing", "[service]")
     SECTION("what the script finds")
     {
         f.admit();
-        f.worker.reply_to("create_pet",
+        f.worker.reply_to("create_pets",
                           "-DAMAGED petstore:{petstore:pets}:bucket:0\r\n");
         CHECK(f.worker.log.damaged_keys
               == Names{"petstore:{petstore:pets}:bucket:0"});

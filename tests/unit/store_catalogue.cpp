@@ -13,7 +13,6 @@ using namespace petstore;
 using store::Catalogue;
 using store::PageReader;
 using Words = std::vector<std::string>;
-using Result = store::Catalogue::Created::Result;
 
 namespace {
 
@@ -114,64 +113,6 @@ TEST_CASE("a filtered page is one script", "[store]")
     auto far = query;
     far.after = std::numeric_limits<std::int64_t>::max();
     CHECK(words(kCatalogue.list_by_status(far))[4] == "4503599627370496");
-}
-
-TEST_CASE("a create is one script", "[store]")
-{
-    const api::NewPet pet{"Rex", 7, api::Status::sold};
-    CHECK(words(kCatalogue.create(pet, "acc", std::nullopt))
-          == Words{"EVALSHA", store::scripts::create_pet().sha1, "3",
-                   "petstore:{petstore:pets}:last-id",
-                   "petstore:{petstore:pets}:changes",
-                   "petstore:{petstore:pets}:status:sold", "s7:Rex",
-                   "petstore:{petstore:pets}:"});
-
-    Catalogue::Idempotency idempotency;
-    idempotency.key.fill(0x11);
-    idempotency.body.fill(0x22);
-    const auto command = words(kCatalogue.create(pet, "acc", idempotency));
-    CHECK(command[0] == "EVALSHA");
-    CHECK(command[2] == "4");
-    CHECK(command[6]
-          == "petstore:{petstore:pets}:idempotency:acc:"
-                 + std::string(64, '1'));
-    CHECK(command[9] == std::string(64, '2'));
-    CHECK(command[10] == "86400");
-    CHECK(command.size() == 11);
-
-    idempotency.durable = true;
-    auto durable = words(kCatalogue.create(pet, "acc", idempotency));
-    REQUIRE(durable.size() == 12);
-    CHECK(durable.back() == "1");
-    durable.pop_back();
-    CHECK(durable == command);
-}
-
-TEST_CASE("the reply to a create is parsed", "[store]")
-{
-    Replies replies;
-    auto created =
-        Catalogue::parse_created(replies(array({integer(7), integer(0)})));
-    CHECK(created.result == Result::created);
-    CHECK(created.id == 7);
-    created =
-        Catalogue::parse_created(replies(array({integer(7), integer(1)})));
-    CHECK(created.result == Result::replayed);
-    CHECK(created.id == 7);
-    created =
-        Catalogue::parse_created(replies(array({integer(0), integer(2)})));
-    CHECK(created.result == Result::key_reused);
-
-    for (const auto& wrong :
-         {array({integer(0), integer(0)}), array({integer(-1), integer(0)}),
-          array({integer(0), integer(1)}), array({integer(1), integer(3)}),
-          array({integer(1)}), array({integer(1), integer(0), integer(0)}),
-          array({bulk("1"), integer(0)}), array({integer(1), kNil}), integer(1),
-          kNil, bulk("1"), std::string("-ERR x\r\n")}) {
-        CAPTURE(wrong);
-        CHECK(Catalogue::parse_created(replies(wrong)).result
-              == Result::invalid);
-    }
 }
 
 TEST_CASE("a status change names all bitmaps and the log", "[store]")

@@ -7,61 +7,183 @@
 #include "store_replies.h"
 
 using namespace petstore;
+using store::CreatedPets;
 using store::PetBatch;
+using Result = CreatedPets::Created::Result;
+using Words = std::vector<std::string>;
 
 namespace {
 
-std::string count_and_error(long long count, const std::string& error)
+const store::Schema kSchema("shop");
+const api::NewPet kRex{"Rex", 7, api::Status::sold};
+const api::NewPet kTom{"Tom", -1, api::Status::available};
+
+store::Idempotency idempotency(unsigned char key, unsigned char body)
 {
-    return array({integer(count), bulk(error)});
+    store::Idempotency result;
+    result.key.fill(key);
+    result.body.fill(body);
+    return result;
+}
+
+std::string error(const std::string& text)
+{
+    return "-" + text + "\r\n";
+}
+
+// What next() says of each of `pets`.
+struct Outcome {
+    Result result;
+    api::PetId id;
+    std::string error;
+};
+bool operator==(const Outcome& a, const Outcome& b)
+{
+    return a.result == b.result && a.id == b.id && a.error == b.error;
+}
+
+std::vector<Outcome> outcomes(const std::string& reply, std::size_t pets,
+                              bool once)
+{
+    Replies replies;
+    CreatedPets created(replies(reply), pets, once);
+    std::vector<Outcome> all;
+    for (std::size_t i = 0; i < pets; ++i) {
+        const auto next = created.next();
+        all.push_back({next.result, next.id,
+                       next.error != nullptr ? std::string(next.error->text())
+                                             : std::string()});
+    }
+    return all;
 }
 
 }  // namespace
 
-TEST_CASE("a batch of pets is one script sent as text", "[store]")
+TEST_CASE("pet batch: one call creates all pets", "[store]")
 {
-    const store::Schema schema("shop");
-    const std::vector<api::NewPet> pets = {{"Rex", 7, api::Status::sold},
-                                           {"Tom", -1, api::Status::available}};
-    const auto command = words(PetBatch(schema).create(pets));
-    const std::vector<std::string> expected = {
-        "EVAL",
-        std::string(store::scripts::create_pets().text),
-        "5",
-        "shop:{shop:pets}:last-id",
-        "shop:{shop:pets}:changes",
-        "shop:{shop:pets}:status:available",
-        "shop:{shop:pets}:status:pending",
-        "shop:{shop:pets}:status:sold",
-        "shop:{shop:pets}:",
-        "s7:Rex",
-        "a-1:Tom"};
-    CHECK(command == expected);
-    // It contains the script that creates a single pet.
-    CHECK(command[1].find(store::scripts::create_pet().text)
-          != std::string::npos);
+    PetBatch batch(kSchema);
+    batch.add(kRex);
+    batch.add(kTom);
+    batch.add(kRex);
+    CHECK(batch.size() == 3);
+    CHECK_FALSE(batch.full());
+    // Each status's bitmap once, in the order of their first pets.
+    CHECK(words(batch.create())
+          == Words{"EVALSHA", store::scripts::create_pets().sha1, "4",
+                   "shop:{shop:pets}:last-id", "shop:{shop:pets}:changes",
+                   "shop:{shop:pets}:status:sold",
+                   "shop:{shop:pets}:status:available", "shop:{shop:pets}:", "",
+                   "s7:Rex", "a-1:Tom", "s7:Rex"});
+    // A link that makes the client wait changes nothing: all of them write.
+    CHECK(words(batch.create(true)) == words(batch.create()));
 }
 
-TEST_CASE("the reply to a batch says how many pets were created", "[store]")
+TEST_CASE("pet batch: pets with an Idempotency-Key bring its record", "[store]")
 {
-    Replies replies;
-    const auto all = PetBatch::parse(replies(array({integer(3)})), 3);
-    REQUIRE(all);
-    CHECK(all->count == 3);
-    CHECK(all->error.empty());
+    PetBatch batch(kSchema);
+    CHECK(batch.add(kRex, "a1", idempotency(0x11, 0x22)));
+    CHECK(batch.add(kTom, "a2", idempotency(0x11, 0x44)));
+    const std::string name = "shop:{shop:pets}:idempotency:";
+    Words expected = {"EVALSHA",
+                      store::scripts::create_pets().sha1,
+                      "6",
+                      "shop:{shop:pets}:last-id",
+                      "shop:{shop:pets}:changes",
+                      "shop:{shop:pets}:status:sold",
+                      "shop:{shop:pets}:status:available",
+                      name + "a1:" + std::string(64, '1'),
+                      name + "a2:" + std::string(64, '1'),
+                      "shop:{shop:pets}:",
+                      "86400",
+                      "s7:Rex",
+                      std::string(64, '2'),
+                      "a-1:Tom",
+                      std::string(64, '4')};
+    CHECK(words(batch.create()) == expected);
+    expected.emplace_back("1");
+    CHECK(words(batch.create(true)) == expected);
+    // One that is in the batch must come first.
+    CHECK_FALSE(batch.add(kTom, "a1", idempotency(0x11, 0x55)));
+    CHECK(batch.size() == 2);
+}
 
-    const auto some =
-        PetBatch::parse(replies(count_and_error(1, "DAMAGED b")), 3);
-    REQUIRE(some);
-    CHECK(some->count == 1);
-    CHECK(some->error == "DAMAGED b");
-    CHECK(PetBatch::parse(replies(count_and_error(0, "OOM")), 3)->count == 0);
+TEST_CASE("pet batch: it is full at its bound, and can be shortened", "[store]")
+{
+    PetBatch batch(kSchema);
+    for (std::size_t i = 0; i < PetBatch::kMaxPets; ++i) {
+        CHECK_FALSE(batch.full());
+        batch.add(i < 100 ? kRex : kTom);
+    }
+    CHECK(batch.full());
+    batch.remove_first(126);
+    const auto left = words(batch.create());
+    CHECK(left.size() == 10);
+    CHECK(left[8 - 1] == "");
+    CHECK(left[8] == "a-1:Tom");
+    CHECK(left[9] == "a-1:Tom");
+}
 
+TEST_CASE("pet batch: the reply says what became of each pet", "[store]")
+{
+    using O = Outcome;
+    CHECK(
+        outcomes(array({integer(2), integer(7)}), 2, false)
+        == std::vector<O>{{Result::created, 7, ""}, {Result::created, 8, ""}});
+    // A bucket that cannot take its part.
+    CHECK(outcomes(array({integer(1), integer(128), error("DAMAGED b")}), 3,
+                   false)
+          == std::vector<O>{{Result::created, 128, ""},
+                            {Result::failed, 0, "DAMAGED b"},
+                            {Result::failed, 0, "DAMAGED b"}});
+    CHECK(outcomes(error("OOM x"), 2, false)
+          == std::vector<O>{{Result::failed, 0, "OOM x"},
+                            {Result::failed, 0, "OOM x"}});
+    CHECK(outcomes(error("OOM x"), 1, true)
+          == std::vector<O>{{Result::failed, 0, "OOM x"}});
+
+    CHECK(outcomes(array({integer(2), integer(7), kNil, integer(0), integer(3),
+                          integer(-1), error("DAMAGED i"), integer(0)}),
+                   5, true)
+          == std::vector<O>{{Result::created, 7, ""},
+                            {Result::replayed, 3, ""},
+                            {Result::key_reused, 0, ""},
+                            {Result::failed, 0, "DAMAGED i"},
+                            {Result::created, 8, ""}});
+    CHECK(outcomes(array({integer(0), integer(0), error("OOM x"), integer(3),
+                          integer(0)}),
+                   2, true)
+          == std::vector<O>{{Result::replayed, 3, ""},
+                            {Result::failed, 0, "OOM x"}});
+    CHECK(outcomes(array({integer(0), integer(0), kNil, integer(3)}), 1, true)
+          == std::vector<O>{{Result::replayed, 3, ""}});
+}
+
+TEST_CASE("pet batch: a reply that cannot be one says nothing", "[store]")
+{
     for (const auto& reply :
-         {array({}), array({integer(2)}), array({integer(4)}),
-          array({integer(-1)}), count_and_error(3, "DAMAGED b"),
-          array({bulk("3")}), integer(3), kNil}) {
+         {array({}), array({integer(2)}), array({integer(3), integer(0)}),
+          array({integer(3), integer(-1)}), array({integer(2), integer(7)}),
+          array({integer(4), integer(7)}), array({integer(-1), integer(7)}),
+          array({bulk("3"), integer(7)}), array({integer(3), bulk("7")}),
+          array({integer(3), integer(7), error("DAMAGED b")}),
+          array({integer(3), integer(7), kNil, integer(0)}), integer(3), kNil,
+          bulk("3"), std::string("+OK\r\n")}) {
         CAPTURE(reply);
-        CHECK_FALSE(PetBatch::parse(replies(reply), 3));
+        for (const auto& outcome : outcomes(reply, 3, false)) {
+            CHECK(outcome.result == Result::unclear);
+        }
+    }
+    for (const auto& reply :
+         {array({integer(2), integer(7)}),
+          array({integer(2), integer(7), kNil, integer(0)}),
+          array({integer(2), integer(7), kNil, integer(0), integer(-2)}),
+          array({integer(2), integer(7), kNil, integer(0), bulk("0")}),
+          array({integer(2), integer(7), kNil, integer(0), kNil}),
+          array({integer(2), integer(7), kNil, integer(0), integer(5)}),
+          array({integer(1), integer(7), kNil, integer(0), integer(0)})}) {
+        CAPTURE(reply);
+        for (const auto& outcome : outcomes(reply, 2, true)) {
+            CHECK(outcome.result == Result::unclear);
+        }
     }
 }

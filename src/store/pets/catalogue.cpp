@@ -11,8 +11,6 @@ namespace petstore::store {
 
 namespace {
 
-constexpr std::int64_t kIdempotencySeconds = 24 * 60 * 60;
-
 // Clients can make up cursors beyond the largest id. No pet has such an id, and
 // neither sums here nor Lua's numbers overflow below it.
 constexpr api::PetId kLastStart = std::int64_t{1} << 52;
@@ -92,48 +90,6 @@ redis::Command Catalogue::list_by_status(const api::ListQuery& query) const
         .arg(schema_.catalogue())
         .own({&letter, 1});
     return command;
-}
-
-redis::Command
-Catalogue::create(const api::NewPet& pet, std::string_view account,
-                  const std::optional<Idempotency>& idempotency) const
-{
-    redis::Command command(scripts::create_pet(), idempotency ? 4 : 3);
-    command.key(schema_.last_pet_id())
-        .key(schema_.changes())
-        .key(schema_.status_bitmap(pet.status));
-    if (idempotency) {
-        command.key(schema_.idempotency(account, idempotency->key));
-    }
-    command.own(encode_record(pet)).arg(schema_.catalogue());
-    if (idempotency) {
-        command.own(api::to_hex(api::bytes_of(idempotency->body)))
-            .arg(kIdempotencySeconds);
-        if (idempotency->durable) {
-            command.arg(1);
-        }
-    }
-    return command;
-}
-
-Catalogue::Created Catalogue::parse_created(const redis::Reply& reply) noexcept
-{
-    const Created invalid{Created::Result::invalid, 0};
-    if (reply.size() != 2 || !reply[0].is(redis::Type::integer)
-        || !reply[1].is(redis::Type::integer)) {
-        return invalid;
-    }
-    const api::PetId id = reply[0].integer();
-    switch (reply[1].integer()) {
-    case 0:
-        return id > 0 ? Created{Created::Result::created, id} : invalid;
-    case 1:
-        return id > 0 ? Created{Created::Result::replayed, id} : invalid;
-    case 2:
-        return {Created::Result::key_reused, 0};
-    default:
-        return invalid;
-    }
 }
 
 redis::Command Catalogue::set_status(api::PetId id, api::Status status) const

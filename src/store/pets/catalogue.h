@@ -42,21 +42,6 @@ public:
     // A filtered page: one script that searches the status's bitmap.
     redis::Command list_by_status(const api::ListQuery& query) const;
 
-    // --- create ------------------------------------------------------------
-    struct Idempotency {
-        api::Digest key;       // SHA-256 of the Idempotency-Key
-        api::Digest body;      // SHA-256 of the request body
-        bool durable = false;  // a repeated request writes, too
-    };
-    redis::Command create(const api::NewPet& pet, std::string_view account,
-                          const std::optional<Idempotency>& idempotency) const;
-
-    struct Created {
-        enum class Result { created, replayed, key_reused, invalid } result;
-        api::PetId id = 0;
-    };
-    static Created parse_created(const redis::Reply& reply) noexcept;
-
     // --- operators ---------------------------------------------------------
     redis::Command set_status(api::PetId id, api::Status status) const;
     redis::Command last_id() const;

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "../../api/digest.h"
 #include "../../api/pet.h"
 #include "../../redis/command.h"
 #include "../../redis/reply.h"
@@ -12,29 +14,97 @@
 
 namespace petstore::store {
 
-// Creates many pets in order with one command, for `petstorectl pet import`.
-// Sends the script's text: with EVALSHA, a NOSCRIPT in a pipeline would let a
-// later batch succeed before the earlier one is repeated.
-class PetBatch {
+// So that a repeated create returns the first one's pet.
+struct Idempotency {
+    api::Digest key;   // SHA-256 of the Idempotency-Key
+    api::Digest body;  // SHA-256 of the request body
+};
+
+// What became of the pets of a PetBatch, read from the reply to its call. The
+// reply is borrowed.
+class CreatedPets {
 public:
-    // Bounds how long the script blocks Redis: 2 to 3 µs per pet.
-    static constexpr std::size_t kMaxPets = 128;
-
-    explicit PetBatch(const Schema& schema) : schema_(schema) {}
-
-    // Borrows from `schema`, not from `pets`.
-    redis::Command create(const std::vector<api::NewPet>& pets) const;
+    // `pets` were sent, `once` with an Idempotency.
+    CreatedPets(const redis::Reply& reply, std::size_t pets,
+                bool once) noexcept;
 
     struct Created {
-        std::size_t count = 0;  // created, from the first on
-        std::string error;      // of the next one; empty if all were created
+        enum class Result {
+            created,
+            replayed,
+            key_reused,
+            failed,   // nothing was changed
+            unclear,  // this cannot be the reply
+        } result;
+        api::PetId id = 0;                    // if created or replayed
+        const redis::Reply* error = nullptr;  // if failed
     };
-    // nullopt if this cannot be the reply to a batch of `sent` pets.
-    static std::optional<Created> parse(const redis::Reply& reply,
-                                        std::size_t sent);
+
+    // Of each pet in order.
+    Created next() noexcept;
+
+    // --- without any Idempotency --------------------------------------------
+    bool valid() const noexcept { return valid_; }
+
+    // How many were created, from the first on.
+    std::size_t count() const noexcept { return count_; }
+
+    // Why no further pet was created; nullptr if all were.
+    const redis::Reply* error() const noexcept { return error_; }
 
 private:
-    const Schema& schema_;
+    bool check(std::size_t pets) const noexcept;
+
+    const redis::Reply& reply_;
+    const bool once_;
+    const redis::Reply* error_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t place_ = 0;    // of the next pet
+    std::size_t created_ = 0;  // so far
+    bool valid_ = false;
+};
+
+// Pets to create in order with one call of a script. Either all have an
+// Idempotency, no two the same of one account, or none has.
+class PetBatch {
+public:
+    // Bounds how long the script blocks Redis: 1 to 2 µs per pet.
+    static constexpr std::size_t kMaxPets = 128;
+
+    // Borrowed.
+    explicit PetBatch(const Schema& schema) : schema_(&schema) {}
+
+    std::size_t size() const noexcept { return pets_.size(); }
+    bool full() const noexcept { return size() >= kMaxPets; }
+
+    // Throws std::bad_alloc, and then has not added it.
+    void add(const api::NewPet& pet);
+
+    // False if the batch has a pet with this account's key, and was not
+    // changed. Throws std::bad_alloc, and then has not added it.
+    bool add(const api::NewPet& pet, std::string_view account,
+             const Idempotency& idempotency);
+
+    void remove_first(std::size_t count);
+
+    // Borrows from this batch, which must not be empty. With `rewrites`, a
+    // repeated request writes, too: see redis::DurableLink.
+    redis::Command create(bool rewrites = false) const;
+
+    // The reply to that call, which is borrowed.
+    CreatedPets read(const redis::Reply& reply) const noexcept;
+
+private:
+    struct Pet {
+        std::string record;
+        std::string once;  // name of its idempotency record; empty for none
+        std::string body;  // digest in hex
+    };
+
+    bool once() const noexcept;
+
+    const Schema* schema_;
+    std::vector<Pet> pets_;
 };
 
 }  // namespace petstore::store

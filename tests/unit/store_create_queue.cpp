@@ -1,0 +1,231 @@
+#include "catch.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fake_link.h"
+#include "store/pets/create_queue.h"
+#include "store/scripts.h"
+
+using namespace petstore;
+using redis::NoReply;
+using Result = store::CreatedPets::Created::Result;
+
+namespace {
+
+struct Waiter final : store::CreateWaiter {
+    void
+    on_created(const store::CreatedPets::Created& created) noexcept override
+    {
+        ++calls;
+        result = created.result;
+        id = created.id;
+        error = created.error != nullptr ? created.error->text() : "";
+    }
+    void on_create_no_reply(NoReply no_reply) noexcept override
+    {
+        ++calls;
+        cause = no_reply;
+    }
+
+    int calls = 0;
+    Result result = Result::unclear;
+    api::PetId id = 0;
+    std::string error;
+    std::optional<NoReply> cause;
+};
+
+struct Fixture {
+    Waiter& add(const std::string& name, const std::string& key = {},
+                redis::Link* durable = nullptr)
+    {
+        std::optional<store::Idempotency> idempotency;
+        if (!key.empty()) {
+            idempotency = {api::sha256(key), api::sha256(name)};
+        }
+        waiters.push_back(std::make_unique<Waiter>());
+        queue.add({{name, 7, api::Status::sold}, "acc", idempotency, durable},
+                  *waiters.back());
+        return *waiters.back();
+    }
+
+    // Of each open command, the names of its pets.
+    std::vector<std::string> sent(const FakeLink& of) const
+    {
+        std::vector<std::string> all;
+        for (const auto& command : of.commands) {
+            REQUIRE(command[1]
+                    == (command[0] == "EVAL"
+                            ? std::string(store::scripts::create_pets().text)
+                            : store::scripts::create_pets().sha1));
+            std::string names;
+            for (const auto& word : command) {
+                names += word.substr(0, 3) == "s7:" ? word.substr(3) : "";
+            }
+            all.push_back(names);
+        }
+        return all;
+    }
+    std::vector<std::string> sent() const { return sent(link); }
+
+    const store::Schema schema{"petstore"};
+    FakeLink link;
+    store::CreateQueue queue{link, link, schema};
+    std::vector<std::unique_ptr<Waiter>> waiters;
+};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("create queue: the creates of an iteration share a call", "[store]")
+{
+    Fixture f;
+    Waiter& a = f.add("a");
+    Waiter& b = f.add("b");
+    CHECK(f.sent().empty());
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"ab"});
+    // Those of the next iteration do not wait for its reply.
+    Waiter& c = f.add("c");
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"ab", "c"});
+
+    f.link.reply(array({integer(2), integer(7)}));
+    CHECK(a.result == Result::created);
+    CHECK(a.id == 7);
+    CHECK(b.id == 8);
+    CHECK(c.calls == 0);
+    f.link.reply(array({integer(1), integer(9)}));
+    CHECK(c.id == 9);
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+    }
+}
+
+TEST_CASE("create queue: Idempotency-Keys have a call of their own", "[store]")
+{
+    Fixture f;
+    Waiter& a = f.add("a", "x");
+    Waiter& b = f.add("b");
+    Waiter& c = f.add("c", "y");
+    Waiter& d = f.add("d");
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"ac", "bd"});
+    f.link.reply(array({integer(1), integer(7), kNil, integer(3), integer(0)}));
+    CHECK(a.result == Result::replayed);
+    CHECK(a.id == 3);
+    CHECK(c.result == Result::created);
+    CHECK(c.id == 7);
+    CHECK(b.calls == 0);
+    f.link.reply(array({integer(2), integer(8)}));
+    CHECK(b.id == 8);
+    CHECK(d.id == 9);
+}
+
+TEST_CASE("create queue: one Idempotency-Key is used in the order of requests",
+          "[store]")
+{
+    Fixture f;
+    for (const char* name : {"a", "b", "c"}) {
+        f.add(name, "x");
+    }
+    f.add("d", "y");
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"a", "b", "cd"});
+}
+
+TEST_CASE("create queue: a call has a bounded number of pets", "[store]")
+{
+    Fixture f;
+    for (std::size_t i = 0; i < 2 * store::PetBatch::kMaxPets + 1; ++i) {
+        f.add("a");
+    }
+    f.link.end_iteration();
+    const std::string full(store::PetBatch::kMaxPets, 'a');
+    CHECK(f.sent() == Names{full, full, "a"});
+}
+
+TEST_CASE("create queue: each link has calls of its own", "[store]")
+{
+    Fixture f;
+    FakeLink durable;
+    FakeLink other;
+    f.add("a");
+    f.add("b", "x", &durable);
+    f.add("c", "", &other);
+    f.add("d", "y", &durable);
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"a"});
+    CHECK(f.sent(durable) == Names{"bd"});
+    CHECK(f.sent(other) == Names{"c"});
+    // A repeated request must write, too, where the answer waits for that.
+    CHECK(durable.commands[0].back() == "1");
+    CHECK(f.link.commands[0].back() == "s7:a");
+}
+
+TEST_CASE("create queue: a failure is that of all requests of the call",
+          "[store]")
+{
+    Fixture f;
+    f.add("a");
+    f.add("b");
+    SECTION("an error")
+    {
+        f.link.end_iteration();
+        f.link.reply("-OOM x\r\n");
+        for (const auto& waiter : f.waiters) {
+            CHECK(waiter->result == Result::failed);
+            CHECK(waiter->error == "OOM x");
+        }
+    }
+    SECTION("no reply")
+    {
+        f.link.end_iteration();
+        f.link.lose(NoReply::in_doubt);
+        for (const auto& waiter : f.waiters) {
+            CHECK(waiter->cause == NoReply::in_doubt);
+        }
+    }
+    SECTION("not sent")
+    {
+        f.link.full = true;
+        f.link.end_iteration();
+        for (const auto& waiter : f.waiters) {
+            CHECK(waiter->cause == NoReply::not_sent);
+        }
+    }
+    SECTION("a part of them")
+    {
+        f.link.end_iteration();
+        f.link.reply(
+            array({integer(1), integer(128), std::string("-DAMAGED b\r\n")}));
+        CHECK(f.waiters[0]->id == 128);
+        CHECK(f.waiters[1]->result == Result::failed);
+        CHECK(f.waiters[1]->error == "DAMAGED b");
+    }
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+    }
+    // The next ones are not affected.
+    f.link.full = false;
+    f.add("c");
+    f.link.end_iteration();
+    CHECK(f.sent() == Names{"c"});
+}
+
+TEST_CASE("create queue: an unknown script is sent once more as text",
+          "[store]")
+{
+    Fixture f;
+    Waiter& a = f.add("a");
+    Waiter& b = f.add("b");
+    f.link.end_iteration();
+    f.link.reply("-NOSCRIPT x\r\n");
+    CHECK(f.link.commands[0][0] == "EVAL");
+    CHECK(f.sent() == Names{"ab"});
+    f.link.reply(array({integer(2), integer(7)}));
+    CHECK(a.id == 7);
+    CHECK(b.id == 8);
+}
