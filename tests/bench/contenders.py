@@ -12,10 +12,15 @@ NGINX_MODULES = Path("/usr/lib/nginx/modules")
 PEERS = HERE / "peers"
 
 
+FLOOR_CONF = HERE / "conf/floor.conf"
+FLOOR_VALUES = {
+    "PET": '{"id":1,"name":"Rex the dog 00000001","categoryId":7,"status":"available"}'
+}
+
+
 def start_floor(stack, folder):
     folder.mkdir()
-    pet = '{"id":1,"name":"Rex the dog 00000001","categoryId":7,"status":"available"}'
-    return start_nginx(stack, folder, HERE / "conf/floor.conf", {"PET": pet})
+    return start_nginx(stack, folder, FLOOR_CONF, FLOOR_VALUES)
 
 
 class Floor:
@@ -33,6 +38,7 @@ class Contender:
 
     lead_in = 0  # seconds of load before each measurement
     is_module = False  # rather than a peer
+    back_end_pids = ()  # what is behind proxy_pass
 
     def __init__(self, stack, folder, build, size, rare, keys):
         folder.mkdir()
@@ -65,7 +71,7 @@ class Petstore(Contender):
 
     def start(self, stack, folder):
         # Its CPU time does not count.
-        back_end, _ = start_floor(stack, folder / "back-end")
+        back_end, self.back_end_pids = start_floor(stack, folder / "back-end")
         values = {
             "MODULE": self.module or self.build / "ngx_http_petstore_module.so",
             "REDIS": self.url,

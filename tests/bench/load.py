@@ -64,6 +64,35 @@ def own_seconds():
     return total
 
 
+def process_seconds(pids):
+    """CPU time of processes, and of their children that have ended."""
+    total = 0
+    for pid in pids:
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:  # has ended
+            continue
+        total += sum(map(int, text.rpartition(")")[2].split()[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """The share of the machine's CPU time that goes to others: neither to the
+    processes of `servers` nor to this one and the children it has waited for."""
+
+    def __init__(self, servers):
+        self.servers = servers
+        self.began = time.monotonic()
+        self.others = self._others()
+
+    def _others(self):
+        return busy_seconds() - own_seconds() - process_seconds(self.servers.pids)
+
+    def share(self):
+        took = time.monotonic() - self.began
+        return max(0, self._others() - self.others) / (took * os.cpu_count())
+
+
 def redis_counts(redis):
     if redis is None:
         return 0, 0

@@ -15,7 +15,8 @@ class Request:
     kind: str
     status: int  # expected
     text: bytes
-    flags: str = "r"  # r: repeatable, f: on a new connection, n: numbered
+    # r: repeatable, f: on a new connection, n: numbered, -: none of these
+    flags: str = "r"
 
 
 def render(method, path, headers=(), body="", fresh=False):
@@ -47,7 +48,10 @@ class Unexpected:
 @dataclass
 class Outcome:
     served: dict = field(default_factory=dict)  # second: Counter of (kind, status)
-    latencies: dict = field(default_factory=dict)  # second due: Counter of buckets
+    # By the second when requests were due: Counters of buckets, and of status and
+    # bucket for other responses than expected.
+    latencies: dict = field(default_factory=dict)
+    failed: dict = field(default_factory=dict)
     unexpected: list = field(default_factory=list)
     raced: list = field(default_factory=list)  # times
     created: list = field(default_factory=list)  # time, id, number
@@ -99,6 +103,10 @@ def parse(file):
             elif what == "latency":
                 second, bucket, count = map(int, words)
                 outcome.latencies.setdefault(second, Counter())[bucket] += count
+            elif what == "failed":
+                second, status, bucket, count = words
+                failed = outcome.failed.setdefault(int(second), Counter())
+                failed[status, int(bucket)] += int(count)
             elif what == "unexpected":
                 sent, done, kind, status = words
                 outcome.unexpected.append(

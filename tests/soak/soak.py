@@ -3,7 +3,6 @@ scripts/soak."""
 
 import argparse
 import datetime
-import os
 import shutil
 import statistics
 import sys
@@ -19,7 +18,7 @@ from cases import Load
 from data import Keys
 from deployment import Deployment
 from events import Events
-from load import busy_seconds, check, own_seconds
+from load import Meter, check
 from machine import describe_machine, describe_versions
 from paced import Paced, Outcome, write_requests
 from servers import HERE as BENCH
@@ -107,23 +106,6 @@ class Run:
         return max(b - a for a, b in zip(times, times[1:])) - WATCH_SECONDS
 
 
-def cpu_seconds(deployment):
-    """Of all processes of this run, those that have ended included."""
-    pids = [deployment.master.pid, *deployment.nginx_workers()]
-    for server in (*deployment.servers, *deployment.sentinels):
-        pids += server.pids
-    total = own_seconds()
-    for pid in pids:
-        try:
-            text = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            continue
-        # User and system time, also of children that were waited for.
-        times = text.rpartition(")")[2].split()[11:15]
-        total += sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-    return total
-
-
 class Soak:
     def __init__(self, stack, folder, options):
         self.options = options
@@ -179,7 +161,7 @@ class Soak:
             FAILOVER_AT * seconds, say,
         )  # fmt: skip
         run.watch = Watch(self.deployment)
-        busy, own = busy_seconds(), cpu_seconds(self.deployment)
+        meter = Meter(self.deployment)
         run.began = time.time()
         paced = self.paced(rate, seconds, CONNECTIONS)
         with run.watch, run.events:
@@ -188,9 +170,7 @@ class Soak:
         run.outcome = self.finish(paced)
         if run.events.problem:
             raise run.events.problem
-        busy = busy_seconds() - busy
-        own = cpu_seconds(self.deployment) - own
-        run.foreign = max(0, busy - own) / ((run.ended - run.began) * os.cpu_count())
+        run.foreign = meter.share()
         run.created = [pet for part in self.parts for pet in part.created]
         run.export = self.deployment.export()
         run.exit_code = self.deployment.stop_nginx()

@@ -23,6 +23,15 @@ def served(run):
     return counts
 
 
+def all_latencies(outcome):
+    """Of failed requests too."""
+    total = sum(outcome.latencies.values(), Counter())
+    for failed in outcome.failed.values():
+        for (_, bucket), count in failed.items():
+            total[bucket] += count
+    return total
+
+
 def in_text(run, verdict):
     lines = []
     for check in verdict.checks:
@@ -104,7 +113,7 @@ def in_markdown(document, run, verdict):
     versions = ", ".join(
         f"{name} {text}" for name, text in document["versions"].items() if name not in NOT_HERE
     )
-    latencies = sum(run.outcome.latencies.values(), Counter())
+    latencies = all_latencies(run.outcome)
     counts = served(run)
     total = sum(counts.values())
     lines = [

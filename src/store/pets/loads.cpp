@@ -202,12 +202,12 @@ void Reader::BucketLoad::end() noexcept
 {
     forget(owner_.newest_bucket_loads_, number_, *this);
     const auto self = owner_.bucket_loads_.take(*this);
-    for (const Waiting& waiting : waiters_) {
+    for (const WaitingRead& waiting : waiters_) {
         respond(waiting);
     }
 }
 
-void Reader::BucketLoad::respond(const Waiting& waiting) noexcept
+void Reader::BucketLoad::respond(const WaitingRead& waiting) noexcept
 {
     ReadResult result = read_not_sent();
     try {
@@ -280,12 +280,12 @@ void Reader::LogLoad::end() noexcept
         owner_.newest_log_load_ = nullptr;
     }
     const auto self = owner_.log_loads_.take(*this);
-    for (const Waiting& waiting : waiters_) {
+    for (const WaitingRead& waiting : waiters_) {
         respond(waiting);
     }
 }
 
-void Reader::LogLoad::respond(const Waiting& waiting) noexcept
+void Reader::LogLoad::respond(const WaitingRead& waiting) noexcept
 {
     const auto& [key, now, waiter] = waiting;
     try {

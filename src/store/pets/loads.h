@@ -13,6 +13,13 @@
 // What a Reader can have in flight. The Reader's InFlight members own these.
 namespace petstore::store {
 
+// A request that came with the version `now`.
+struct WaitingRead {
+    ReadKey key;
+    Version now;
+    ReadWaiter* waiter;
+};
+
 // Reads one pet or page, without whole buckets.
 class Reader::Load final : public Fetch, public redis::InFlight<Load>::Item {
 public:
@@ -68,25 +75,19 @@ public:
     }
 
 private:
-    struct Waiting {
-        ReadKey key;
-        Version now;
-        ReadWaiter* waiter;
-    };
-
     void send_commands() override;
     void take(std::size_t index, const redis::Reply& reply) override;
     void end() noexcept override;
 
     void keep(const redis::Reply& reply) noexcept;
-    void respond(const Waiting& waiting) noexcept;
+    void respond(const WaitingRead& waiting) noexcept;
 
     Reader& owner_;
     const std::int64_t number_;
     const Version version_;
     const std::uint64_t serial_;
     const std::uint64_t generation_;
-    std::vector<Waiting> waiters_;
+    std::vector<WaitingRead> waiters_;
 };
 
 // Reads the catalogue's version for a request that has none, then serves it.
@@ -129,22 +130,16 @@ public:
     }
 
 private:
-    struct Waiting {
-        ReadKey key;
-        Version now;
-        ReadWaiter* waiter;
-    };
-
     void send_commands() override;
     void take(std::size_t index, const redis::Reply& reply) override;
     void end() noexcept override;
 
-    void respond(const Waiting& waiting) noexcept;
+    void respond(const WaitingRead& waiting) noexcept;
 
     Reader& owner_;
     const std::int64_t changes_;
     const std::uint64_t generation_;
-    std::vector<Waiting> waiters_;
+    std::vector<WaitingRead> waiters_;
 };
 
 // Finds out whether a catalogue that looks empty is, or has lost the keys of

@@ -56,6 +56,7 @@ struct Options {
     double rate = 0;  // 0: as fast as the connections allow
     std::size_t connections = 64;
     double seconds = 1;
+    double warm_up = 0;  // seconds, of these, whose latencies do not count
     std::uint64_t first_number = 1;
     std::string requests;
     std::string output;
@@ -93,7 +94,9 @@ std::size_t latency_bucket(Clock::duration latency)
 
 struct Second {
     std::map<std::pair<std::string, int>, std::uint64_t> counts;  // by end
-    std::map<std::size_t, std::uint64_t> latencies;               // by due time
+    // By due time.
+    std::map<std::size_t, std::uint64_t> latencies;
+    std::map<std::pair<int, std::size_t>, std::uint64_t> failed;
 };
 
 class Generator {
@@ -128,7 +131,8 @@ public:
             }
             if (now >= end_ && outstanding_ == 0 && backlog_.empty())
                 break;
-            wait(std::min(next_check, next_due()), now);
+            const Time until = std::min(next_check, next_due());
+            wait(now < end_ ? std::min(until, end_) : until, now);
         }
         report();
     }
@@ -306,7 +310,8 @@ private:
         const Job& job = connection.job;
         const Time now = Clock::now();
         ++second(now).counts[{job.request->kind, response.status}];
-        ++second(job.due).latencies[latency_bucket(now - job.due)];
+        if (job.due >= start_ + to_duration(options_.warm_up))
+            count_latency(job, response.status, now);
         const auto sent =
             static_cast<long long>(ms(job.sent == Time{} ? job.due : job.sent));
         if (response.status != job.request->expected)
@@ -324,6 +329,15 @@ private:
         else
             connection.state = Connection::idle;
         (index < options_.connections ? free_ : free_fresh_).push_back(index);
+    }
+
+    void count_latency(const Job& job, int status, Time now)
+    {
+        const std::size_t bucket = latency_bucket(now - job.due);
+        if (status == job.request->expected)
+            ++second(job.due).latencies[bucket];
+        else
+            ++second(job.due).failed[{status, bucket}];
     }
 
     void record_create(const std::string& body, std::uint64_t number, Time now)
@@ -398,6 +412,10 @@ private:
             for (const auto& [bucket, count] : second.latencies)
                 std::fprintf(output_, "latency %lld %zu %llu\n", at, bucket,
                              static_cast<unsigned long long>(count));
+            for (const auto& [what, count] : second.failed)
+                std::fprintf(output_, "failed %lld %s %zu %llu\n", at,
+                             status_name(what.first).c_str(), what.second,
+                             static_cast<unsigned long long>(count));
         }
         const double took =
             std::chrono::duration<double>(Clock::now() - start_).count();
@@ -441,6 +459,8 @@ Options parse_options(int argc, char** argv)
             options.connections = std::strtoul(value, nullptr, 10);
         else if (name == "--seconds")
             options.seconds = std::atof(value);
+        else if (name == "--warm-up")
+            options.warm_up = std::atof(value);
         else if (name == "--first-number")
             options.first_number = std::strtoull(value, nullptr, 10);
         else if (name == "--requests")

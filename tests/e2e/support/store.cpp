@@ -6,15 +6,23 @@ namespace petstore::e2e {
 
 namespace {
 
-// For set-up: the stock petstorectl, which starts in a fraction of the
-// sanitized one's time.
-Output set_up(const RedisServer& redis, std::vector<std::string> arguments,
-              const std::string& input)
+Output run_ctl(const std::string& program, const std::string& redis,
+               const std::vector<std::string>& arguments,
+               const std::string& input)
 {
-    std::vector<std::string> command{env_or("PETSTORE_E2E_CTL", E2E_CTL),
-                                     "--redis", redis.url()};
+    std::vector<std::string> command{program, "--redis", redis};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run(command, input);
+}
+
+// For set-up: the stock petstorectl, which starts in a fraction of the
+// sanitized one's time.
+Output set_up(const RedisServer& redis,
+              const std::vector<std::string>& arguments,
+              const std::string& input)
+{
+    return run_ctl(env_or("PETSTORE_E2E_CTL", E2E_CTL), redis.url(), arguments,
+                   input);
 }
 
 bool has_option(const std::vector<std::string>& arguments, const char* name)
@@ -39,7 +47,7 @@ Key make_key(const RedisServer& redis, std::vector<std::string> command,
     }
     command.push_back("--json");
     const auto result =
-        set_up(redis, std::move(command), secret.empty() ? "" : secret + "\n");
+        set_up(redis, command, secret.empty() ? "" : secret + "\n");
     const auto json = nlohmann::json::parse(result.out, nullptr, false);
     if (result.code != 0 || !json.is_object()) {
         throw HarnessError("petstorectl: " + result.err + result.out);
@@ -70,9 +78,7 @@ std::string ctl_binary()
 Output ctl(const std::string& redis, std::vector<std::string> arguments,
            const std::string& input)
 {
-    std::vector<std::string> command{ctl_binary(), "--redis", redis};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run(command, input);
+    return run_ctl(ctl_binary(), redis, arguments, input);
 }
 
 Key create_key(const RedisServer& redis, std::vector<std::string> arguments)

@@ -1,5 +1,5 @@
-"""The servers of the soak test: nginx with several workers, a primary, a replica
-and three Sentinels."""
+"""Servers as in production: nginx, a primary, a replica and three Sentinels. For the
+soak test and for latency during events."""
 
 import os
 import re
@@ -7,15 +7,13 @@ import signal
 import socket
 import subprocess
 import time
-from pathlib import Path
 
 from contenders import Petstore
 from servers import (
-    BenchError, TcpRedis, children_of, free_port, port_is_open, start,
+    HERE, BenchError, TcpRedis, children_of, free_port, port_is_open, start,
     start_nginx_master, wait_until,
 )  # fmt: skip
 
-HERE = Path(__file__).resolve().parent
 SENTINELS = 3
 DOWN_AFTER_MS = 3000
 WAIT_SECONDS = 60
@@ -102,6 +100,12 @@ class Sentinel:
             values.get("num-other-sentinels") == str(SENTINELS - 1)
         )
 
+    def sees_replica(self):
+        """Whether it would promote the replica."""
+        text = ask(self.port, "SENTINEL", "REPLICAS", "main")
+        values = dict(re.findall(r"(flags|master-link-status)\r\n(\S+)", text))
+        return values == {"flags": "slave", "master-link-status": "ok"}
+
 
 class Deployment(Petstore):
     def __init__(self, stack, folder, build, size, rare, keys, workers):
@@ -114,8 +118,7 @@ class Deployment(Petstore):
         self.redis = self.primary
         self.seed_pets(size, rare)
         self.seed_keys(keys)
-        self.replica.call("replicaof", "127.0.0.1", self.primary.port)
-        wait_for(self.replica.is_synced_replica, "replication")
+        self.attach_replica()
         self.sentinels = [
             Sentinel(stack, folder / f"sentinel-{i}", self.primary.port)
             for i in range(SENTINELS)
@@ -139,7 +142,17 @@ class Deployment(Petstore):
             "KEEPALIVE_REQUESTS": 1000,  # nginx's default
             "LOG_LEVEL": "notice",
         }
-        return start_nginx_master(stack, folder, HERE / "nginx.conf", values)
+        return start_nginx_master(stack, folder, HERE / "conf/deployment.conf", values)
+
+    @property
+    def pids(self):
+        """Of all processes that run now."""
+        others = [pid for one in (*self.servers, *self.sentinels) for pid in one.pids]
+        return [self.master.pid, *self.nginx_workers(), *others]
+
+    def attach_replica(self):
+        self.replica.call("replicaof", "127.0.0.1", self.primary.port)
+        wait_for(self.replica.is_synced_replica, "replication")
 
     def nginx_workers(self):
         return set(children_of(self.master.pid))
