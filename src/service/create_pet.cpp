@@ -119,6 +119,8 @@ void CreatePet::take(const redis::Reply& reply)
     if (reply.is_error()) {
         if (const auto key = store::damaged_key(reply); !key.empty()) {
             request_.storage().log.damaged(key);
+        } else if (store::is_full(reply)) {
+            request_.storage().log.catalogue_full();
         }
         return request_.refuse(store::failure_of(reply, true));
     }

@@ -11,6 +11,7 @@
 --   {id, 0}   created
 --   {id, 1}   created before, by the same request
 --   {0, 2}    the idempotency key belongs to another body
+--   error FULL <why>   there can be no more pets; nothing was changed
 --   error DAMAGED <key>   inconsistent data: an id would be reused, or the
 --                   record would belong to another pet; nothing was changed
 
@@ -23,6 +24,9 @@ local function damaged(key, failure, id)
     redis.call('INCRBY', KEYS[1], -1)
   end
   local text = type(failure) == 'table' and failure.err
+  if text and string.find(text, 'bit offset', 1, true) then
+    return redis.error_reply('FULL proto-max-bulk-len ends the bitmap before this pet')
+  end
   if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
       and not string.find(text, 'overflow') then
     return failure
@@ -48,6 +52,8 @@ if id <= 1 then
   local changes = pcall('GET', KEYS[2])
   if type(changes) == 'table' then return damaged(KEYS[2], changes, id) end
   if changes or id < 1 then return damaged(KEYS[1], nil, id) end
+elseif id > 4000000000 then -- kMaxPets
+  return damaged(nil, redis.error_reply('FULL the catalogue has 4000000000 pets, the most it can have'), id)
 end
 
 local position = (id - 1) % 128
