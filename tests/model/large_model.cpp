@@ -43,8 +43,7 @@ struct Fixture {
         store::PageReader reader(query);
         calls = 0;
         for (std::optional next(query); next;) {
-            const auto& reply =
-                call(catalogue.list_by_status(*next, last_id));
+            const auto& reply = call(catalogue.list_by_status(*next, last_id));
             INFO(reply.text());
             REQUIRE(reader.add(static_cast<std::size_t>(calls), reply));
             ++calls;
@@ -208,8 +207,8 @@ TEST_CASE("model: pages of a large catalogue have the pets of a plain list")
         INFO("after " << query.after << ", limit " << query.limit);
         const auto page = f.read(query);
         REQUIRE(page.body == lines_of(pets, query));
-        const auto rest = std::distance(pets.upper_bound(query.after),
-                                        pets.end());
+        const auto rest =
+            std::distance(pets.upper_bound(query.after), pets.end());
         REQUIRE(page.more == (rest > query.limit));
         calls += f.calls;
     }
@@ -251,8 +250,8 @@ TEST_CASE("model: ids end at 4,000,000,000")
         f.redis.command({"FLUSHALL"});
         SparseCatalogue(f.redis, id).need_bucket(id);
     };
-    for (const PetId id : {store::kMaxPets, store::kMaxPets + 1,
-                           PetId{9'000'000'000'000'000}}) {
+    for (const PetId id :
+         {store::kMaxPets, store::kMaxPets + 1, PetId{9'000'000'000'000'000}}) {
         set_last_id(id);
         const auto before = f.contents();
         {

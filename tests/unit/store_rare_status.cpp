@@ -122,10 +122,11 @@ TEST_CASE("a search goes on until its page is full", "[store]")
 TEST_CASE("a search ends with the catalogue", "[store]")
 {
     Fixture f;
-    const auto end = GENERATE(kFirst, kFirst + 1, kSecond, kSecond + 1);
+    const api::PetId ends[] = {kFirst, kFirst + 1, kSecond, kSecond + 1};
+    const auto end = ends[GENERATE(0, 1, 2, 3)];
     f.reader.read(sold(20), Version{end, 1}, f.waiter);
     int calls = 0;
-    while (f.waiter.results.empty()) {
+    while (f.waiter.results.empty() && calls < 10) {
         ++calls;
         f.link.reply("*0\r\n");
     }
@@ -253,6 +254,7 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
     Fixture f;
     const Version now{2 * kSpan, 1};
     const Version changed{2 * kSpan, 2};
+    f.reader.find(sold(20), now);
     f.reader.read(sold(20), now, f.waiter);
     f.link.reply(rows({5}));
     f.reader.find(sold(20), changed);

@@ -53,7 +53,8 @@ if id <= 1 then
   if type(changes) == 'table' then return damaged(KEYS[2], changes, id) end
   if changes or id < 1 then return damaged(KEYS[1], nil, id) end
 elseif id > 4000000000 then -- kMaxPets
-  return damaged(nil, redis.error_reply('FULL the catalogue has 4000000000 pets, the most it can have'), id)
+  local full = 'FULL the catalogue has 4000000000 pets, the most it can have'
+  return damaged(nil, redis.error_reply(full), id)
 end
 
 local position = (id - 1) % 128

@@ -191,7 +191,8 @@ bool PageReader::add(std::size_t index, const redis::Reply& reply)
     if (!reply.is(redis::Type::array)) {
         return false;
     }
-    return query_.status ? add_filtered(reply) : add_slice(index, reply);
+    return query_.status ? index == calls_++ && add_filtered(reply)
+                         : add_slice(index, reply);
 }
 
 bool PageReader::add_slice(std::size_t index, const redis::Reply& reply)

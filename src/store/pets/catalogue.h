@@ -128,7 +128,8 @@ private:
     std::string records_;
     api::PetId next_ = 0;
     std::int64_t damaged_bucket_ = 0;
-    api::PetId searched_ = query_.after;  // a filtered page: up to this id
+    std::size_t calls_ = 0;               // of the script of a filtered page
+    api::PetId searched_ = query_.after;  // by them: up to this id
     // A bucket had fewer rows than asked for, or the bitmap has ended.
     bool ended_ = false;
 };

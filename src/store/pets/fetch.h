@@ -11,9 +11,9 @@
 
 namespace petstore::store {
 
-// Reads something with one command or several, or with several calls of a script,
-// one after the other. Each command gets a reply or is lost, even after an earlier
-// one has failed; then the fetch ends.
+// Reads something with one command or several, or with several calls of a
+// script, one after the other. Each command gets a reply or is lost, even after
+// an earlier one has failed; then the fetch ends.
 class Fetch {
 public:
     Fetch(const Fetch&) = delete;

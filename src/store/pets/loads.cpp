@@ -28,16 +28,15 @@ void forget(Map& newest, const Key& key, const Load& load) noexcept
 
 Reader::Load::Load(Reader& owner, const ReadKey& key)
     : Fetch(owner.link_), owner_(owner), key_(key),
-      generation_(owner.generation()),
-      connection_(owner.connection_generation_)
+      generation_(owner.generation()), connection_(owner.connection_generation_)
 {}
 
 Reader::Load::Load(Reader& owner, const ReadKey& key, const Version& version,
                    ReadWaiter& waiter)
     : Fetch(owner.link_), owner_(owner), key_(key),
       generation_(owner.generation()),
-      connection_(owner.connection_generation_), version_(version),
-      waiters_{&waiter}
+      connection_(owner.connection_generation_),
+      version_(version), waiters_{&waiter}
 {}
 
 void Reader::Load::send_commands()
@@ -70,10 +69,10 @@ void Reader::Load::take(std::size_t index, const redis::Reply& reply)
     }
 }
 
-// The calls for a filtered page read the catalogue at different times, all later
-// than version_, as the two commands for an unfiltered page do. But its rows must
-// not come from two servers, of which one may lack what the other has. Without a
-// version nobody waits for the page.
+// The calls for a filtered page read the catalogue at different times, all
+// later than version_, as the two commands for an unfiltered page do. But its
+// rows must not come from two servers, of which one may lack what the other
+// has. Without a version nobody waits for the page.
 void Reader::Load::take_page(std::size_t index, const redis::Reply& reply)
 {
     owner_.drop_if_disconnected();
