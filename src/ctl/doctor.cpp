@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue_check.h"
 #include "cluster_check.h"
 #include "exit.h"
 #include "output.h"
@@ -109,6 +110,7 @@ void run_checks(Context& context)
         context, [&] { return &context.redis(); }, "", findings);
     examine(
         context, [&] { return context.limits(); }, "limit-redis ", findings);
+    append(check_catalogue(context.redis(), context.schema()), findings);
     check_limits(context, findings);
     print(context, findings);
     for (const Finding& finding : findings) {

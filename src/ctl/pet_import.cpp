@@ -47,6 +47,28 @@ public:
         }
     }
 
+    // Waits for those that were sent.
+    void finish()
+    {
+        const auto until = Clock::now() + ClusterSession::kPatience;
+        while (sent_.pets.size() != 0) {
+            const std::string error = receive();
+            if (error.empty()) {
+                continue;
+            }
+            if (!may_pass(error) || interruption_.requested()
+                || Clock::now() >= until) {
+                const auto line = sent_.lines.front();
+                // Nothing is ever sent twice.
+                sent_.remove_first(sent_.pets.size());
+                throw Failure("line " + std::to_string(line)
+                              + ": Redis: " + error);
+            }
+            std::this_thread::sleep_for(kRetryPause);
+            call();
+        }
+    }
+
     // Creates all pets that were added.
     void flush()
     {
@@ -111,28 +133,6 @@ private:
         } catch (const LostConnection& lost) {
             lose(lost);
             throw;
-        }
-    }
-
-    // Waits until the pets of sent_ are created.
-    void finish()
-    {
-        const auto until = Clock::now() + ClusterSession::kPatience;
-        while (sent_.pets.size() != 0) {
-            const std::string error = receive();
-            if (error.empty()) {
-                continue;
-            }
-            if (!may_pass(error) || interruption_.requested()
-                || Clock::now() >= until) {
-                const auto line = sent_.lines.front();
-                // Nothing is ever sent twice.
-                sent_.remove_first(sent_.pets.size());
-                throw Failure("line " + std::to_string(line)
-                              + ": Redis: " + error);
-            }
-            std::this_thread::sleep_for(kRetryPause);
-            call();
         }
     }
 
@@ -247,6 +247,7 @@ private:
             progress_.update(importer_.imported(), lines_.bytes());
         }
         if (interruption_.requested()) {
+            importer_.finish();
             return false;
         }
         importer_.flush();

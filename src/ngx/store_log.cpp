@@ -83,6 +83,16 @@ void StoreLog::limits_elsewhere() noexcept
     }
 }
 
+void StoreLog::catalogue_full() noexcept
+{
+    if (full_logged_ != ngx_time()) {
+        full_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the catalogue is full, creates are refused: "
+                      "see \"petstorectl doctor\"");
+    }
+}
+
 void StoreLog::account_banned(const store::Account& account,
                               const store::AccountStatus& status) noexcept
 {

@@ -27,6 +27,7 @@ public:
     void look_up_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
     void limits_elsewhere() noexcept override;
+    void catalogue_full() noexcept override;
     void request_refused() noexcept override;
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
@@ -46,6 +47,7 @@ private:
     Refusals requests_;
     time_t unexpected_logged_ = 0;
     time_t elsewhere_logged_ = 0;
+    time_t full_logged_ = 0;
     ngx_uint_t damages_ = 0;  // damage reports not logged yet
     bool damage_logged_ = false;
     ngx_msec_t damage_logged_at_ = 0;

@@ -53,6 +53,9 @@ constexpr ErrorRow kErrors[] = {
     // our scripts, which changed nothing.
     {"WRONGTYPE", kDamaged, true, Resend::no, Log::nothing},
     {"DAMAGED", kDamaged, false, Resend::no, Log::nothing},
+    // Of our script that creates pets, which changed nothing. Logged by
+    // StorageLog.
+    {"FULL", kUnavailable, false, Resend::no, Log::nothing},
     // Instead of the first reply; Redis closes the connection.
     {"ERR max number of clients reached", kUnavailable, false, Resend::no,
      Log::outage},

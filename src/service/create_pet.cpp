@@ -115,6 +115,8 @@ void CreatePet::fail(const redis::Reply& error)
 {
     if (const auto key = store::damaged_key(error); !key.empty()) {
         request_.storage().log.damaged(key);
+    } else if (store::is_full(error)) {
+        request_.storage().log.catalogue_full();
     }
     request_.refuse(store::failure_of(error, true));
 }

@@ -22,8 +22,17 @@ api::Error lost(bool outcome_open) noexcept
 
 }  // namespace
 
+bool is_full(const redis::Reply& error) noexcept
+{
+    return error.error_code() == "FULL";
+}
+
 api::Error failure_of(const redis::Reply& error, bool write) noexcept
 {
+    if (is_full(error)) {
+        return {api::ErrorCode::service_unavailable,
+                "The catalogue is full: no more pets can be created."};
+    }
     const redis::ErrorRow& row = redis::error_row(error.text());
     const api::ErrorCode code = write ? row.create_answer() : row.answer;
     return code == api::ErrorCode::internal_error

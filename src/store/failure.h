@@ -5,6 +5,9 @@
 
 namespace petstore::store {
 
+// There can be no more pets: a create was refused.
+bool is_full(const redis::Reply& error) noexcept;
+
 // The client's error for a failed command: outcome_unknown for a write whose
 // outcome is unknown, internal_error for damaged data, service_unavailable
 // otherwise.

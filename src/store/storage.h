@@ -32,6 +32,9 @@ public:
     // The counters have been moved to another Redis than the one asked.
     virtual void limits_elsewhere() noexcept = 0;
 
+    // A create was refused because there can be no more pets.
+    virtual void catalogue_full() noexcept = 0;
+
     // Too many requests wait for Redis, so one more was refused.
     virtual void request_refused() noexcept = 0;
 

@@ -30,6 +30,7 @@ struct SilentLog final : store::StorageLog {
     void unknown_plan(const api::KeyRecord&) noexcept override {}
     void look_up_refused() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
+    void catalogue_full() noexcept override {}
     void limits_elsewhere() noexcept override { ++damages; }
     void request_refused() noexcept override {}
     void account_banned(const store::Account&,

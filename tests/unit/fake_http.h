@@ -56,6 +56,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     }
     void look_up_refused() noexcept override { ++refused_look_ups; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
+    void catalogue_full() noexcept override { ++full_reports; }
     void limits_elsewhere() noexcept override { ++moved_limits; }
     void request_refused() noexcept override { ++refused_requests; }
     void account_banned(
@@ -69,6 +70,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> unknown_plans;
     int refused_look_ups = 0;
     int unexpected_replies = 0;
+    int full_reports = 0;
     int moved_limits = 0;
     int refused_requests = 0;
     std::vector<std::string> banned_accounts;

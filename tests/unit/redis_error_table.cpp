@@ -139,6 +139,8 @@ TEST_CASE("every row of the table of Redis errors", "[redis]")
          "WRONGTYPE", kDamaged, kUnknown, Log::nothing},
         {"DAMAGED petstore:{petstore:pets}:bucket:0", "DAMAGED", kDamaged,
          kDamaged, Log::nothing},
+        {"FULL the catalogue has 4000000000 pets, the most it can have", "FULL",
+         kUnavailable, kUnavailable, Log::nothing},
         {"ERR max number of clients reached",
          "ERR max number of clients reached", kUnavailable, kUnavailable,
          Log::outage},
@@ -272,4 +274,5 @@ TEST_CASE("damaged data change nothing and are logged with the key", "[redis]")
     CHECK_FALSE(redis::error_row("DAMAGED").executed);
     CHECK(redis::error_row("DAMAGED").log == Log::nothing);
     CHECK(redis::error_row("WRONGTYPE").log == Log::nothing);
+    CHECK_FALSE(redis::error_row("FULL").executed);
 }

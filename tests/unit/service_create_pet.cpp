@@ -454,6 +454,20 @@ TEST_CASE("a create is sent once more with the script's text", "[service]")
     CHECK(f.client.ended());
 }
 
+TEST_CASE("a create in a full catalogue is refused and logged", "[service]")
+{
+    Fixture f;
+    f.admit();
+    f.worker.reply_to("create_pets", "-FULL x\r\n");
+    CHECK(f.client.status == 503);
+    CHECK(f.client.state().error_code == "service_unavailable");
+    CHECK(f.client.body.find("The catalogue is full") != std::string::npos);
+    CHECK(f.worker.log.full_reports == 1);
+    CHECK(f.worker.log.damaged_keys.empty());
+    CHECK(f.client.ended());
+    CHECK(f.worker.idle());
+}
+
 TEST_CASE("a create in damaged data changes nothing", "[service]")
 {
     Fixture f;

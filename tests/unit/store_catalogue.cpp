@@ -109,10 +109,15 @@ TEST_CASE("a filtered page is one script", "[store]")
     CHECK(words(kCatalogue.list_by_status(query))
           == Words{"EVALSHA", store::scripts::list_by_status().sha1, "1",
                    "petstore:{petstore:pets}:status:pending", "5", "21",
-                   "petstore:{petstore:pets}:", "p"});
+                   "petstore:{petstore:pets}:", "p", "8388615"});
     auto far = query;
     far.after = std::numeric_limits<std::int64_t>::max();
     CHECK(words(kCatalogue.list_by_status(far))[4] == "4503599627370496");
+    CHECK(words(kCatalogue.list_by_status(far))[8] == "4503599635759111");
+    // Only of a catalogue that goes on after the search.
+    CHECK(words(kCatalogue.list_by_status(query, 8'388'615)).size() == 9);
+    CHECK(words(kCatalogue.list_by_status(query, 8'388'616)).back() == "1");
+    CHECK(words(kCatalogue.list_by_status(query, 8'388'616)).size() == 10);
 }
 
 TEST_CASE("a status change names all bitmaps and the log", "[store]")

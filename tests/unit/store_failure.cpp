@@ -40,6 +40,18 @@ TEST_CASE("damaged data are an internal error", "[store]")
           == ErrorCode::outcome_unknown);
 }
 
+TEST_CASE("a full catalogue is unavailable for creates", "[store]")
+{
+    Replies replies;
+    const auto& full = replies("-FULL the catalogue has too many pets\r\n");
+    CHECK(store::is_full(full));
+    CHECK(store::failure_of(full, true).code == ErrorCode::service_unavailable);
+    CHECK(store::failure_of(full, true).message.text()
+          == "The catalogue is full: no more pets can be created.");
+    CHECK_FALSE(store::is_full(replies("-FULLY x\r\n")));
+    CHECK_FALSE(store::is_full(replies(bulk("FULL x"))));
+}
+
 TEST_CASE("a script names the key that it has found damaged", "[store]")
 {
     Replies replies;

@@ -19,6 +19,7 @@
 --   -1    its idempotency key belongs to another body
 --   error its idempotency record is damaged
 -- An error alone if no pet was created, and none is known from before.
+--   error FULL <why>   there can be no more pets; nothing was changed
 --   error DAMAGED <key>   inconsistent data: an id would be reused, or a record
 --                   would belong to another pet; nothing was changed
 local try, byte = redis.pcall, string.byte
@@ -27,6 +28,9 @@ local try, byte = redis.pcall, string.byte
 -- failed for another reason.
 local function damaged(key, failure)
   local text = type(failure) == 'table' and failure.err
+  if text and string.find(text, 'bit offset', 1, true) then
+    return redis.error_reply('FULL proto-max-bulk-len ends the bitmap before this pet')
+  end
   if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
       and not string.find(text, 'overflow') then
     return failure
@@ -94,6 +98,10 @@ if count > 0 then
     end
     while created < count and not failure do
       local first, before = start + created, id + created - 1
+      if before >= 4000000000 then -- kMaxPets, the end of a bucket
+        failure = redis.error_reply('FULL the catalogue has 4000000000 pets, the most it can have')
+        break
+      end
       local position = before % 128
       local last = first + 127 - position
       if last > stop then last = stop end

@@ -1,24 +1,40 @@
--- Returns the next pets of one status, in order of their ids.
+-- Returns the next pets of one status, in order of their ids, from a part of the
+-- catalogue.
 --
 -- KEYS  1 bitmap of the status
 -- ARGV  1 id to start after   2 how many   3 prefix of bucket names
 --       (buckets share the slot of KEYS)   4 letter of the status
--- Reply: {id, record, id, record, …}
+--       5 id to search up to   6 '1' if the catalogue goes on after that
+-- Reply: {id, record, id, record, …}: as many as asked for, or all up to ARGV 5;
+--       then, with ARGV 6, a 0 if there are no more after it
 --   error DAMAGED <key>   wrong type, or a bucket that lacks a pet of the
 --                   bitmap or has a record without a status
 --
--- N rows take at most 2N + 1 calls and 4N + 63 records, whatever the data.
+-- N rows take at most 2N + 3 calls, 4N + 63 records and one look at each bit up to
+-- ARGV 5, whatever the data.
 local reading = KEYS[1]
 
+-- Whether the bitmap has no byte after the bit `stop`, the last of a byte. Takes
+-- the length from a position in the last byte: STRLEN would need another access
+-- rule.
+local function ends(bitmap, stop)
+  local last = redis.call('BITPOS', bitmap, '0', '-1', '-1')
+  if last < 0 then last = redis.call('BITPOS', bitmap, '1', '-1', '-1') end
+  return last - last % 8 + 7 <= tonumber(stop)
+end
+
 -- nil if a record in the bucket `reading` is missing or invalid.
-local function read(bitmap, id, left, names, letter)
+local function read(bitmap, id, left, names, letter, stop, more)
   local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
   -- The other two letters of a, p and s.
   local one, other = letter == 97 and 112 or 97, letter == 115 and 112 or 115
   local last, spare = id, 2 * left + 64
   while left > 0 do
-    id = call('BITPOS', bitmap, '1', id + 1, '-1', 'BIT')
-    if id < 0 then break end
+    id = call('BITPOS', bitmap, '1', id + 1, stop, 'BIT')
+    if id < 0 then
+      if more and ends(bitmap, stop) then found[n + 1] = 0 end
+      break
+    end
     local position = (id - 1) % 128
     local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
     reading = bucket
@@ -53,7 +69,7 @@ local function read(bitmap, id, left, names, letter)
 end
 
 local done, result = pcall(read, KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3],
-  string.byte(ARGV[4]))
+  string.byte(ARGV[4]), ARGV[5], ARGV[6])
 if done and result then return result end
 -- The error of a command: a string, or in some versions a table that contains
 -- it.

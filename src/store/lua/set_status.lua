@@ -5,6 +5,7 @@
 -- ARGV  1 id   2 letter of the new status   3 prefix of the names of last id
 --       and buckets (they share the slot of KEYS)
 -- Reply: 1 changed, 0 already had this status, -1 no such pet
+--   error FULL <why>   the bitmap cannot hold the pet; nothing was changed
 --   error DAMAGED <key>   inconsistent data; nothing was changed
 local LOG_LENGTH = 1024
 local BITMAPS = {a = KEYS[2], p = KEYS[3], s = KEYS[4]}
@@ -18,6 +19,9 @@ local counter = ARGV[3] .. 'last-id'
 -- for another reason.
 local function damaged(key, failure)
   local text = type(failure) == 'table' and failure.err
+  if text and string.find(text, 'bit offset', 1, true) then
+    return redis.error_reply('FULL proto-max-bulk-len ends the bitmap before this pet')
+  end
   if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
       and not string.find(text, 'overflow') then
     return failure

@@ -15,6 +15,16 @@ namespace {
 // neither sums here nor Lua's numbers overflow below it.
 constexpr api::PetId kLastStart = std::int64_t{1} << 52;
 
+// How many bits of a bitmap one call searches: 1 MB, at some 100 µs if none is
+// set.
+constexpr api::PetId kSearchSpan = std::int64_t{1} << 23;
+
+// The last bit that a search after `after` looks at, the last of its byte.
+constexpr api::PetId search_end(api::PetId after) noexcept
+{
+    return (std::min(after, kLastStart) + kSearchSpan) | 7;
+}
+
 // What an unfiltered page reads from one bucket: ids [first, end).
 struct Slice {
     std::int64_t bucket;
@@ -79,7 +89,8 @@ Catalogue::list_all(const api::ListQuery& query) const
     }
 }
 
-redis::Command Catalogue::list_by_status(const api::ListQuery& query) const
+redis::Command Catalogue::list_by_status(const api::ListQuery& query,
+                                         api::PetId last_id) const
 {
     const api::Status status = query.status.value();
     const char letter = static_cast<char>(status);
@@ -88,7 +99,11 @@ redis::Command Catalogue::list_by_status(const api::ListQuery& query) const
     command.arg(std::min(query.after, kLastStart))
         .arg(query.limit + 1)
         .arg(schema_.catalogue())
-        .own({&letter, 1});
+        .own({&letter, 1})
+        .arg(search_end(query.after));
+    if (last_id > search_end(query.after)) {
+        command.arg(1);
+    }
     return command;
 }
 
@@ -128,11 +143,11 @@ std::int64_t PageReader::bucket(std::size_t index) const noexcept
 
 bool PageReader::add(std::size_t index, const redis::Reply& reply)
 {
-    damaged_bucket_ = bucket(index);
+    damaged_bucket_ = bucket(query_.status ? 0 : index);
     if (!reply.is(redis::Type::array)) {
         return false;
     }
-    return query_.status ? index == 0 && add_filtered(reply)
+    return query_.status ? index == calls_++ && add_filtered(reply)
                          : add_slice(index, reply);
 }
 
@@ -162,11 +177,15 @@ bool PageReader::add_slice(std::size_t index, const redis::Reply& reply)
 
 bool PageReader::add_filtered(const redis::Reply& reply)
 {
-    if (reply.size() % 2 != 0) {
+    const std::size_t end = reply.size() / 2 * 2;
+    ended_ = reply.size() != end;
+    if (ended_
+        && (!reply[end].is(redis::Type::integer)
+            || reply[end].integer() != 0)) {
         return false;
     }
-    api::PetId before = query_.after;
-    for (std::size_t i = 0; i < reply.size(); i += 2) {
+    api::PetId before = searched_;
+    for (std::size_t i = 0; i < end; i += 2) {
         if (!reply[i].is(redis::Type::integer) || reply[i].integer() <= before
             || !reply[i + 1].is(redis::Type::string)) {
             return false;
@@ -177,7 +196,21 @@ bool PageReader::add_filtered(const redis::Reply& reply)
             return false;
         }
     }
+    // The last rows may be from a range of records that goes beyond the end.
+    searched_ = std::max(before, search_end(searched_));
     return true;
+}
+
+std::optional<api::ListQuery>
+PageReader::rest(api::PetId last_id) const noexcept
+{
+    if (!query_.status || next_ != 0 || ended_ || searched_ >= last_id) {
+        return std::nullopt;
+    }
+    api::ListQuery rest = query_;
+    rest.after = searched_;
+    rest.limit -= static_cast<int>(rows_.size());
+    return rest;
 }
 
 bool PageReader::add_row(api::PetId id, std::string_view record)

@@ -13,6 +13,10 @@
 
 namespace petstore::store {
 
+// A bitmap is a string of at most 512 MB, so the last bit is 2^32 - 1. The same
+// number is in create_pets.lua.
+inline constexpr api::PetId kMaxPets = 4'000'000'000;
+
 // Builds the commands that read and write pets, and parses their replies. Sends
 // nothing.
 class Catalogue {
@@ -39,8 +43,12 @@ public:
     // page has, to learn whether there is a next page.
     std::vector<redis::Command> list_all(const api::ListQuery& query) const;
 
-    // A filtered page: one script that searches the status's bitmap.
-    redis::Command list_by_status(const api::ListQuery& query) const;
+    // A filtered page: a script that searches the status's bitmap, as far as
+    // Redis can within a fraction of a millisecond. A page of a large catalogue
+    // may need more calls: PageReader::rest(). `last_id` is the latest known, 0
+    // for none.
+    redis::Command list_by_status(const api::ListQuery& query,
+                                  api::PetId last_id = 0) const;
 
     // --- operators ---------------------------------------------------------
     redis::Command set_status(api::PetId id, api::Status status) const;
@@ -62,6 +70,11 @@ public:
     // Adds the reply to command number `index`. False if the reply is malformed
     // or has a damaged record: see damaged_bucket().
     bool add(std::size_t index, const redis::Reply& reply);
+
+    // What a filtered page needs another call for after the last add(), if pets
+    // up to `last_id` existed before it was read: the number of rows and where
+    // to continue.
+    std::optional<api::ListQuery> rest(api::PetId last_id) const noexcept;
 
     // The bucket that command number `index` of an unfiltered page reads.
     std::int64_t bucket(std::size_t index) const noexcept;
@@ -100,7 +113,10 @@ private:
     std::string records_;
     api::PetId next_ = 0;
     std::int64_t damaged_bucket_ = 0;
-    bool ended_ = false;  // a bucket had fewer rows than asked for
+    std::size_t calls_ = 0;               // of the script of a filtered page
+    api::PetId searched_ = query_.after;  // by them: up to this id
+    // A bucket had fewer rows than asked for, or the bitmap has ended.
+    bool ended_ = false;
 };
 
 }  // namespace petstore::store

@@ -39,6 +39,7 @@ void Fetch::fail(api::Error error) noexcept
 void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
 {
     ++done_;
+    const bool sending = std::exchange(sending_, true);
     try {
         if (index == taken_) {
             take_next(reply);
@@ -48,6 +49,7 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
     } catch (...) {
         fail(read_not_sent());
     }
+    sending_ = sending;
     end_if_complete();
 }
 

@@ -11,8 +11,9 @@
 
 namespace petstore::store {
 
-// Reads something with one command or several. Each command gets a reply or is
-// lost, even after an earlier one has failed; then the fetch ends.
+// Reads something with one command or several, or with several calls of a
+// script, one after the other. Each command gets a reply or is lost, even after
+// an earlier one has failed; then the fetch ends.
 class Fetch {
 public:
     Fetch(const Fetch&) = delete;
@@ -25,7 +26,8 @@ protected:
     explicit Fetch(redis::Link& link) noexcept : link_(link), script_(*this) {}
     ~Fetch() = default;
 
-    // For send_commands(): up to kMaxCommands plain commands, or one script.
+    // For send_commands(): up to kMaxCommands plain commands, or one script. To
+    // the reply of a script, take() may call it again.
     static constexpr std::size_t kMaxCommands = 2;
     void send(const redis::Command& command) noexcept;
     void call(redis::Command script) noexcept;
@@ -79,7 +81,7 @@ private:
     private:
         void on_result(const redis::Reply& reply) noexcept override
         {
-            owner_.on_reply(0, reply);
+            owner_.on_reply(owner_.taken_, reply);
         }
         void on_no_result(redis::NoReply cause) noexcept override
         {

@@ -28,13 +28,15 @@ void forget(Map& newest, const Key& key, const Load& load) noexcept
 
 Reader::Load::Load(Reader& owner, const ReadKey& key)
     : Fetch(owner.link_), owner_(owner), key_(key),
-      generation_(owner.generation())
+      generation_(owner.generation()), connection_(owner.connection_generation_)
 {}
 
 Reader::Load::Load(Reader& owner, const ReadKey& key, const Version& version,
                    ReadWaiter& waiter)
     : Fetch(owner.link_), owner_(owner), key_(key),
-      generation_(owner.generation()), version_(version), waiters_{&waiter}
+      generation_(owner.generation()),
+      connection_(owner.connection_generation_),
+      version_(version), waiters_{&waiter}
 {}
 
 void Reader::Load::send_commands()
@@ -46,7 +48,8 @@ void Reader::Load::send_commands()
     const auto query = key_.query();
     page_.emplace(query);
     if (query.status) {
-        return call(owner_.catalogue_.list_by_status(query));
+        return call(owner_.catalogue_.list_by_status(
+            query, version_ ? version_->last_id : owner_.latest_.last_id));
     }
     for (const auto& command : owner_.catalogue_.list_all(query)) {
         send(command);
@@ -58,13 +61,33 @@ void Reader::Load::take(std::size_t index, const redis::Reply& reply)
     if (reply.is_error()) {
         take_error(index, reply);
     } else if (page_) {
-        if (!page_->add(index, reply)) {
-            fail(damaged(page_->damaged_bucket()));
-        }
+        take_page(index, reply);
     } else if (reply.is(redis::Type::nil)) {
         absent_ = true;
     } else {
         record_ = reply.text();
+    }
+}
+
+// The calls for a filtered page read the catalogue at different times, all
+// later than version_, as the two commands for an unfiltered page do. But its
+// rows must not come from two servers, of which one may lack what the other
+// has. Without a version nobody waits for the page.
+void Reader::Load::take_page(std::size_t index, const redis::Reply& reply)
+{
+    owner_.drop_if_disconnected();
+    if (key_.is_filtered() && index > 0
+        && connection_ != owner_.connection_generation_) {
+        return fail(read_not_sent());
+    }
+    if (!page_->add(index, reply)) {
+        return fail(damaged(page_->damaged_bucket()));
+    }
+    if (!version_) {
+        return;
+    }
+    if (const auto rest = page_->rest(version_->last_id)) {
+        call(owner_.catalogue_.list_by_status(*rest, version_->last_id));
     }
 }
 

@@ -39,6 +39,7 @@ private:
     void take(std::size_t index, const redis::Reply& reply) override;
     void end() noexcept override;
 
+    void take_page(std::size_t index, const redis::Reply& reply);
     void take_error(std::size_t index, const redis::Reply& error);
     api::Error damaged(std::int64_t bucket);
     api::PetId missing() const noexcept;
@@ -47,6 +48,7 @@ private:
     Reader& owner_;
     const ReadKey key_;
     const std::uint64_t generation_;
+    const std::uint64_t connection_;  // its generation
     // Read before the data, so they are at least as new.
     std::optional<Version> version_;
     std::vector<ReadWaiter*> waiters_;
