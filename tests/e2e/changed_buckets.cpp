@@ -2,7 +2,7 @@
 // nothing that shows the pet.
 #include <algorithm>
 
-#include "support/store.h"
+#include "support/two_hosts.h"
 
 using namespace petstore::e2e;
 
@@ -87,23 +87,17 @@ TEST_CASE("changed bucket: everything else is answered from memory")
 
 TEST_CASE("changed bucket: each worker shows the change with its next answer")
 {
-    RedisServer redis;
-    const auto key = create_key(redis);
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer one(options);
-    NginxServer two(options);
-    import_pets(redis, 700);
+    TwoHosts hosts;
+    import_pets(hosts.redis, 700);
 
     const std::string statuses[] = {"available", "pending", "sold"};
     for (int round = 0; round < 12; ++round) {
         const long long id = round % 3 == 0 ? 130 : 1 + round * 20;
         const auto& status = statuses[(round / 3 + id) % 3];
-        set_status(redis, id, status);
-        for (const auto& url : {one.url(), two.url()}) {
+        set_status(hosts.redis, id, status);
+        for (const auto& url : {hosts.one.url(), hosts.two.url()}) {
             for (int i = 0; i < 4; ++i) {  // new connections, so either worker
-                Http http(url, key.secret);
+                Http http(url, hosts.key.secret);
                 CHECK(
                     http.get("/v1/pets/" + std::to_string(id)).json()["status"]
                     == status);

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "support/store.h"
+#include "support/two_hosts.h"
 
 using namespace petstore::e2e;
 
@@ -21,14 +21,8 @@ long long id_of(const Response& created)
 
 TEST_CASE("freshness: no read misses a pet whose 201 came before it")
 {
-    RedisServer redis;
-    const auto key = create_key(redis);
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer writer(options);
-    NginxServer reader(options);
-    import_pets(redis, 500);
+    TwoHosts hosts;
+    import_pets(hosts.redis, 500);
 
     std::atomic<long long> acknowledged{500};
     std::atomic<bool> done{false};
@@ -36,7 +30,7 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
     std::atomic<int> reads{0};
 
     auto read = [&](const std::string& url, unsigned seed) {
-        Http http(url, key.secret);
+        Http http(url, hosts.key.secret);
         for (unsigned i = seed; !done; ++i) {
             const long long known = acknowledged;
             Response response;
@@ -72,10 +66,11 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
     };
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 4; ++i) {
-        threads.emplace_back(read, i % 2 ? reader.url() : writer.url(), i);
+        threads.emplace_back(read, i % 2 ? hosts.two.url() : hosts.one.url(),
+                             i);
     }
 
-    Http http(writer.url(), key.secret);
+    Http http(hosts.one.url(), hosts.key.secret);
     for (int i = 0; i < 300; ++i) {
         const auto created = http.post(
             "/v1/pets",
@@ -93,21 +88,16 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
 
 TEST_CASE("freshness: a changed status shows on the next read of any worker")
 {
-    RedisServer redis;
-    const auto key = create_key(redis);
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer one(options);
-    NginxServer two(options);
-    import_pets(redis, 10);
+    TwoHosts hosts;
+    import_pets(hosts.redis, 10);
 
     for (int round = 0; round < 10; ++round) {
         const std::string status = round % 2 ? "sold" : "pending";
-        REQUIRE(ctl(redis.url(), {"pet", "set-status", "1", status}).code == 0);
-        for (const auto& url : {one.url(), two.url()}) {
+        REQUIRE(ctl(hosts.redis.url(), {"pet", "set-status", "1", status}).code
+                == 0);
+        for (const auto& url : {hosts.one.url(), hosts.two.url()}) {
             for (int i = 0; i < 4; ++i) {  // new connections, so either worker
-                Http http(url, key.secret);
+                Http http(url, hosts.key.secret);
                 CHECK(http.get("/v1/pets/1").json()["status"] == status);
                 CHECK(http.get("/v1/pets").json()[0]["status"] == status);
                 CHECK(http.get("/v1/pets?limit=1&status=" + status)

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "support/store.h"
+#include "support/two_hosts.h"
 
 using namespace petstore::e2e;
 
@@ -372,20 +372,14 @@ TEST_CASE("list: a walk while a writer adds shows every pet of the start once")
 TEST_CASE(
     "list: after a 201 the next list from any worker of any host shows the pet")
 {
-    RedisServer redis;
-    const auto key = create_key(redis);
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer one(options);
-    NginxServer other(options);
-    Http writer(one.url(), key.secret);
+    TwoHosts hosts;
+    Http writer(hosts.one.url(), hosts.key.secret);
     for (int id = 1; id <= 40; ++id) {
         const auto created =
             writer.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}");
         REQUIRE(created.status == 201);
-        for (const auto* host : {&one, &other}) {
-            Http reader(host->url(), key.secret);  // any worker
+        for (const auto* host : {&hosts.one, &hosts.two}) {
+            Http reader(host->url(), hosts.key.secret);  // any worker
             const auto page = reader.get("/v1/pets?limit=100").json();
             REQUIRE(page.size() == static_cast<std::size_t>(id));
             CHECK(page.back().at("id") == id);
