@@ -14,15 +14,6 @@
 -- ARGV 5, whatever the data.
 local reading = KEYS[1]
 
--- Whether the bitmap has no byte after the bit `stop`, the last of a byte. Takes
--- the length from a position in the last byte: STRLEN would need another access
--- rule.
-local function ends(bitmap, stop)
-  local last = redis.call('BITPOS', bitmap, '0', '-1', '-1')
-  if last < 0 then last = redis.call('BITPOS', bitmap, '1', '-1', '-1') end
-  return last - last % 8 + 7 <= tonumber(stop)
-end
-
 -- nil if a record in the bucket `reading` is missing or invalid.
 local function read(bitmap, id, left, names, letter, stop, more)
   local found, n, call, byte, min = {}, 0, redis.call, string.byte, math.min
@@ -32,7 +23,13 @@ local function read(bitmap, id, left, names, letter, stop, more)
   while left > 0 do
     id = call('BITPOS', bitmap, '1', id + 1, stop, 'BIT')
     if id < 0 then
-      if more and ends(bitmap, stop) then found[n + 1] = 0 end
+      if more then
+        -- The end of the bitmap, from a position in its last byte: STRLEN would
+        -- need another access rule.
+        local bit = call('BITPOS', bitmap, '0', '-1', '-1')
+        if bit < 0 then bit = call('BITPOS', bitmap, '1', '-1', '-1') end
+        if bit - bit % 8 + 7 <= tonumber(stop) then found[n + 1] = 0 end
+      end
       break
     end
     local position = (id - 1) % 128
