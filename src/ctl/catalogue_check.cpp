@@ -48,8 +48,11 @@ std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
     }
     if (pets >= most / 4 * 3) {
         return {{Verdict::warning, kCheck, found,
-                 "creates will be refused when the catalogue is full: start "
-                 "another store, with another prefix"}};
+                 std::string(pets < most ? "creates will be refused when the "
+                                           "catalogue is full"
+                                         : "the catalogue is full, and creates "
+                                           "are refused")
+                     + ": start another store, with another prefix"}};
     }
     if (pets > 0) {
         return {{Verdict::ok, kCheck, found, ""}};

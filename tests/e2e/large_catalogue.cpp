@@ -202,7 +202,9 @@ TEST_CASE("large catalogue: doctor warns before it is full")
     CHECK(verdict_at(1) == "ok");
     CHECK(verdict_at(2'999'999'999) == "ok");
     CHECK(verdict_at(3'000'000'000) == "warning");
+    CHECK(contains(finding(redis, "advice"), "creates will be refused"));
     CHECK(verdict_at(kMost) == "warning");
+    CHECK(contains(finding(redis, "advice"), "creates are refused"));
     CHECK(finding(redis, "found") == "4000000000 of at most 4000000000");
 
     CHECK(verdict_at(1) == "ok");

@@ -136,6 +136,20 @@ TEST_CASE("create queue: one Idempotency-Key is used in the order of requests",
     CHECK(f.sent() == Names{"a", "b", "cd"});
 }
 
+TEST_CASE("create queue: no request overtakes one of a full call", "[store]")
+{
+    Fixture f;
+    f.add("a", "x");
+    f.add("b", "x");
+    for (std::size_t i = 1; i < store::PetBatch::kMaxPets; ++i) {
+        f.add("b", std::to_string(i));
+    }
+    f.add("c", "1");
+    f.link.end_iteration();
+    CHECK(f.sent()
+          == Names{"a", std::string(store::PetBatch::kMaxPets, 'b'), "c"});
+}
+
 TEST_CASE("create queue: a call has a bounded number of pets", "[store]")
 {
     Fixture f;

@@ -16,16 +16,19 @@ public:
           once_(request.idempotency.has_value()), pets_(queue.schema_)
     {}
 
-    bool takes(const Request& request) const noexcept
+    bool suits(const Request& request) const noexcept
     {
         return durable_ == request.durable
-               && once_ == request.idempotency.has_value() && !pets_.full();
+               && once_ == request.idempotency.has_value();
     }
 
-    // False if another request of the batch has this Idempotency-Key: that one
-    // must come first.
+    // False if the batch is full, or another request in it has this
+    // Idempotency-Key: that one must come first.
     bool add(const Request& request, CreateWaiter& waiter)
     {
+        if (pets_.full()) {
+            return false;
+        }
         if (waiters_.size() == waiters_.capacity()) {
             waiters_.reserve(2 * waiters_.size() + 1);
         }
@@ -86,11 +89,11 @@ CreateQueue::~CreateQueue() = default;
 void CreateQueue::add(const Request& request, CreateWaiter& waiter) noexcept
 {
     try {
-        // The newest one of this kind: creates with one Idempotency-Key are
+        // The newest one only, so that creates with one Idempotency-Key are
         // executed in the order in which they came.
         const auto batch =
             std::find_if(open_.rbegin(), open_.rend(), [&](const Batch* each) {
-                return each->takes(request);
+                return each->suits(request);
             });
         if (batch == open_.rend() || !(*batch)->add(request, waiter)) {
             add_to_new_batch(request, waiter);
