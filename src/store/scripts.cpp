@@ -6,9 +6,20 @@
 
 namespace petstore::store::scripts {
 
+namespace {
+
+// Of a script that reports damage.
+std::string after_damaged(const char* script)
+{
+    return std::string(k_damaged_lua) + script;
+}
+
+}  // namespace
+
 const redis::Script& create_pets()
 {
-    static const redis::Script script("create_pets", k_create_pets_lua);
+    static const std::string text = after_damaged(k_create_pets_lua);
+    static const redis::Script script("create_pets", text);
     return script;
 }
 
@@ -20,7 +31,8 @@ const redis::Script& list_by_status()
 
 const redis::Script& set_status()
 {
-    static const redis::Script script("set_status", k_set_status_lua);
+    static const std::string text = after_damaged(k_set_status_lua);
+    static const redis::Script script("set_status", text);
     return script;
 }
 
@@ -41,7 +53,8 @@ const redis::Script& limit_across_slots()
 
 const redis::Script& strike()
 {
-    static const redis::Script script("strike", k_strike_lua);
+    static const std::string text = after_damaged(k_strike_lua);
+    static const redis::Script script("strike", text);
     return script;
 }
 

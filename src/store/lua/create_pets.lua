@@ -24,20 +24,6 @@
 --                   would belong to another pet; nothing was changed
 local try, byte = redis.pcall, string.byte
 
--- The error reply if `key` is damaged, or `failure` itself if a command on it
--- failed for another reason.
-local function damaged(key, failure)
-  local text = type(failure) == 'table' and failure.err
-  if text and string.find(text, 'bit offset', 1, true) then
-    return redis.error_reply('FULL proto-max-bulk-len ends the bitmap before this pet')
-  end
-  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
-      and not string.find(text, 'overflow') then
-    return failure
-  end
-  return redis.error_reply('DAMAGED ' .. key)
-end
-
 local once = ARGV[2] ~= ''
 local rewrite = once and #ARGV % 2 == 1
 local step, last_arg = once and 2 or 1, rewrite and #ARGV - 1 or #ARGV

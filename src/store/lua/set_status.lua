@@ -15,20 +15,6 @@ local number = (id - 1 - position) / 128
 local bucket = ARGV[3] .. 'bucket:' .. number
 local counter = ARGV[3] .. 'last-id'
 
--- The error reply if `key` is damaged, or `failure` itself if a command failed
--- for another reason.
-local function damaged(key, failure)
-  local text = type(failure) == 'table' and failure.err
-  if text and string.find(text, 'bit offset', 1, true) then
-    return redis.error_reply('FULL proto-max-bulk-len ends the bitmap before this pet')
-  end
-  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
-      and not string.find(text, 'overflow') then
-    return failure
-  end
-  return redis.error_reply('DAMAGED ' .. key)
-end
-
 local record = redis.pcall('LINDEX', bucket, position)
 if type(record) == 'table' then return damaged(bucket, record) end
 local last = redis.pcall('GET', counter)

@@ -12,17 +12,6 @@ local MINUTE, DAY = 60000, 86400000
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
--- The error reply if `key` is damaged, or `failure` itself if a command failed
--- for another reason.
-local function damaged(key, failure)
-  local text = type(failure) == 'table' and failure.err
-  if text and not string.find(text, '^WRONGTYPE') and not string.find(text, 'not an integer')
-      and not string.find(text, 'overflow') then
-    return failure
-  end
-  return redis.error_reply('DAMAGED ' .. key)
-end
-
 local state = redis.pcall('GET', KEYS[1])
 if not state then return {-1, 0, now, ''} end
 if type(state) == 'table' or #state ~= 48 then return damaged(KEYS[1], state) end
