@@ -19,7 +19,7 @@ from data import Keys, Walk
 from load import check, measure, warm_up
 from machine import describe_machine, describe_versions
 from results import Results, Row
-from servers import HERE, BenchError, exit_on_signals
+from servers import HERE, BenchError, add_script_options, exit_on_signals
 
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs/performance/README.md"
@@ -50,9 +50,7 @@ def parse_arguments():
         " an earlier commit, instead of the peers",
     )  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
-    # From scripts/bench; the latter only looks at the other options.
-    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    add_script_options(parser)
     options = parser.parse_args()
     if options.rounds is not None and not 1 <= options.rounds <= 100:
         parser.error("--rounds must be from 1 to 100")

@@ -15,7 +15,9 @@ from cases import Case, Site, get_keys
 from contenders import Petstore
 from data import Keys
 from load import check, cpu_seconds, redis_counts, warm_up, wrk
-from servers import START_SECONDS, BenchError, TcpRedis, exit_on_signals, free_port
+from servers import (
+    START_SECONDS, BenchError, TcpRedis, add_script_options, exit_on_signals, free_port,
+)  # fmt: skip
 
 CASE = Case("get", "get", get_keys)
 SLOTS = 16384
@@ -166,9 +168,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--keys", type=int, default=100_000)
     parser.add_argument("--primaries", type=int, nargs="+", default=[1, 3, 6])
-    # From scripts/bench; the latter only looks at the other options.
-    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    add_script_options(parser)
     options = parser.parse_args()
     if options.check:
         return

@@ -21,7 +21,10 @@ import report
 from contenders import Petstore
 from data import Keys
 from machine import describe_machine, version
-from servers import HERE, BenchError, Redis, children_of, exit_on_signals, start_nginx_master
+from servers import (
+    HERE, BenchError, Redis, add_script_options, children_of, exit_on_signals,
+    start_nginx_master,
+)  # fmt: skip
 
 MILLION = 1_000_000
 PUBLISHED = [10, 100]
@@ -335,9 +338,7 @@ def main():
         "millions", type=int, nargs="*", default=PUBLISHED, metavar="MILLIONS",
         help="sizes in millions of pets, 1 to 100; default: 10 100",
     )  # fmt: skip
-    # From scripts/bench; the latter only looks at the other options.
-    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    add_script_options(parser)
     options = parser.parse_args()
     if not all(1 <= millions <= 100 for millions in options.millions):
         parser.error("MILLIONS must be from 1 to 100")

@@ -23,7 +23,7 @@ from load import Meter, check
 from machine import describe_machine, describe_versions
 from paced import Request, render
 from results import Row
-from servers import HERE, BenchError, exit_on_signals
+from servers import HERE, BenchError, add_script_options, exit_on_signals
 
 WARM_UP = 0.3  # seconds that do not count, at the beginning of a measurement
 # What compiles or remembers gets its chance before the first round.
@@ -193,9 +193,7 @@ def parse_arguments():
         "--only", choices=("rates", "events"), help="one half: the contenders, or events"
     )
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
-    # From scripts/bench; the latter only looks at the other options.
-    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    add_script_options(parser)
     options = parser.parse_args()
     if options.rounds is not None and not 1 <= options.rounds <= 100:
         parser.error("--rounds must be from 1 to 100")

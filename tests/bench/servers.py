@@ -1,6 +1,7 @@
 """The processes of the benchmark: Redis, nginx and node, each in a folder of its
 own, all of them gone when their ExitStack is left."""
 
+import argparse
 import os
 import re
 import shutil
@@ -182,6 +183,13 @@ def start_node(stack, folder, service, env):
     process = start(stack, folder, "node", service, env=env)
     wait_until(lambda: port_is_open(port), process, folder)
     return port, [process.pid]
+
+
+def add_script_options(parser):
+    """What scripts/bench and scripts/soak pass: the folder of builds, and that only
+    the other options are to be looked at."""
+    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
 
 
 def exit_on_signals():

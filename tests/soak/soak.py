@@ -22,7 +22,7 @@ from load import Meter, check
 from machine import describe_machine, describe_versions
 from paced import Paced, Outcome, write_requests
 from servers import HERE as BENCH
-from servers import BenchError, exit_on_signals
+from servers import BenchError, add_script_options, exit_on_signals
 from traffic import Traffic
 from verdict import Verdict
 from watch import SECONDS as WATCH_SECONDS
@@ -67,9 +67,7 @@ def parse_arguments():
         help="seconds between reloads, 0 for none; default: 60",
     )  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
-    # From scripts/soak; the latter only looks at the other options.
-    parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    add_script_options(parser)
     options = parser.parse_args()
     if not 5 <= options.minutes <= 24 * 60:
         parser.error("the minutes must be from 5 to 1440")
