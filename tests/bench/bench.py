@@ -8,12 +8,13 @@ import shutil
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import chart
 import report
 from cases import FLOOR, FULL, NAMES, QUICK, Cell, Site
+from changes import Changes
 from contenders import CONTENDERS, Before, Floor, Petstore
 from data import Keys, Walk
 from load import check, measure, warm_up
@@ -134,9 +135,12 @@ class Bench:
         return list(rows.values())
 
     def _measure(self, entry, number):
-        sample = measure(
-            entry.contender, entry.load, entry.cell.case.status, self.plan.seconds, number
-        )
+        case = entry.cell.case
+        changes = Changes(entry.contender, case.changes) if case.changes else nullcontext()
+        with changes:
+            sample = measure(
+                entry.contender, entry.load, case.status, self.plan.seconds, number
+            )
         entry.samples.append(sample)
 
     def memory(self):

@@ -1,7 +1,7 @@
 """What is measured: cases, and where each of them is."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
@@ -62,6 +62,7 @@ class Case:
     status: int = 200
     writes: bool = False
     peers: bool = True  # measured of the peers too
+    changes: int = 0  # of pets, per second
 
 
 def one_path(path, rows=0):
@@ -163,12 +164,24 @@ SIZES = (
     Case("create", "create", create, 201, writes=True),
 )
 
+
+def during_changes(case, per_second):
+    return replace(
+        case, name=case.name + "-changed", peers=False, changes=per_second,
+        text=f"{case.text}, {per_second} changes/s",
+    )  # fmt: skip
+
+
+# With the middle catalogue and one key: a case, and the same while pets change.
+CHANGED = tuple((case, during_changes(case, 10)) for case in (SIZES[0], SIZES[1], SIZES[3]))
+
 # With the middle catalogue and every number of keys above one. As many keys as
 # connections: what it costs that requests have nothing to share, while all that is
 # known of the keys fits into the processor's caches.
 KEYS = (Case("get", "get", get_keys),)
 
 NAMES = [case.name for case in (FLOOR, *MAIN, *SIZES)]
+NAMES += [case.name for _, case in CHANGED]
 NAMES = list(dict.fromkeys(NAMES))
 
 
@@ -200,6 +213,7 @@ class Plan:
     def cells(self, only=()):
         cells = [Cell(case, self.size) for case in MAIN]
         cells += [Cell(case, self.size, keys) for case in KEYS for keys in self.keys[1:]]
+        cells += [Cell(case, self.size) for pair in CHANGED for case in pair]
         cells += [Cell(case, size) for case in SIZES for size in self.sizes]
         cells = list(dict.fromkeys(cells))
         # Creates make catalogues grow, so all that reads is measured before.

@@ -44,6 +44,7 @@ class Contender:
         folder.mkdir()
         self.build = build
         self.size = size
+        self.rare = rare
         self.redis = Redis(stack, folder / "redis")
         before = self._used_memory()
         self.seed_pets(size, rare)
@@ -101,6 +102,11 @@ class Petstore(Contender):
                 self._finish(process)
         if keys.good[1:]:
             self.redis.load(chain.from_iterable(map(petstore_key, keys.good[1:])))
+
+    def set_status(self, pet, status):
+        with self._ctl("pet", "set-status", str(pet), status) as process:
+            process.stdin.close()
+            self._finish(process)
 
     def _ctl(self, *words):
         return subprocess.Popen(

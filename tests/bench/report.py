@@ -1,9 +1,10 @@
 """Formats the results as tables, in text and Markdown."""
 
-from cases import FLOOR, KEYS, MAIN, SIZES, Cell
-from contenders import CONTENDERS, Before, Floor
+from cases import CHANGED, FLOOR, KEYS, MAIN, SIZES, Cell
+from contenders import CONTENDERS, Before, Floor, Petstore
 
 TITLES = {contender.name: contender.title for contender in (*CONTENDERS, Before, Floor)}
+MODULES = (Petstore.name, Before.name)
 HEAD = (
     "", "", "server µs", "Redis µs", "sum µs", "of floor", "of Lua", "requests/s",
     "Redis commands",
@@ -33,6 +34,13 @@ def sections(results):
         for size in plan.sizes
         for row in results.rows
         if row.cell == Cell(case, size)
+    ]
+    yield f"While pets change, {plural(plan.size, 'pet')}, 1 key", [
+        (case.text, row)
+        for pair in CHANGED
+        for case in pair
+        for row in results.rows
+        if row.cell == Cell(case, plan.size) and row.contender in MODULES
     ]
     yield f"By number of keys, {plural(plan.size, 'pet')}", [
         (f"{case.text}, {plural(keys, 'key')}", row)
