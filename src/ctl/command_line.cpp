@@ -62,8 +62,9 @@ void print_help(const CLI::App& app)
 
     const std::string name = full_name(app);
     const std::size_t space = name.find(' ');
-    const auto& examples =
-        examples_of(space == std::string::npos ? "" : name.substr(space + 1));
+    const std::string command =
+        space == std::string::npos ? "" : name.substr(space + 1);
+    const auto& examples = examples_of(command);
     if (!examples.empty()) {
         print_line("\nExamples:");
     }

@@ -124,8 +124,9 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
         auto connection = log_in(endpoint, tls, deadline, where, true);
         if (endpoint.database) {
             connection.set_timeout(deadline.left());
-            const redis::Reply& reply = call(
-                connection, redis::Command("SELECT").arg(endpoint.database));
+            redis::Command select("SELECT");
+            const redis::Reply& reply =
+                call(connection, select.arg(endpoint.database));
             if (reply.is_error()) {
                 throw Failure(where + ": " + error_text(reply));
             }
