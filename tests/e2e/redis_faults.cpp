@@ -543,7 +543,7 @@ TEST_CASE("faults: no server writes control characters into the log")
     auto forward = forward_to(redis);
     FakeRedis fake([&](const Words& command) {
         return command[0] == "EVALSHA"
-                   ? FakeRedis::Answer{"-EV\x1b[31m\nfake\tline x\r\n"}
+                   ? FakeRedis::Answer{"-EV\x1b[31m\vfake\tline x\r\n"}
                    : forward(command);
     });
     NginxOptions options;

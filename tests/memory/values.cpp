@@ -195,7 +195,8 @@ TEST_CASE("queries and links")
 
 TEST_CASE("digests")
 {
-    fail_each_allocation<Digest>();
+    // OpenSSL 3.0 allocates for each digest, 3.5 for none.
+    fail_each_allocation<Digest, false>();
 }
 
 TEST_CASE("commands")

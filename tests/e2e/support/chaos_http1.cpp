@@ -340,7 +340,9 @@ bool Http1Client::read_answers(Wire& wire, std::vector<Sent>& sent, bool fresh)
                     if (!buffer_.empty()) {
                         complain("an answer is cut off", sent_, buffer_);
                     } else if (fresh && answered == 0) {
-                        complain("no answer on a fresh connection", sent_, "");
+                        complain("no answer on a fresh connection ("
+                                     + wire.ended() + ")",
+                                 sent_, "");
                     }
                     return false;
                 }

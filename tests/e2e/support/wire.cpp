@@ -17,7 +17,12 @@ constexpr timeval kPatience{20, 0};
 
 SSL_CTX* context()
 {
-    static SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
+    static SSL_CTX* const context = [] {
+        SSL_CTX* const made = SSL_CTX_new(TLS_client_method());
+        // Session tickets are no reason to wait for what comes after them.
+        SSL_CTX_clear_mode(made, SSL_MODE_AUTO_RETRY);
+        return made;
+    }();
     return context;
 }
 
@@ -99,10 +104,13 @@ Wire::Got Wire::receive(std::string& to, std::chrono::milliseconds timeout)
     char chunk[16384];
     const auto n = tls_ != nullptr ? SSL_read(tls_, chunk, sizeof(chunk))
                                    : recv(fd_, chunk, sizeof(chunk), 0);
+    const auto error =
+        tls_ != nullptr ? SSL_get_error(tls_, static_cast<int>(n)) : 0;
+    if (error == SSL_ERROR_WANT_READ) {
+        return Got::nothing;
+    }
     if (n <= 0) {
-        ended_ = tls_ != nullptr
-                     ? "TLS " + std::to_string(SSL_get_error(tls_, n)) + ", "
-                     : "";
+        ended_ = tls_ != nullptr ? "TLS " + std::to_string(error) + ", " : "";
         ended_ += n == 0 ? "end" : std::strerror(errno);
         return Got::end;
     }
