@@ -98,9 +98,9 @@ TEST_CASE("command line: help and version need no Redis")
         CHECK(contains(result.out, part));
         return result.out;
     };
-    says({"help"}, "Usage: petstorectl [OPTIONS] SUBCOMMAND");
-    says({"help", "key"}, "Usage: petstorectl key [OPTIONS] SUBCOMMAND");
-    CHECK(says({"help", "key", "rotate"}, "Usage: petstorectl key rotate")
+    says({"help"}, "petstorectl [OPTIONS] SUBCOMMAND");
+    says({"help", "key"}, "petstorectl key [OPTIONS] SUBCOMMAND");
+    CHECK(says({"help", "key", "rotate"}, "petstorectl key rotate")
           == says({"key", "rotate", "--help"}, "--grace"));
     CHECK(says({"version"}, "petstorectl ") == says({"--version"}, ""));
     const auto unknown = ctl("nonsense://", {"help", "key", "crate"});

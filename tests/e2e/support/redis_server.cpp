@@ -49,25 +49,29 @@ RedisServer::~RedisServer()
 
 void RedisServer::start()
 {
+    std::string lines;
+    for (const auto& line : config_) {
+        lines += line + "\n";
+    }
+    const bool is_sentinel = contains("\n" + lines, "\nsentinel ");
     std::string text = "bind " + own_address() + "\n";
     text += "unixsocketperm 777\n"
-            "appendonly yes\n"
-            // Each write reaches the kernel before its reply, which is all
-            // that SIGKILL asks for. "everysec" puts it off while a sync takes
-            // long.
-            "appendfsync no\n"
             "save \"\"\n"
             "logfile redis.log\n";
-    text += "dir " + dir_.path() + "\n";
-    text += "unixsocket " + socket_ + "\n";
-    for (const auto& line : config_) {
-        text += line + "\n";
+    // A Sentinel has no such file, and Redis 8.0.6 crashes for want of it.
+    if (!is_sentinel) {
+        // Each write reaches the kernel before its reply, which is all that
+        // SIGKILL asks for. "everysec" puts it off while a sync takes long.
+        text += "appendonly yes\n"
+                "appendfsync no\n";
     }
+    text += "dir " + dir_.path() + "\n";
+    text += "unixsocket " + socket_ + "\n" + lines;
     unlink(socket_.c_str());
     write_file(dir_ / "redis.conf",
                text + "port " + std::to_string(port_) + "\n");
     std::vector<std::string> argv = {redis_binary(), dir_ / "redis.conf"};
-    if (contains(text, "\nsentinel ")) {
+    if (is_sentinel) {
         argv.push_back("--sentinel");
     }
     process_ = Process({argv, env_, "", dir_ / "out", dir_ / "out"});
