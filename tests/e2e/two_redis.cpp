@@ -452,7 +452,7 @@ TEST_CASE("two redis: the same one twice is one")
     Http http(nginx.url(), key.secret);
     CHECK(http.post("/v1/pets", kPet).status == 201);
     CHECK(http.get("/v1/pets").status == 200);
-    // The worker's and the one that asks; petstorectl's may take a moment to go.
+    // The worker's and this one; petstorectl's may take a moment to go.
     CHECK(wait_until([&] { return redis.info("connected_clients") == 2; }));
     Monitor monitor(redis);
     CHECK(http.get("/v1/pets").status == 200);
