@@ -8,17 +8,17 @@ namespace petstore::store::scripts {
 
 namespace {
 
-// Of a script that reports damage.
-std::string after_damaged(const char* script)
+// Of a script that begins with a part it shares.
+std::string joined(const char* part, const char* script)
 {
-    return std::string(k_damaged_lua) + script;
+    return std::string(part) + script;
 }
 
 }  // namespace
 
 const redis::Script& create_pets()
 {
-    static const std::string text = after_damaged(k_create_pets_lua);
+    static const std::string text = joined(k_damaged_lua, k_create_pets_lua);
     static const redis::Script script("create_pets", text);
     return script;
 }
@@ -31,14 +31,14 @@ const redis::Script& list_by_status()
 
 const redis::Script& set_status()
 {
-    static const std::string text = after_damaged(k_set_status_lua);
+    static const std::string text = joined(k_damaged_lua, k_set_status_lua);
     static const redis::Script script("set_status", text);
     return script;
 }
 
 const redis::Script& limit()
 {
-    static const std::string text = std::string(k_limit_read_lua) + k_limit_lua;
+    static const std::string text = joined(k_limit_read_lua, k_limit_lua);
     static const redis::Script script("limit", text);
     return script;
 }
@@ -46,14 +46,14 @@ const redis::Script& limit()
 const redis::Script& limit_across_slots()
 {
     static const std::string text =
-        std::string(k_limit_read_cluster_lua) + k_limit_lua;
+        joined(k_limit_read_cluster_lua, k_limit_lua);
     static const redis::Script script("limit_across_slots", text);
     return script;
 }
 
 const redis::Script& strike()
 {
-    static const std::string text = after_damaged(k_strike_lua);
+    static const std::string text = joined(k_damaged_lua, k_strike_lua);
     static const redis::Script script("strike", text);
     return script;
 }
