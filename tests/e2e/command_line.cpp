@@ -100,7 +100,7 @@ TEST_CASE("command line: help and version need no Redis")
     };
     says({"help"}, "petstorectl [OPTIONS] SUBCOMMAND");
     says({"help", "key"}, "petstorectl key [OPTIONS] SUBCOMMAND");
-    CHECK(says({"help", "key", "rotate"}, "petstorectl key rotate")
+    CHECK(says({"help", "key", "rotate"}, "petstorectl key rotate [OPTIONS] ID")
           == says({"key", "rotate", "--help"}, "--grace"));
     CHECK(says({"version"}, "petstorectl ") == says({"--version"}, ""));
     const auto unknown = ctl("nonsense://", {"help", "key", "crate"});
