@@ -222,7 +222,10 @@ TEST_CASE("the keys of an account share what is known of it", "[store]")
 TEST_CASE("the index counts the memory of accounts in use", "[store]")
 {
     store::AccountIndex index;
-    index.get("x");  // the table has its size
+    {
+        const auto first = index.get("x");
+        const auto second = index.get("y");
+    }  // the table has its size
     const auto empty = index.bytes();
     {
         const auto first = index.get("an account whose name needs memory");
@@ -252,6 +255,21 @@ TEST_CASE("an index finds each of many accounts until its last user leaves",
         const auto account = index.get("a" + std::to_string(i));
         CHECK(account->take_denials() == (i % 2 == 0 ? 0 : i + 1));
     }
+}
+
+TEST_CASE("an index finds its accounts at each size of its table", "[store]")
+{
+    store::AccountIndex index;
+    std::vector<store::Ref<Account>> accounts;
+    while (accounts.size() < 300) {
+        accounts.push_back(index.get("a" + std::to_string(accounts.size())));
+        for (std::size_t i = 0; i < accounts.size(); ++i) {
+            REQUIRE(index.get("a" + std::to_string(i)) == accounts[i]);
+        }
+    }
+    const auto full = index.bytes();
+    accounts.clear();
+    CHECK(index.bytes() < full - 300 * sizeof(Account));
 }
 
 TEST_CASE("a denied account keeps its denials apart", "[store]")

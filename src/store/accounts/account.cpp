@@ -16,8 +16,6 @@ namespace {
 constexpr Monotonic kDenialValidFor = 900;
 constexpr Monotonic kConfirmDenialAfter = 500;
 
-constexpr std::size_t kMinChains = 16;
-
 }  // namespace
 
 Account::~Account()
@@ -129,8 +127,11 @@ AccountIndex::~AccountIndex()
 
 Account** AccountIndex::place_of(std::string_view id) noexcept
 {
-    const std::size_t hash = std::hash<std::string_view>()(id);
-    Account** place = &chains_[hash & (chains_.size() - 1)];
+    std::size_t chain = std::hash<std::string_view>()(id) & mask_;
+    if (chain >= chains_.size()) {
+        chain &= mask_ / 2;  // not split yet
+    }
+    Account** place = &chains_[chain];
     while (*place != nullptr && (*place)->id() != id) {
         place = &(*place)->next_;
     }
@@ -140,7 +141,7 @@ Account** AccountIndex::place_of(std::string_view id) noexcept
 Ref<Account> AccountIndex::get(std::string_view id)
 {
     if (size_ == chains_.size()) {
-        grow();
+        add_chain();
     }
     Account** const place = place_of(id);
     if (*place != nullptr) {
@@ -154,16 +155,18 @@ Ref<Account> AccountIndex::get(std::string_view id)
     return account;
 }
 
-void AccountIndex::grow()
+void AccountIndex::add_chain()
 {
-    std::vector<Account*> old(std::max(kMinChains, 2 * chains_.size()));
-    old.swap(chains_);
-    for (Account* account : old) {
-        while (account != nullptr) {
-            Account* const next = std::exchange(account->next_, nullptr);
-            *place_of(account->id()) = account;
-            account = next;
-        }
+    const std::size_t added = chains_.size();
+    chains_.push_back(nullptr);
+    Account* account = std::exchange(chains_[added & (mask_ / 2)], nullptr);
+    if (added == mask_) {
+        mask_ = 2 * mask_ + 1;
+    }
+    while (account != nullptr) {
+        Account* const next = std::exchange(account->next_, nullptr);
+        *place_of(account->id()) = account;
+        account = next;
     }
 }
 

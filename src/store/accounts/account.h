@@ -141,12 +141,16 @@ private:
     // The pointer to the account with this id, or the null pointer that ends
     // its chain. Requires chains.
     Account** place_of(std::string_view id) noexcept;
-    void grow();
+    void add_chain();
     void remove(Account& account) noexcept;
 
-    // A hash table whose chains run through the accounts. The number of chains
-    // is a power of two, and at least that of the accounts.
+    // A hash table whose chains run through the accounts. It grows by linear
+    // hashing (W. Litwin, 1980): one chain for each account beyond the number
+    // of chains, split off another one. A table that doubles would examine all
+    // accounts for one request. mask_ is the next power of two above the number
+    // of chains, minus one.
     std::vector<Account*> chains_;
+    std::size_t mask_ = 0;
     std::size_t size_ = 0;
     std::size_t account_bytes_ = 0;
 };
