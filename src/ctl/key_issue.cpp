@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <unistd.h>
 
 #include "../api/bearer.h"
 #include "../api/date.h"
@@ -11,6 +12,7 @@
 #include "key_rotation.h"
 #include "output.h"
 #include "random.h"
+#include "terminal.h"
 
 namespace petstore::ctl {
 
@@ -86,6 +88,11 @@ std::string read_secret(const std::string& argument)
     std::getline(std::cin, secret);
     if (!secret.empty() && secret.back() == '\r') {
         secret.pop_back();
+    }
+    // Of a list of keys, all but the first would be ignored silently.
+    if (!is_terminal(STDIN_FILENO)
+        && (std::cin >> std::ws).peek() != std::istream::traits_type::eof()) {
+        throw Failure("standard input has several lines: give one key");
     }
     return secret;
 }

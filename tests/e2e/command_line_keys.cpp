@@ -77,6 +77,30 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(wrong.err, mistyped));
 }
 
+TEST_CASE("command line: of several keys on standard input none is taken")
+{
+    RedisServer redis;
+    const std::string first = "a-key-made-elsewhere-1";
+    const std::string second = "a-key-made-elsewhere-2";
+    remember_secret(first);
+    remember_secret(second);
+    for (const std::string verb : {"import", "find"}) {
+        const auto result =
+            ctl(redis.url(), {"key", verb}, first + "\n" + second + "\n");
+        CHECK(result.code == 1);
+        CHECK(result.out.empty());
+        CHECK(result.err
+              == "petstorectl: standard input has several lines: give one "
+                 "key\n");
+    }
+    CHECK(redis.command({"DBSIZE"}).integer == 0);
+
+    // Blank lines at the end are none.
+    const auto imported = ctl(redis.url(), {"key", "import"}, first + "\r\n\n");
+    REQUIRE(imported.code == 0);
+    CHECK(ctl(redis.url(), {"key", "find"}, first).out == imported.out);
+}
+
 TEST_CASE("command line: key list has filters")
 {
     RedisServer redis;
