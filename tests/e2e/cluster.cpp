@@ -1,6 +1,7 @@
 // A Redis Cluster: where requests go, and what one of its servers can break.
 #include "support/certificates.h"
 #include "support/cluster_world.h"
+#include "support/sparse_catalogue.h"
 
 using namespace petstore::e2e;
 
@@ -267,5 +268,42 @@ TEST_CASE("cluster: a slot without a server fails its requests only")
                   [&] { return http.get("/v1/pets/1").status == 200; }));
     CHECK(world.http.post("/v1/pets", kPet).status == 201);
     CHECK(world.lines_with("CLUSTERDOWN") > 0);
+    CHECK(world.same_workers());
+}
+
+TEST_CASE("cluster: a search through a large catalogue follows its slot")
+{
+    constexpr long long kMany = 100'000'000;
+    ClusterWorld world;
+    const auto from = world.catalogue_server();
+    SparseCatalogue sparse(world.redis.server(from), kMany);
+    sparse.place(5);
+    sparse.place(kMany);
+    const auto sold = [](long long id) {
+        return pet_json(id, "x", "1", "sold");
+    };
+    // Not from memory: each request asks for a page of another size.
+    int limit = 3;
+    const auto page = [&] {
+        return world.http
+            .get("/v1/pets?status=sold&limit=" + std::to_string(limit++))
+            .body;
+    };
+    const auto both = "[" + sold(5) + "," + sold(kMany) + "]";
+    CHECK(page() == both);
+
+    const auto to = world.other_primary();
+    world.redis.move_slot(ClusterWorld::catalogue_slot(), from, to);
+    CHECK(page() == both);
+    CHECK(page() == both);
+
+    const auto result =
+        ctl(world.redis.url(), {"pet", "set-status", "7", "sold"});
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK(page()
+          == "[" + sold(5) + "," + pet_json(7, "pet 7", "7", "sold") + ","
+                 + sold(kMany) + "]");
+    CHECK(world.lines_with("is damaged") == 0);
     CHECK(world.same_workers());
 }

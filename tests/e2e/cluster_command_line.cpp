@@ -236,6 +236,9 @@ TEST_CASE("cluster command line: doctor examines all servers")
         CHECK(verdicts.at(name + "maxmemory-policy") == "ok");
         CHECK(verdicts.at(name + (i < 3 ? "replicas" : "replication")) == "ok");
     }
+    CHECK(verdicts.count("pets") == 0);
+    redis.command({"SET", "petstore:{petstore:pets}:last-id", "3000000000"});
+    CHECK(found().at("pets") == "warning");
     redis.server(2).command(
         {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
     redis.server(5).kill_hard();
