@@ -57,10 +57,23 @@ const optionalStaysEmpty = {
     },
 };
 
+// Swagger UI shows the button "Execute" before it has resolved the operation's
+// references. Pressed then, it fails and stays disabled until a reload.
+function executeOnceResolved({ React }) {
+    return {
+        wrapComponents: {
+            execute: (Button) => (props) => React.createElement(Button, {
+                ...props,
+                disabled: props.disabled || props.operation.isEmpty(),
+            }),
+        },
+    };
+}
+
 SwaggerUIBundle({
     dom_id: '#api',
     url: new URL(openapi, document.baseURI).href,
-    plugins: [careWithKeys, optionalStaysEmpty],
+    plugins: [careWithKeys, executeOnceResolved, optionalStaysEmpty],
     deepLinking: true,
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,

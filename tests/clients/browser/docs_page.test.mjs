@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 
 import { foreign, launch, openPage } from '../support/browser.mjs';
 import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
@@ -62,15 +62,31 @@ before(async () => {
     browser = await launch();
 });
 
+// Says why a test failed that waited in vain.
+let opened = [];
+afterEach(async () => {
+    for (const page of opened.filter((each) => !each.isClosed())) {
+        console.error('Problems of the page:', page.seen.problems);
+        await page.browserContext().close();
+    }
+    opened = [];
+});
+
 after(async () => {
     await browser?.close();
     fs.rmSync(build, { recursive: true, force: true });
     await store?.stop();
 });
 
+async function open(options) {
+    const page = await openPage(browser, options);
+    opened.push(page);
+    return page;
+}
+
 // Opens the page and waits for the operations.
 async function openDocs(options) {
-    const page = await openPage(browser, options);
+    const page = await open(options);
     await page.goto(`${store.url}/docs`);
     await page.waitForSelector('.opblock');
     return page;
@@ -94,14 +110,20 @@ async function enterKey(page, value) {
     await page.waitForSelector('[role=dialog]', { hidden: true });
 }
 
-// Sends an operation's request. Returns the answer as the page shows it.
+// Sends an operation's request and returns the answer.
 async function execute(page, name) {
     const block = operation(name);
     if (!await page.$(`${block} [aria-expanded=true]`)) {
         await page.click(`${block} .opblock-summary-control`);
     }
-    await page.waitForSelector(`${block} .execute`);
+    await page.waitForSelector(`${block} .execute:enabled`);
     await page.click(`${block} .execute`);
+    return response(page, name);
+}
+
+// Waits for an operation's answer. Returns it as the page shows it.
+async function response(page, name) {
+    const block = operation(name);
     await page.waitForSelector(`${block} .live-responses-table pre`);
     return page.$eval(`${block} .live-responses-table`, (table) => ({
         status: Number(table.querySelector('tbody .response-col_status')
@@ -205,6 +227,25 @@ test('try it: a wrong key is a 401 with its body', async () => {
         + 'status of 401 (Unauthorized)']);
 });
 
+test('try it: a request sent as soon as the button is there', async () => {
+    const page = await openDocs();
+    await enterKey(page, key);
+    await page.evaluate((block) => {
+        const observer = new MutationObserver(() => {
+            const button = block.querySelector('.execute:enabled');
+            if (button) {
+                observer.disconnect();
+                button.click();
+            }
+        });
+        observer.observe(block,
+            { attributes: true, childList: true, subtree: true });
+        block.querySelector('.opblock-summary-control').click();
+    }, await page.$(operation('listPets')));
+    assert.equal((await response(page, 'listPets')).status, 200);
+    await finish(page);
+});
+
 test('a key stays in the memory of the page', async () => {
     const page = await openDocs();
     await page.click('.btn.authorize');
@@ -262,11 +303,10 @@ test('everything is within reach of the keyboard', async () => {
     await page.waitForSelector('.btn.authorize:focus');
     await tabTo(`${operation('listPets')} .opblock-summary-control`);
     await page.keyboard.press('Enter');
-    await page.waitForSelector(`${operation('listPets')} .execute`);
+    await page.waitForSelector(`${operation('listPets')} .execute:enabled`);
     await tabTo(`${operation('listPets')} .execute`);
     await page.keyboard.press('Enter');
-    await page.waitForSelector(
-        `${operation('listPets')} .live-responses-table ::-p-text(Rex)`);
+    assert.match((await response(page, 'listPets')).text, /Rex/);
     await finish(page);
 });
 
@@ -286,7 +326,7 @@ test('fits a phone, with a response', async () => {
 });
 
 test('its query cannot make the page show another document', async () => {
-    const page = await openPage(browser);
+    const page = await open();
     const document = `${elsewhere}/animals/v1/openapi.json`;
     await page.goto(`${store.url}/docs/?url=${document}&configUrl=${document}`);
     await page.waitForSelector('.opblock');
@@ -296,7 +336,7 @@ test('its query cannot make the page show another document', async () => {
 });
 
 test('another base path and base URL', async () => {
-    const page = await openPage(browser);
+    const page = await open();
     await page.goto(`${elsewhere}/docs/`);
     await page.waitForSelector('.opblock');
     await enterKey(page, key);

@@ -31,7 +31,13 @@ export async function openPage(browser, { scheme = 'light', width = 1200 } = {})
         [{ name: 'prefers-color-scheme', value: scheme }]);
     page.on('console', (message) => {
         if (['error', 'warn'].includes(message.type())) {
-            page.seen.problems.push(message.text());
+            const at = page.seen.problems.push(message.text()) - 1;
+            // The text of an Error is only "JSHandle@error".
+            for (const argument of message.args()) {
+                argument.evaluate((value) => String(value)).then((text) => {
+                    page.seen.problems[at] = text;
+                }, () => {});
+            }
         }
     });
     page.on('pageerror', (error) => page.seen.problems.push(String(error)));
