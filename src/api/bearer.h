@@ -14,6 +14,11 @@ namespace petstore::api {
 std::optional<std::string_view>
 bearer_token(std::string_view authorization) noexcept;
 
+// WWW-Authenticate of a 401 (RFC 6750, section 3), without and with a key.
+inline constexpr char kChallenge[] = "Bearer realm=\"petstore\"";
+inline constexpr char kChallengeToKey[] =
+    "Bearer realm=\"petstore\", error=\"invalid_token\"";
+
 inline constexpr std::size_t kMaxKeyLength = 512;
 
 // What the form of a token reveals without a look-up. `issued`: "<prefix>_", 43

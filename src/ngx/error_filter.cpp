@@ -1,5 +1,6 @@
 #include "error_filter.h"
 
+#include "../api/bearer.h"
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 #include "guard.h"
@@ -141,6 +142,13 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     }
     if (api::is_retryable_status(status) && !has_header(r, "Retry-After")
         && !add_header(r, "Retry-After", "1")) {
+        return NGX_ERROR;
+    }
+    // Of a `return 401`, or a back end of auth_request that asks for nothing:
+    // a 401 has a challenge (RFC 9110, section 15.5.2).
+    if (status == NGX_HTTP_UNAUTHORIZED && r->content_handler == content_handler
+        && !has_header(r, "WWW-Authenticate")
+        && !add_header(r, "WWW-Authenticate", api::kChallenge)) {
         return NGX_ERROR;
     }
     return NGX_OK;

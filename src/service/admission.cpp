@@ -153,9 +153,7 @@ void Admission::refuse_key(const store::RefusedKey& key)
     }
 
     const bool sent = key.refusal != api::KeyRefusal::missing;
-    response.authenticate =
-        sent ? "Bearer realm=\"petstore\", error=\"invalid_token\""
-             : "Bearer realm=\"petstore\"";
+    response.authenticate = sent ? api::kChallengeToKey : api::kChallenge;
     task_.refuse(sent ? api::Error{api::ErrorCode::invalid_api_key,
                                    "The API key is not valid."}
                       : api::Error{api::ErrorCode::missing_api_key,

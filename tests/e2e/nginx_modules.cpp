@@ -261,6 +261,25 @@ TEST_CASE("nginx modules: auth_request with errors in JSON")
     }
 }
 
+TEST_CASE("nginx modules: a 401 without a challenge gets one in the service")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_json_errors on;
+        location = /login { return 401; }
+        location /asked/v1/ { auth_request /login; petstore /asked/v1; }
+        location /closed/v1/ { return 401; petstore /closed/v1; }
+        location /elsewhere/ { auth_request /login; empty_gif; })";
+    Store store(options);
+    for (const char* path : {"/asked/v1/pets", "/closed/v1/pets"}) {
+        INFO(path);
+        const auto refused = store.http.get(path);
+        expect_error(refused, 401, "unauthorized");
+        CHECK(refused.all("www-authenticate") == Values{kNoKey});
+    }
+    CHECK(store.http.get("/elsewhere/x").all("www-authenticate").empty());
+}
+
 TEST_CASE("nginx modules: auth_basic keeps its challenge")
 {
     NginxOptions options;
