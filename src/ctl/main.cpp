@@ -110,7 +110,7 @@ int run(int argc, char** argv)
     add_limits_commands(app, action);
     add_move_command(app, options, action);
     add_doctor_command(app, action);
-    add_help_commands(app, version);
+    add_help_commands(app, version, options.json);
 
     std::ios::sync_with_stdio(false);
     try {
@@ -127,8 +127,7 @@ int run(int argc, char** argv)
         return complain(error.what(), kExitUsage);
     } catch (const NotInEffect& error) {
         return complain(std::string(error.what())
-                            + "; the change is not yet in effect, run the "
-                              "command again",
+                            + "; the change is not yet in effect, run again",
                         kExitFailure);
     } catch (const std::exception& error) {
         return complain(error.what(), kExitFailure);

@@ -6,14 +6,11 @@
 
 namespace petstore::ctl {
 
-// Decides what an error message may repeat of an unknown word on the command
-// line. Any word may be a misplaced API key, and messages end up in logs.
+// What an error message says of a word on the command line. Any word may be a
+// misplaced API key, and messages end up in logs.
 
-// Whether `word` looks like a mistyped command or option: short, lower-case
-// letters and dashes only. Pass options without their value.
-bool may_repeat(std::string_view word) noexcept;
-
-// Whether `path` has only ordinary names, all shorter than an API key.
+// Whether `path` has only ordinary names, all shorter than an API key usually
+// is.
 bool may_repeat_path(std::string_view path) noexcept;
 
 // The closest candidate; empty if none is close enough.

@@ -164,8 +164,7 @@ void interrupt_change(const std::vector<std::string>& prepare,
             setup.interrupted(number, how, with_id(command, key));
         const bool cut = setup.cut.was_cut();
         if (cut && hash(setup.redis, names.at(0)) != record) {
-            CHECK(contains(first.err,
-                           "not yet in effect, run the command again"));
+            CHECK(contains(first.err, "not yet in effect, run again"));
         }
         if (cut) {
             const auto again = ctl(setup.redis.url(), with_id(command, key));

@@ -395,7 +395,7 @@ TEST_CASE("two redis: an epoch that is lost after the record was written is "
     redis.limits.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
     const auto failed = redis.ctl({"key", "disable", key.id});
     CHECK(failed.code == 1);
-    CHECK(contains(failed.err, "not yet in effect, run the command again"));
+    CHECK(contains(failed.err, "not yet in effect, run again"));
     redis.limits.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
     CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
 }

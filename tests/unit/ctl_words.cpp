@@ -6,21 +6,6 @@
 
 using namespace petstore;
 
-TEST_CASE("only what looks like a command or an option is repeated", "[ctl]")
-{
-    for (const char* word : {"crate", "set-status", "--lable", "x", "-"}) {
-        CAPTURE(word);
-        CHECK(ctl::may_repeat(word));
-    }
-    for (const char* word :
-         {"", "petstore_ZLqKzlOsxX3WXdnqloqeGzvfXlljzxQKVUkxC7J1JBH1jIfZW",
-          "AKIAIOSFODNN7EXAMPLE", "sk_live", "key1", "Crate", "two words",
-          "abcdefghijklmnop", "caf\xC3\xA9", "--label=x"}) {
-        CAPTURE(word);
-        CHECK_FALSE(ctl::may_repeat(word));
-    }
-}
-
 TEST_CASE("a path is repeated unless it may be a key", "[ctl]")
 {
     for (const char* path : {"pets.ndjson", "/home/me/pets-2026/7.json", ""}) {
