@@ -1,18 +1,17 @@
 #include "key_issue.h"
 
 #include <csignal>
-#include <iostream>
-#include <unistd.h>
 
 #include "../api/bearer.h"
 #include "../api/date.h"
 #include "../api/text.h"
 #include "../store/keys/key_administration.h"
 #include "exit.h"
+#include "interruption.h"
 #include "key_rotation.h"
+#include "line_reader.h"
 #include "output.h"
 #include "random.h"
-#include "terminal.h"
 
 namespace petstore::ctl {
 
@@ -84,14 +83,20 @@ std::string read_secret(const std::string& argument)
     if (argument != "-") {
         return argument;
     }
-    std::string secret;
-    std::getline(std::cin, secret);
+    LineReader lines("-");
+    const Interruption interruption;
+    std::string_view line;
+    if (!lines.next(line, interruption) && interruption.requested()) {
+        throw Failure("interrupted");
+    }
+    std::string secret(line);
     if (!secret.empty() && secret.back() == '\r') {
         secret.pop_back();
     }
-    // Of a list of keys, all but the first would be ignored silently.
-    if (!is_terminal(STDIN_FILENO)
-        && (std::cin >> std::ws).peek() != std::istream::traits_type::eof()) {
+    // Of a list of keys, all but the first would be ignored silently. Only what
+    // is there counts: a program may keep the pipe open and wait for the id.
+    if (lines.read_ahead().find_first_not_of(" \t\r\n")
+        != std::string_view::npos) {
         throw Failure("standard input has several lines: give one key");
     }
     return secret;

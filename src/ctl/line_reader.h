@@ -23,6 +23,13 @@ public:
     // the end of the file, or if interrupted.
     bool next(std::string_view& line, const Interruption& interruption);
 
+    // What has been read behind the last line, valid until the next call of
+    // next(). A pipe may still bring more.
+    std::string_view read_ahead() const noexcept
+    {
+        return {buffer_.data() + begin_, end_ - begin_};
+    }
+
     std::uint64_t number() const noexcept { return number_; }
     std::uint64_t bytes() const noexcept { return bytes_; }
 

@@ -101,6 +101,27 @@ TEST_CASE("command line: of several keys on standard input none is taken")
     CHECK(ctl(redis.url(), {"key", "find"}, first).out == imported.out);
 }
 
+TEST_CASE("command line: a key is read from any standard input")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto in_bash = [&](const std::string& script) {
+        return run(
+            {"bash", "-c", script, ctl_binary(), redis.url(), key.secret});
+    };
+    // A program that keeps its end open until it has the id.
+    CHECK(in_bash(R"(coproc find { "$0" --redis "$1" key find -; }
+                     echo "$2" >&${find[1]}
+                     read -r -t 20 id <&${find[0]}
+                     echo "$id")")
+              .out
+          == key.id + "\n");
+    CHECK(in_bash(R"("$0" --redis "$1" key find - </)").err
+          == "petstorectl: cannot read: Is a directory\n");
+    CHECK(ctl(redis.url(), {"key", "find"}, std::string(70'000, 'x')).err
+          == "petstorectl: line 1: longer than 64 KiB\n");
+}
+
 TEST_CASE("command line: key list has filters")
 {
     RedisServer redis;
