@@ -65,8 +65,10 @@ HttpRequest::header(service::Header name) const noexcept
     switch (name) {
     case service::Header::authorization:
         return field_of(r_->headers_in.authorization);
-    case service::Header::content_type:
-        return field_of(r_->headers_in.content_type);
+    case service::Header::content_type: {
+        const auto* header = find_header(r_, "Content-Type", repeated);
+        return field_of(header, repeated);
+    }
     case service::Header::content_encoding: {
         const auto* header = find_header(r_, "Content-Encoding", repeated);
         return field_of(header, repeated);

@@ -38,7 +38,7 @@ std::optional<api::Error> CreatePet::check_headers()
         return too_large();
     }
     const auto type = in.header(Header::content_type);
-    if (type && !api::is_json_media_type(type->value)) {
+    if (type && (type->repeated || !api::is_json_media_type(type->value))) {
         return api::Error{api::ErrorCode::unsupported_media_type,
                           "The body must be application/json in UTF-8."};
     }

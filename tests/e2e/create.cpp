@@ -282,6 +282,10 @@ TEST_CASE("create: only JSON is accepted")
             store.http.post("/v1/pets", kPet, {{"Content-Type", type}}), 415,
             "unsupported_media_type");
     }
+    const Headers twice = {{"Content-Type", "application/json"},
+                           {"Content-Type", "text/plain"}};
+    expect_error(store.http.post("/v1/pets", kPet, twice), 415,
+                 "unsupported_media_type");
     for (const char* coding : {"gzip", "br", "deflate, identity", "x"}) {
         INFO(coding);
         expect_error(

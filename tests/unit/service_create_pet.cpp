@@ -184,11 +184,20 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     CHECK(f.worker.idle());
 }
 
-TEST_CASE("a repeated Content-Encoding is refused", "[service]")
+TEST_CASE("a repeated header of the body is refused", "[service]")
 {
     Fixture f;
-    f.client.request().headers[Header::content_encoding] = "identity";
-    f.client.request().repeated = Header::content_encoding;
+    auto& request = f.client.request();
+    SECTION("Content-Type")
+    {
+        request.headers[Header::content_type] = "application/json";
+        request.repeated = Header::content_type;
+    }
+    SECTION("Content-Encoding")
+    {
+        request.headers[Header::content_encoding] = "identity";
+        request.repeated = Header::content_encoding;
+    }
     f.admit();
     CHECK(f.client.status == 415);
 }
