@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <new>
 #include <utility>
-#include <vector>
+
+#include "open_table.h"
 
 namespace petstore::store {
 
@@ -14,143 +13,148 @@ namespace petstore::store {
 // New entries are not marked, so a scan evicts its own entries, not those in
 // use.
 //
-// One array with open addressing: most lookups, hits or misses, touch one cache
-// line.
+// A table that is half full is replaced by one of twice its size, and its
+// entries move with the next calls of put(), a few with each: moving all of a
+// large cache at once would stop a worker for milliseconds.
 //
 // Hash()(key) must be well mixed, because clients choose the keys.
 // Bytes()(value) is the memory that a value owns outside sizeof(Value); it must
-// not change while the value is cached. Moving keys and values must not throw.
+// not change while the value is cached. None of Key, Value, Hash and Bytes may
+// throw.
 template <typename Key, typename Value, typename Hash, typename Bytes>
 class BoundedCache {
 public:
-    // `max_bytes` includes the array.
+    // `max_bytes` includes the tables.
     explicit BoundedCache(std::size_t max_bytes) noexcept
         : max_bytes_(max_bytes)
     {}
     BoundedCache(const BoundedCache&) = delete;
     BoundedCache& operator=(const BoundedCache&) = delete;
 
-    // nullptr if not cached. Valid until put() or clear().
+    // nullptr if not cached. Valid until any other call but find().
     const Value* find(const Key& key) noexcept
     {
-        if (slots_.empty()) {
+        Slot* const slot = slot_of(key).slot;
+        if (slot == nullptr) {
             return nullptr;
         }
-        Slot& slot = slots_[index_of(key)];
-        if (!slot.occupied) {
-            return nullptr;
-        }
-        slot.used = true;
-        return &slot.value;
+        slot->used = true;
+        return &slot->value;
     }
 
     // Replaces the key's value. Drops the new value if out of memory, or if it
-    // needs more than a quarter of the cache.
-    void put(const Key& key, Value value) noexcept
+    // needs more than a quarter of the cache. `elsewhere` is memory of the
+    // owner that counts towards `max_bytes`, too; the owner evicts on its
+    // behalf.
+    void put(const Key& key, Value value, std::size_t elsewhere = 0) noexcept
     {
         const std::size_t size = Bytes()(value);
-        if (size > max_bytes_ / 4 || !reserve_slot()) {
+        if (size > max_bytes_ / 4 || !reserve_slot(elsewhere)) {
             return;
         }
-        Slot& slot = slots_[index_of(key)];
-        if (slot.occupied) {
-            value_bytes_ -= Bytes()(slot.value);
-        } else {
-            slot.occupied = true;
-            slot.key = key;
-            ++size_;
+        for (int i = 0; i < kStepsPerPut && growing(); ++i) {
+            advance();
         }
-        slot.value = std::move(value);
+        const Place place = slot_of(key);
+        if (place.slot != nullptr) {
+            value_bytes_ -= Bytes()(place.slot->value);
+            place.slot->value = std::move(value);
+        } else {
+            table_.insert(key, std::move(value));
+        }
         value_bytes_ += size;
-        while (bytes() > max_bytes_ && size_ > 0) {
+        while (bytes() > max_bytes_ && this->size() > 0) {
             evict_one();
         }
     }
 
     void erase(const Key& key) noexcept
     {
-        if (slots_.empty()) {
-            return;
-        }
-        const std::size_t index = index_of(key);
-        if (slots_[index].occupied) {
-            erase_slot(index);
+        const Place place = slot_of(key);
+        if (place.slot != nullptr) {
+            drop(place);
         }
     }
 
     // Requires at least one entry.
     void evict_one() noexcept
     {
-        for (int spared = 0;; hand_ = next(hand_)) {
-            Slot& slot = slots_[hand_];
-            if (!slot.occupied) {
-                continue;
+        for (int spared = 0;;) {
+            Table& table = growing() ? old_ : table_;
+            Slot& slot = table[hand_];
+            if (slot.occupied) {
+                if (!slot.used || spared++ == kMaxSpared) {
+                    // The hand stays: another entry may move here.
+                    return drop({&table, &slot});
+                }
+                slot.used = false;
             }
-            if (!slot.used || spared++ == kMaxSpared) {
-                // The hand stays: erase_slot() may move another entry here.
-                return erase_slot(hand_);
+            if (growing()) {
+                advance();
+            } else {
+                hand_ = table_.next(hand_);
             }
-            slot.used = false;
         }
     }
 
     void clear() noexcept
     {
-        slots_ = std::vector<Slot>();
-        size_ = 0;
+        table_ = Table();
+        old_ = Table();
         value_bytes_ = 0;
         hand_ = 0;
     }
 
-    std::size_t size() const noexcept { return size_; }
+    std::size_t size() const noexcept { return table_.size() + old_.size(); }
 
     std::size_t bytes() const noexcept
     {
-        return value_bytes_ + slots_.capacity() * sizeof(Slot);
+        return value_bytes_ + table_.bytes() + old_.bytes();
     }
 
 private:
-    struct Slot {
-        Key key{};
-        Value value{};
-        bool occupied = false;
-        bool used = false;  // since the hand last passed
+    using Table = OpenTable<Key, Value, Hash>;
+    using Slot = typename Table::Slot;
+
+    struct Place {
+        Table* table;
+        Slot* slot;  // nullptr: the key is not cached
     };
 
     static constexpr std::size_t kMinSlots = 16;
-    // The array may take 1/kMaxArrayShare of the memory.
-    static constexpr std::size_t kMaxArrayShare = 4;
-    // The most marked entries that one eviction spares. Bounds its time to
-    // microseconds if all are marked.
+    // A new table may take 1/kMaxTableShare of the memory.
+    static constexpr std::size_t kMaxTableShare = 4;
+    // The most marked entries that one eviction spares. Bounds its time to a
+    // tenth of a millisecond if all are marked.
     static constexpr int kMaxSpared = 1000;
+    // Steps through the old table in one put(), a few microseconds. Fewer would
+    // do before the table grows again. But while the old one has entries, many
+    // lookups are two, and there may be few more calls of put().
+    static constexpr int kStepsPerPut = 64;
 
-    std::size_t next(std::size_t index) const noexcept
-    {
-        return (index + 1) & (slots_.size() - 1);
-    }
+    bool growing() const noexcept { return old_.capacity() > 0; }
 
-    // Where the search for the key starts. The number of slots is a power of
-    // two.
-    std::size_t home_of(const Key& key) const noexcept
+    Place slot_of(const Key& key) noexcept
     {
-        return Hash()(key) & (slots_.size() - 1);
-    }
-
-    // The key's slot, or the free one where it belongs.
-    std::size_t index_of(const Key& key) const noexcept
-    {
-        std::size_t index = home_of(key);
-        while (slots_[index].occupied && !(slots_[index].key == key)) {
-            index = next(index);
+        Slot* const slot = table_.find(key);
+        if (slot != nullptr || !growing()) {
+            return {&table_, slot};
         }
-        return index;
+        return {&old_, old_.find(key)};
+    }
+
+    void drop(Place place) noexcept
+    {
+        value_bytes_ -= Bytes()(place.slot->value);
+        place.table->erase(*place.slot);
+        end_growth();
     }
 
     // Keeps half of the slots free, so searches are short.
-    bool reserve_slot() noexcept
+    bool reserve_slot(std::size_t elsewhere) noexcept
     {
-        if (2 * (size_ + 1) > slots_.size() && !grow()) {
-            if (size_ == 0) {
+        if (2 * (size() + 1) > table_.capacity() && !grow(elsewhere)) {
+            if (size() == 0) {
                 return false;
             }
             evict_one();
@@ -158,49 +162,59 @@ private:
         return true;
     }
 
-    bool grow() noexcept
+    // Not at the cost of entries: a table that does not fit beside the old one
+    // would evict thousands at once.
+    bool grow(std::size_t elsewhere) noexcept
     {
         const std::size_t wanted =
-            slots_.empty() ? kMinSlots : 2 * slots_.size();
-        if (wanted > max_bytes_ / kMaxArrayShare / sizeof(Slot)) {
+            table_.capacity() == 0 ? kMinSlots : 2 * table_.capacity();
+        if (wanted > max_bytes_ / kMaxTableShare / sizeof(Slot)
+            || bytes() + elsewhere + wanted * sizeof(Slot) > max_bytes_) {
             return false;
         }
-        try {
-            std::vector<Slot> old(wanted);
-            old.swap(slots_);
-            for (Slot& slot : old) {
-                if (slot.occupied) {
-                    slots_[index_of(slot.key)] = std::move(slot);
-                }
-            }
-        } catch (const std::bad_alloc&) {
+        Table larger(wanted);
+        if (larger.capacity() == 0) {
             return false;
         }
+        while (growing()) {
+            advance();
+        }
+        old_ = std::move(table_);
+        table_ = std::move(larger);
         hand_ = 0;
         return true;
     }
 
-    // Closes the gap, so a search may end at the first free slot.
-    void erase_slot(std::size_t gap) noexcept
+    // One step of the hand through the old table: moves an entry out of it, or
+    // passes a free slot. None stays behind the hand, so it passes the table
+    // once.
+    void advance() noexcept
     {
-        value_bytes_ -= Bytes()(slots_[gap].value);
-        slots_[gap] = Slot();
-        --size_;
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t i = next(gap); slots_[i].occupied; i = next(i)) {
-            const std::size_t from_home = (i - home_of(slots_[i].key)) & mask;
-            if (from_home >= ((i - gap) & mask)) {
-                slots_[gap] = std::exchange(slots_[i], Slot());
-                gap = i;
-            }
+        Slot& slot = old_[hand_];
+        if (!slot.occupied) {
+            hand_ = old_.next(hand_);
+            return;
+        }
+        table_.insert(slot.key, std::move(slot.value)).used = slot.used;
+        old_.erase(slot);
+        end_growth();
+    }
+
+    void end_growth() noexcept
+    {
+        if (growing() && old_.size() == 0) {
+            old_ = Table();
+            hand_ = 0;
         }
     }
 
     const std::size_t max_bytes_;
-    std::size_t size_ = 0;
     std::size_t value_bytes_ = 0;
-    std::vector<Slot> slots_;
-    std::size_t hand_ = 0;  // the slot that eviction examines next
+    Table table_;
+    Table old_;  // the table before, while it has entries
+    // The slot that eviction examines next: of the old table while there is
+    // one.
+    std::size_t hand_ = 0;
 };
 
 }  // namespace petstore::store

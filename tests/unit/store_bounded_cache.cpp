@@ -1,5 +1,6 @@
 #include "catch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,6 +15,15 @@ struct Mixed {
     std::size_t operator()(std::int64_t key) const
     {
         return petstore::store::mix(static_cast<std::uint64_t>(key));
+    }
+};
+
+struct Counted : Mixed {
+    static inline long calls = 0;
+    std::size_t operator()(std::int64_t key) const
+    {
+        ++calls;
+        return Mixed::operator()(key);
     }
 };
 
@@ -50,6 +60,9 @@ TEMPLATE_TEST_CASE("a bounded cache returns the value that was put last",
         if (random() % 2) {
             cache.put(key, {i, random() % 2000, alive});
             last[key] = i;
+        } else if (random() % 8 == 0) {
+            cache.erase(key);
+            last.erase(key);
         } else if (const auto* found = cache.find(key)) {
             REQUIRE(found->number == last.at(key));
         }
@@ -84,6 +97,71 @@ TEMPLATE_TEST_CASE("a bounded cache erases one value", "[store]", Mixed,
         const auto* found = cache.find(i);
         CHECK((found != nullptr) == (i % 2 == 1));
         CHECK((found == nullptr || found->number == i));
+    }
+}
+
+TEST_CASE("a bounded cache grows by a few entries at a time", "[store]")
+{
+    constexpr int kValues = 300'000;
+    Cache<Counted> cache(std::size_t{256} * 1024 * 1024);
+    long most = 0;
+    for (int i = 0; i < kValues; ++i) {
+        const long before = Counted::calls;
+        cache.put(i, {i, 10, nullptr});
+        most = std::max(most, Counted::calls - before);
+    }
+    CHECK(most < 1000);
+    REQUIRE(cache.size() == kValues);
+    for (int i = 0; i < kValues; ++i) {
+        const auto* found = cache.find(i);
+        REQUIRE(found != nullptr);
+        REQUIRE(found->number == i);
+    }
+}
+
+TEST_CASE("a bounded cache keeps what is used while it grows", "[store]")
+{
+    constexpr int kFull = 128;  // half of 256 slots
+    const auto alive = std::make_shared<int>();
+    Cache<Mixed> cache(std::size_t{1024} * 1024);
+    for (int i = 0; i < kFull; ++i) {
+        cache.put(i, {i, 10, alive});
+    }
+    const std::size_t before = cache.bytes();
+    for (int i = 0; i < kFull / 2; ++i) {
+        REQUIRE(cache.find(i));
+    }
+    cache.put(kFull, {kFull, 10, alive});
+    CHECK(cache.bytes() > 2 * before);  // both tables
+    for (int i = 0; i < 40; ++i) {
+        cache.evict_one();
+    }
+    CHECK(alive.use_count() == kFull + 1 - 40 + 1);
+    for (int i = 0; i < kFull / 2; ++i) {
+        CHECK(cache.find(i));
+    }
+    // The old table goes with its last entry.
+    for (int i = 0; i < 8; ++i) {
+        cache.put(-1, {i, 10, alive});
+    }
+    CHECK(cache.bytes() < 2 * before);
+}
+
+TEST_CASE("a bounded cache does not grow at the cost of its entries", "[store]")
+{
+    constexpr int kValues = 20'000;
+    for (std::size_t max = 100'000; max < 8'000'000; max += max / 10) {
+        INFO(max << " bytes");
+        Cache<Mixed> cache(max);
+        std::size_t most = 0;  // evictions by one put
+        for (int i = 0; i < kValues; ++i) {
+            const std::size_t before = cache.size();
+            cache.put(i, {i, 300, nullptr});
+            most = std::max(most, before + 1 - cache.size());
+        }
+        CHECK(most <= 2);
+        CHECK(cache.bytes() <= max);
+        CHECK((cache.size() == kValues || cache.bytes() > max / 2));
     }
 }
 

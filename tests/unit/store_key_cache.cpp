@@ -127,6 +127,28 @@ TEST_CASE("keys stay within their memory, and those in use stay longest",
     CHECK_FALSE(cache.account("a00000000000000")->has_denials());
 }
 
+TEST_CASE("a new key evicts a few, not many, whatever the memory", "[store]")
+{
+    constexpr int kKeys = 10'000;
+    std::vector<api::Digest> digests;
+    for (int i = 0; i < kKeys; ++i) {
+        digests.push_back(digest_of(i));
+    }
+    for (std::size_t max = 200'000; max < 2'000'000; max += max / 20) {
+        INFO(max << " bytes");
+        KeyCache cache(max);
+        std::size_t most = 0;  // evictions by one put
+        for (int i = 0; i < kKeys; ++i) {
+            const std::size_t before = cache.size();
+            cache.put(digests[static_cast<std::size_t>(i)],
+                      usual_key_of(cache, i));
+            most = std::max(most, before + 1 - cache.size());
+        }
+        CHECK(most <= 3);
+        CHECK(cache.bytes() > max * 7 / 10);
+    }
+}
+
 TEST_CASE("keys of one account share its memory", "[store]")
 {
     KeyCache cache(kMegabyte);

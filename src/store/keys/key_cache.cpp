@@ -60,7 +60,7 @@ void KeyCache::put(const api::Digest& digest, Ref<CachedKey> key) noexcept
     const std::uint64_t prefix = prefix_of(digest);
     keys_.erase(prefix);
     key->digest = digest;
-    keys_.put(prefix, std::move(key));
+    keys_.put(prefix, std::move(key), accounts_.bytes());
     make_room();
 }
 

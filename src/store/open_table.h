@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace petstore::store {
+
+// A hash table with open addressing and linear probing, whose number of slots
+// is fixed: most lookups, hits or misses, touch one cache line. calloc() leaves
+// the pages of a large one to the kernel, which zeroes each when it is first
+// used, so its creation is no long stop.
+//
+// Hash()(key) must be well mixed. None of Key, Value and Hash may throw.
+template <typename Key, typename Value, typename Hash>
+class OpenTable {
+public:
+    // Key and value exist while the slot is occupied; zero bytes are a free
+    // slot.
+    struct Slot {
+        union {
+            Key key;
+        };
+        union {
+            Value value;
+        };
+        bool occupied;
+        bool used;  // for the owner; false in a new entry
+    };
+
+    static_assert(alignof(Slot) <= alignof(std::max_align_t));  // calloc()
+
+    OpenTable() = default;
+    // `capacity` is a power of two. Without slots if out of memory.
+    explicit OpenTable(std::size_t capacity) noexcept
+        : slots_(static_cast<Slot*>(std::calloc(capacity, sizeof(Slot)))),
+          capacity_(slots_ == nullptr ? 0 : capacity)
+    {}
+    ~OpenTable()
+    {
+        for (std::size_t i = 0; size_ > 0; ++i) {
+            if (slots_.get()[i].occupied) {
+                vacate(slots_.get()[i]);
+            }
+        }
+    }
+    OpenTable(OpenTable&& other) noexcept { swap(other); }
+    OpenTable& operator=(OpenTable&& other) noexcept
+    {
+        OpenTable moved(std::move(other));
+        swap(moved);
+        return *this;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+    std::size_t bytes() const noexcept { return capacity_ * sizeof(Slot); }
+
+    Slot& operator[](std::size_t index) noexcept { return slots_.get()[index]; }
+    std::size_t next(std::size_t index) const noexcept
+    {
+        return (index + 1) & (capacity_ - 1);
+    }
+
+    // nullptr if there is none. Valid until erase().
+    Slot* find(const Key& key) noexcept
+    {
+        if (size_ == 0) {
+            return nullptr;
+        }
+        Slot& slot = place_of(key);
+        return slot.occupied ? &slot : nullptr;
+    }
+
+    // Requires that the key is not here, and a free slot beside its own: a
+    // search ends at one.
+    Slot& insert(const Key& key, Value value) noexcept
+    {
+        Slot& slot = place_of(key);
+        new (&slot.key) Key(key);
+        new (&slot.value) Value(std::move(value));
+        slot.occupied = true;
+        slot.used = false;
+        ++size_;
+        return slot;
+    }
+
+    // Closes the gap with entries behind it, so the slot may be occupied again.
+    void erase(Slot& slot) noexcept
+    {
+        auto gap = static_cast<std::size_t>(&slot - slots_.get());
+        vacate(slot);
+        for (std::size_t i = next(gap); (*this)[i].occupied; i = next(i)) {
+            Slot& moved = (*this)[i];
+            const std::size_t from_home = (i - home_of(moved.key)) & mask();
+            if (from_home >= ((i - gap) & mask())) {
+                const bool used = moved.used;
+                Slot& filled = (*this)[gap];
+                new (&filled.key) Key(std::move(moved.key));
+                new (&filled.value) Value(std::move(moved.value));
+                filled.occupied = true;
+                filled.used = used;
+                ++size_;
+                vacate(moved);
+                gap = i;
+            }
+        }
+    }
+
+private:
+    struct Free {
+        void operator()(Slot* slots) const noexcept { std::free(slots); }
+    };
+
+    std::size_t mask() const noexcept { return capacity_ - 1; }
+
+    // Where the search for the key starts.
+    std::size_t home_of(const Key& key) const noexcept
+    {
+        return Hash()(key) & mask();
+    }
+
+    // The key's slot, or the free one where it belongs.
+    Slot& place_of(const Key& key) noexcept
+    {
+        std::size_t index = home_of(key);
+        while ((*this)[index].occupied && !((*this)[index].key == key)) {
+            index = next(index);
+        }
+        return (*this)[index];
+    }
+
+    void vacate(Slot& slot) noexcept
+    {
+        slot.key.~Key();
+        slot.value.~Value();
+        slot.occupied = false;
+        --size_;
+    }
+
+    void swap(OpenTable& other) noexcept
+    {
+        std::swap(slots_, other.slots_);
+        std::swap(capacity_, other.capacity_);
+        std::swap(size_, other.size_);
+    }
+
+    std::unique_ptr<Slot, Free> slots_;
+    std::size_t capacity_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace petstore::store
