@@ -23,11 +23,11 @@ public:
         union {
             Key key;
         };
+        bool occupied;
+        bool used;  // for the owner; false in a new entry
         union {
             Value value;
         };
-        bool occupied;
-        bool used;  // for the owner; false in a new entry
     };
 
     static_assert(alignof(Slot) <= alignof(std::max_align_t));  // calloc()

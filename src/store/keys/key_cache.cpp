@@ -13,13 +13,6 @@ namespace {
 // invented keys cannot evict known ones.
 constexpr std::size_t kRefusedShare = 16;
 
-std::uint64_t prefix_of(const api::Digest& digest) noexcept
-{
-    std::uint64_t prefix;
-    std::memcpy(&prefix, digest.data(), sizeof(prefix));
-    return prefix;
-}
-
 }  // namespace
 
 std::size_t
@@ -30,7 +23,9 @@ KeyCache::KeyBytes::operator()(const Ref<CachedKey>& key) const noexcept
 
 std::size_t DigestHash::operator()(const api::Digest& digest) const noexcept
 {
-    return prefix_of(digest);
+    std::size_t hash;
+    std::memcpy(&hash, digest.data(), sizeof(hash));
+    return hash;
 }
 
 KeyCache::KeyCache(std::size_t max_bytes)
@@ -45,7 +40,7 @@ std::size_t KeyCache::bytes() const noexcept
 
 Ref<CachedKey> KeyCache::find(const api::Digest& digest) noexcept
 {
-    const Ref<CachedKey>* const found = keys_.find(prefix_of(digest));
+    const Ref<CachedKey>* const found = keys_.find(Prefix(digest));
     if (found == nullptr || (*found)->digest != digest) {
         return nullptr;
     }
@@ -57,7 +52,7 @@ Ref<CachedKey> KeyCache::find(const api::Digest& digest) noexcept
 void KeyCache::put(const api::Digest& digest, Ref<CachedKey> key) noexcept
 {
     forget_refused(digest);
-    const std::uint64_t prefix = prefix_of(digest);
+    const Prefix prefix(digest);
     keys_.erase(prefix);
     key->digest = digest;
     keys_.put(prefix, std::move(key), accounts_.bytes());
@@ -73,7 +68,7 @@ void KeyCache::make_room() noexcept
 
 void KeyCache::erase(const api::Digest& digest, const CachedKey& stale) noexcept
 {
-    const std::uint64_t prefix = prefix_of(digest);
+    const Prefix prefix(digest);
     const Ref<CachedKey>* const found = keys_.find(prefix);
     if (found != nullptr && found->get() == &stale) {
         keys_.erase(prefix);

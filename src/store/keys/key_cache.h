@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -111,17 +112,40 @@ public:
 
 private:
     // A SHA-256's first bytes find its record, and the record has all of them:
-    // of two keys that share these 64 bits, one is cached.
-    struct Prefix {
-        std::size_t operator()(std::uint64_t prefix) const noexcept
+    // of two keys that share these 48 bits, one is cached. With more bits, a
+    // slot of the table would take 24 bytes instead of 16.
+    class Prefix {
+    public:
+        explicit Prefix(const api::Digest& digest) noexcept
         {
-            return prefix;
+            std::memcpy(bytes_, digest.data(), sizeof(bytes_));
+        }
+        bool operator==(const Prefix& other) const noexcept
+        {
+            return bits() == other.bits();
+        }
+        std::uint64_t bits() const noexcept
+        {
+            std::uint32_t low;
+            std::uint16_t high;
+            std::memcpy(&low, bytes_, sizeof(low));
+            std::memcpy(&high, bytes_ + sizeof(low), sizeof(high));
+            return low | std::uint64_t{high} << 32;
+        }
+
+    private:
+        unsigned char bytes_[6];
+    };
+    struct PrefixHash {
+        std::size_t operator()(const Prefix& prefix) const noexcept
+        {
+            return prefix.bits();
         }
     };
     struct KeyBytes {
         std::size_t operator()(const Ref<CachedKey>& key) const noexcept;
     };
-    using Keys = BoundedCache<std::uint64_t, Ref<CachedKey>, Prefix, KeyBytes>;
+    using Keys = BoundedCache<Prefix, Ref<CachedKey>, PrefixHash, KeyBytes>;
 
     struct Refused {
         RefusedKey key;
