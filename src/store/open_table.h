@@ -79,11 +79,7 @@ public:
     Slot& insert(const Key& key, Value value) noexcept
     {
         Slot& slot = place_of(key);
-        new (&slot.key) Key(key);
-        new (&slot.value) Value(std::move(value));
-        slot.occupied = true;
-        slot.used = false;
-        ++size_;
+        occupy(slot, key, std::move(value));
         return slot;
     }
 
@@ -96,13 +92,9 @@ public:
             Slot& moved = (*this)[i];
             const std::size_t from_home = (i - home_of(moved.key)) & mask();
             if (from_home >= ((i - gap) & mask())) {
-                const bool used = moved.used;
                 Slot& filled = (*this)[gap];
-                new (&filled.key) Key(std::move(moved.key));
-                new (&filled.value) Value(std::move(moved.value));
-                filled.occupied = true;
-                filled.used = used;
-                ++size_;
+                occupy(filled, moved.key, std::move(moved.value));
+                filled.used = moved.used;
                 vacate(moved);
                 gap = i;
             }
@@ -130,6 +122,15 @@ private:
             index = next(index);
         }
         return (*this)[index];
+    }
+
+    void occupy(Slot& slot, const Key& key, Value value) noexcept
+    {
+        new (&slot.key) Key(key);
+        new (&slot.value) Value(std::move(value));
+        slot.occupied = true;
+        slot.used = false;
+        ++size_;
     }
 
     void vacate(Slot& slot) noexcept
