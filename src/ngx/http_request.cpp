@@ -61,22 +61,20 @@ std::string_view HttpRequest::query() const noexcept
 std::optional<service::Request::Field>
 HttpRequest::header(service::Header name) const noexcept
 {
-    bool repeated = false;
+    const auto searched = [this](std::string_view header_name) {
+        bool repeated = false;
+        const auto* header = find_header(r_, header_name, repeated);
+        return field_of(header, repeated);
+    };
     switch (name) {
     case service::Header::authorization:
         return field_of(r_->headers_in.authorization);
-    case service::Header::content_type: {
-        const auto* header = find_header(r_, "Content-Type", repeated);
-        return field_of(header, repeated);
-    }
-    case service::Header::content_encoding: {
-        const auto* header = find_header(r_, "Content-Encoding", repeated);
-        return field_of(header, repeated);
-    }
-    case service::Header::idempotency_key: {
-        const auto* header = find_header(r_, "Idempotency-Key", repeated);
-        return field_of(header, repeated);
-    }
+    case service::Header::content_type:
+        return searched("Content-Type");
+    case service::Header::content_encoding:
+        return searched("Content-Encoding");
+    case service::Header::idempotency_key:
+        return searched("Idempotency-Key");
     }
     return std::nullopt;
 }
