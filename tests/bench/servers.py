@@ -2,6 +2,7 @@
 own, all of them gone when their ExitStack is left."""
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -19,10 +20,18 @@ class BenchError(Exception):
     """A message for the user."""
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def free_port(ports=itertools.count(os.getpid() * 37)):
+    """A port that nobody listens on, never the same one twice: one below those
+    that the kernel gives to clients."""
+    for number in itertools.islice(ports, 20_000):
+        port = 10_000 + number % 20_000
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise BenchError("no free port")
 
 
 def children_of(pid):

@@ -3,10 +3,9 @@
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 
-import { freePort, root, waitUntil } from '../support/store.mjs';
+import { accepts, address, freePort, root, waitUntil } from '../support/store.mjs';
 
 // `file` gets the document. Options are those of "prism proxy".
 export async function startPrism(document, upstream, file, options = []) {
@@ -16,8 +15,9 @@ export async function startPrism(document, upstream, file, options = []) {
     const out = fs.openSync(log, 'w');
     const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', process.execPath,
         path.join(root, 'tests/clients/node_modules/.bin/prism'), 'proxy',
-        '--host', '127.0.0.1', '--port', String(port), ...options, file, upstream],
+        '--host', address, '--port', String(port), ...options, file, upstream],
     { stdio: ['ignore', out, out] });
+    child.unref(); // as in store.mjs
     const exit = new Promise((resolve) => {
         child.on('exit', resolve);
     });
@@ -28,20 +28,13 @@ export async function startPrism(document, upstream, file, options = []) {
         throw new Error(`Prism does not start: ${fs.readFileSync(log, 'utf8')}`);
     }
     return {
-        url: `http://127.0.0.1:${port}`,
+        url: `http://${address}:${port}`,
         stop() {
+            child.ref();
             child.kill('SIGTERM');
             return exit;
         },
     };
-}
-
-function accepts(port) {
-    return new Promise((resolve) => {
-        const socket = net.connect(port, '127.0.0.1');
-        socket.on('connect', () => { socket.destroy(); resolve(true); });
-        socket.on('error', () => resolve(false));
-    });
 }
 
 // What Prism complains of in a response, as a text, or nothing.

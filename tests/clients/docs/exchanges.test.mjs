@@ -67,11 +67,7 @@ const setups = {
 };
 
 const stores = new Map();
-after(async () => {
-    for (const { store } of stores.values()) {
-        await store.stop();
-    }
-});
+after(() => Promise.all([...stores.values()].map(({ store }) => store.stop())));
 
 async function storeFor(setup) {
     const { options = {}, keys = {}, prepare } = setups[setup];

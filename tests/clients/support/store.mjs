@@ -34,7 +34,7 @@ process.env.PATH += ':/usr/sbin:/sbin';
 const patience = 60_000;
 
 // Each test process has an address, so that no other takes its ports.
-const address = [127, 64 + ((process.pid >> 16) & 63), (process.pid >> 8) & 255,
+export const address = [127, 64 + ((process.pid >> 16) & 63), (process.pid >> 8) & 255,
     process.pid & 255].join('.');
 
 const fatal =
@@ -55,19 +55,29 @@ export async function waitUntil(condition, what) {
     }
 }
 
-// A port of our address that nobody uses.
-export function freePort() {
-    return new Promise((resolve, reject) => {
-        const server = net.createServer();
-        server.on('error', reject);
-        server.listen(0, address, () => {
-            const { port } = server.address();
-            server.close(() => resolve(port));
+const given = new Set(); // ports
+
+// A port of our address that nobody listens on. Never the same one twice: the
+// kernel may choose one again before its server has started.
+export async function freePort() {
+    for (;;) {
+        const port = await new Promise((resolve, reject) => {
+            const server = net.createServer();
+            server.on('error', reject);
+            server.listen(0, address, () => {
+                const { port } = server.address();
+                server.close(() => resolve(port));
+            });
         });
-    });
+        if (!given.has(port)) {
+            given.add(port);
+            return port;
+        }
+    }
 }
 
-function accepts(port) {
+// Whether a server listens on this port of our address.
+export function accepts(port) {
     return new Promise((resolve) => {
         const socket = net.connect(port, address);
         socket.on('connect', () => { socket.destroy(); resolve(true); });
@@ -84,6 +94,8 @@ class Server {
         this.child = spawn('setpriv',
             ['--pdeathsig', 'TERM', '--', command, ...args],
             { stdio: ['ignore', out, out] });
+        // A test that fails before it stops its servers must not wait for them.
+        this.child.unref();
         fs.closeSync(out);
         this.exit = new Promise((resolve) => {
             this.child.on('error', (error) => resolve(error.message));
