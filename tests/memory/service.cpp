@@ -255,7 +255,7 @@ private:
     static std::string decided(int admitted, std::int64_t ban_until)
     {
         return array({integer(1'000'000), bulk("1"), bulk("5"),
-                      integer(admitted), state(ban_until)});
+                      answer(admitted, state(ban_until))});
     }
 };
 

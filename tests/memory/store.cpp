@@ -143,8 +143,7 @@ std::string decided(int accounts)
 {
     std::vector<std::string> items{integer(5), bulk("200"), bulk("1000")};
     for (int i = 0; i < accounts; ++i) {
-        items.push_back(integer(1));
-        items.push_back(bulk(encode_numbers({7, 0, 1, 60'000, 1, 86'400'000})));
+        items.push_back(bulk(encode_numbers({1, 60'000, 1, 86'400'000})));
     }
     return array(items);
 }

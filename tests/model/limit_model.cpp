@@ -91,6 +91,7 @@ struct Call {
 // The part of a reply about one account.
 struct Reply {
     Numbers numbers;  // without the state
+    bool short_form = false;
     std::optional<Numbers> state;
 
     std::string show() const
@@ -199,6 +200,7 @@ private:
         }
         const Number admitted = numbers[3];
         auto& state = account_.state;
+        const auto before = state;
         auto known = call.epoch;
         if (!state) {
             state = State{};
@@ -226,6 +228,15 @@ private:
         next[kMinuteUsed] += expected;
         next[kDayUsed] += expected;
         if (admitted != expected || *reply_.state != next.fields) {
+            return false;
+        }
+        // Only the counts differ, and perhaps the minute is a new one.
+        const bool usual = expected == call.count && before && !day_opens
+                           && (*before)[kBanEnd] == 0
+                           && next[kDayEnd] == (*before)[kDayEnd]
+                           && (next[kMinuteEnd] == (*before)[kMinuteEnd]
+                               || (*before)[kMinuteEnd] <= now_);
+        if (reply_.short_form != usual) {
             return false;
         }
         if (admitted > 0) {
@@ -551,9 +562,9 @@ private:
         return latest_;
     }
 
-    static std::optional<Numbers> state_of(const redis::Reply& reply)
+    static std::optional<Numbers> state_of(std::string_view bytes)
     {
-        const auto state = store::AccountState::decode(reply.text());
+        const auto state = store::AccountState::decode(bytes);
         if (!state) {
             return std::nullopt;
         }
@@ -561,26 +572,47 @@ private:
                        state->minute_end, state->day_used,  state->day_end};
     }
 
-    // A reply of the limiter covers several accounts.
-    std::vector<Reply> receive_replies(Kind kind, std::size_t accounts)
+    // The number of admitted requests and the state, in either form.
+    static Reply limit_reply(const redis::Reply& answer, const Call& call)
     {
+        Reply reply;
+        reply.short_form = answer.is(redis::Type::string);
+        if (reply.short_form) {
+            std::string bytes;
+            store::append_numbers(bytes, {call.epoch, 0});
+            reply.state = state_of(bytes.append(answer.text()));
+            reply.numbers = {call.count};
+        } else {
+            REQUIRE(answer.size() == 2);
+            reply.state = state_of(answer[1].text());
+            reply.numbers = {answer[0].integer()};
+        }
+        return reply;
+    }
+
+    // A reply of the limiter covers several accounts.
+    std::vector<Reply> receive_replies(const std::vector<Call>& calls,
+                                       std::size_t from, std::size_t to)
+    {
+        const std::size_t accounts = to - from;
+        const Kind kind = calls[from].kind;
         const auto& reply = connection_.get();
         std::vector<Reply> copies(accounts);
         if (kind == Kind::limit) {
-            REQUIRE(reply.size() == 3 + 2 * accounts);
+            REQUIRE(reply.size() == 3 + accounts);
             for (std::size_t i = 0; i < accounts; ++i) {
                 const auto version = version_of(reply);
-                copies[i].numbers = {reply[0].integer(), version.last_id,
-                                     version.changes,
-                                     reply[3 + 2 * i].integer()};
-                copies[i].state = state_of(reply[4 + 2 * i]);
+                copies[i] = limit_reply(reply[3 + i], calls[from + i]);
+                copies[i].numbers.insert(
+                    copies[i].numbers.begin(),
+                    {reply[0].integer(), version.last_id, version.changes});
             }
         } else if (reply.is(redis::Type::array)) {
             REQUIRE(reply.size() == 4);
             for (std::size_t i = 0; i < 3; ++i) {
                 copies[0].numbers.push_back(reply[i].integer());
             }
-            copies[0].state = state_of(reply[3]);
+            copies[0].state = state_of(reply[3].text());
         } else {
             REQUIRE(reply.is(redis::Type::integer));
             copies[0].numbers.push_back(reply.integer());
@@ -610,14 +642,14 @@ private:
     {
         Span span;
         span.from = receive_time();
-        const auto replies = receive_replies(calls[from].kind, to - from);
+        const auto replies = receive_replies(calls, from, to);
         span.to = receive_time();
         std::vector<Kept> kept(to - from);
         for (auto& account : kept) {
             for (int i = 0; i < 3; ++i) {
                 account.ends.push_back(connection_.get().integer());
             }
-            account.state = state_of(connection_.get());
+            account.state = state_of(connection_.get().text());
         }
         const Number after = receive_time();
         for (auto i = from; i < to; ++i) {
@@ -764,6 +796,10 @@ private:
             if (!account.state && admitted > 0) {
                 ++seen["new account"];
             }
+            seen["windows alone"] += reply.short_form;
+            seen["windows alone, a new minute"] +=
+                reply.short_form
+                && (*account.state)[kMinuteEnd] < reply.state->at(kMinuteEnd);
             if (account.state && admitted >= 0) {
                 const auto moved = [&](Field end, Number latest) {
                     return (*account.state)[end] > latest
@@ -821,6 +857,8 @@ private:
 
 const char* const kOutcomes[] = {
     "admitted",
+    "windows alone",
+    "windows alone, a new minute",
     "partly admitted",
     "limited",
     "banned",

@@ -184,8 +184,7 @@ struct FakeWorker {
     {
         std::vector<std::string> items{integer(clock.host), last_id, changes};
         for (const Account& account : accounts) {
-            items.push_back(integer(account.admitted));
-            items.push_back(state(account));
+            items.push_back(answer(account.admitted, state(account)));
         }
         return array(items);
     }

@@ -23,13 +23,13 @@ struct Fixture : Limits {
     void reply_unplaced()
     {
         reply("limit", array({integer(worker.clock.host), kNil, kNil,
-                              integer(-4), bulk("")}));
+                              answer(-4, bulk(""))}));
     }
     void decide(const FakeWorker::Account& account = {})
     {
         reply("limit",
               array({integer(worker.clock.host), kNil, kNil,
-                     integer(account.admitted), worker.state(account)}));
+                     answer(account.admitted, worker.state(account))}));
     }
 
     FakeWorker worker{Limits::link};

@@ -195,7 +195,7 @@ TEST_CASE("a damaged account is an internal error", "[service]")
     FakeClient client(worker);
     client.send();
     worker.reply_to("limit", array({integer(worker.clock.host), kNil, kNil,
-                                    integer(-2), bulk("")}));
+                                    answer(-2, bulk(""))}));
     CHECK(client.status == 500);
     CHECK(client.state().error_code == "internal_error");
     CHECK(client.state().limit_status == "UNAVAILABLE");

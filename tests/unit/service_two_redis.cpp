@@ -23,7 +23,7 @@ struct Fixture {
     {
         REQUIRE(asked() == Names{"limit"});
         limits.reply(array({integer(worker.clock.host), kNil, kNil,
-                            integer(account.admitted), worker.state(account)}));
+                            answer(account.admitted, worker.state(account))}));
     }
     void version()
     {
@@ -476,7 +476,7 @@ TEST_CASE("two Redis: limits that were moved are not decided on", "[service]")
     Fixture f;
     f.client.send();
     f.limits.reply(array(
-        {integer(f.worker.clock.host), kNil, kNil, integer(-3), bulk("")}));
+        {integer(f.worker.clock.host), kNil, kNil, answer(-3, bulk(""))}));
     CHECK(f.client.status == 503);
     CHECK(f.client.ended());
     CHECK(f.worker.log.moved_limits == 1);

@@ -30,6 +30,25 @@ TEST_CASE("an account's state is six doubles", "[store]")
     CHECK(state->day_end == 86401000);
 }
 
+TEST_CASE("the windows of an account are the last four", "[store]")
+{
+    const auto bytes = encode_numbers({60, 61000, 1000, 86401000});
+    REQUIRE(bytes.size() == AccountState::kWindowsSize);
+    const auto state = AccountState::decode_windows(kEpoch, bytes);
+    REQUIRE(state);
+    CHECK(state->epoch == kEpoch);
+    CHECK(state->ban_until == 0);
+    CHECK(state->minute_used == 60);
+    CHECK(state->minute_end == 61000);
+    CHECK(state->day_used == 1000);
+    CHECK(state->day_end == 86401000);
+    CHECK_FALSE(AccountState::decode_windows(kEpoch, ""));
+    CHECK_FALSE(AccountState::decode_windows(kEpoch, bytes.substr(1)));
+    CHECK_FALSE(AccountState::decode_windows(kEpoch, bytes + "x"));
+    CHECK_FALSE(AccountState::decode_windows(
+        kEpoch, encode_numbers({60, 61000, -1, 86401000})));
+}
+
 TEST_CASE("bytes that are not six whole numbers are not an account's state",
           "[store]")
 {

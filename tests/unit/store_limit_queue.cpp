@@ -55,9 +55,9 @@ std::string decided(const std::vector<Verdict>& verdicts)
 {
     std::vector<std::string> items{integer(5), kNil, kNil};
     for (const auto& [admitted, used, epoch] : verdicts) {
-        items.push_back(integer(admitted));
-        items.push_back(
-            bulk(encode_numbers({epoch, 0, used, 60'000, used, 86'400'000})));
+        items.push_back(answer(
+            admitted,
+            bulk(encode_numbers({epoch, 0, used, 60'000, used, 86'400'000}))));
     }
     return array(items);
 }
@@ -95,7 +95,7 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
     CHECK(link.sent[0].back() == encode_numbers({kEpoch, 60, 1000, 2, 2}));
     CHECK(link.sent[1][3] == "petstore:{two}:state");
     CHECK(link.sent[1].back() == encode_numbers({kEpoch, 60, 1000, 2, 3}));
-    link.reply(array({integer(1), kNil, kNil, integer(-4), bulk("")}));
+    link.reply(array({integer(1), kNil, kNil, answer(-4, bulk(""))}));
     CHECK(waiters[0].kind == Kind::unplaced);
     CHECK(waiters[2].kind == Kind::unplaced);
     CHECK(waiters[1].calls == 0);

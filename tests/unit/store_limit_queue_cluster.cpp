@@ -79,11 +79,10 @@ std::string decided(const std::vector<long long>& admitted)
 {
     std::vector<std::string> items{integer(5), kNil, kNil};
     for (const auto count : admitted) {
-        items.push_back(integer(count));
-        items.push_back(count < 0
-                            ? bulk("")
-                            : bulk(encode_numbers({kEpoch, 0, count, 60'000,
-                                                   count, 86'400'000})));
+        items.push_back(answer(
+            count, count < 0 ? bulk("")
+                             : bulk(encode_numbers({kEpoch, 0, count, 60'000,
+                                                    count, 86'400'000}))));
     }
     return array(items);
 }

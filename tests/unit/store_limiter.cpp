@@ -184,7 +184,7 @@ TEST_CASE("a report of denials carries the ban policy", "[store]")
 
 TEST_CASE("an admitted request is charged to both windows", "[store]")
 {
-    const auto result = result_of(reply({integer(1), state(3, 40)}));
+    const auto result = result_of(reply({answer(1, state(3, 40))}));
     REQUIRE(result.kind == Kind::decided);
     CHECK(result.admitted == 1);
     CHECK(result.epoch == kEpoch);
@@ -204,12 +204,45 @@ TEST_CASE("an admitted request is charged to both windows", "[store]")
     CHECK(decision.now == 5000);
 }
 
+TEST_CASE("of an account whose requests were all admitted come its windows",
+          "[store]")
+{
+    const auto windows = [](std::int64_t minute, std::int64_t day) {
+        return bulk(encode_numbers({minute, 61000, day, 86401000}));
+    };
+    const auto results =
+        results_of(reply({windows(3, 40), answer(1, state(60, 70))}), {2, 3});
+    REQUIRE(results[0].kind == Kind::decided);
+    CHECK(results[0].admitted == 2);
+    CHECK(results[0].epoch == kEpoch);
+    CHECK(results[0].ban_until == 0);
+    CHECK(results[0].now == 5000);
+    REQUIRE(results[0].version);
+    CHECK(results[0].version->last_id == 17);
+    for (int index = 0; index < 2; ++index) {
+        CAPTURE(index);
+        const auto decision = results[0].decision(index);
+        CHECK(decision.verdict == Verdict::admitted);
+        CHECK(decision.minute.limit == 60);
+        CHECK(decision.minute.used == 2 + index);
+        CHECK(decision.minute.reset == 61000);
+        CHECK(decision.day.limit == 1000);
+        CHECK(decision.day.used == 39 + index);
+        CHECK(decision.day.reset == 86401000);
+    }
+    REQUIRE(results[1].kind == Kind::decided);
+    CHECK(results[1].admitted == 1);
+
+    CHECK(result_of(reply({windows(-1, 40)})).kind == Kind::damaged);
+    CHECK(result_of(reply({state(3, 40)})).kind == Kind::invalid);
+}
+
 TEST_CASE("a limiter on another Redis brings no version of the catalogue",
           "[store]")
 {
     // The script replies false for the keys that it was not given.
     const auto resp =
-        array({integer(5000), kNil, kNil, integer(1), state(3, 40)});
+        array({integer(5000), kNil, kNil, answer(1, state(3, 40))});
     const auto result = result_of(resp, 1, kLimiterElsewhere);
     REQUIRE(result.kind == Kind::decided);
     CHECK(result.admitted == 1);
@@ -224,7 +257,7 @@ TEST_CASE("a limiter on another Redis brings no version of the catalogue",
 
     // Nor is anything else in their place taken for a version.
     const auto strange =
-        array({integer(5000), bulk("17"), bulk("5"), integer(1), state(3, 40)});
+        array({integer(5000), bulk("17"), bulk("5"), answer(1, state(3, 40))});
     CHECK_FALSE(result_of(strange, 1, kLimiterElsewhere).version);
     CHECK(result_of("*2\r\n:1\r\n:2\r\n", 1, kLimiterElsewhere).kind
           == Kind::invalid);
@@ -232,7 +265,7 @@ TEST_CASE("a limiter on another Redis brings no version of the catalogue",
 
 TEST_CASE("each of several requests sees its own count", "[store]")
 {
-    const auto result = result_of(reply({integer(3), state(60, 103)}), 5);
+    const auto result = result_of(reply({answer(3, state(60, 103))}), 5);
     REQUIRE(result.kind == Kind::decided);
     for (int index = 0; index < 3; ++index) {
         CAPTURE(index);
@@ -251,8 +284,8 @@ TEST_CASE("each of several requests sees its own count", "[store]")
 TEST_CASE("each account of a command has its own result", "[store]")
 {
     const auto results = results_of(
-        reply({integer(2), state(2, 2), integer(-1), state(0, 0, 0, kEpoch + 1),
-               integer(-2), bulk(""), integer(0), state(60, 70)}),
+        reply({answer(2, state(2, 2)), answer(-1, state(0, 0, 0, kEpoch + 1)),
+               answer(-2, bulk("")), answer(0, state(60, 70))}),
         {2, 1, 1, 1});
     REQUIRE(results.size() == 4);
     CHECK(results[0].kind == Kind::decided);
@@ -266,7 +299,7 @@ TEST_CASE("each account of a command has its own result", "[store]")
 
 TEST_CASE("a banned account is denied until the ban ends", "[store]")
 {
-    const auto result = result_of(reply({integer(0), state(1, 2, 305000)}));
+    const auto result = result_of(reply({answer(0, state(1, 2, 305000))}));
     REQUIRE(result.kind == Kind::decided);
     CHECK(result.decision(0).verdict == Verdict::banned);
     CHECK(result.decision(0).ban_until == 305000);
@@ -311,11 +344,14 @@ TEST_CASE("a reply that neither script gives is invalid", "[store]")
 TEST_CASE("an impossible decision is invalid", "[store]")
 {
     // More admitted than asked for.
-    CHECK(result_of(reply({integer(2), state(2, 2)})).kind == Kind::invalid);
-    CHECK(result_of(reply({bulk("1"), state(2, 2)})).kind == Kind::invalid);
-    CHECK(result_of(reply({integer(1), kNil})).kind == Kind::invalid);
-    CHECK(result_of(array({integer(-1), bulk("17"), bulk("5"), integer(1),
-                           state(1, 1)}))
+    CHECK(result_of(reply({answer(2, state(2, 2))})).kind == Kind::invalid);
+    CHECK(result_of(reply({array({bulk("1"), state(1, 1)})})).kind
+          == Kind::invalid);
+    CHECK(result_of(reply({answer(1, kNil)})).kind == Kind::invalid);
+    CHECK(result_of(reply({array({integer(1), state(1, 1), integer(1)})})).kind
+          == Kind::invalid);
+    CHECK(result_of(array({integer(-1), bulk("17"), bulk("5"),
+                           answer(1, state(1, 1))}))
               .kind
           == Kind::invalid);
 }
@@ -331,7 +367,7 @@ TEST_CASE("a count that a script cannot have is invalid", "[store]")
                   .kind
               == Kind::invalid);
         CHECK(result_of(array({integer(count), bulk("17"), bulk("5"),
-                               integer(1), state(1, 1)}))
+                               answer(1, state(1, 1))}))
                   .kind
               == Kind::invalid);
     }
@@ -340,10 +376,10 @@ TEST_CASE("a count that a script cannot have is invalid", "[store]")
 
 TEST_CASE("an impossible state is damaged", "[store]")
 {
-    CHECK(result_of(reply({integer(1), state(-1, 2)})).kind == Kind::damaged);
-    CHECK(result_of(reply({integer(-1), bulk(std::string(48, 'x'))})).kind
+    CHECK(result_of(reply({answer(1, state(-1, 2))})).kind == Kind::damaged);
+    CHECK(result_of(reply({answer(-1, bulk(std::string(48, 'x')))})).kind
           == Kind::damaged);
-    CHECK(result_of(reply({integer(-2), bulk("")})).kind == Kind::damaged);
+    CHECK(result_of(reply({answer(-2, bulk(""))})).kind == Kind::damaged);
 }
 
 TEST_CASE("a damaged catalogue does not affect decisions", "[store]")
@@ -352,7 +388,7 @@ TEST_CASE("a damaged catalogue does not affect decisions", "[store]")
     const auto damage = [](const std::string& last_id,
                            const std::string& changes) {
         const auto result = result_of(
-            array({integer(5000), last_id, changes, integer(1), state(3, 40)}));
+            array({integer(5000), last_id, changes, answer(1, state(3, 40))}));
         REQUIRE(result.kind == Kind::decided);
         CHECK(result.decision(0).verdict == Verdict::admitted);
         return result.version.value().damage();

@@ -14,3 +14,9 @@ inline std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
     petstore::store::append_numbers(bytes, numbers);
     return bytes;
 }
+
+// What limit.lua replies of an account in all cases but the usual one.
+inline std::string answer(long long admitted, const std::string& state)
+{
+    return array({integer(admitted), state});
+}

@@ -26,24 +26,47 @@ std::optional<std::int64_t> decode_number(const char* bytes) noexcept
                                                   : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<AccountState>
-AccountState::decode(std::string_view bytes) noexcept
+template <std::size_t Count>
+std::optional<std::array<std::int64_t, Count>>
+decode_numbers(std::string_view bytes) noexcept
 {
-    if (bytes.size() != kSize) {
+    std::array<std::int64_t, Count> numbers;
+    if (bytes.size() != numbers.size() * sizeof(double)) {
         return std::nullopt;
     }
-    std::array<std::int64_t, 6> numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto number = decode_number(bytes.data() + 8 * i);
+        const auto number = decode_number(bytes.data() + sizeof(double) * i);
         if (!number) {
             return std::nullopt;
         }
         numbers[i] = *number;
     }
-    return AccountState{numbers[0], numbers[1], numbers[2],
-                        numbers[3], numbers[4], numbers[5]};
+    return numbers;
+}
+
+}  // namespace
+
+std::optional<AccountState>
+AccountState::decode(std::string_view bytes) noexcept
+{
+    const auto numbers = decode_numbers<6>(bytes);
+    if (!numbers) {
+        return std::nullopt;
+    }
+    const auto& [epoch, ban, minute, minute_end, day, day_end] = *numbers;
+    return AccountState{epoch, ban, minute, minute_end, day, day_end};
+}
+
+std::optional<AccountState>
+AccountState::decode_windows(std::int64_t epoch,
+                             std::string_view bytes) noexcept
+{
+    const auto numbers = decode_numbers<4>(bytes);
+    if (!numbers) {
+        return std::nullopt;
+    }
+    const auto& [minute, minute_end, day, day_end] = *numbers;
+    return AccountState{epoch, 0, minute, minute_end, day, day_end};
 }
 
 void append_numbers(std::string& out,

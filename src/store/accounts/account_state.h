@@ -14,6 +14,7 @@ namespace petstore::store {
 // in the order of the members. Lua decodes it with one struct.unpack call.
 struct AccountState {
     static constexpr std::size_t kSize = 48;
+    static constexpr std::size_t kWindowsSize = 32;  // the last four
 
     // 2^53: doubles, in which scripts count, are exact up to here.
     static constexpr std::int64_t kLargest = std::int64_t{1} << 53;
@@ -27,6 +28,10 @@ struct AccountState {
 
     // nullopt if `bytes` is not a valid state.
     static std::optional<AccountState> decode(std::string_view bytes) noexcept;
+
+    // Of an account without a ban, from its windows.
+    static std::optional<AccountState>
+    decode_windows(std::int64_t epoch, std::string_view bytes) noexcept;
 };
 
 // Appends numbers in the encoding that scripts unpack with '<d'.

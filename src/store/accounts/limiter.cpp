@@ -9,8 +9,11 @@ namespace petstore::store {
 
 namespace {
 
-// What limit.lua replies: these, and two elements per account.
+// What limit.lua replies: these, and one element per account.
 enum DecisionField : std::size_t { kNow, kLastId, kChanges, kAccounts };
+
+// The element of an account; of most, only their windows.
+enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
 // What limit.lua takes per account: five doubles.
 constexpr std::size_t kRequestSize = 40;
@@ -48,6 +51,61 @@ LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
     default:
         return LimitResult::Kind::foreign;
     }
+}
+
+LimitResult of_kind(LimitResult::Kind kind) noexcept
+{
+    LimitResult result;
+    result.kind = kind;
+    return result;
+}
+
+LimitResult decided(const AccountState& state, std::int64_t admitted,
+                    const api::Limits& limits) noexcept
+{
+    LimitResult result = of_kind(LimitResult::Kind::decided);
+    result.epoch = state.epoch;
+    result.admitted = admitted;
+    result.minute = {limits.minute, state.minute_used, state.minute_end};
+    result.day = {limits.day, state.day_used, state.day_end};
+    result.ban_until = state.ban_until;
+    return result;
+}
+
+// Of one account; lacks what the reply says of all.
+LimitResult parse_answer(const redis::Reply& answer,
+                         const LimitRequest& request) noexcept
+{
+    using Kind = LimitResult::Kind;
+    if (answer.is(redis::Type::string)
+        && answer.text().size() == AccountState::kWindowsSize) {
+        const auto state =
+            AccountState::decode_windows(request.epoch, answer.text());
+        return state ? decided(*state, request.requests, request.limits)
+                     : of_kind(Kind::damaged);
+    }
+    if (answer.size() != kAnswerSize
+        || !answer[kAdmitted].is(redis::Type::integer)
+        || !answer[kAnswerState].is(redis::Type::string)) {
+        return {};
+    }
+    const std::int64_t admitted = answer[kAdmitted].integer();
+    if (admitted < kForeign || admitted > request.requests) {
+        return {};
+    }
+    if (admitted <= kElsewhere) {
+        return of_kind(kind_without_state(admitted));
+    }
+    const auto state = AccountState::decode(answer[kAnswerState].text());
+    if (!state || admitted == kDamaged) {
+        return of_kind(Kind::damaged);
+    }
+    if (admitted == kStale) {
+        LimitResult result = of_kind(Kind::stale);
+        result.epoch = state->epoch;
+        return result;
+    }
+    return decided(*state, admitted, request.limits);
 }
 
 // The value of a key.
@@ -120,9 +178,8 @@ Limiter::parse_decisions(const redis::Reply& reply,
                          const std::vector<LimitRequest>& requests) const
 {
     std::vector<LimitResult> results(requests.size());
-    if (reply.size() != kAccounts + 2 * requests.size()
-        || !is_count(reply[kNow]) || !is_value(reply[kLastId])
-        || !is_value(reply[kChanges])) {
+    if (reply.size() != kAccounts + requests.size() || !is_count(reply[kNow])
+        || !is_value(reply[kLastId]) || !is_value(reply[kChanges])) {
         return results;
     }
     std::optional<Version> version;
@@ -130,37 +187,9 @@ Limiter::parse_decisions(const redis::Reply& reply,
         version = Version::parse(reply[kLastId], reply[kChanges]);
     }
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        const LimitRequest& request = requests[i];
-        const redis::Reply& admitted = reply[kAccounts + 2 * i];
-        const redis::Reply& bytes = reply[kAccounts + 2 * i + 1];
-        if (!admitted.is(redis::Type::integer) || admitted.integer() < kForeign
-            || admitted.integer() > request.requests
-            || !bytes.is(redis::Type::string)) {
-            continue;
-        }
-        LimitResult& result = results[i];
-        if (admitted.integer() <= kElsewhere) {
-            result.kind = kind_without_state(admitted.integer());
-            continue;
-        }
-        const auto state = AccountState::decode(bytes.text());
-        if (!state || admitted.integer() == kDamaged) {
-            result.kind = LimitResult::Kind::damaged;
-            continue;
-        }
-        result.epoch = state->epoch;
-        if (admitted.integer() == kStale) {
-            result.kind = LimitResult::Kind::stale;
-            continue;
-        }
-        result.kind = LimitResult::Kind::decided;
-        result.admitted = admitted.integer();
-        result.minute = {request.limits.minute, state->minute_used,
-                         state->minute_end};
-        result.day = {request.limits.day, state->day_used, state->day_end};
-        result.now = reply[kNow].integer();
-        result.ban_until = state->ban_until;
-        result.version = version;
+        results[i] = parse_answer(reply[kAccounts + i], requests[i]);
+        results[i].now = reply[kNow].integer();
+        results[i].version = version;
     }
     return results;
 }

@@ -19,10 +19,13 @@
 --            2  in a Cluster, where a script cannot read <prefix>:limits
 --            3  the same; the caller has read it: accounts live here
 --
--- Reply: {now, last id, changes, and for each account: admitted, its state}.
--- Times are in milliseconds. The caller must validate last id and changes,
--- which are returned unchecked: no account depends on them. `admitted` is the
--- number of admitted requests, or, if nothing was charged:
+-- Reply: {now, last id, changes, and one element for each account}. Of most, this
+-- is a string of their windows, the last four numbers of a state: the caller's
+-- epoch is the current one, there is no ban, a day was open, and all requests were
+-- admitted. Of others, it is {admitted, state}. Times are in milliseconds. The
+-- caller must validate last id and changes, which are returned unchecked: no
+-- account depends on them. `admitted` is the number of admitted requests, or, if
+-- nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
 --   -3  the account has no state here, and <prefix>:limits says that accounts
@@ -45,8 +48,19 @@ end
 for i = 1, n do
   local known, per_minute, per_day, requests, mode = decode('<ddddd', asked, 40 * i - 39)
   local state, admitted = seen[i], -1
-  local epoch, ban, minute, minute_end, day, day_end = 0, 0, 0, 0, 0, 0
-  if not state and redis.pcall('GET', KEYS[i]) then -- an error: wrong type
+  local charged, epoch, ban, minute, minute_end, day, day_end
+  if state and #state == 48 then
+    epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
+    -- Nearly all accounts of a busy worker end here. What follows would do the
+    -- same with a sixth more instructions.
+    local used, ends = minute, minute_end
+    if ends <= now then used, ends = 0, next_minute end
+    if epoch == known and ban == 0 and day_end > now and day_end <= next_day and ends <= next_minute
+        and used + requests <= per_minute and day + requests <= per_day then
+      charged = encode('<dddd', used + requests, ends, day + requests, day_end)
+      call('SETRANGE', KEYS[i], '16', charged)
+    end
+  elseif not state and redis.pcall('GET', KEYS[i]) then -- an error: wrong type
     admitted, state = -2, ''
   elseif not state and mode == 2 then
     admitted, state = -4, ''
@@ -58,21 +72,19 @@ for i = 1, n do
     -- may proceed. The epoch is always new. One taken from a record could be
     -- old, and a worker that caches another record of the account would take it
     -- for the current epoch.
-    epoch = time[1] * 1000000 + time[2]
+    epoch, ban, minute, minute_end, day, day_end = time[1] * 1000000 + time[2], 0, 0, 0, 0, 0
     if mode == 1 then
       known = epoch
     else
       state = encode('<dddddd', epoch, 0, 0, 0, 0, 0)
       call('SET', KEYS[i], state, 'PX', KEEP)
     end
-  elseif #state == 48 then
-    epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
   else
     local elsewhere = type(state) == 'table' and not string.find(state.err, '^WRONGTYPE')
     admitted, state = elsewhere and -5 or -2, ''
   end
 
-  if admitted == -1 and epoch == known then
+  if not charged and admitted == -1 and epoch == known then
     local moved = false
     if minute_end > next_minute then minute_end, moved = next_minute, true end
     if day_end > next_day then day_end, moved = next_day, true end
@@ -105,6 +117,6 @@ for i = 1, n do
       else call('SETRANGE', KEYS[i], '0', state) end
     end
   end
-  reply[2 * i + 2], reply[2 * i + 3] = admitted, state
+  reply[i + 3] = charged or {admitted, state}
 end
 return reply
