@@ -76,8 +76,7 @@ export async function freePort() {
     }
 }
 
-// Whether a server listens on this port of our address.
-export function accepts(port) {
+function accepts(port) {
     return new Promise((resolve) => {
         const socket = net.connect(port, address);
         socket.on('connect', () => { socket.destroy(); resolve(true); });
@@ -86,7 +85,7 @@ export function accepts(port) {
 }
 
 // A server that ends with this process, however that ends.
-class Server {
+export class Server {
     constructor(dir, command, args) {
         this.name = path.basename(command);
         this.output = path.join(dir, `${this.name}.out`);
