@@ -26,12 +26,12 @@ std::optional<std::int64_t> decode_number(const char* bytes) noexcept
                                                   : std::nullopt;
 }
 
-template <std::size_t Count>
-std::optional<std::array<std::int64_t, Count>>
+template <std::size_t Size>
+std::optional<std::array<std::int64_t, Size / sizeof(double)>>
 decode_numbers(std::string_view bytes) noexcept
 {
-    std::array<std::int64_t, Count> numbers;
-    if (bytes.size() != numbers.size() * sizeof(double)) {
+    std::array<std::int64_t, Size / sizeof(double)> numbers;
+    if (bytes.size() != Size) {
         return std::nullopt;
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -49,7 +49,7 @@ decode_numbers(std::string_view bytes) noexcept
 std::optional<AccountState>
 AccountState::decode(std::string_view bytes) noexcept
 {
-    const auto numbers = decode_numbers<6>(bytes);
+    const auto numbers = decode_numbers<kSize>(bytes);
     if (!numbers) {
         return std::nullopt;
     }
@@ -61,7 +61,7 @@ std::optional<AccountState>
 AccountState::decode_windows(std::int64_t epoch,
                              std::string_view bytes) noexcept
 {
-    const auto numbers = decode_numbers<4>(bytes);
+    const auto numbers = decode_numbers<kWindowsSize>(bytes);
     if (!numbers) {
         return std::nullopt;
     }
