@@ -254,8 +254,8 @@ private:
     }
     static std::string decided(int admitted, std::int64_t ban_until)
     {
-        return array({integer(1'000'000), bulk("1"), bulk("5"),
-                      answer(admitted, state(ban_until))});
+        return limit_reply({answer(admitted, state(ban_until))},
+                           stamp(1'000'000, "1", "5"));
     }
 };
 

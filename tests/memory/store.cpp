@@ -141,11 +141,11 @@ struct LimitWaiter final : store::LimitWaiter {
 
 std::string decided(int accounts)
 {
-    std::vector<std::string> items{integer(5), bulk("200"), bulk("1000")};
+    std::string windows;
     for (int i = 0; i < accounts; ++i) {
-        items.push_back(bulk(encode_numbers({1, 60'000, 1, 86'400'000})));
+        windows += encode_numbers({1, 60'000, 1, 86'400'000});
     }
-    return array(items);
+    return bulk(windows + stamp(5, "200", "1000"));
 }
 
 // Two keys of one account, which take two commands, and one of another.

@@ -91,7 +91,7 @@ struct Call {
 // The part of a reply about one account.
 struct Reply {
     Numbers numbers;  // without the state
-    bool short_form = false;
+    bool windows_only = false;
     std::optional<Numbers> state;
 
     std::string show() const
@@ -236,7 +236,7 @@ private:
                            && next[kDayEnd] == (*before)[kDayEnd]
                            && (next[kMinuteEnd] == (*before)[kMinuteEnd]
                                || (*before)[kMinuteEnd] <= now_);
-        if (reply_.short_form != usual) {
+        if (reply_.windows_only != usual) {
             return false;
         }
         if (admitted > 0) {
@@ -572,22 +572,63 @@ private:
                        state->minute_end, state->day_used,  state->day_end};
     }
 
-    // The number of admitted requests and the state, in either form.
-    static Reply limit_reply(const redis::Reply& answer, const Call& call)
+    static Reply usual(std::string_view windows, const Call& call)
     {
+        std::string bytes;
+        store::append_numbers(bytes, {call.epoch, 0});
         Reply reply;
-        reply.short_form = answer.is(redis::Type::string);
-        if (reply.short_form) {
-            std::string bytes;
-            store::append_numbers(bytes, {call.epoch, 0});
-            reply.state = state_of(bytes.append(answer.text()));
-            reply.numbers = {call.count};
-        } else {
-            REQUIRE(answer.size() == 2);
-            reply.state = state_of(answer[1].text());
-            reply.numbers = {answer[0].integer()};
-        }
+        reply.windows_only = true;
+        reply.numbers = {call.count};
+        reply.state = state_of(bytes.append(windows));
         return reply;
+    }
+
+    static Reply unusual(const redis::Reply& answer)
+    {
+        REQUIRE(answer.size() == 2);
+        Reply reply;
+        reply.numbers = {answer[0].integer()};
+        reply.state = state_of(answer[1].text());
+        return reply;
+    }
+
+    // The parts of a reply of the limiter: the accounts and what ends it.
+    std::vector<Reply> limit_replies(const redis::Reply& reply,
+                                     const std::vector<Call>& calls,
+                                     std::size_t from, std::size_t accounts)
+    {
+        constexpr std::size_t kWindows = store::AccountState::kWindowsSize;
+        std::vector<Reply> copies;
+        std::string_view end;
+        if (reply.is(redis::Type::string)) {
+            const std::string_view text = reply.text();
+            REQUIRE(text.size() > accounts * kWindows);
+            for (std::size_t i = 0; i < accounts; ++i) {
+                copies.push_back(usual(text.substr(i * kWindows, kWindows),
+                                       calls[from + i]));
+            }
+            end = text.substr(accounts * kWindows);
+        } else {
+            REQUIRE(reply.size() == accounts + 1);
+            bool all_usual = true;
+            for (std::size_t i = 0; i < accounts; ++i) {
+                const bool is_usual = reply[i].is(redis::Type::string);
+                copies.push_back(is_usual
+                                     ? usual(reply[i].text(), calls[from + i])
+                                     : unusual(reply[i]));
+                all_usual = all_usual && is_usual;
+            }
+            CHECK_FALSE(all_usual);
+            end = reply[accounts].text();
+        }
+        const auto now = store::decode_number(end);
+        REQUIRE(now);
+        const auto version = version_of(end.substr(sizeof(double)));
+        for (Reply& copy : copies) {
+            copy.numbers.insert(copy.numbers.begin(),
+                                {*now, version.last_id, version.changes});
+        }
+        return copies;
     }
 
     // A reply of the limiter covers several accounts.
@@ -597,17 +638,11 @@ private:
         const std::size_t accounts = to - from;
         const Kind kind = calls[from].kind;
         const auto& reply = connection_.get();
-        std::vector<Reply> copies(accounts);
         if (kind == Kind::limit) {
-            REQUIRE(reply.size() == 3 + accounts);
-            for (std::size_t i = 0; i < accounts; ++i) {
-                const auto version = version_of(reply);
-                copies[i] = limit_reply(reply[3 + i], calls[from + i]);
-                copies[i].numbers.insert(
-                    copies[i].numbers.begin(),
-                    {reply[0].integer(), version.last_id, version.changes});
-            }
-        } else if (reply.is(redis::Type::array)) {
+            return limit_replies(reply, calls, from, accounts);
+        }
+        std::vector<Reply> copies(accounts);
+        if (reply.is(redis::Type::array)) {
             REQUIRE(reply.size() == 4);
             for (std::size_t i = 0; i < 3; ++i) {
                 copies[0].numbers.push_back(reply[i].integer());
@@ -620,15 +655,21 @@ private:
         return copies;
     }
 
-    // In a Cluster, it does not come with the reply.
-    store::Version version_of(const redis::Reply& reply) const
+    // In a Cluster, it does not come with the reply. Elsewhere, the length of
+    // the first number comes before both.
+    store::Version version_of(std::string_view bytes) const
     {
-        if (!in_cluster_) {
-            return store::Version::parse(reply[1], reply[2]);
+        if (in_cluster_) {
+            REQUIRE(bytes
+                    == "\1"
+                       "00");
+            return {kLastId, kChanges};
         }
-        REQUIRE(reply[1].is(redis::Type::nil));
-        REQUIRE(reply[2].is(redis::Type::nil));
-        return {kLastId, kChanges};
+        REQUIRE(!bytes.empty());
+        const auto length = static_cast<std::size_t>(bytes[0]);
+        REQUIRE(bytes.size() > length);
+        return store::Version::parse(bytes.substr(1, length),
+                                     bytes.substr(1 + length));
     }
 
     // An account in Redis after a call.
@@ -796,9 +837,9 @@ private:
             if (!account.state && admitted > 0) {
                 ++seen["new account"];
             }
-            seen["windows alone"] += reply.short_form;
+            seen["windows alone"] += reply.windows_only;
             seen["windows alone, a new minute"] +=
-                reply.short_form
+                reply.windows_only
                 && (*account.state)[kMinuteEnd] < reply.state->at(kMinuteEnd);
             if (account.state && admitted >= 0) {
                 const auto moved = [&](Field end, Number latest) {

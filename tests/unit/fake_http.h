@@ -182,11 +182,21 @@ struct FakeWorker {
 
     std::string limit_reply(const std::vector<Account>& accounts) const
     {
-        std::vector<std::string> items{integer(clock.host), last_id, changes};
+        std::vector<std::string> items;
         for (const Account& account : accounts) {
             items.push_back(answer(account.admitted, state(account)));
         }
-        return array(items);
+        return ::limit_reply(
+            items, stamp(clock.host, number_of(last_id), number_of(changes)));
+    }
+
+    // As the script has it.
+    static std::string number_of(const std::string& value)
+    {
+        Replies replies;
+        const auto& reply = replies(value);
+        return reply.is(petstore::redis::Type::nil) ? "0"
+                                                    : std::string(reply.text());
     }
 
     void reply_limit(const Account& account)

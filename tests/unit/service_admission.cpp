@@ -31,16 +31,14 @@ TEST_CASE("a key is read once, then the limiter is asked", "[service]")
     REQUIRE(worker.open() == Names{"limit", "LRANGE"});
     CHECK(worker.link.commands[0][3] == "petstore:{a1}:state");
     // The record was read a moment ago.
-    CHECK(worker.link.commands[0].back()
-          == encode_numbers({7, 60, 1000, 1, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 1}}));
     CHECK(client.responses == 0);
 
     FakeClient second(worker);
     worker.admit();
     second.send();
     REQUIRE(worker.open() == Names{"LRANGE", "limit"});
-    CHECK(worker.link.commands[1].back()
-          == encode_numbers({7, 60, 1000, 1, 0}));
+    CHECK(worker.link.commands[1].back() == asked({{7, 60, 1000, 1, 0}}));
 }
 
 TEST_CASE("an admitted request has the rate of the window with less left",
@@ -170,7 +168,7 @@ TEST_CASE("a key's own limits replace the plan's", "[service]")
     worker.reply_record(
         {{"plan", "enterprise"}, {"per_minute", "5"}, {"per_day", "50"}});
     worker.link.end_iteration();
-    CHECK(worker.link.commands[0].back() == encode_numbers({7, 5, 50, 1, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{7, 5, 50, 1, 1}}));
     worker.reply_limit({1, 2, 2});
     CHECK(client.rate() == Rate{5, 3, worker.now() + 30});
 }

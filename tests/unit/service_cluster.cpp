@@ -22,14 +22,14 @@ struct Fixture : Limits {
     }
     void reply_unplaced()
     {
-        reply("limit", array({integer(worker.clock.host), kNil, kNil,
-                              answer(-4, bulk(""))}));
+        reply("limit",
+              limit_reply({answer(-4, bulk(""))}, stamp(worker.clock.host)));
     }
     void decide(const FakeWorker::Account& account = {})
     {
         reply("limit",
-              array({integer(worker.clock.host), kNil, kNil,
-                     answer(account.admitted, worker.state(account))}));
+              limit_reply({answer(account.admitted, worker.state(account))},
+                          stamp(worker.clock.host)));
     }
 
     FakeWorker worker{Limits::link};

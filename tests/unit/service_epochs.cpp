@@ -27,8 +27,7 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
     worker.reply_record({{"epoch", "8"}, {"plan", "pro"}});
     worker.link.end_iteration();
     REQUIRE(worker.open() == Names{"limit"});
-    CHECK(worker.link.commands[0].back()
-          == encode_numbers({8, 300, 10'000, 1, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{8, 300, 10'000, 1, 1}}));
     worker.reply_limit({1, 3, 40, 0, 8});
     CHECK(client.status == 404);
     CHECK(client.rate() == Rate{300, 297, worker.now() + 30});
@@ -63,8 +62,7 @@ TEST_CASE("a record written before the epoch is as new as the epoch",
     // Another key of the account was changed.
     worker.reply_record({{"epoch", "7"}});
     worker.link.end_iteration();
-    CHECK(worker.link.commands[0].back()
-          == encode_numbers({9, 60, 1000, 1, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{9, 60, 1000, 1, 1}}));
 }
 
 TEST_CASE("a newer record that another request has read is used", "[service]")
@@ -84,8 +82,7 @@ TEST_CASE("a newer record that another request has read is used", "[service]")
     // No second look-up, and one decision for both.
     worker.link.end_iteration();
     REQUIRE(worker.open() == Names{"limit"});
-    CHECK(worker.link.commands[0].back()
-          == encode_numbers({8, 60, 1000, 2, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{8, 60, 1000, 2, 1}}));
     worker.reply_limit({2, 4, 41, 0, 8});
     CHECK(first.status == 404);
     CHECK(second.status == 404);
@@ -122,8 +119,7 @@ TEST_CASE("requests with the same stale record share one look-up", "[service]")
     worker.reply_record({{"epoch", "8"}});
     worker.link.end_iteration();
     REQUIRE(worker.open() == Names{"limit"});
-    CHECK(worker.link.commands[0].back()
-          == encode_numbers({8, 60, 1000, 2, 1}));
+    CHECK(worker.link.commands[0].back() == asked({{8, 60, 1000, 2, 1}}));
     worker.reply_limit({2, 4, 41, 0, 8});
     CHECK(first.rate() == Rate{60, 57, worker.now() + 30});
     CHECK(second.rate() == Rate{60, 56, worker.now() + 30});

@@ -194,8 +194,8 @@ TEST_CASE("a damaged account is an internal error", "[service]")
     worker.know_key();
     FakeClient client(worker);
     client.send();
-    worker.reply_to("limit", array({integer(worker.clock.host), kNil, kNil,
-                                    answer(-2, bulk(""))}));
+    worker.reply_to(
+        "limit", limit_reply({answer(-2, bulk(""))}, stamp(worker.clock.host)));
     CHECK(client.status == 500);
     CHECK(client.state().error_code == "internal_error");
     CHECK(client.state().limit_status == "UNAVAILABLE");

@@ -188,8 +188,7 @@ TEST_CASE("a guard waits for the decision on another subrequest", "[service]")
     f.client.start_guard();
     other.start_guard();
     f.worker.link.end_iteration();
-    CHECK(f.worker.link.commands[0].back()
-          == encode_numbers({7, 60, 1000, 1, 0}));
+    CHECK(f.worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
     f.worker.admit();
     CHECK(f.client.admissions == 1);
     CHECK(other.admissions == 1);

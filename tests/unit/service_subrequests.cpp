@@ -15,8 +15,7 @@ struct Family {
         }
         worker.link.end_iteration();
         REQUIRE(worker.open() == Names{"limit"});
-        REQUIRE(worker.link.commands[0].back()
-                == encode_numbers({7, 60, 1000, 1, 0}));
+        REQUIRE(worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
     }
 
     FakeWorker worker;
@@ -113,8 +112,7 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     // One of them asks for both.
     f.worker.link.end_iteration();
     REQUIRE(f.worker.open() == Names{"limit"});
-    CHECK(f.worker.link.commands[0].back()
-          == encode_numbers({7, 60, 1000, 1, 0}));
+    CHECK(f.worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
     f.worker.reply_limit({1, 4, 41});
     CHECK(f.second.status == 404);
     CHECK(f.third.status == 404);
@@ -170,8 +168,7 @@ TEST_CASE("a stale record does not make subrequests charge twice", "[service]")
     REQUIRE(f.worker.open() == Names{"limit"});
     CHECK(f.first.responses + f.second.responses + f.third.responses == 0);
     // Asked by the second one, with the old record.
-    CHECK(f.worker.link.commands[0].back()
-          == encode_numbers({7, 60, 1000, 1, 0}));
+    CHECK(f.worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
     f.worker.reply_limit({-1, 0, 0, 0, 8});
 
     // The newer record is in memory by now.

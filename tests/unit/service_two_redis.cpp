@@ -22,8 +22,9 @@ struct Fixture {
     void decide(const FakeWorker::Account& account = {})
     {
         REQUIRE(asked() == Names{"limit"});
-        limits.reply(array({integer(worker.clock.host), kNil, kNil,
-                            answer(account.admitted, worker.state(account))}));
+        limits.reply(
+            limit_reply({answer(account.admitted, worker.state(account))},
+                        stamp(worker.clock.host)));
     }
     void version()
     {
@@ -425,7 +426,7 @@ TEST_CASE("two Redis: the limit Redis cannot take back an epoch", "[service]")
     f.worker.link.end_iteration();
     REQUIRE(f.asked() == Names{"limit"});
     CHECK(f.limits.commands[0].back()
-          == encode_numbers({0, 60, 1000, 1, 0}));  // no account has 0
+          == asked({{0, 60, 1000, 1, 0}}));  // no account has 0
     FakeWorker::Account stale;
     stale.admitted = -1;
     f.decide(stale);
@@ -468,15 +469,15 @@ TEST_CASE("two Redis: an account without a state is never taken for a new one",
     REQUIRE(limits.commands.size() == 1);
     // Not 1 at the end: the record may be newer than the loss.
     CHECK(limits.commands[0].back()
-          == encode_numbers({FakeWorker::kEpoch, 60, 1000, 1, 0}));
+          == asked({{FakeWorker::kEpoch, 60, 1000, 1, 0}}));
 }
 
 TEST_CASE("two Redis: limits that were moved are not decided on", "[service]")
 {
     Fixture f;
     f.client.send();
-    f.limits.reply(array(
-        {integer(f.worker.clock.host), kNil, kNil, answer(-3, bulk(""))}));
+    f.limits.reply(
+        limit_reply({answer(-3, bulk(""))}, stamp(f.worker.clock.host)));
     CHECK(f.client.status == 503);
     CHECK(f.client.ended());
     CHECK(f.worker.log.moved_limits == 1);

@@ -42,7 +42,7 @@ struct Fixture {
 
 std::string asked(std::int64_t requests, bool fresh = false)
 {
-    return encode_numbers({kEpoch, 60, 1000, requests, fresh ? 1 : 0});
+    return ::asked({{kEpoch, 60, 1000, requests, fresh ? '\1' : '\0'}});
 }
 
 struct Verdict {
@@ -53,13 +53,13 @@ struct Verdict {
 
 std::string decided(const std::vector<Verdict>& verdicts)
 {
-    std::vector<std::string> items{integer(5), kNil, kNil};
+    std::vector<std::string> items;
     for (const auto& [admitted, used, epoch] : verdicts) {
         items.push_back(answer(
             admitted,
             bulk(encode_numbers({epoch, 0, used, 60'000, used, 86'400'000}))));
     }
-    return array(items);
+    return limit_reply(items, stamp(5));
 }
 
 std::string decided(long long admitted, long long used)
@@ -92,10 +92,10 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
     REQUIRE(link.sent.size() == 2);
     CHECK(link.sent[0][3] == "petstore:{one}:state");
     // The script may not read the marker, and this account needs it.
-    CHECK(link.sent[0].back() == encode_numbers({kEpoch, 60, 1000, 2, 2}));
+    CHECK(link.sent[0].back() == ::asked({{kEpoch, 60, 1000, 2, 2}}));
     CHECK(link.sent[1][3] == "petstore:{two}:state");
-    CHECK(link.sent[1].back() == encode_numbers({kEpoch, 60, 1000, 2, 3}));
-    link.reply(array({integer(1), kNil, kNil, answer(-4, bulk(""))}));
+    CHECK(link.sent[1].back() == ::asked({{kEpoch, 60, 1000, 2, 3}}));
+    link.reply(limit_reply({answer(-4, bulk(""))}, stamp(1)));
     CHECK(waiters[0].kind == Kind::unplaced);
     CHECK(waiters[2].kind == Kind::unplaced);
     CHECK(waiters[1].calls == 0);
@@ -141,7 +141,8 @@ TEST_CASE("all accounts of an iteration travel in one command", "[store]")
     CHECK(command[2] == "4");
     CHECK(command[3] == "petstore:{acc}:state");
     CHECK(command[4] == "petstore:{other}:state");
-    CHECK(command[7] == asked(2) + asked(1));
+    CHECK(command[7]
+          == ::asked({{kEpoch, 60, 1000, 2, 0}, {kEpoch, 60, 1000, 1, 0}}));
 
     f.link.reply(decided({{1, 60}, {-1, 0, 9}}));
     CHECK(f.waiters[0]->admitted);

@@ -67,24 +67,24 @@ std::string state(const std::string& account)
 
 std::string asked(const std::vector<std::int64_t>& requests)
 {
-    std::string packed;
+    std::vector<Asked> accounts;
     for (const auto count : requests) {
-        packed += encode_numbers({kEpoch, 60, 1000, count, 2});
+        accounts.push_back({kEpoch, 60, 1000, count, 2});
     }
-    return packed;
+    return ::asked(accounts);
 }
 
 // A script's reply: of each account the number of admitted requests.
 std::string decided(const std::vector<long long>& admitted)
 {
-    std::vector<std::string> items{integer(5), kNil, kNil};
+    std::vector<std::string> items;
     for (const auto count : admitted) {
         items.push_back(answer(
             count, count < 0 ? bulk("")
                              : bulk(encode_numbers({kEpoch, 0, count, 60'000,
                                                     count, 86'400'000}))));
     }
-    return array(items);
+    return limit_reply(items, stamp(5));
 }
 
 Words alone(const std::string& account, std::int64_t requests)

@@ -43,11 +43,14 @@ std::string state(std::int64_t minute, std::int64_t day, std::int64_t ban = 0,
     return bulk(encode_numbers({epoch, ban, minute, 61000, day, 86401000}));
 }
 
+std::string windows(std::int64_t minute, std::int64_t day)
+{
+    return encode_numbers({minute, 61000, day, 86401000});
+}
+
 std::string reply(const std::vector<std::string>& accounts)
 {
-    std::vector<std::string> items{integer(5000), bulk("17"), bulk("5")};
-    items.insert(items.end(), accounts.begin(), accounts.end());
-    return array(items);
+    return limit_reply(accounts, stamp(5000, "17", "5"));
 }
 
 std::vector<LimitResult> results_of(const std::string& resp,
@@ -121,12 +124,12 @@ TEST_CASE("one command decides on requests of several accounts", "[store]")
     fresh.fresh = true;
     auto command = kLimiter.decide({request_of("a", 1), fresh});
     CHECK(command.routing_key() == "petstore:{a}:state");
-    CHECK(words(command)
-          == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
-                   "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
-                   "petstore:{petstore:pets}:changes",
-                   encode_numbers(
-                       {kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 12, 1})});
+    CHECK(
+        words(command)
+        == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
+                 "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
+                 "petstore:{petstore:pets}:changes",
+                 asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 12, 1}})});
     command.use_script_text();
     CHECK(words(command)[0] == "EVAL");
     CHECK(words(command)[1] == script.text);
@@ -138,14 +141,14 @@ TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
     const auto command =
         kLimiterElsewhere.decide({request_of("a", 1), request_of("b", 2)});
     CHECK(command.routing_key() == "petstore:{a}:state");
-    CHECK(words(command)
-          == Words{"EVALSHA", store::scripts::limit().sha1, "2",
-                   "petstore:{a}:state", "petstore:{b}:state",
-                   encode_numbers(
-                       {kEpoch, 60, 1000, 1, 0, kEpoch, 60, 1000, 2, 0})});
+    CHECK(
+        words(command)
+        == Words{"EVALSHA", store::scripts::limit().sha1, "2",
+                 "petstore:{a}:state", "petstore:{b}:state",
+                 asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 2, 0}})});
 }
 
-TEST_CASE("requests are packed as five little-endian doubles per account",
+TEST_CASE("requests are packed as four doubles and a byte per account",
           "[store]")
 {
     auto first = request_of("a", 3);
@@ -156,10 +159,11 @@ TEST_CASE("requests are packed as five little-endian doubles per account",
     second.fresh = true;
     for (const Limiter* limiter : {&kLimiter, &kLimiterElsewhere}) {
         const auto packed = words(limiter->decide({first, second})).back();
-        CHECK(packed.size() == 80);
-        CHECK(unpack(packed)
-              == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 0, 60,
-                                     1000, 250, 1});
+        CHECK(packed.size() == 66);
+        CHECK(unpack(packed.substr(0, 64))
+              == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 60,
+                                     1000, 250});
+        CHECK(packed.substr(64) == std::string("\0\1", 2));
     }
     CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 8)
           == std::string("\0\0\0\0\0\0\x4e\x40", 8));
@@ -204,21 +208,20 @@ TEST_CASE("an admitted request is charged to both windows", "[store]")
     CHECK(decision.now == 5000);
 }
 
-TEST_CASE("of an account whose requests were all admitted come its windows",
-          "[store]")
+TEST_CASE("usual accounts come as one string", "[store]")
 {
-    const auto windows = [](std::int64_t minute, std::int64_t day) {
-        return bulk(encode_numbers({minute, 61000, day, 86401000}));
-    };
-    const auto results =
-        results_of(reply({windows(3, 40), answer(1, state(60, 70))}), {2, 3});
-    REQUIRE(results[0].kind == Kind::decided);
-    CHECK(results[0].admitted == 2);
+    const std::string all = windows(3, 40) + windows(60, 1000);
+    const auto results = results_of(bulk(all + stamp(5000, "17", "5")), {2, 1});
     CHECK(results[0].epoch == kEpoch);
     CHECK(results[0].ban_until == 0);
-    CHECK(results[0].now == 5000);
-    REQUIRE(results[0].version);
-    CHECK(results[0].version->last_id == 17);
+    for (const auto& result : results) {
+        REQUIRE(result.kind == Kind::decided);
+        CHECK(result.now == 5000);
+        REQUIRE(result.version);
+        CHECK(result.version->last_id == 17);
+        CHECK(result.version->changes == 5);
+    }
+    CHECK(results[0].admitted == 2);
     for (int index = 0; index < 2; ++index) {
         CAPTURE(index);
         const auto decision = results[0].decision(index);
@@ -230,19 +233,58 @@ TEST_CASE("of an account whose requests were all admitted come its windows",
         CHECK(decision.day.used == 39 + index);
         CHECK(decision.day.reset == 86401000);
     }
-    REQUIRE(results[1].kind == Kind::decided);
+    CHECK(results[1].admitted == 1);
+    CHECK(results[1].minute.used == 60);
+    CHECK(results[1].day.used == 1000);
+
+    const auto damaged = results_of(
+        bulk(windows(-1, 40) + windows(3, 40) + stamp(5000)), {1, 1});
+    CHECK(damaged[0].kind == Kind::damaged);
+    CHECK(damaged[1].kind == Kind::decided);
+}
+
+TEST_CASE("usual accounts beside others come as their windows", "[store]")
+{
+    const auto results = results_of(
+        reply({bulk(windows(3, 40)), answer(1, state(60, 70))}), {2, 3});
+    for (const auto& result : results) {
+        REQUIRE(result.kind == Kind::decided);
+        CHECK(result.now == 5000);
+        CHECK(result.version.value().last_id == 17);
+    }
+    CHECK(results[0].admitted == 2);
+    CHECK(results[0].epoch == kEpoch);
+    CHECK(results[0].decision(1).day.used == 40);
     CHECK(results[1].admitted == 1);
 
-    CHECK(result_of(reply({windows(-1, 40)})).kind == Kind::damaged);
+    CHECK(result_of(reply({bulk(windows(-1, 40))})).kind == Kind::damaged);
     CHECK(result_of(reply({state(3, 40)})).kind == Kind::invalid);
+}
+
+TEST_CASE("a decision that was cut is invalid", "[store]")
+{
+    const std::string end = stamp(5000, "17", "");
+    for (std::size_t size = 0; size < end.size(); ++size) {
+        CAPTURE(size);
+        const std::string cut = end.substr(0, size);
+        CHECK(result_of(bulk(windows(3, 40) + cut)).kind == Kind::invalid);
+        CHECK(result_of(limit_reply({bulk(windows(3, 40))}, cut)).kind
+              == Kind::invalid);
+    }
+    CHECK(result_of(bulk(windows(3, 40) + end)).kind == Kind::decided);
+    // Of fewer accounts, or of more, than it is asked about.
+    CHECK(results_of(bulk(windows(3, 40) + end), {1, 1})[0].kind
+          == Kind::invalid);
+    CHECK(results_of(reply({bulk(windows(3, 40))}), {1, 1})[0].kind
+          == Kind::invalid);
+    CHECK(result_of(reply({bulk(windows(3, 40)), bulk(windows(3, 40))})).kind
+          == Kind::invalid);
 }
 
 TEST_CASE("a limiter on another Redis brings no version of the catalogue",
           "[store]")
 {
-    // The script replies false for the keys that it was not given.
-    const auto resp =
-        array({integer(5000), kNil, kNil, answer(1, state(3, 40))});
+    const auto resp = limit_reply({answer(1, state(3, 40))}, stamp(5000));
     const auto result = result_of(resp, 1, kLimiterElsewhere);
     REQUIRE(result.kind == Kind::decided);
     CHECK(result.admitted == 1);
@@ -256,8 +298,7 @@ TEST_CASE("a limiter on another Redis brings no version of the catalogue",
     CHECK(here.version->is_empty());
 
     // Nor is anything else in their place taken for a version.
-    const auto strange =
-        array({integer(5000), bulk("17"), bulk("5"), answer(1, state(3, 40))});
+    const auto strange = reply({answer(1, state(3, 40))});
     CHECK_FALSE(result_of(strange, 1, kLimiterElsewhere).version);
     CHECK(result_of("*2\r\n:1\r\n:2\r\n", 1, kLimiterElsewhere).kind
           == Kind::invalid);
@@ -350,10 +391,13 @@ TEST_CASE("an impossible decision is invalid", "[store]")
     CHECK(result_of(reply({answer(1, kNil)})).kind == Kind::invalid);
     CHECK(result_of(reply({array({integer(1), state(1, 1), integer(1)})})).kind
           == Kind::invalid);
-    CHECK(result_of(array({integer(-1), bulk("17"), bulk("5"),
-                           answer(1, state(1, 1))}))
-              .kind
-          == Kind::invalid);
+    for (const std::int64_t now : {std::int64_t{-1}, INT64_MAX}) {
+        CAPTURE(now);
+        CHECK(result_of(limit_reply({answer(1, state(1, 1))}, stamp(now))).kind
+              == Kind::invalid);
+        CHECK(result_of(bulk(windows(1, 1) + stamp(now))).kind
+              == Kind::invalid);
+    }
 }
 
 TEST_CASE("a count that a script cannot have is invalid", "[store]")
@@ -364,10 +408,6 @@ TEST_CASE("a count that a script cannot have is invalid", "[store]")
         CHECK(status_after(count, 0, state(0, 0)).kind == Kind::invalid);
         CHECK(status_of(
                   array({integer(1), integer(0), integer(count), state(0, 0)}))
-                  .kind
-              == Kind::invalid);
-        CHECK(result_of(array({integer(count), bulk("17"), bulk("5"),
-                               answer(1, state(1, 1))}))
                   .kind
               == Kind::invalid);
     }
@@ -387,16 +427,18 @@ TEST_CASE("a damaged catalogue does not affect decisions", "[store]")
     using Damage = store::Version::Damage;
     const auto damage = [](const std::string& last_id,
                            const std::string& changes) {
-        const auto result = result_of(
-            array({integer(5000), last_id, changes, answer(1, state(3, 40))}));
+        const auto result = result_of(limit_reply(
+            {answer(1, state(3, 40))}, stamp(5000, last_id, changes)));
         REQUIRE(result.kind == Kind::decided);
         CHECK(result.decision(0).verdict == Verdict::admitted);
         return result.version.value().damage();
     };
-    CHECK(damage(bulk("17"), bulk("5")) == Damage::none);
-    CHECK(damage(kNil, kNil) == Damage::none);
-    CHECK(damage(kNil, bulk("5")) == Damage::last_id);
-    CHECK(damage(bulk("x"), bulk("5")) == Damage::last_id);
-    CHECK(damage(bulk("17"), kNil) == Damage::changes);
-    CHECK(damage(bulk("17"), bulk("")) == Damage::changes);
+    CHECK(damage("17", "5") == Damage::none);
+    CHECK(damage("0", "0") == Damage::none);
+    CHECK(damage("0", "5") == Damage::last_id);
+    CHECK(damage("x", "5") == Damage::last_id);
+    CHECK(damage("", "5") == Damage::last_id);
+    CHECK(damage("17", "0") == Damage::changes);
+    CHECK(damage("17", "") == Damage::changes);
+    CHECK(damage("17", "5 ") == Damage::changes);
 }

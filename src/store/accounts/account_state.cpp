@@ -10,22 +10,6 @@ namespace {
 
 static_assert(sizeof(double) == 8, "IEEE 754 binary64 is what Lua has");
 
-std::optional<std::int64_t> decode_number(const char* bytes) noexcept
-{
-    std::uint64_t bits;
-    std::memcpy(&bits, bytes, sizeof(bits));
-    bits = le64toh(bits);
-    double number;
-    std::memcpy(&number, &bits, sizeof(number));
-    // Also false for NaN.
-    if (!(number >= 0 && number <= AccountState::kLargest)) {
-        return std::nullopt;
-    }
-    const auto integer = static_cast<std::int64_t>(number);
-    return static_cast<double>(integer) == number ? std::optional(integer)
-                                                  : std::nullopt;
-}
-
 template <std::size_t Size>
 std::optional<std::array<std::int64_t, Size / sizeof(double)>>
 decode_numbers(std::string_view bytes) noexcept
@@ -35,7 +19,7 @@ decode_numbers(std::string_view bytes) noexcept
         return std::nullopt;
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto number = decode_number(bytes.data() + sizeof(double) * i);
+        const auto number = decode_number(bytes.substr(sizeof(double) * i));
         if (!number) {
             return std::nullopt;
         }
@@ -67,6 +51,25 @@ AccountState::decode_windows(std::int64_t epoch,
     }
     const auto& [minute, minute_end, day, day_end] = *numbers;
     return AccountState{epoch, 0, minute, minute_end, day, day_end};
+}
+
+std::optional<std::int64_t> decode_number(std::string_view bytes) noexcept
+{
+    std::uint64_t bits;
+    if (bytes.size() < sizeof(bits)) {
+        return std::nullopt;
+    }
+    std::memcpy(&bits, bytes.data(), sizeof(bits));
+    bits = le64toh(bits);
+    double number;
+    std::memcpy(&number, &bits, sizeof(number));
+    // Also false for NaN.
+    if (!(number >= 0 && number <= AccountState::kLargest)) {
+        return std::nullopt;
+    }
+    const auto integer = static_cast<std::int64_t>(number);
+    return static_cast<double>(integer) == number ? std::optional(integer)
+                                                  : std::nullopt;
 }
 
 void append_numbers(std::string& out,

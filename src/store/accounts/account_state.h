@@ -34,6 +34,10 @@ struct AccountState {
     decode_windows(std::int64_t epoch, std::string_view bytes) noexcept;
 };
 
+// The number in the first 8 of `bytes`, as scripts pack it with '<d'; nullopt
+// if there are fewer, or if it is not an integer from 0 to kLargest.
+std::optional<std::int64_t> decode_number(std::string_view bytes) noexcept;
+
 // Appends numbers in the encoding that scripts unpack with '<d'.
 void append_numbers(std::string& out,
                     std::initializer_list<std::int64_t> numbers);

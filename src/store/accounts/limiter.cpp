@@ -9,14 +9,11 @@ namespace petstore::store {
 
 namespace {
 
-// What limit.lua replies: these, and one element per account.
-enum DecisionField : std::size_t { kNow, kLastId, kChanges, kAccounts };
-
-// The element of an account; of most, only their windows.
+// The element of an account that is not as usual.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
-// What limit.lua takes per account: five doubles.
-constexpr std::size_t kRequestSize = 40;
+// What limit.lua takes per account: four doubles and a byte.
+constexpr std::size_t kRequestSize = 33;
 
 // In place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
@@ -72,17 +69,23 @@ LimitResult decided(const AccountState& state, std::int64_t admitted,
     return result;
 }
 
-// Of one account; lacks what the reply says of all.
+// Of an account with these windows; lacks what the reply says of all, as the
+// next does.
+LimitResult usual(std::string_view windows,
+                  const LimitRequest& request) noexcept
+{
+    const auto state = AccountState::decode_windows(request.epoch, windows);
+    return state ? decided(*state, request.requests, request.limits)
+                 : of_kind(LimitResult::Kind::damaged);
+}
+
 LimitResult parse_answer(const redis::Reply& answer,
                          const LimitRequest& request) noexcept
 {
     using Kind = LimitResult::Kind;
     if (answer.is(redis::Type::string)
         && answer.text().size() == AccountState::kWindowsSize) {
-        const auto state =
-            AccountState::decode_windows(request.epoch, answer.text());
-        return state ? decided(*state, request.requests, request.limits)
-                     : of_kind(Kind::damaged);
+        return usual(answer.text(), request);
     }
     if (answer.size() != kAnswerSize
         || !answer[kAdmitted].is(redis::Type::integer)
@@ -108,10 +111,26 @@ LimitResult parse_answer(const redis::Reply& answer,
     return decided(*state, admitted, request.limits);
 }
 
-// The value of a key.
-bool is_value(const redis::Reply& reply) noexcept
+// The end of every reply.
+struct Stamp {
+    api::Millis now;
+    std::string_view last_id;
+    std::string_view changes;
+};
+
+std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
 {
-    return reply.is(redis::Type::string) || reply.is(redis::Type::nil);
+    constexpr std::size_t kLength = sizeof(double);
+    const auto now = decode_number(bytes);
+    if (!now || bytes.size() == kLength) {
+        return std::nullopt;
+    }
+    const std::size_t length = static_cast<unsigned char>(bytes[kLength]);
+    const std::string_view numbers = bytes.substr(kLength + 1);
+    if (numbers.size() < length) {
+        return std::nullopt;
+    }
+    return Stamp{*now, numbers.substr(0, length), numbers.substr(length)};
 }
 
 }  // namespace
@@ -128,8 +147,10 @@ redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
     packed.reserve(requests.size() * kRequestSize);
     for (const LimitRequest& request : requests) {
         append_numbers(packed, {request.epoch, request.limits.minute,
-                                request.limits.day, request.requests,
-                                mode_of(request)});
+                                request.limits.day, request.requests});
+    }
+    for (const LimitRequest& request : requests) {
+        packed.push_back(mode_of(request));
     }
     const bool across_slots =
         accounts_ == Accounts::cluster && requests.size() > 1;
@@ -165,30 +186,44 @@ Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
     return command;
 }
 
-std::int64_t Limiter::mode_of(const LimitRequest& request) const noexcept
+char Limiter::mode_of(const LimitRequest& request) const noexcept
 {
     if (accounts_ == Accounts::cluster) {
-        return request.placed ? 3 : 2;
+        return request.placed ? '\3' : '\2';
     }
-    return request.fresh ? 1 : 0;
+    return request.fresh ? '\1' : '\0';
 }
 
 std::vector<LimitResult>
 Limiter::parse_decisions(const redis::Reply& reply,
                          const std::vector<LimitRequest>& requests) const
 {
-    std::vector<LimitResult> results(requests.size());
-    if (reply.size() != kAccounts + requests.size() || !is_count(reply[kNow])
-        || !is_value(reply[kLastId]) || !is_value(reply[kChanges])) {
+    constexpr std::size_t kWindows = AccountState::kWindowsSize;
+    const std::size_t accounts = requests.size();
+    std::vector<LimitResult> results(accounts);
+    std::string_view windows;
+    std::optional<Stamp> stamp;
+    if (reply.is(redis::Type::string)
+        && reply.text().size() > accounts * kWindows) {
+        windows = reply.text().substr(0, accounts * kWindows);
+        stamp = parse_stamp(reply.text().substr(windows.size()));
+    } else if (reply.size() == accounts + 1
+               && reply[accounts].is(redis::Type::string)) {
+        stamp = parse_stamp(reply[accounts].text());
+    }
+    if (!stamp) {
         return results;
     }
     std::optional<Version> version;
     if (brings_version_) {
-        version = Version::parse(reply[kLastId], reply[kChanges]);
+        version = Version::parse(stamp->last_id, stamp->changes);
     }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        results[i] = parse_answer(reply[kAccounts + i], requests[i]);
-        results[i].now = reply[kNow].integer();
+    for (std::size_t i = 0; i < accounts; ++i) {
+        results[i] =
+            windows.empty()
+                ? parse_answer(reply[i], requests[i])
+                : usual(windows.substr(i * kWindows, kWindows), requests[i]);
+        results[i].now = stamp->now;
         results[i].version = version;
     }
     return results;

@@ -104,7 +104,7 @@ private:
     redis::Command
     decide_across_slots(const std::vector<LimitRequest>& requests,
                         std::string_view packed) const;
-    std::int64_t mode_of(const LimitRequest& request) const noexcept;
+    char mode_of(const LimitRequest& request) const noexcept;
 
     const Schema& schema_;
     const bool brings_version_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "../../api/pet.h"
 #include "../../redis/reply.h"
@@ -17,6 +18,8 @@ struct Version {
     // negative number becomes -1.
     static Version parse(const redis::Reply& last_id,
                          const redis::Reply& changes) noexcept;
+    static Version parse(std::string_view last_id,
+                         std::string_view changes) noexcept;
 
     // Which of the two keys is damaged. The first pet creates both, so neither
     // can exist alone.
