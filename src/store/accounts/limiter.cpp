@@ -9,7 +9,7 @@ namespace petstore::store {
 
 namespace {
 
-// The element of an account that is not as usual.
+// The element of an account that is not usual.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
 // What limit.lua takes per account: four doubles and a byte.
@@ -69,10 +69,10 @@ LimitResult decided(const AccountState& state, std::int64_t admitted,
     return result;
 }
 
-// Of an account with these windows; lacks what the reply says of all, as the
-// next does.
-LimitResult usual(std::string_view windows,
-                  const LimitRequest& request) noexcept
+// The result of a usual account, as limit.lua calls it. This and the next leave
+// out what the reply says of all accounts.
+LimitResult parse_windows(std::string_view windows,
+                          const LimitRequest& request) noexcept
 {
     const auto state = AccountState::decode_windows(request.epoch, windows);
     return state ? decided(*state, request.requests, request.limits)
@@ -85,7 +85,7 @@ LimitResult parse_answer(const redis::Reply& answer,
     using Kind = LimitResult::Kind;
     if (answer.is(redis::Type::string)
         && answer.text().size() == AccountState::kWindowsSize) {
-        return usual(answer.text(), request);
+        return parse_windows(answer.text(), request);
     }
     if (answer.size() != kAnswerSize
         || !answer[kAdmitted].is(redis::Type::integer)
@@ -111,7 +111,7 @@ LimitResult parse_answer(const redis::Reply& answer,
     return decided(*state, admitted, request.limits);
 }
 
-// The end of every reply.
+// The end of every reply: when it was decided, and the catalogue's version.
 struct Stamp {
     api::Millis now;
     std::string_view last_id;
@@ -219,10 +219,10 @@ Limiter::parse_decisions(const redis::Reply& reply,
         version = Version::parse(stamp->last_id, stamp->changes);
     }
     for (std::size_t i = 0; i < accounts; ++i) {
-        results[i] =
-            windows.empty()
-                ? parse_answer(reply[i], requests[i])
-                : usual(windows.substr(i * kWindows, kWindows), requests[i]);
+        results[i] = windows.empty()
+                         ? parse_answer(reply[i], requests[i])
+                         : parse_windows(windows.substr(i * kWindows, kWindows),
+                                         requests[i]);
         results[i].now = stamp->now;
         results[i].version = version;
     }
