@@ -37,6 +37,14 @@ std::string default_nginx()
     return "nginx";
 }
 
+// A worker has its master's title until it is initialized: see
+// ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c of nginx.
+bool is_initialized(pid_t worker)
+{
+    return contains(read_file("/proc/" + std::to_string(worker) + "/cmdline"),
+                    "worker process");
+}
+
 // One self-signed certificate for all tests of this process.
 const TempDir& certificate()
 {
@@ -324,7 +332,10 @@ void NginxServer::reload()
         [&] {
             const auto now = workers();
             return std::count_if(now.begin(), now.end(),
-                                 [&](pid_t pid) { return !before.count(pid); })
+                                 [&](pid_t pid) {
+                                     return !before.count(pid)
+                                            && is_initialized(pid);
+                                 })
                    == options_.workers;
         },
         kPatience);

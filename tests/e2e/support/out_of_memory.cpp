@@ -107,7 +107,10 @@ private:
         const bool failed = target_.faults.failed() != 0;
         if (!process_exists(worker_)) {
             problem += "the worker is gone\n";
-            wait_until([&] { return nginx_.workers().size() == 1; });
+            if (!wait_until([&] { return nginx_.workers().size() == 1; })) {
+                throw HarnessError("no other worker follows: "
+                                   + nginx_.error_log().substr(log_));
+            }
             worker_ = nginx_.workers().at(0);
         } else {
             problem += wrong_during(response, failed);
