@@ -655,21 +655,22 @@ private:
         return copies;
     }
 
-    // In a Cluster, it does not come with the reply. Elsewhere, the length of
-    // the first number comes before both.
+    // In a Cluster, it does not come with the reply. The lengths of its numbers
+    // come first.
     store::Version version_of(std::string_view bytes) const
     {
         if (in_cluster_) {
             REQUIRE(bytes
-                    == "\1"
+                    == "\1\1"
                        "00");
             return {kLastId, kChanges};
         }
-        REQUIRE(!bytes.empty());
-        const auto length = static_cast<std::size_t>(bytes[0]);
-        REQUIRE(bytes.size() > length);
-        return store::Version::parse(bytes.substr(1, length),
-                                     bytes.substr(1 + length));
+        REQUIRE(bytes.size() > 2);
+        const auto last_id = static_cast<std::size_t>(bytes[0]);
+        const auto changes = static_cast<std::size_t>(bytes[1]);
+        REQUIRE(bytes.size() == 2 + last_id + changes);
+        return store::Version::parse(bytes.substr(2, last_id),
+                                     bytes.substr(2 + last_id));
     }
 
     // An account in Redis after a call.

@@ -261,19 +261,22 @@ TEST_CASE("usual accounts beside others come as their windows", "[store]")
     CHECK(result_of(reply({state(3, 40)})).kind == Kind::invalid);
 }
 
-TEST_CASE("a decision that was cut is invalid", "[store]")
+TEST_CASE("a decision that was cut or continued is invalid", "[store]")
 {
-    const std::string end = stamp(5000, "17", "");
-    for (std::size_t size = 0; size < end.size(); ++size) {
+    const std::string end = stamp(5000, "17", "5");
+    const std::string longer = end + windows(3, 40) + windows(3, 40);
+    for (std::size_t size = 0; size <= longer.size(); ++size) {
         CAPTURE(size);
-        const std::string cut = end.substr(0, size);
-        CHECK(result_of(bulk(windows(3, 40) + cut)).kind == Kind::invalid);
-        CHECK(result_of(limit_reply({bulk(windows(3, 40))}, cut)).kind
-              == Kind::invalid);
+        const std::string part = longer.substr(0, size);
+        const auto kind = size == end.size() ? Kind::decided : Kind::invalid;
+        CHECK(result_of(bulk(windows(3, 40) + part)).kind == kind);
+        CHECK(result_of(limit_reply({bulk(windows(3, 40))}, part)).kind
+              == kind);
     }
-    CHECK(result_of(bulk(windows(3, 40) + end)).kind == Kind::decided);
     // Of fewer accounts, or of more, than it is asked about.
     CHECK(results_of(bulk(windows(3, 40) + end), {1, 1})[0].kind
+          == Kind::invalid);
+    CHECK(result_of(bulk(windows(3, 40) + windows(3, 40) + end)).kind
           == Kind::invalid);
     CHECK(results_of(reply({bulk(windows(3, 40))}), {1, 1})[0].kind
           == Kind::invalid);

@@ -44,7 +44,8 @@ inline std::string stamp(std::int64_t now, std::string_view last_id = "0",
                          std::string_view changes = "0")
 {
     return encode_numbers({now}) + static_cast<char>(last_id.size())
-           + std::string(last_id) + std::string(changes);
+           + static_cast<char>(changes.size()) + std::string(last_id)
+           + std::string(changes);
 }
 
 // A reply of limit.lua about accounts of which one is not as usual.

@@ -120,17 +120,19 @@ struct Stamp {
 
 std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
 {
-    constexpr std::size_t kLength = sizeof(double);
+    constexpr std::size_t kLengths = sizeof(double);
+    constexpr std::size_t kNumbers = kLengths + 2;
     const auto now = decode_number(bytes);
-    if (!now || bytes.size() == kLength) {
+    if (!now || bytes.size() < kNumbers) {
         return std::nullopt;
     }
-    const std::size_t length = static_cast<unsigned char>(bytes[kLength]);
-    const std::string_view numbers = bytes.substr(kLength + 1);
-    if (numbers.size() < length) {
+    const auto last_id = static_cast<unsigned char>(bytes[kLengths]);
+    const auto changes = static_cast<unsigned char>(bytes[kLengths + 1]);
+    const std::string_view numbers = bytes.substr(kNumbers);
+    if (numbers.size() != std::size_t{last_id} + changes) {
         return std::nullopt;
     }
-    return Stamp{*now, numbers.substr(0, length), numbers.substr(length)};
+    return Stamp{*now, numbers.substr(0, last_id), numbers.substr(last_id)};
 }
 
 }  // namespace

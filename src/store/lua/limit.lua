@@ -25,10 +25,10 @@
 -- Reply: one string if all accounts are usual: of each its windows, which are the
 -- last four numbers of the state, and then a stamp. Else an array of the same
 -- parts, with {admitted, state} in place of the windows of an account that is not
--- usual. The stamp is the time in milliseconds as a double, the length of last id
--- as a byte, last id, and changes. The caller must validate these two, which are
--- returned unchecked: no account depends on them. `admitted` is the number of
--- admitted requests, or, if nothing was charged:
+-- usual. The stamp is the time in milliseconds as a double, the lengths of last id
+-- and of changes as a byte each, last id, and changes. The caller must validate
+-- these two, which are returned unchecked: no account depends on them. `admitted`
+-- is the number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
 --   -3  the account has no state here, and <prefix>:limits says that accounts
@@ -132,5 +132,5 @@ end
 local last, changes = seen[n + 1] or '0', seen[n + 2] or '0'
 if #last > 20 then last = '' end -- not a number
 if #changes > 20 then changes = '' end
-seen[n + 1], seen[n + 2] = encode('<dB', now, #last) .. last .. changes, nil
+seen[n + 1], seen[n + 2] = encode('<dBB', now, #last, #changes) .. last .. changes, nil
 return all_usual and table.concat(seen) or seen
