@@ -298,7 +298,9 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
             call.server = primary ? map_->primaries()[*primary].host : "";
         }
         const auto redirect = Redirect::parse(error, call.server);
-        if (!redirect || call.redirects == kMaxRedirects) {
+        if (!redirect || call.redirects == kMaxRedirects
+            || (redirect->kind == Redirect::Kind::ask
+                && call.command.is_across_slots())) {
             return false;
         }
         follow(call, *redirect);

@@ -35,6 +35,13 @@ public:
 
     Command& arg(std::int64_t value);
 
+    // The script reads keys of further slots, which the server learns from the
+    // script alone. Not to be sent after ASKING: Redis applies that to each of
+    // them (scriptVerifyClusterState in its script.c), so a key that is still
+    // to come from the other server would look as if it did not exist.
+    void set_across_slots() noexcept { across_slots_ = true; }
+    bool is_across_slots() const noexcept { return across_slots_; }
+
     // The key that decides which server executes the command; empty if any can.
     // Valid until the command changes.
     std::string_view routing_key() const noexcept;
@@ -77,6 +84,7 @@ private:
     std::string own_;
     const Script* script_ = nullptr;  // while its digest is sent
     std::size_t routing_ = 0;         // index in args_; 0 for none
+    bool across_slots_ = false;
 };
 
 }  // namespace petstore::redis

@@ -37,6 +37,17 @@ public:
     // Remaining must be.
     std::map<int, std::size_t> ask(long long remaining)
     {
+        std::map<int, std::size_t> statuses;
+        for (const auto& response : ask()) {
+            ++statuses[response.status];
+            CHECK(rate_headers_of(response).limit == kLimit);
+            CHECK(rate_headers_of(response).remaining == remaining);
+        }
+        return statuses;
+    }
+
+    std::vector<Response> ask()
+    {
         // They come together because nginx is stopped while they ask.
         const auto worker = nginx_.workers().at(0);
         ::kill(worker, SIGSTOP);
@@ -46,14 +57,11 @@ public:
             clients_[i].send(request(i));
         }
         ::kill(worker, SIGCONT);
-        std::map<int, std::size_t> statuses;
+        std::vector<Response> responses;
         for (auto& client : clients_) {
-            const auto response = client.read();
-            ++statuses[response.status];
-            CHECK(rate_headers_of(response).limit == kLimit);
-            CHECK(rate_headers_of(response).remaining == remaining);
+            responses.push_back(client.read());
         }
-        return statuses;
+        return responses;
     }
 
 private:
@@ -110,6 +118,42 @@ TEST_CASE("cluster: accounts of one primary share a call")
     CHECK(crowd.ask(0) == all);
     const std::map<int, std::size_t> none = {{429, kEach * kPrimaries}};
     CHECK(crowd.ask(0) == none);
+    CHECK(world.lines_with("[error]") == 0);
+}
+
+// The first account of a call decides where it is sent. Of those behind it, the
+// server to which their slots are moving has nothing yet.
+TEST_CASE("cluster: no account follows another one to where its slot is moving")
+{
+    ClusterWorld world;
+    Crowd crowd(world, 2);
+    const auto first = crowd.key(0);
+    const auto second = crowd.key(3);
+    const auto slot = world.slot_of(second);
+    for (const auto moving : {world.slot_of(first), slot}) {
+        world.redis.begin_move(moving, 0, 1);
+    }
+    // As of an account that no one has used for two days: the other server has
+    // to be asked.
+    world.redis.server(0).command(
+        {"DEL", "petstore:{" + first.account + "}:state"});
+
+    const auto remaining = [&](const std::vector<Response>& responses) {
+        return std::pair{rate_headers_of(responses.at(0)).remaining,
+                         rate_headers_of(responses.at(3)).remaining};
+    };
+    CHECK(remaining(crowd.ask()) == std::pair{kLimit - 1, kLimit - 2});
+    CHECK(remaining(crowd.ask()) == std::pair{kLimit - 2, kLimit - 3});
+    const auto keys_at = [&](std::size_t server) {
+        return world.redis.server(server)
+            .command({"CLUSTER", "COUNTKEYSINSLOT", std::to_string(slot)})
+            .integer;
+    };
+    CHECK(keys_at(0) == 1);
+    CHECK(keys_at(1) == 0);
+
+    world.redis.move_keys(slot, 0, 1);
+    CHECK(remaining(crowd.ask()) == std::pair{kLimit - 3, kLimit - 4});
     CHECK(world.lines_with("[error]") == 0);
 }
 

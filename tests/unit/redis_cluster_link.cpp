@@ -231,6 +231,24 @@ TEST_CASE("a moving slot's command follows for this time only", "[redis]")
     CHECK(cluster.servers["two"].commands.size() == 1);
 }
 
+TEST_CASE("a command across slots follows a moved slot, but no moving one",
+          "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Command command("EVAL");
+    command.key("foo").set_across_slots();
+    Outcome moved;
+    cluster.link.send(command, moved);
+    cluster.servers["two"].reply("-MOVED 12182 three:7001\r\n");
+    CHECK(cluster.servers["three"].commands.size() == 1);
+    cluster.servers["three"].reply("-ASK 12182 four:7001\r\n");
+    CHECK(moved.calls == 1);
+    CHECK(moved.text == "ASK 12182 four:7001");
+    CHECK(cluster.servers["four"].commands.empty());
+}
+
 TEST_CASE("a server without a name for itself redirects within its host",
           "[redis]")
 {

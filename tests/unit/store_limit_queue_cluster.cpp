@@ -215,6 +215,31 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
     CHECK(f.waiters[4]->admitted);
 }
 
+TEST_CASE("accounts are asked for singly while the slot of one moves",
+          "[store]")
+{
+    Fixture f;
+    auto& a1 = f.add("a1");
+    auto& a2 = f.add("a2");
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");
+    CHECK(a1.calls + a2.calls == 0);
+    REQUIRE(f.link.sent.size() == 3);
+    CHECK(f.link.sent[1] == alone("a1", 1));
+    CHECK(f.link.sent[2] == alone("a2", 1));
+    f.link.reply(decided({1}));
+    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // as the link ends it
+    CHECK(a1.admitted);
+    CHECK(a2.error == "ASK 12182 127.0.0.1:7001");
+
+    // The next ones share a command again.
+    f.add("a1");
+    f.add("a2");
+    f.link.end_iteration();
+    CHECK(f.link.sent.size() == 4);
+}
+
 TEST_CASE("an error of a command across slots is that of all its accounts",
           "[store]")
 {

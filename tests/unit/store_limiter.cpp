@@ -148,6 +148,19 @@ TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
                  asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 2, 0}})});
 }
 
+TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
+          "[store]")
+{
+    const Limiter cluster(kSchema, Catalogue::elsewhere,
+                          Limiter::Accounts::cluster);
+    const auto one = request_of("a", 1);
+    const auto other = request_of("b", 1);
+    CHECK(cluster.decide({one, other}).is_across_slots());
+    CHECK(cluster.decide({one, other}).owned().is_across_slots());
+    CHECK_FALSE(cluster.decide({one}).is_across_slots());
+    CHECK_FALSE(kLimiter.decide({one, other}).is_across_slots());
+}
+
 TEST_CASE("requests are packed in groups with the same numbers", "[store]")
 {
     auto first = request_of("a", 3);

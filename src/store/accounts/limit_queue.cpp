@@ -135,6 +135,13 @@ private:
                && error.text().substr(0, kUnknownFlag.size()) == kUnknownFlag;
     }
 
+    // The slot of one account is moving, so a call of several is not
+    // redirected.
+    bool is_at_moving_slot(const redis::Reply& error) const noexcept
+    {
+        return asks_several() && error.error_code() == "ASK";
+    }
+
     bool reports(const redis::Reply& error) const noexcept override
     {
         return refuses_flag(error);
@@ -143,8 +150,9 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         const Busy busy(*this);
-        if (reply.is_error() && refuses_flag(reply)) {
-            queue_.across_slots_ = false;
+        const bool is_refused = reply.is_error() && refuses_flag(reply);
+        if (is_refused || is_at_moving_slot(reply)) {
+            queue_.across_slots_ &= !is_refused;
             done_ = true;
             for (std::size_t place = 0; place < keys_.size(); ++place) {
                 ask_alone(place);

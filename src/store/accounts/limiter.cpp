@@ -201,6 +201,7 @@ Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
                              std::string_view packed) const
 {
     redis::Command command(scripts::limit_across_slots(), 1);
+    command.set_across_slots();
     command.key(schema_.account_state(requests.front().account)).own(packed);
     for (std::size_t i = 1; i < requests.size(); ++i) {
         command.own(schema_.account_state(requests[i].account));
