@@ -50,6 +50,9 @@ struct Fixture {
         return *waiters.back();
     }
 
+    // a1 and a2 share a command, and `error` is the reply.
+    void ask_two_singly(std::string_view error);
+
     const store::Schema schema{"petstore"};
     const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
                                  store::Limiter::Accounts::cluster};
@@ -91,6 +94,20 @@ Words alone(const std::string& account, std::int64_t requests)
 {
     return {"EVALSHA", store::scripts::limit().sha1, "1", state(account),
             asked({requests})};
+}
+
+void Fixture::ask_two_singly(std::string_view error)
+{
+    const auto& a1 = add("a1");
+    const auto& a2 = add("a2");
+    link.end_iteration();
+    REQUIRE(link.sent.size() == 1);
+    link.reply(error);
+    CHECK(a1.calls == 0);
+    CHECK(a2.calls == 0);
+    REQUIRE(link.sent.size() == 3);
+    CHECK(link.sent[1] == alone("a1", 1));
+    CHECK(link.sent[2] == alone("a2", 1));
 }
 
 }  // namespace
@@ -187,21 +204,13 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
           "[store]")
 {
     Fixture f;
-    auto& a1 = f.add("a1");
-    auto& a2 = f.add("a2");
-    f.link.end_iteration();
-    REQUIRE(f.link.sent.size() == 1);
-    f.link.reply(
+    f.ask_two_singly(
         "-ERR Unexpected flag in script shebang: allow-cross-slot-keys\r\n");
-
-    REQUIRE(f.link.sent.size() == 3);
-    CHECK(f.link.sent[1] == alone("a1", 1));
-    CHECK(f.link.sent[2] == alone("a2", 1));
     f.link.reply(decided({1}));
     f.link.reply(decided({0}));
-    CHECK(a1.admitted);
-    CHECK(a2.calls == 1);
-    CHECK_FALSE(a2.admitted);
+    CHECK(f.waiters[0]->admitted);
+    CHECK(f.waiters[1]->calls == 1);
+    CHECK_FALSE(f.waiters[1]->admitted);
 
     f.add("a1");
     f.add("a2");
@@ -219,19 +228,11 @@ TEST_CASE("accounts are asked for singly while the slot of one moves",
           "[store]")
 {
     Fixture f;
-    auto& a1 = f.add("a1");
-    auto& a2 = f.add("a2");
-    f.link.end_iteration();
-    REQUIRE(f.link.sent.size() == 1);
-    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");
-    CHECK(a1.calls + a2.calls == 0);
-    REQUIRE(f.link.sent.size() == 3);
-    CHECK(f.link.sent[1] == alone("a1", 1));
-    CHECK(f.link.sent[2] == alone("a2", 1));
+    f.ask_two_singly("-ASK 12182 127.0.0.1:7001\r\n");
     f.link.reply(decided({1}));
-    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // as the link ends it
-    CHECK(a1.admitted);
-    CHECK(a2.error == "ASK 12182 127.0.0.1:7001");
+    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // which is not followed
+    CHECK(f.waiters[0]->admitted);
+    CHECK(f.waiters[1]->error == "ASK 12182 127.0.0.1:7001");
 
     // The next ones share a command again.
     f.add("a1");
