@@ -205,4 +205,10 @@ void Cluster::queue_full() noexcept
     log_.report_refused();
 }
 
+void Cluster::gave_up(const redis::Reply& error) noexcept
+{
+    meter_.redis.add(metrics::Failure::error);
+    log_.warning_reply(error);
+}
+
 }  // namespace petstore::ngx

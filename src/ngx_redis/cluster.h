@@ -47,6 +47,7 @@ private:
     keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
     void find_map() noexcept override { search_.post(); }
     void queue_full() noexcept override;
+    void gave_up(const redis::Reply& error) noexcept override;
 
     void on_map(redis::SlotMap map) noexcept override;
     void on_no_map() noexcept override;

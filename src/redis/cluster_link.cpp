@@ -28,6 +28,14 @@ bool is_foreign_key(const Reply& error) noexcept
     return error_row(error.text()).code == kForeignKey;
 }
 
+// The link acts on these.
+bool is_about_slot(const Reply& error) noexcept
+{
+    const std::string_view code = error.error_code();
+    return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
+           || is_foreign_key(error);
+}
+
 }  // namespace
 
 // A command from send() to its reply.
@@ -64,9 +72,13 @@ public:
 
     void on_reply(const Reply& reply) noexcept override
     {
-        if (!has_ended() && reply.is_error()
-            && owner_.take_error(*this, reply)) {
-            return;
+        if (!has_ended() && reply.is_error()) {
+            if (owner_.take_error(*this, reply)) {
+                return;
+            }
+            if (is_about_slot(reply) && !handler_->reports(reply)) {
+                owner_.host_.gave_up(reply);
+            }
         }
         if (reordered_) {
             out_of_order();  // commands that were sent since
@@ -92,9 +104,7 @@ public:
     // An error that the link acts on is no news.
     bool reports(const Reply& error) const noexcept override
     {
-        const std::string_view code = error.error_code();
-        return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
-               || is_foreign_key(error)
+        return is_about_slot(error)
                || (handler_ != nullptr && handler_->reports(error));
     }
 
@@ -281,6 +291,7 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     const std::uint64_t margin = retries ? last_retry_ : 0;
     if (closed_ || reached(call.deadline - margin, now)) {
         if (retries) {
+            host_.gave_up(error);
             call.on_no_reply(NoReply::not_sent);
         }
         return retries;

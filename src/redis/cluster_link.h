@@ -56,6 +56,10 @@ public:
 
         virtual void queue_full() noexcept = 0;
 
+        // A command fails because of this error, after redirects and attempts.
+        // Its handler does not report it.
+        virtual void gave_up(const Reply& error) noexcept = 0;
+
     protected:
         ~Host() = default;
     };

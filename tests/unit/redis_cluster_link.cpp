@@ -63,6 +63,10 @@ struct FakeCluster final : ClusterLink::Host {
     }
     void find_map() noexcept override { ++searches; }
     void queue_full() noexcept override { ++full; }
+    void gave_up(const redis::Reply& error) noexcept override
+    {
+        given_up.emplace_back(error.error_code());
+    }
 
     // The slots below kFoo are the first server's, the others the second's.
     void find()
@@ -95,6 +99,7 @@ struct FakeCluster final : ClusterLink::Host {
     std::uint64_t alarm = 0;
     int searches = 0;
     int full = 0;
+    Words given_up;
     std::vector<std::string> kept;
     std::map<std::string, FakeLink> servers;
     ClusterLink link{*this, kTimeout};
@@ -246,6 +251,7 @@ TEST_CASE("a command across slots follows a moved slot, but no moving one",
     cluster.servers["three"].reply("-ASK 12182 four:7001\r\n");
     CHECK(moved.calls == 1);
     CHECK(moved.text == "ASK 12182 four:7001");
+    CHECK(cluster.given_up == Words{"ASK"});
     CHECK(cluster.servers["four"].commands.empty());
 }
 
@@ -279,6 +285,7 @@ TEST_CASE("redirects that do not end fail the command", "[redis]")
     }
     CHECK(replies == ClusterLink::kMaxRedirects + 1);
     CHECK(foo.text.substr(0, 5) == "MOVED");
+    CHECK(cluster.given_up == Words{"MOVED"});
     cluster.wait(kTimeout);
     CHECK(cluster.alarm == 0);
 }
@@ -294,6 +301,7 @@ TEST_CASE("malformed redirects are errors like any other", "[redis]")
         cluster.servers["two"].reply("-" + std::string(error) + "\r\n");
         CHECK(foo.text == error);
     }
+    CHECK(cluster.given_up == Words{"MOVED", "ASK"});
     Outcome foo;
     cluster.get("foo", foo);
     cluster.servers["two"].reply("-MOVED 12182 unusable:1\r\n");
@@ -322,6 +330,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     {
         server.reply(bulk("2"));
         CHECK(foo.text == "2");
+        CHECK(cluster.given_up.empty());
     }
     SECTION("until the time is over")
     {
@@ -335,6 +344,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
         CHECK(cluster.clock + ClusterLink::kLastRetry >= 1000 + kTimeout);
         CHECK(foo.text == "not sent");
         CHECK(server.commands.empty());
+        CHECK(cluster.given_up == Words{"TRYAGAIN"});
     }
     SECTION("until the link closes")
     {

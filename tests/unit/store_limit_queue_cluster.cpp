@@ -102,6 +102,8 @@ void Fixture::ask_two_singly(std::string_view error)
     const auto& a2 = add("a2");
     link.end_iteration();
     REQUIRE(link.sent.size() == 1);
+    Replies replies;
+    CHECK(link.handlers.front()->reports(replies(error)));
     link.reply(error);
     CHECK(a1.calls == 0);
     CHECK(a2.calls == 0);

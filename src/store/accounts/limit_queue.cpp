@@ -144,7 +144,7 @@ private:
 
     bool reports(const redis::Reply& error) const noexcept override
     {
-        return refuses_flag(error);
+        return refuses_flag(error) || is_at_moving_slot(error);
     }
 
     void on_result(const redis::Reply& reply) noexcept override

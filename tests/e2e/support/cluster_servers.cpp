@@ -364,6 +364,9 @@ void ClusterServers::end_move(int slot, std::size_t to) const
                 {"CLUSTER", "SETSLOT", number, "NODE", new_owner}));
         }
     }
+    // A server may take an older claim for a newer one if the slot moves again
+    // before all know.
+    wait_for_owner(slot, to);
 }
 
 void ClusterServers::move_slot(int slot, std::size_t from, std::size_t to) const
