@@ -161,50 +161,25 @@ TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
     CHECK_FALSE(kLimiter.decide({one, other}).is_across_slots());
 }
 
-TEST_CASE("requests are packed in groups with the same numbers", "[store]")
+TEST_CASE("requests are packed as four doubles and a byte per account",
+          "[store]")
 {
     auto first = request_of("a", 3);
     first.epoch = 1LL << 53;  // the largest that a double holds exactly
     first.limits = {1, 1'000'000'000'000};
-    auto second = request_of("b", 3);
-    second.limits = first.limits;
+    auto second = request_of("b", 250);
     second.epoch = 0;
     second.fresh = true;
-    const auto third = request_of("c", 250);
     for (const Limiter* limiter : {&kLimiter, &kLimiterElsewhere}) {
-        const auto packed =
-            words(limiter->decide({first, second, third})).back();
-        REQUIRE(packed.size() == 91);
-        CHECK(unpack(packed.substr(0, 40))
-              == std::vector<double>{2, 1, 1e12, 3, 9007199254740992.0});
-        CHECK(packed[40] == 0);
-        CHECK(unpack(packed.substr(41, 8)) == std::vector<double>{0});
-        CHECK(packed[49] == 1);
-        CHECK(unpack(packed.substr(50, 40))
-              == std::vector<double>{1, 60, 1000, 250, kEpoch});
-        CHECK(packed[90] == 0);
+        const auto packed = words(limiter->decide({first, second})).back();
+        CHECK(packed.size() == 66);
+        CHECK(unpack(packed.substr(0, 64))
+              == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 60,
+                                     1000, 250});
+        CHECK(packed.substr(64) == std::string("\0\1", 2));
     }
     CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 8)
           == std::string("\0\0\0\0\0\0\x4e\x40", 8));
-}
-
-TEST_CASE("accounts that differ in one number are in groups of their own",
-          "[store]")
-{
-    const auto size = [](const LimitRequest& other) {
-        const auto first = request_of("a", 2);
-        return words(kLimiter.decide({first, other, first})).back().size();
-    };
-    constexpr std::size_t kGroup = 32;
-    constexpr std::size_t kAccounts = std::size_t{3} * 9;
-    auto other = request_of("b", 2);
-    other.epoch = 1;
-    CHECK(size(other) == kGroup + kAccounts);
-    other.limits.minute = 61;
-    CHECK(size(other) == 3 * kGroup + kAccounts);
-    other.limits = {60, 1001};
-    CHECK(size(other) == 3 * kGroup + kAccounts);
-    CHECK(size(request_of("b", 3)) == 3 * kGroup + kAccounts);
 }
 
 TEST_CASE("a report of denials carries the ban policy", "[store]")

@@ -24,30 +24,19 @@ struct Asked {
     std::int64_t per_day;
     std::int64_t requests;
     char mode;
-
-    std::vector<std::int64_t> terms() const
-    {
-        return {per_minute, per_day, requests};
-    }
 };
 
 inline std::string asked(const std::vector<Asked>& accounts)
 {
-    std::string groups;
-    for (std::size_t i = 0; i < accounts.size();) {
-        const Asked& first = accounts[i];
-        std::string members;
-        std::int64_t count = 0;
-        for (; i < accounts.size() && accounts[i].terms() == first.terms();
-             ++i) {
-            members += encode_numbers({accounts[i].epoch}) + accounts[i].mode;
-            ++count;
-        }
-        groups += encode_numbers(
-                      {count, first.per_minute, first.per_day, first.requests})
-                  + members;
+    std::string packed;
+    for (const Asked& one : accounts) {
+        packed += encode_numbers(
+            {one.epoch, one.per_minute, one.per_day, one.requests});
     }
-    return groups;
+    for (const Asked& one : accounts) {
+        packed += one.mode;
+    }
+    return packed;
 }
 
 // How a reply of limit.lua ends.

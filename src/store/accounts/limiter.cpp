@@ -1,6 +1,5 @@
 #include "limiter.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "../scripts.h"
@@ -13,9 +12,8 @@ namespace {
 // The element of an account that is not usual.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
-// What limit.lua takes of each group of accounts, and of each account.
-constexpr std::size_t kGroupSize = 4 * sizeof(double);
-constexpr std::size_t kRequestSize = sizeof(double) + 1;
+// What limit.lua takes per account: four doubles and a byte.
+constexpr std::size_t kRequestSize = 33;
 
 // In place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
@@ -113,12 +111,6 @@ LimitResult parse_answer(const redis::Reply& answer,
     return decided(*state, admitted, request.limits);
 }
 
-bool in_one_group(const LimitRequest& a, const LimitRequest& b) noexcept
-{
-    return a.limits.minute == b.limits.minute && a.limits.day == b.limits.day
-           && a.requests == b.requests;
-}
-
 // The end of every reply: when it was decided, and the catalogue's version.
 struct Stamp {
     api::Millis now;
@@ -153,31 +145,19 @@ Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
 
 redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
 {
-    const std::string packed = pack(requests);
+    std::string packed;
+    packed.reserve(requests.size() * kRequestSize);
+    for (const LimitRequest& request : requests) {
+        append_numbers(packed, {request.epoch, request.limits.minute,
+                                request.limits.day, request.requests});
+    }
+    for (const LimitRequest& request : requests) {
+        packed.push_back(mode_of(request));
+    }
     const bool across_slots =
         accounts_ == Accounts::cluster && requests.size() > 1;
     return across_slots ? decide_across_slots(requests, packed)
                         : decide_together(requests, packed);
-}
-
-std::string Limiter::pack(const std::vector<LimitRequest>& requests) const
-{
-    std::string packed;
-    packed.reserve(requests.size() * (kGroupSize + kRequestSize));
-    for (auto request = requests.begin(); request != requests.end();) {
-        const LimitRequest& first = *request;
-        const auto end = std::find_if_not(request, requests.end(),
-                                          [&first](const LimitRequest& other) {
-                                              return in_one_group(first, other);
-                                          });
-        append_numbers(packed, {end - request, first.limits.minute,
-                                first.limits.day, first.requests});
-        for (; request != end; ++request) {
-            append_numbers(packed, {request->epoch});
-            packed.push_back(mode_of(*request));
-        }
-    }
-    return packed;
 }
 
 redis::Command

@@ -99,8 +99,6 @@ public:
                                       const api::Limits& limits);
 
 private:
-    // As limit.lua takes them.
-    std::string pack(const std::vector<LimitRequest>& requests) const;
     redis::Command decide_together(const std::vector<LimitRequest>& requests,
                                    std::string_view packed) const;
     redis::Command
