@@ -142,6 +142,7 @@ private:
         return asks_several() && error.error_code() == "ASK";
     }
 
+    // Each account is then asked for alone.
     bool reports(const redis::Reply& error) const noexcept override
     {
         return refuses_flag(error) || is_at_moving_slot(error);
@@ -150,9 +151,10 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         const Busy busy(*this);
-        const bool is_refused = reply.is_error() && refuses_flag(reply);
-        if (is_refused || is_at_moving_slot(reply)) {
-            queue_.across_slots_ &= !is_refused;
+        if (reply.is_error() && reports(reply)) {
+            if (refuses_flag(reply)) {
+                queue_.across_slots_ = false;
+            }
             done_ = true;
             for (std::size_t place = 0; place < keys_.size(); ++place) {
                 ask_alone(place);
