@@ -42,7 +42,7 @@ NginxOptions shipped(const std::string& name, const RedisServer& redis)
     };
     change("modules/ngx_http_petstore_module.so", "%MODULE%");
     if (name == "production.conf") {
-        change("error_log /var/log/nginx/error.log warn;",
+        change("error_log /var/log/nginx/error.log notice;",
                "daemon off; error_log error.log info;");
         change("user www-data;", "");
         change("/run/nginx.pid", "nginx.pid");
@@ -267,4 +267,21 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
     CHECK(line["limit"] == "LIMITED");
     CHECK(line["remaining"] == 0);
     CHECK(line["error"] == "rate_limit_exceeded");
+}
+
+TEST_CASE("logs: probes and metrics of production.conf answer without a line")
+{
+    const RedisServer redis;
+    const NginxServer nginx(shipped("production.conf", redis));
+    Http http(nginx.url());
+    CHECK(http.get("/livez").status == 204);
+    CHECK(wait_until([&] { return http.get("/readyz").status == 204; }));
+    const auto metrics = http.get("/status");
+    CHECK(metrics.status == 200);
+    CHECK(contains(metrics.body, "petstore_build_info{"));
+
+    CHECK(http.get("/elsewhere").status == 404);
+    const auto lines = lines_of(nginx.path("petstore.log"), 1);
+    REQUIRE(lines.size() == 1);
+    CHECK(contains(lines[0], "\"path\":\"/elsewhere\""));
 }
