@@ -25,7 +25,7 @@ die() {
     exit 1
 }
 
-jobs() { nproc; }
+cpu_count() { nproc; }
 
 is_installed() {
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
