@@ -329,8 +329,12 @@ TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
     CHECK_FALSE(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedAgain - 1));
-    // It never got a reply.
+    // It never got a reply: the refusal is not repeated any more.
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
+    CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
+    // It got one.
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, later);
+    CHECK(cache.find_refused(digest, later + KeyCache::kRefusedFor - 1));
     // The key is known by now.
     cache.put(digest, key_of(1));
     CHECK_FALSE(cache.find_refused(digest, later));

@@ -104,8 +104,14 @@ const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
         return &found->second.key;
     }
     // Let one request look the key up again. Concurrent requests use the cached
-    // result, or all of them would query Redis at once.
-    found->second.until = now + kRefusedAgain;
+    // result, or all of them would query Redis at once. But only once: while
+    // Redis is away, nobody knows whether the key is valid now.
+    if (found->second.looked_up_again) {
+        forget_refused(digest);
+    } else {
+        found->second.looked_up_again = true;
+        found->second.until = now + kRefusedAgain;
+    }
     return nullptr;
 }
 
@@ -120,7 +126,7 @@ void KeyCache::put_refused(const api::Digest& digest, RefusedKey key,
         refused_.clear();
         refused_bytes_ = 0;
     }
-    refused_[digest] = {std::move(key), now + kRefusedFor};
+    refused_[digest] = {std::move(key), now + kRefusedFor, false};
     refused_bytes_ += size;
 }
 

@@ -150,6 +150,7 @@ private:
     struct Refused {
         RefusedKey key;
         Monotonic until = 0;
+        bool looked_up_again = false;
     };
     using RefusedKeys = std::unordered_map<api::Digest, Refused, DigestHash>;
 
