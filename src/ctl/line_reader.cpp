@@ -29,9 +29,7 @@ LineReader::LineReader(const std::string& file)
       buffer_(4 * kMaxLine)
 {
     if (fd_ < 0) {
-        throw Failure("cannot open "
-                      + (may_repeat_path(file) ? file : "the file") + ": "
-                      + std::strerror(errno));
+        throw Failure(cannot_open(file));
     }
 }
 

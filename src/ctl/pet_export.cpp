@@ -14,6 +14,7 @@
 #include "exit.h"
 #include "output.h"
 #include "progress.h"
+#include "words.h"
 
 namespace petstore::ctl {
 
@@ -174,7 +175,7 @@ void export_pets(Context& context, const std::string& file)
     context.pets();  // connect before truncating the file
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     if (!out) {
-        throw Failure(file + ": " + std::strerror(errno));
+        throw Failure(cannot_open(file));
     }
     Exporter(context, out).run();
 }

@@ -1,7 +1,9 @@
 #include "words.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 namespace petstore::ctl {
 
@@ -59,6 +61,13 @@ bool may_repeat_path(std::string_view path) noexcept
         }
     }
     return true;
+}
+
+std::string cannot_open(const std::string& path)
+{
+    const char* const reason = std::strerror(errno);
+    return "cannot open " + (may_repeat_path(path) ? path : "the file") + ": "
+           + reason;
 }
 
 std::string_view closest(std::string_view word,

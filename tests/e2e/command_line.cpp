@@ -147,6 +147,7 @@ TEST_CASE("command line: no message repeats an API key")
             {"key", "list", "--", secret},
             {"pet", secret},
             {"pet", "import", secret},
+            {"pet", "export", "/nowhere/" + secret},
             {"pet", "set-status", secret, "sold"},
             {"pet", "set-status", "1", secret},
             {"doctor", secret},

@@ -1,5 +1,6 @@
 #include "catch.h"
 
+#include <cerrno>
 #include <string>
 
 #include "ctl/words.h"
@@ -18,6 +19,17 @@ TEST_CASE("a path is repeated unless it may be a key", "[ctl]")
         CAPTURE(path);
         CHECK_FALSE(ctl::may_repeat_path(path));
     }
+}
+
+TEST_CASE("a file that cannot be opened is named unless it may be a key",
+          "[ctl]")
+{
+    errno = EACCES;
+    CHECK(ctl::cannot_open("pets.ndjson")
+          == "cannot open pets.ndjson: Permission denied");
+    errno = ENOENT;
+    CHECK(ctl::cannot_open("petstore_ZLqKzlOsxX3WXdnqloqeGzvfXlljzxQKVUkxC7J1")
+          == "cannot open the file: No such file or directory");
 }
 
 TEST_CASE("the closest word is found unless none is close", "[ctl]")
