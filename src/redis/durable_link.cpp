@@ -138,7 +138,10 @@ void DurableLink::take_answer(const Reply& reply) noexcept
     } else if (step_ == Step::replicas && durability_.fsync) {
         send_step(Step::disk);
     } else {
-        confirmed_ = true;
+        // Between WAIT and WAITAOF, the link may have moved to another server,
+        // which has nothing of the batch to wait for.
+        confirmed_ = phase_ == Phase::asking
+                     || supported_on_ == link_.connection_generation({});
     }
 }
 

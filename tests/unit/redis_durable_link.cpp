@@ -638,6 +638,16 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
         f.wire.reply(array({integer(0), integer(0)}));
         CHECK(f.a.outcome == "in doubt");
     }
+    SECTION("on the disk of another server")
+    {
+        ++f.wire.generation;
+        f.wire.reply(array({integer(1), integer(0)}));
+        CHECK(f.a.outcome == "in doubt");
+        // What that server supports is asked first.
+        f.send(f.b, "b");
+        f.end();
+        CHECK(f.open() == Lines{"WAIT 0 1"});
+    }
     SECTION("lost in between")
     {
         f.wire.lose(NoReply::not_sent);
