@@ -84,9 +84,10 @@ int run(int argc, char** argv)
                    "Redis with the counters and bans, if it is another one")
         ->type_name("URL")
         ->envname("PETSTORE_LIMIT_REDIS");
-    app.add_option("--user", options.user,
-                   "ACL user to log in as, for a URL without one and for "
-                   "servers behind Sentinels")
+    app.add_option(
+           "--user", options.user,
+           "ACL user to log in as, for a URL without credentials and for "
+           "servers behind Sentinels")
         ->type_name("NAME")
         ->envname("PETSTORE_REDIS_USER");
     app.add_option("--password-file", options.password_file,

@@ -151,12 +151,7 @@ private:
 
 void Credentials::complete(redis::Endpoint& endpoint) const
 {
-    if (endpoint.user.empty()) {
-        endpoint.user = user;
-    }
-    if (endpoint.password.empty()) {
-        endpoint.password = password;
-    }
+    endpoint.complete(user, password);
 }
 
 std::unique_ptr<RedisSession> connect(const redis::Deployment& deployment,

@@ -296,17 +296,15 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
     node.endpoint = server_endpoint(deployment);
     node.timeout = conf.redis_timeout;
     node.connect_timeout = conf.redis_connect_timeout;
-    if (node.endpoint.user.empty()) {
-        node.endpoint.user = view(conf.redis_user);
-    }
+    std::string password;
     if (conf.redis_password_file.text.len != 0
         && node.endpoint.password.empty()) {
         const ReportAt at(cf, conf.redis_password_file.place);
-        if (!read_password(cf, conf.redis_password_file.text,
-                           node.endpoint.password)) {
+        if (!read_password(cf, conf.redis_password_file.text, password)) {
             return std::nullopt;
         }
     }
+    node.endpoint.complete(view(conf.redis_user), password);
     if (node.endpoint.tls) {
         node.tls = tls_settings(conf, node.endpoint.host);
     }

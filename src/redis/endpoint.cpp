@@ -188,6 +188,18 @@ Parsed parse_tcp(std::string_view rest, bool tls, int default_port)
 
 }  // namespace
 
+void Endpoint::complete(std::string_view other_user,
+                        std::string_view other_password)
+{
+    if (!password.empty()) {
+        return;
+    }
+    if (user.empty()) {
+        user = other_user;
+    }
+    password = other_password;
+}
+
 std::string Endpoint::display() const
 {
     if (is_unix()) {

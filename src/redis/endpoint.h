@@ -25,6 +25,10 @@ struct Endpoint {
 
     bool is_unix() const noexcept { return !path.empty(); }
 
+    // Adds the credentials that the URL lacks. A password without a user is
+    // that of the user "default", so it gets no other one.
+    void complete(std::string_view other_user, std::string_view other_password);
+
     // For logs and messages: without user and password.
     std::string display() const;
 

@@ -71,6 +71,9 @@ TEST_CASE("redis: directives give credentials where a URL has none")
     options.http = "petstore_redis_user nobody; petstore_redis_password_file "
                    + (dir / "wrong") + ";";
     expect_works(options.redis, options, redis);
+    // The user of a password alone is "default".
+    options.redis = "redis://:s3cret-word@" + redis.address();
+    expect_works(options.redis, options, redis);
 }
 
 TEST_CASE("redis: as a user of an access list")

@@ -76,6 +76,27 @@ TEST_CASE("a URL may name a unix socket", "[redis]")
     CHECK(good("unix:/" + std::string(106, 'x')).path.size() == 107);
 }
 
+TEST_CASE("other credentials complete those of a URL", "[redis]")
+{
+    struct Case {
+        const char* url;
+        const char* user;
+        const char* password;
+    };
+    for (const auto& [url, user, password] : {
+             Case{"redis://h", "app", "word"},
+             Case{"redis://bob@h", "bob", "word"},
+             Case{"redis://:pw@h", "", "pw"},
+             Case{"redis://bob:pw@h", "bob", "pw"},
+         }) {
+        CAPTURE(url);
+        auto endpoint = good(url);
+        endpoint.complete("app", "word");
+        CHECK(endpoint.user == user);
+        CHECK(endpoint.password == password);
+    }
+}
+
 TEST_CASE("a displayed URL has no user or password", "[redis]")
 {
     CHECK(good("redis://bob:s3cret@h:7000/1").display() == "redis://h:7000/1");
