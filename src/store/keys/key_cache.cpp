@@ -103,8 +103,8 @@ const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
     if (now < found->second.until) {
         return &found->second.key;
     }
-    // Let one request look the key up again. Concurrent requests use the cached
-    // result, or all of them would query Redis at once.
+    // Let one request look the key up again. Until then concurrent requests use
+    // the cached result; otherwise all of them would query Redis at once.
     found->second.until = now + kRefusedAgain;
     return nullptr;
 }

@@ -1,6 +1,6 @@
 -- Creates pets in the given order, with consecutive ids: records, index and
--- idempotency records in one step. The pets of a bucket are created together
--- or not at all, and none after one that was not.
+-- idempotency records in one step. The pets of a bucket are created together or not
+-- at all. If one is not created, nor are those after it.
 --
 -- KEYS  1 last id   2 changes   3… bitmaps of the pets' statuses, in the order
 --       in which these first appear; then, if the pets have them, the
@@ -101,7 +101,7 @@ if count > 0 then
       else
         for i = first, last do
           local bitmap = bitmaps[byte(records[i])]
-          -- A string: a number costs a printf.
+          -- A string: numbers are formatted with printf.
           local bit = try('SETBIT', bitmap, id + i - start, '1')
           if type(bit) == 'table' then
             failure = damaged(bitmap, bit)

@@ -37,7 +37,7 @@
 --   -4  the same, but the caller has to read <prefix>:limits
 --   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
-local KEEP = '172800000' -- a string: a number costs redis.call a printf
+local KEEP = '172800000' -- a string: redis.call formats numbers with printf
 local call, decode, encode = redis.call, struct.unpack, struct.pack
 local asked, n = ARGV[1], #ARGV[1] / 33
 local time = call('TIME')
@@ -48,8 +48,8 @@ local all_usual = true
 for i = 1, n do
   local known, per_minute, per_day, requests = decode('<dddd', asked, 32 * i - 31)
   local state, charged = seen[i], nil
-  -- Nearly all accounts of a busy worker are usual. For them, the general branches
-  -- would do the same with a fifth more instructions.
+  -- Nearly all accounts of a busy worker are usual. This is a shortcut for them:
+  -- the general branches below give the same result with a fifth more instructions.
   if state and #state == 48 then
     local epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
     if minute_end <= now then minute, minute_end = 0, next_minute end
@@ -77,9 +77,9 @@ for i = 1, n do
     elseif not state then
       -- A new account, or a state that was lost with or without its records. A
       -- caller with a cached record must read it again; one that has just read it
-      -- may proceed. The epoch is always new. One taken from a record could be
-      -- old, and a worker that caches another record of the account would take it
-      -- for the current epoch.
+      -- may proceed. The epoch is always new: one taken from a record could be old,
+      -- and a worker that caches another record of the account would take it for
+      -- the current one.
       epoch, ban, minute, minute_end, day, day_end = time[1] * 1000000 + time[2], 0, 0, 0, 0, 0
       if mode == 1 then
         known = epoch
@@ -109,7 +109,8 @@ for i = 1, n do
       else
         ban = 0
       end
-      -- Even if nothing is admitted, or the ends would move with each denial.
+      -- Stored even if nothing is admitted: otherwise each denial would move the
+      -- ends.
       if moved then
         state = encode('<dddddd', epoch, ban, minute, minute_end, day, day_end)
         call('SET', KEYS[i], state, 'PX', KEEP)

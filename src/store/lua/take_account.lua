@@ -1,6 +1,6 @@
--- Takes an account out of use, to move it to another Redis: renames its state,
--- so that nothing can be charged any more. No state may be created meanwhile,
--- see limit.lua.
+-- Takes an account out of use, to move it to another Redis: renames its state, so
+-- that nothing more can be charged. No state may be created meanwhile, see
+-- limit.lua.
 --
 -- KEYS  1 account state   2 its name while it is moved   3 strikes   4 bans
 -- Reply: {1 if renamed now, 0 if before, and for state, strikes and bans each

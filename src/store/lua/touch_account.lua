@@ -20,7 +20,7 @@ local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
 if #state == 48 then
   local written = tonumber(ARGV[1])
-  -- No clock is a day ahead: the record may have been edited by hand.
+  -- Ignore an epoch a day ahead: the record was probably edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
 else
