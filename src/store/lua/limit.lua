@@ -9,32 +9,32 @@
 -- KEYS  1 … n  states of n accounts, all distinct
 --       n+1 last pet id   n+2 changes of pets: the catalogue's version, for the
 --       workers' caches; absent if the catalogue is on another Redis
---       With limit_read_cluster.lua only the first state: the others are ARGV
---       2 … n, since keys of one call must have one slot.
--- ARGV  1  one string: of each account four doubles, which are the epoch that the
+--       With limit_read_cluster.lua, only the first state; the others are ARGV
+--       2 … n, because all KEYS must be in one slot.
+-- ARGV  1  one string: for each account four doubles, which are the epoch that the
 --          caller knows, the limits per minute and per day, and the number of
---          requests; then of each account one byte:
---            0  nothing more
+--          requests; then for each account one byte:
+--            0  no further information
 --            1  the caller has just read the key's record
---            2  in a Cluster, where a script cannot read <prefix>:limits
---            3  the same; the caller has read it: accounts live here
+--            2  in a Cluster, where the script cannot read <prefix>:limits
+--            3  in a Cluster; the caller has read it: accounts live here
 --
 -- An account is usual if the caller's epoch is the current one, there is no ban, a
 -- day was open, and all requests were admitted.
 --
--- Reply: one string if all accounts are usual: of each its windows, which are the
--- last four numbers of the state, and then a stamp. Else an array of the same
--- parts, with {admitted, state} in place of the windows of an account that is not
+-- Reply: if all accounts are usual, one string: the windows of each, which are the
+-- last four numbers of its state, then a stamp. Otherwise an array of the same
+-- parts, with {admitted, state} in place of the windows of each account that is not
 -- usual. The stamp is the time in milliseconds as a double, the lengths of last id
--- and of changes as a byte each, last id, and changes. The caller must validate
--- these two, which are returned unchecked: no account depends on them. `admitted`
--- is the number of admitted requests, or, if nothing was charged:
+-- and of changes as one byte each, last id, and changes. The caller must validate
+-- these two, which are returned unchecked because no account depends on them.
+-- `admitted` is the number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
 --   -3  the account has no state here, and <prefix>:limits says that accounts
---       live on another Redis. Read only for such an account, so the key is not
---       among KEYS: a call costs nothing more.
---   -4  the same, but the caller has to read <prefix>:limits
+--       live on another Redis. The key is not among KEYS, because it is read only
+--       for such an account, and other calls need not pay for it.
+--   -4  the account has no state here; the caller must read <prefix>:limits
 --   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- a string: redis.call formats numbers with printf

@@ -4,14 +4,14 @@
 -- KEYS  1 bitmap of the status
 -- ARGV  1 id to start after   2 how many   3 prefix of bucket names
 --       (buckets share the slot of KEYS)   4 letter of the status
---       5 id to search up to   6 '1' if the catalogue goes on after that
--- Reply: {id, record, id, record, …}: as many as asked for, or all up to ARGV 5;
---       then, with ARGV 6, a 0 if there are no more after it
+--       5 id to search up to   6 '1' if the catalogue continues after that
+-- Reply: {id, record, id, record, …}: as many as requested, or all up to ARGV 5;
+--       then, with ARGV 6, a 0 if there are no more after that
 --   error DAMAGED <key>   wrong type, or a bucket that lacks a pet of the
 --                   bitmap or has a record without a status
 --
--- N rows take at most 2N + 3 calls, 4N + 63 records and one look at each bit up to
--- ARGV 5, whatever the data.
+-- Whatever the data, N rows take at most 2N + 3 calls and 4N + 63 records, and each
+-- bit up to ARGV 5 is examined at most once.
 local reading = KEYS[1]
 
 -- nil if a record in the bucket `reading` is missing or invalid.

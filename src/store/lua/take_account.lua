@@ -3,8 +3,8 @@
 -- limit.lua.
 --
 -- KEYS  1 account state   2 its name while it is moved   3 strikes   4 bans
--- Reply: {1 if renamed now, 0 if before, and for state, strikes and bans each
---         the value or nil, and when it expires in Unix ms}
+-- Reply: {1 if renamed now, 0 if renamed earlier; then for each of state, strikes
+--         and bans the value or nil, and when it expires, in Unix ms}
 local now = redis.call('EXISTS', KEYS[1])
 if now == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
 local reply = {now}

@@ -12,7 +12,7 @@
 -- ARGV  1 epoch of the record that was written; empty for none
 --       2 1 if the caller has read <prefix>:limits: accounts live here
 -- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua);
---        -1 if the caller has to read <prefix>:limits, which in a Cluster is on
+--        -1 if the caller must read <prefix>:limits, which in a Cluster is on
 --        another server; nothing was changed
 local DAY = 86400000
 local t = redis.call('TIME')
