@@ -103,7 +103,7 @@ void ResolvedAddresses::start_lookup() noexcept
         static_cast<ResolvedAddresses*>(done->data)->on_lookup_done(done);
     };
     lookup_ = lookup;
-    if (ngx_resolve_name(lookup) != NGX_OK) {  // and freed it
+    if (ngx_resolve_name(lookup) != NGX_OK) {  // nginx has freed it
         lookup_ = nullptr;
         answer(NGX_ERROR);
     }
