@@ -1,6 +1,7 @@
-# Flags for our objects only. Symbols stay hidden, and a warning from a compiler
-# that we have not tested does not break a user's build. GCC takes the files of a
-# unit for headers, whose types must not use an anonymous namespace.
+# Flags for our objects only. Symbols stay hidden, and warnings from an untested
+# compiler do not break a user's build. -Wno-subobject-linkage: GCC treats the
+# files of a unit as headers, and warns if their types use an anonymous
+# namespace.
 petstore_objs="$NGX_OBJS/addon/$(basename "$ngx_addon_dir")/ngx_http_petstore_module.o"
 for unit in $petstore_units; do
     obj=$NGX_OBJS/addon/petstore/$(basename "$unit" .cpp).o

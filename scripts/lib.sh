@@ -40,7 +40,7 @@ as_root() {
     fi
 }
 
-# Installs those of the given packages that are missing. If none is, needs
+# Installs the given packages that are missing. If none is missing, needs
 # neither network nor root.
 need_packages() {
     local missing=() package
@@ -60,7 +60,8 @@ need_packages() {
     as_root env LC_ALL=C bash "$ROOT/scripts/apt-install" "${missing[@]}"
 }
 
-# Installs Clang with its sanitizers and libFuzzer, which it only recommends.
+# Installs Clang with its sanitizers and libFuzzer, which its package only
+# recommends.
 need_clang() {
     local version
     need_packages clang
@@ -77,8 +78,8 @@ nginx_version() {
 
 nginx_binary_run() { PATH=$PATH:/usr/sbin:/sbin nginx "$@"; }
 
-# Prints the name of version 14 of LLVM's tool $1. Without it, says so and
-# fails.
+# Prints the name of version 14 of the LLVM tool $1. If it is not installed,
+# prints a message and fails.
 llvm_tool() {
     local name found=none
     for name in "$1-14" "$1"; do
@@ -92,7 +93,7 @@ llvm_tool() {
     return 1
 }
 
-# Builds the load generator with a fixed rate.
+# Builds the fixed-rate load generator.
 build_paced() {
     local folder=$ROOT/tests/bench/paced program=$BUILD/bench/paced
     if [[ $folder/paced.cpp -nt $program || $folder/http.h -nt $program ]]; then

@@ -104,8 +104,8 @@ std::optional<UnixTime> parse_date(std::string_view text) noexcept
         == nullptr) {
         return std::nullopt;
     }
-    // strptime() accepts spaces and missing digits, and timegm() turns
-    // February 30 into March: only what is written the same way is a date.
+    // strptime() accepts spaces and missing digits, and timegm() turns February
+    // 30 into March. So accept only text that formats back to itself.
     const UnixTime time = timegm(&tm);
     Buffer buffer;
     const auto canonical = format_iso(tm, buffer);

@@ -43,8 +43,8 @@ struct RateView {
 };
 
 // Admitted: the window with fewer requests left, or on a tie the one that
-// resets later. Limited: the violated window, or of two the one that resets
-// later, with 0 remaining. Banned: the end of the ban.
+// resets later. Limited: the violated window, or if both are, the one that
+// resets later; 0 remaining. Banned: the end of the ban.
 RateView rate_view(const Decision& decision) noexcept;
 
 // When a denied account may retry: the end of the ban or of the violated
@@ -71,7 +71,7 @@ struct BanPolicy {
     std::int64_t duration = 300;
     std::int64_t max = 3600;
 
-    // Never below the minute limit: an account may always be denied that often.
+    // Never below the minute limit: that many denials never cause a ban.
     std::int64_t threshold_for(const Limits& limits) const noexcept
     {
         return threshold > limits.minute ? threshold : limits.minute;

@@ -29,9 +29,9 @@ bool consists_of(std::string_view text, std::string_view letters,
     });
 }
 
-// Whether `text` is how browsers write this address, which is how the system
-// does, except for an IPv4 address at the end of an IPv6 one: browsers do not
-// write that with dots, and what else would be wrong there may pass.
+// Whether `text` is how browsers write this address. Browsers and inet_ntop()
+// agree, except on an IPv6 address that embeds an IPv4 address: browsers do not
+// write that part with dots. For those, only the dots are checked.
 bool is_canonical(int family, std::string_view text) noexcept
 {
     char copy[INET6_ADDRSTRLEN] = {};
@@ -52,7 +52,7 @@ bool is_canonical(int family, std::string_view text) noexcept
     return text == printed;
 }
 
-// Browsers take a host whose last label is a number for an IPv4 address.
+// Browsers parse a host whose last label is a number as an IPv4 address.
 bool ends_in_number(std::string_view host) noexcept
 {
     if (host.back() == '.') {
@@ -131,7 +131,7 @@ const char* origin_problem(std::string_view text) noexcept
         return "browsers send no path and no trailing slash, so it would never "
                "match";
     }
-    // A colon inside the brackets of an IPv6 address is none of a port.
+    // A colon inside the brackets of an IPv6 address does not start a port.
     const auto bracket = authority.rfind(']');
     const auto port =
         authority.find(':', bracket == std::string_view::npos ? 0 : bracket);

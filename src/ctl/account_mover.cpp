@@ -40,8 +40,8 @@ std::size_t AccountMover::run()
     return found.states.size();
 }
 
-// A scan finds every key that exists from its start to its end, and no state is
-// created meanwhile.
+// A scan finds every key that exists from its start to its end, and no states
+// are created meanwhile, so this finds all of them.
 AccountMover::Found AccountMover::find(store::CommandRunner& redis)
 {
     Found found;
@@ -112,7 +112,7 @@ std::size_t AccountMover::copy(const std::string& account,
     if (taken.size() != kTakenSize) {
         throw Failure("unexpected reply of Redis to take_account.lua");
     }
-    // If an earlier move has copied it already, workers may have used the copy.
+    // Do not overwrite the copy of an earlier move: workers may have used it.
     const bool keep = taken[kRenamedNow].integer() == 0;
     std::size_t sent = 0;
     const auto put = [&](const std::string& name, std::size_t field) {
@@ -135,12 +135,12 @@ std::size_t AccountMover::copy(const std::string& account,
     };
     put(schema_.strikes(account), kStrikes);
     put(schema_.bans(account), kBans);
-    put(schema_.account_state(account), kState);  // puts it into use
+    put(schema_.account_state(account), kState);  // last: workers may use it
     return sent;
 }
 
-// What an interrupted move of the other direction has left: a state that was
-// not copied, or whose copy has just come back.
+// Undoes what an interrupted move in the other direction left behind: a state
+// that was not copied, or whose copy has just been moved back.
 void AccountMover::rename_back(const Ids& accounts)
 {
     for (const std::string& id : accounts) {

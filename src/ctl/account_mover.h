@@ -17,8 +17,8 @@ namespace petstore::ctl {
 // neither of which may create accounts meanwhile.
 //
 // A state is renamed before it is copied. From then on the source refuses the
-// account, so what is copied is final, and whenever a worker starts to use the
-// other Redis, each request is counted on one of them. Throws Failure.
+// account, so the copy is final. Whenever a worker starts to use the other
+// Redis, each request is counted on only one of them. Throws Failure.
 class AccountMover {
 public:
     AccountMover(store::CommandRunner& source,
@@ -26,7 +26,7 @@ public:
         : source_(source), destination_(destination), schema_(schema)
     {}
 
-    // Returns the number of accounts. Completes an interrupted move of either
+    // Returns the number of accounts. Completes an interrupted move in either
     // direction.
     std::size_t run();
 

@@ -20,7 +20,7 @@ std::optional<std::int64_t> number(const redis::Reply& reply)
     return reply.is_error() ? std::nullopt : api::parse_int64(reply.text());
 }
 
-// The last id that a bitmap can hold. CONFIG may be forbidden: then Redis's
+// The last id that a bitmap can hold. If CONFIG is forbidden, assumes Redis's
 // default, which suffices.
 std::int64_t last_bit(RedisSession& server)
 {
@@ -77,7 +77,7 @@ std::vector<Finding> check_catalogue(RedisSession& redis,
             return check(server, schema);
         }
     } catch (const Failure&) {
-        // The check of the Cluster reports its servers that are down.
+        // check_cluster() reports servers that are down.
     }
     return {};
 }

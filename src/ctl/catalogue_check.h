@@ -7,9 +7,9 @@
 
 namespace petstore::ctl {
 
-// How close the catalogue is to its end. No finding if there are no pets, or
-// they cannot be asked for: other checks say why. Throws Failure if the
-// connection is lost.
+// Checks how close the catalogue is to its maximum size. No finding if there
+// are no pets, or if their server cannot be reached, which other checks report.
+// Throws Failure if the connection is lost.
 std::vector<Finding> check_catalogue(RedisSession& redis,
                                      const store::Schema& schema);
 

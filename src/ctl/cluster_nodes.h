@@ -9,12 +9,12 @@
 
 namespace petstore::ctl {
 
-// A server of a Cluster as another one knows it.
+// A server of a Cluster, as described by another server.
 struct ClusterNode {
     redis::ServerAddress address;
     bool is_primary = false;
     bool has_slots = false;
-    std::size_t replicas = 0;  // that have not failed
+    std::size_t replicas = 0;  // without failed ones
 
     std::string name() const
     {
@@ -23,8 +23,7 @@ struct ClusterNode {
 };
 
 // The reply to CLUSTER NODES, primaries first. `asked` is the host that
-// replied. Leaves out servers without an address, and lines that it does not
-// understand.
+// replied. Omits servers without an address and malformed lines.
 std::vector<ClusterNode> parse_cluster_nodes(std::string_view text,
                                              const std::string& asked);
 

@@ -94,7 +94,8 @@ private:
         }
     }
 
-    // The servers of the URLs may be gone one day, or during a failover.
+    // Remembers the servers of the map: those of the URLs may be down, or may
+    // have left the Cluster.
     void know(const std::vector<redis::ServerAddress>& servers)
     {
         for (const redis::ServerAddress& server : servers) {

@@ -11,13 +11,13 @@ namespace petstore::ctl {
 
 namespace {
 
-// Servers that contradict each other, as during a failover, are given time
-// after this many redirects of a command.
+// After this many redirects of a command, waits before following another: the
+// servers contradict each other, as during a failover.
 constexpr int kRedirectsAtOnce = 5;
 
 // Whether some of the command's keys have moved and others have not. Our
-// scripts then change nothing; one that does not find what it expects beside
-// its keys takes that for damage.
+// scripts then change nothing. A script that misses undeclared keys reports
+// damage.
 bool is_of_moving_slot(const redis::Reply& error, bool asked)
 {
     const std::string_view code = error.error_code();
@@ -41,8 +41,8 @@ struct ClusterSession::Pending {
     const redis::Command command;
     const std::string key;  // empty: any server will do
     std::uint16_t slot = 0;
-    Node* node = nullptr;  // to which it was sent
-    // Its reply, if it came before that of an earlier command.
+    Node* node = nullptr;  // the command was sent to it
+    // The reply, if it arrived before that of an earlier command.
     std::unique_ptr<redis::ReplyCopy> early;
     bool asked = false;  // with ASKING
     int redirects = 0;
@@ -52,7 +52,7 @@ struct ClusterSession::Pending {
 struct ClusterSession::Node {
     redis::ServerAddress address;
     OpenConnection open;
-    // Whose replies are due, in this order; nullptr for ASKING.
+    // Commands whose replies are due, in order; nullptr for ASKING.
     std::deque<Pending*> due;
 };
 
@@ -89,7 +89,7 @@ void ClusterSession::write_all()
         try {
             node.open.connection.flush();
         } catch (const redis::NotSent& error) {
-            // Other servers may have executed theirs.
+            // Other servers may have executed their commands.
             throw LostConnection(node.open.where + ": " + error.what(),
                                  pending_.size() > 1);
         } catch (const redis::ConnectionError& error) {
@@ -119,7 +119,8 @@ const redis::Reply& ClusterSession::receive_any()
     }
 }
 
-// The reply to the command. Keeps those to others that come before it.
+// Waits for the reply to the command. Keeps replies to other commands that
+// arrive before it.
 const redis::Reply& ClusterSession::await(Pending& pending)
 {
     if (pending.early) {
@@ -144,7 +145,7 @@ const redis::Reply& ClusterSession::await(Pending& pending)
     }
 }
 
-// Whether the command was sent again because of this reply.
+// Sends the command again if this reply allows it. Returns whether it did.
 bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
 {
     const auto redirect =
@@ -177,7 +178,7 @@ bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
     return true;
 }
 
-// Waits before another attempt, unless there were enough.
+// Waits before another attempt. False once the patience is exhausted.
 bool ClusterSession::may_wait(Pending& pending)
 {
     const auto now = servers_->now();
@@ -220,7 +221,7 @@ ClusterSession::Node& ClusterSession::node(const redis::ServerAddress& address)
     return nodes_.back();
 }
 
-// Sends the command to the primary of its slot, once there is one.
+// Sends the command to the primary of its slot. Waits until there is one.
 void ClusterSession::route(Pending& pending)
 {
     for (;;) {
@@ -307,7 +308,7 @@ int ClusterSession::descriptor(std::string_view key) const noexcept
     return -1;
 }
 
-// No reply is due any more, and none that still comes is mistaken for another.
+// Closes all connections, so that no late reply is mistaken for another one's.
 void ClusterSession::reset()
 {
     pending_.clear();

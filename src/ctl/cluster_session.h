@@ -16,15 +16,15 @@
 
 namespace petstore::ctl {
 
-// Finds and connects the servers of a Cluster. Throws NotServing for what may
-// pass by itself within seconds, and Failure for the rest.
+// Finds and connects the servers of a Cluster. Throws NotServing for problems
+// that may resolve themselves within seconds, and Failure for all others.
 class ClusterServers {
 public:
     using Clock = std::chrono::steady_clock;
 
     virtual ~ClusterServers() = default;
 
-    // As one of the servers knows it.
+    // The slot map of one of the servers.
     virtual redis::SlotMap find_map() = 0;
 
     virtual OpenConnection connect(const redis::ServerAddress& server) = 0;
@@ -33,19 +33,19 @@ public:
     virtual void pause() = 0;  // before another attempt
 };
 
-// Commands to a Redis Cluster, over a connection to each primary that is
-// needed. Pipelines run on all of them at once, and replies come in the order
-// of the commands.
+// Commands to a Redis Cluster, over one connection to each primary in use.
+// Pipelines run on all of them at once; replies are returned in the order of
+// the commands.
 //
-// Follows MOVED and ASK and repeats what was refused with TRYAGAIN or
-// CLUSTERDOWN: no server has executed it. Waits for the end of a failover
-// before a command is sent. Never sends a command again whose reply was lost.
+// Follows MOVED and ASK, and repeats commands refused with TRYAGAIN or
+// CLUSTERDOWN, which no server has executed. Waits for the end of a failover
+// before sending a command. Never resends a command whose reply was lost.
 class ClusterSession final : public RedisSession {
 public:
-    // For how long a command is repeated, or a server waited for.
+    // How long to repeat a command, or to wait for a server.
     static constexpr std::chrono::seconds kPatience{15};
 
-    // Throws Failure if no server can be asked for the map.
+    // Throws Failure if no server provides the map.
     explicit ClusterSession(std::unique_ptr<ClusterServers> servers);
     ~ClusterSession() override;
 
@@ -56,13 +56,13 @@ public:
     int descriptor(std::string_view key) const noexcept override;
     ClusterSession* cluster() noexcept override { return this; }
 
-    // A connection of its own to one of the servers.
+    // Opens a separate connection to one of the servers.
     OpenConnection connect(const redis::ServerAddress& server)
     {
         return servers_->connect(server);
     }
 
-    // Of now.
+    // The current slot map.
     redis::SlotMap map() { return servers_->find_map(); }
 
     // The host that sent the last reply.
@@ -89,7 +89,7 @@ private:
     std::optional<redis::SlotMap> map_;
     std::list<Node> nodes_;
     std::deque<std::unique_ptr<Pending>> pending_;
-    std::unique_ptr<Pending> delivered_;  // owns the reply that is in use
+    std::unique_ptr<Pending> delivered_;  // owns the last returned reply
     std::string where_;
     std::string host_;
 };

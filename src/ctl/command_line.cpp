@@ -102,7 +102,8 @@ std::string closest_command(const CLI::App& app, const std::string& word)
     return meant;
 }
 
-// Neither repeats a word: any may be a misplaced API key.
+// This and unknown_arguments() do not repeat a word: any may be a misplaced API
+// key.
 [[noreturn]] void unknown_command(const CLI::App& app, const std::string& word)
 {
     const std::string meant = closest_command(app, word);
@@ -208,8 +209,8 @@ void add_help_commands(CLI::App& app, const std::string& version,
 
 namespace {
 
-// `petstorectl complete WORD…` is for the shells' scripts in completions/. Not
-// a command of CLI11, which would parse the words.
+// Handles `petstorectl complete WORD…`, which the shell scripts in completions/
+// call. Not a CLI11 command, because CLI11 would parse the words.
 bool answered_completion(const CLI::App& app, int argc, char** argv)
 {
     if (argc < 2 || std::string_view(argv[1]) != "complete") {

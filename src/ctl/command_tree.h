@@ -7,8 +7,8 @@
 
 namespace petstore::ctl {
 
-// What the definitions of commands and options say about them: for help,
-// suggestions, completion and the manual page.
+// Queries on the definitions of commands and options, for help, suggestions,
+// completion and the manual page.
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 const CLI::App* find_command(const CLI::App& app, std::string_view name);
@@ -25,7 +25,7 @@ const CLI::Option* find_option(const CLI::App& app, std::string_view name);
 
 bool takes_value(const CLI::Option& option);
 
-// What the value is, in capitals: "FILE", "PLAN".
+// The placeholder of the option's value: "FILE", "PLAN".
 std::string value_name(const CLI::Option& option);
 
 }  // namespace petstore::ctl

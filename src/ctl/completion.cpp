@@ -14,7 +14,7 @@ bool starts_with(std::string_view text, std::string_view start)
     return text.substr(0, start.size()) == start;
 }
 
-// Values by their name in the help.
+// The possible values of a placeholder in the help.
 std::vector<std::string> values_of(const std::string& name)
 {
     static const std::map<std::string, std::vector<std::string>> kValues = {
@@ -31,8 +31,8 @@ std::vector<std::string> values_of(const std::string& name)
 // The position of the last word on the command line.
 struct Position {
     const CLI::App* command;
-    const CLI::Option* option = nullptr;  // whose value the word is
-    std::size_t argument = 0;             // of the command's arguments
+    const CLI::Option* option = nullptr;  // set if the word is its value
+    std::size_t argument = 0;             // index among the command's arguments
 };
 
 Position locate(const CLI::App& app, const std::vector<std::string>& words)

@@ -14,8 +14,8 @@ struct Candidate {
 // The candidate that makes the shell complete file names.
 inline constexpr char kFiles[] = ":files";
 
-// What the last of `words`, which may be empty, can become. `words` is the
-// command line up to the cursor, without the program's name.
+// The possible completions of the last of `words`, which may be empty. `words`
+// is the command line up to the cursor, without the program's name.
 std::vector<Candidate> complete(const CLI::App& app,
                                 const std::vector<std::string>& words);
 

@@ -39,7 +39,8 @@ std::string read_password(const std::string& file, const std::string& option)
     return std::string(*password);
 }
 
-// As petstore_redis_password_file in nginx. Empty if there is none.
+// Reads the file like petstore_redis_password_file in nginx. Empty if no file
+// is given.
 std::string password_in(const std::string& file, const std::string& option)
 {
     if (!file.empty()) {
@@ -76,7 +77,7 @@ Context::Context(const GlobalOptions& options)
         || (target_ && target_->deployment.tls())) {
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
-        // Rather than a connection that is less protected than it seems.
+        // Refuse to open a connection that is less secure than it seems.
         throw UsageError("the TLS options need a rediss:// URL");
     }
 }

@@ -17,7 +17,7 @@ namespace petstore::ctl {
 
 struct GlobalOptions {
     std::string redis = "redis://127.0.0.1:6379/0";
-    std::string limit_redis;           // empty: the same
+    std::string limit_redis;           // empty: same as `redis`
     std::string user;                  // empty: that of the URL
     std::string password_file;         // empty: REDISCLI_AUTH, if set
     std::string limit_password_file;   // empty: password_file
@@ -28,7 +28,7 @@ struct GlobalOptions {
     bool json = false;
 };
 
-// The global options, and the one or two Redis that they name.
+// The global options, and the Redis servers that they name.
 class Context {
 public:
     // Throws UsageError, and Failure if a file cannot be read.
@@ -53,7 +53,7 @@ public:
 
     LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
 
-    // Fails if the options do not name the Redis with the limits.
+    // Throws Failure if the options do not name the Redis with the limits.
     store::KeyAdministration keys(Access access);
 
 private:

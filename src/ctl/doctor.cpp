@@ -40,8 +40,8 @@ void print(const Context& context, const std::vector<Finding>& findings)
     if (context.json()) {
         Json array = Json::array();
         for (const Finding& finding : findings) {
-            // A Redis that answers has other findings. Programs that read this
-            // output know the list without this one.
+            // Omitted from the JSON for compatibility: its consumers do not
+            // expect this finding, and a Redis that answers has others.
             if (finding.verdict == Verdict::ok
                 && finding.check.find(kReachable) != std::string::npos) {
                 continue;
@@ -63,8 +63,8 @@ void print(const Context& context, const std::vector<Finding>& findings)
     print_table(rows, "VERDICT");
 }
 
-// Whether the options name the Redis with the limits. A store that has never
-// had a second Redis needs no line.
+// Checks whether the options name the Redis with the limits. Adds nothing for a
+// store that never had a second Redis.
 void check_limits(Context& context, std::vector<Finding>& findings)
 {
     try {
@@ -81,7 +81,8 @@ void check_limits(Context& context, std::vector<Finding>& findings)
     }
 }
 
-// Adds the findings of a Redis. Prints those so far if it cannot be reached.
+// Adds the findings about a Redis. If it cannot be reached, prints the findings
+// so far.
 template <class Connect>
 void examine(const Context& context, Connect connect, const std::string& which,
              std::vector<Finding>& findings)

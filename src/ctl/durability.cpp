@@ -6,7 +6,7 @@ namespace petstore::ctl {
 
 namespace {
 
-// WAITAOF is of Redis 7.2.
+// WAITAOF requires Redis 7.2.
 bool has_waitaof(const std::string& version)
 {
     const auto dot = version.find('.');

@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// What a Redis says about itself; nullopt or empty where it says nothing.
+// What a Redis reports about itself; nullopt or empty if unknown.
 struct DurabilityFacts {
     std::string version;                       // of Redis, such as "7.2.4"
     std::optional<bool> append_only;           // appendonly

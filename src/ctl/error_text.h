@@ -6,7 +6,7 @@
 
 namespace petstore::ctl {
 
-// The text of an error reply, fit for a terminal: its first 200 bytes, without
+// The text of an error reply, safe for a terminal: its first 200 bytes, without
 // control characters.
 std::string error_text(const redis::Reply& error);
 

@@ -22,7 +22,7 @@ void shorten_timeouts()
     setsockopt(g_redis, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 }
 
-// Shortens the socket's timeouts besides setting a flag: a signal right before
+// Sets a flag and shortens the socket's timeouts, because a signal right before
 // recv() would not interrupt it.
 void on_signal(int)
 {

@@ -64,7 +64,8 @@ void show(Context& context, const std::string& id)
     }
 }
 
-// Asks a person before a key is gone for good. A script is not asked.
+// Asks for confirmation before a key is deleted for good, but only on a
+// terminal.
 void confirm_deletion(store::KeyAdministration& keys, const std::string& id)
 {
     if (!is_terminal(STDIN_FILENO)) {

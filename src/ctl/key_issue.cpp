@@ -93,8 +93,9 @@ std::string read_secret(const std::string& argument)
     if (!secret.empty() && secret.back() == '\r') {
         secret.pop_back();
     }
-    // Of a list of keys, all but the first would be ignored silently. Only what
-    // is there counts: a program may keep the pipe open and wait for the id.
+    // Refuse a list of keys, of which all but the first would be ignored
+    // silently. Check only what has arrived: the writer may keep the pipe open
+    // and wait for the id.
     if (lines.read_ahead().find_first_not_of(" \t\r\n")
         != std::string_view::npos) {
         throw Failure("standard input has several lines: give one key");

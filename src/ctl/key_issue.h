@@ -7,8 +7,8 @@
 
 namespace petstore::ctl {
 
-// The commands that create a key: `key create`, `key import` and `key rotate`;
-// and `key find`, which takes a key like `key import`.
+// The commands that create a key: `key create`, `key import` and `key rotate`.
+// Also `key find`, which accepts a key like `key import`.
 
 void create_key(Context& context, const KeyOptions& options);
 
@@ -17,7 +17,7 @@ void create_key(Context& context, const KeyOptions& options);
 void import_key(Context& context, const KeyOptions& options,
                 const std::string& secret, const std::string& sha256);
 
-// Prints the id of a key; the arguments as those of import_key().
+// Prints the id of a key. The arguments are like those of import_key().
 void find_key(Context& context, const std::string& secret,
               const std::string& sha256);
 

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Far longer than a rotation takes, which is milliseconds.
+// Much longer than a rotation, which takes milliseconds.
 constexpr auto kTakeOverAfter = 1s;
 constexpr auto kPollInterval = 50ms;
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kProbeSeconds = 10;
 // limits_marker.h.
 constexpr std::chrono::seconds kWorkersTime(5);
 
-// Where the value starts with "elsewhere", workers create no account.
+// Workers create no accounts on a Redis whose value starts with "elsewhere".
 constexpr struct {
     Place place;
     std::string_view word;

@@ -8,15 +8,15 @@
 namespace petstore::ctl {
 
 // The value of <prefix>:limits in one Redis: whether the counters, bans and
-// epochs of accounts live there. The id tells one store from another. No such
-// key: nothing was ever said, as in a store of one Redis.
+// epochs of accounts live there. The id distinguishes stores. A store that
+// never had a second Redis has no such key.
 struct LimitsMarker {
     enum class Place {
         unknown,
         here,
-        elsewhere,   // on the other Redis of the store, or on the way there
-        moved_from,  // the whole store is, by StoreMover
-        moving_to,   // the whole store is on its way here
+        elsewhere,   // on the other Redis of the store, or being moved there
+        moved_from,  // the whole store was moved away, or is being moved
+        moving_to,   // the whole store is being moved here
     };
 
     Place place = Place::unknown;
@@ -30,18 +30,19 @@ struct LimitsMarker {
                              const store::Schema& schema);
     void write(store::CommandRunner& redis, const store::Schema& schema) const;
 
-    // Throws Failure if the store moves or was moved to another Redis.
+    // Throws Failure if the store was moved to another Redis, or if its move
+    // here is incomplete.
     void refuse_moved() const;
 };
 
-// Throws Failure if both are one database: a move would delete what it has
-// moved. `option` names the second one.
+// Throws Failure if both are the same database, where a move would delete the
+// data. `option` names the second one in the message.
 void refuse_same_database(store::CommandRunner& main,
                           store::CommandRunner& other,
                           const store::Schema& schema, const char* option);
 
-// In a Cluster, a worker may still create an account a moment after the marker
-// says otherwise: waits until that has passed, if one of these is a Cluster.
+// If one of these is a Cluster, waits until no worker that read the old marker
+// can still create an account.
 void wait_for_workers(const store::CommandRunner& one,
                       const store::CommandRunner& other);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Place = LimitsMarker::Place;
 
-// Of the store's limits, or a new one.
+// The id of the store's limits, or a new one.
 std::string id_of(const LimitsMarker& main, const LimitsMarker& limits)
 {
     if (!main.id.empty()) {
@@ -63,8 +63,8 @@ void LimitsPlace::check(Access access)
     }
 }
 
-// First the Redis that will have them: an interruption leaves a store that
-// chooses again.
+// Writes to the Redis that will have the limits first: after an interruption,
+// the next change chooses again.
 void LimitsPlace::choose(const LimitsMarker& limits)
 {
     if (limits.is_elsewhere()) {
@@ -87,8 +87,8 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
                       "store");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
-    // From now on neither creates an account: each is on one Redis only, and a
-    // new one on none until the move is complete.
+    // From now on neither Redis creates accounts, so each account is on only
+    // one of them. New ones are not created until the move is complete.
     const std::string id = id_of(main, limits);
     write(*limits_, Place::elsewhere, id);
     write(main_, Place::elsewhere, id);
@@ -106,7 +106,7 @@ std::size_t LimitsPlace::move_out(bool emptied)
         return 0;
     }
     if (main.is_elsewhere() && limits.place == Place::unknown && !emptied) {
-        // A third Redis would divide the store.
+        // Moving to a third Redis would split the store.
         throw Failure("the limits of this store are on another Redis than that "
                       "of --limit-redis: run petstorectl limits return with "
                       "that one first. If it is the right one and has lost its "

@@ -10,8 +10,8 @@ namespace petstore::ctl {
 
 enum class Access { read, change };
 
-// Keeps both Redis agreed on where the limits are, so that no command changes
-// an account where no worker looks. Throws Failure.
+// Keeps both Redis servers consistent about where the limits are, so that no
+// command changes an account where no worker reads it. Throws Failure.
 class LimitsPlace {
 public:
     // `limits` is nullptr without --limit-redis.
@@ -21,7 +21,7 @@ public:
     {}
 
     // Fails unless the options name the Redis with the limits. The first change
-    // of a store without keys chooses it.
+    // to a store without keys chooses that Redis.
     void check(Access access);
 
     // Moves the limits of all accounts to the Redis of --limit-redis, or back,

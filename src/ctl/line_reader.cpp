@@ -13,7 +13,7 @@ namespace petstore::ctl {
 
 namespace {
 
-// Far more than a pet needs. A file without line ends is not NDJSON.
+// Far more than a pet needs; a longer line is not NDJSON.
 constexpr std::size_t kMaxLine = std::size_t{64} * 1024;
 
 [[noreturn]] void cannot_read()

@@ -23,8 +23,8 @@ public:
     // the end of the file, or if interrupted.
     bool next(std::string_view& line, const Interruption& interruption);
 
-    // What has been read behind the last line, valid until the next call of
-    // next(). A pipe may still bring more.
+    // The bytes already read after the last line, valid until the next call of
+    // next(). A pipe may still deliver more.
     std::string_view read_ahead() const noexcept
     {
         return {buffer_.data() + begin_, end_ - begin_};

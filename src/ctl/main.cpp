@@ -28,8 +28,8 @@ int complain(const std::string& message, ExitCode code)
 }
 
 // If a standard stream is closed, the connection to Redis would reuse its
-// descriptor and receive what is printed. Opens placeholders on which reading
-// and writing fail.
+// descriptor and receive the output. Opens placeholders on which reading and
+// writing fail.
 void occupy_standard_streams()
 {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -40,7 +40,7 @@ void occupy_standard_streams()
     }
 }
 
-// Named as redis-cli's.
+// Named like redis-cli's options.
 void add_tls_options(CLI::App& app, TlsOptions& tls)
 {
     app.add_option("--cacert", tls.trusted_certificates,

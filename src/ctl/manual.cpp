@@ -10,7 +10,8 @@ namespace petstore::ctl {
 
 namespace {
 
-// Text for roff: a dash is a minus sign, and no line is a request.
+// Escapes text for roff: dashes become minus signs, and no line is read as a
+// request.
 std::string escaped(std::string_view text)
 {
     std::string safe;

@@ -5,7 +5,8 @@
 
 namespace petstore::ctl {
 
-// The manual page petstorectl(1), made from the definitions of all commands.
+// The manual page petstorectl(1), generated from the definitions of all
+// commands.
 std::string manual_page(const CLI::App& app, const std::string& version);
 
 }  // namespace petstore::ctl

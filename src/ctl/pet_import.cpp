@@ -47,7 +47,7 @@ public:
         }
     }
 
-    // Waits for those that were sent.
+    // Waits for the pets that were sent.
     void finish()
     {
         const auto until = Clock::now() + ClusterSession::kPatience;
@@ -59,7 +59,7 @@ public:
             if (!may_pass(error) || interruption_.requested()
                 || Clock::now() >= until) {
                 const auto line = sent_.lines.front();
-                // Nothing is ever sent twice.
+                // Drop the rest, so that they are never sent again.
                 sent_.remove_first(sent_.pets.size());
                 throw Failure("line " + std::to_string(line)
                               + ": Redis: " + error);
@@ -113,7 +113,7 @@ private:
         std::vector<std::uint64_t> lines;
     };
 
-    // sent_ is empty.
+    // sent_ must be empty.
     void send()
     {
         std::swap(filling_, sent_);
@@ -136,8 +136,8 @@ private:
         }
     }
 
-    // Removes from sent_ those that were created, and returns the error of the
-    // next one; without one, and if pets are left, these were sent again.
+    // Removes the created pets from sent_ and returns the error of the next
+    // one. If there is no error but pets are left, they were sent again.
     std::string receive()
     {
         const redis::Reply& reply = next_reply();
@@ -179,7 +179,7 @@ private:
     }
 
     // In a Cluster, while the catalogue moves to another server, the script
-    // does not find the lists that are on the other one, and changes nothing.
+    // misses the lists on that server, and changes nothing.
     bool may_pass(const std::string& error) const
     {
         return redis_.is_cluster()

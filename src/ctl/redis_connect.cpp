@@ -28,8 +28,8 @@ using Timeout = redis::ByteStream::Timeout;
 constexpr Timeout kFailoverTime = 15s;
 constexpr Timeout kSentinelPause = 500ms;
 
-// Connects to a server that a Sentinel named. Nothing is written to a replica:
-// it may be configured to accept writes.
+// Connects to a server that a Sentinel named. Refuses a replica, which may be
+// configured to accept writes.
 OpenConnection connect_primary(const redis::Endpoint& endpoint, const Tls* tls)
 {
     using Role = redis::Replication::Role;
@@ -110,7 +110,7 @@ private:
     {
         using Result = redis::PrimaryAddress::Result;
         redis::Endpoint plain = sentinel;
-        plain.database = 0;  // the servers'
+        plain.database = 0;  // it is for the servers
         const std::string where = "Sentinel " + plain.display();
         try {
             auto connection = log_in(plain, tls_, kFinderTimeout, where);
@@ -142,7 +142,7 @@ private:
 
     const redis::Deployment& deployment_;
     const Tls* tls_;
-    redis::Endpoint server_;  // the one named last
+    redis::Endpoint server_;  // last named by a Sentinel
     std::string problems_;    // of the last round
     bool in_failover_ = false;
 };

@@ -9,7 +9,7 @@
 
 namespace petstore::ctl {
 
-// For a URL without user or password, and for servers behind Sentinels.
+// Used for a URL without user and password, and for servers behind Sentinels.
 struct Credentials {
     std::string user;
     std::string password;

@@ -33,7 +33,7 @@ void RedisSession::check(const redis::Reply& reply) const
     throw Failure(where() + ": " + error_text(reply));
 }
 
-// For a script, reports its first key, which is the one it writes.
+// For a script, the message names its first key, which is the one it writes.
 void RedisSession::check(const redis::Reply& reply,
                          const redis::Command& command) const
 {

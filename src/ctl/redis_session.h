@@ -10,8 +10,8 @@ namespace petstore::ctl {
 
 class ClusterSession;
 
-// Commands to the Redis of one option. Throws Failure with a message for the
-// operator.
+// Commands to the Redis that one option names. Throws Failure with a message
+// for the operator.
 class RedisSession : public store::CommandRunner {
 public:
     virtual ~RedisSession() = default;
@@ -21,7 +21,7 @@ public:
     const redis::Reply& receive() override;
     const redis::Reply& run(redis::Command command) override;
 
-    // Writes what send() may have kept back until the next reply is wanted.
+    // Writes the commands that send() has buffered.
     virtual void flush() = 0;
 
     // The next reply, even if it is an error. Valid until the next call.
@@ -31,11 +31,11 @@ public:
     void check(const redis::Reply& reply) const;
     void check(const redis::Reply& reply, const redis::Command& command) const;
 
-    // The socket for commands with this key, for setsockopt() only; -1 while
-    // there is none.
+    // The socket for commands with this key, for setsockopt() only; -1 if there
+    // is none.
     virtual int descriptor(std::string_view key) const noexcept = 0;
 
-    // nullptr unless it is one.
+    // nullptr unless this is a ClusterSession.
     virtual ClusterSession* cluster() noexcept { return nullptr; }
     bool is_cluster() const final
     {

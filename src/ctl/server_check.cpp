@@ -65,8 +65,8 @@ private:
         }
     }
 
-    // HELLO is rarely forbidden, and contains the most important of INFO's
-    // fields, with other names.
+    // HELLO is rarely forbidden and contains the most important fields of INFO,
+    // under other names.
     void read_hello()
     {
         const auto* reply = ask(redis::Command("HELLO").arg("2"));
@@ -123,7 +123,7 @@ private:
 
     void check_version()
     {
-        // Valkey reports the version of Redis that it is compatible with, too.
+        // Valkey also reports the version of Redis that it is compatible with.
         const std::string version = info("redis_version");
         const std::string valkey = info("valkey_version");
         if (version.empty()) {
@@ -198,7 +198,8 @@ private:
         return online;
     }
 
-    // nginx's configuration is out of sight: this names what it can rely on.
+    // nginx's configuration is unknown here, so this reports what Redis can
+    // guarantee.
     void check_durability()
     {
         DurabilityFacts facts;

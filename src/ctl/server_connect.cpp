@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Timeout = redis::ByteStream::Timeout;
 
-// The time that is left of a timeout for several steps.
+// The time left of a timeout that covers several steps.
 class Deadline {
 public:
     explicit Deadline(Timeout timeout) : end_(Clock::now() + timeout) {}
@@ -47,8 +47,8 @@ open(const redis::Endpoint& endpoint, const Tls* tls, const Deadline& deadline)
                : std::move(socket);
 }
 
-// A server without AUTH repeats the arguments of a command that it does not
-// know, which are the password. Redis's own refusals do not.
+// A server without AUTH echoes the arguments of the unknown command, which are
+// the user and password. Redis's own errors do not.
 std::string login_error(const redis::Reply& error)
 {
     constexpr std::string_view kNoPassword = "ERR AUTH ";
@@ -74,7 +74,7 @@ void authenticate(redis::BlockingConnection& connection,
     }
 }
 
-// `ping`: waits for any reply, so that a server that hangs is found before a
+// `ping`: waits for a reply first, so that a hung server is detected before a
 // change is in doubt.
 redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const Tls* tls, const Deadline& deadline,

@@ -16,8 +16,8 @@ struct OpenConnection {
     redis::BlockingConnection connection;
 };
 
-// The server does not serve now; after a failover, it or another may. Nothing
-// was sent but the login.
+// The server does not serve requests now; it or another may do so after a
+// failover. Nothing but the login was sent.
 class NotServing : public Failure {
 public:
     using Failure::Failure;
@@ -25,9 +25,9 @@ public:
 
 // For connecting and logging in together.
 constexpr redis::ByteStream::Timeout kLoginTimeout = std::chrono::seconds(5);
-// For each reply of a server that is only asked where to find others.
+// For each reply of a server that is only queried for the addresses of others.
 constexpr redis::ByteStream::Timeout kFinderTimeout = std::chrono::seconds(1);
-// Long enough for a Redis that writes a big import to a slow disk.
+// Long enough for a Redis that writes a large import to a slow disk.
 constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
 
 // Sends the command and returns its reply. Throws redis::ConnectionError.
@@ -46,7 +46,7 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const std::string& where);
 
 // Connects to a server, logs in and selects the database, within kLoginTimeout.
-// Throws NotServing, and Failure for what does not pass by itself.
+// Throws NotServing, or Failure for problems that do not resolve themselves.
 OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls);
 
 }  // namespace petstore::ctl

@@ -2,7 +2,7 @@
 
 namespace petstore::ctl {
 
-// Runs `use`, with errors of the connection as LostConnection.
+// Runs `use` and rethrows connection errors as LostConnection.
 template <typename Use>
 decltype(auto) ServerSession::use(Use&& use)
 {

@@ -54,8 +54,8 @@ StoreMover::Moved StoreMover::run()
     return moved;
 }
 
-// Checks that one may be moved to the other, and says on both that it is. False
-// if it was moved.
+// Checks that the store may be moved, and marks both Redis servers. False if it
+// was already moved.
 bool StoreMover::begin()
 {
     const auto from = LimitsMarker::read(source_, schema_);
@@ -78,7 +78,7 @@ bool StoreMover::begin()
     const bool returns =
         same_store && from.is_here() && to.place == Place::moved_from;
     if (!resumed && !returns) {
-        // Only a move that has not begun on both.
+        // A new move, or one that was interrupted before both were marked.
         from.refuse_moved();
         const Content there = find(destination_);
         const bool begun = to.place == Place::moving_to;
@@ -88,7 +88,7 @@ bool StoreMover::begin()
         }
     }
     id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : new_id();
-    // The other one first: if interrupted, the first one goes on unchanged.
+    // Mark the destination first: if interrupted, the source stays in use.
     LimitsMarker{Place::moving_to, id_}.write(destination_, schema_);
     LimitsMarker{Place::moved_from, id_}.write(source_, schema_);
     return true;
@@ -132,8 +132,8 @@ void StoreMover::find_on(store::CommandRunner& redis, Content& found) const
     } while (cursor != "0");
 }
 
-// Of what an interrupted move, or a move of the other direction, has left. A
-// key that was deleted since must not come back.
+// Removes what an interrupted move, or a move in the other direction, has left:
+// a key that was deleted since must not reappear.
 void StoreMover::empty_destination()
 {
     const Content old = find(destination_);
@@ -194,8 +194,7 @@ void StoreMover::copy_batch(const Names& names)
     }
 }
 
-// One field after the other: with many keys, the hash is too long for one
-// reply.
+// Uses HSCAN: with many keys, the hash is too large for one reply.
 void StoreMover::copy_index()
 {
     const std::string name = schema_.key_index();

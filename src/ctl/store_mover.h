@@ -14,15 +14,16 @@ namespace petstore::ctl {
 // single Redis to a Cluster, for example. The steps, each of which an
 // interrupted move repeats:
 //
-// 1. Both say that accounts are elsewhere: neither creates any.
-// 2. Counters and bans, as by AccountMover. From then on, the first Redis
-//    admits no request, and so no change of pets.
-// 3. The catalogue is frozen there, and copied.
-// 4. Records of API keys and their index, which nobody may change meanwhile.
-// 5. The other Redis says that accounts are there.
+// 1. Both are marked as not having the accounts, so neither creates any.
+// 2. AccountMover moves counters and bans. From then on, the first Redis
+//    admits no requests, and so no changes of pets.
+// 3. The catalogue is frozen there, then copied.
+// 4. The records of API keys and their index are copied. Nobody may change
+//    them meanwhile.
+// 5. The other Redis is marked as having the accounts.
 //
-// What is left on the first Redis is a copy that nobody uses; a move in the
-// other direction replaces it. Throws Failure.
+// What is left on the first Redis is an unused copy; a move in the other
+// direction replaces it. Throws Failure.
 class StoreMover {
 public:
     StoreMover(store::CommandRunner& source, store::CommandRunner& destination,
@@ -41,7 +42,7 @@ public:
 private:
     using Names = std::vector<std::string>;
 
-    // The names of Redis keys of the store, but for those of accounts.
+    // The names of the store's Redis keys, except those of accounts.
     struct Content {
         Names catalogue;
         Names records;

@@ -7,8 +7,8 @@
 
 namespace petstore::ctl {
 
-// Output for people. Without a terminal, output never changes its form: scripts
-// read it.
+// Output for people. Without a terminal, the output format never changes,
+// because scripts read it.
 
 bool is_terminal(int fd) noexcept;
 

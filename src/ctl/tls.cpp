@@ -38,7 +38,7 @@ bool is_mismatch(unsigned long error)
                || reason == X509_R_KEY_TYPE_MISMATCH);
 }
 
-// Does not name the file, which may be an API key in the wrong place.
+// The message does not name the file, which may be a misplaced API key.
 [[noreturn]] void refuse_file(const char* option, const std::string& reason)
 {
     throw Failure(std::string("cannot use the file of ") + option + ": "
@@ -61,7 +61,7 @@ Tls::Tls(const TlsOptions& options)
         throw Failure("TLS: " + openssl_reason());
     }
     SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
-    // TlsStream::write() does not expect to read.
+    // TlsStream::write() cannot handle a need to read.
     SSL_CTX_set_options(context_.get(), SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_verify(context_.get(),
                        verify_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
@@ -111,7 +111,7 @@ void Tls::load_client_certificate(const TlsOptions& options)
     if (asked) {
         refuse_file("--key", "the key is encrypted");
     }
-    // A key of another type is accepted, but the certificate then ignored.
+    // OpenSSL accepts a key of another type, but then ignores the certificate.
     if (loaded ? SSL_CTX_check_private_key(context) != 1
                : is_mismatch(ERR_peek_error())) {
         refuse_file("--key", "the key is not that of the certificate");

@@ -26,8 +26,8 @@ public:
     // there is a certificate without a key or the other way round.
     explicit Tls(const TlsOptions& options);
 
-    // Performs the handshake on a connected socket; `host` is the URL's. Throws
-    // ConnectionError. This object must outlive the stream.
+    // Performs the handshake on a connected socket; `host` is from the URL.
+    // Throws ConnectionError. This object must outlive the stream.
     std::unique_ptr<redis::ByteStream>
     start(std::unique_ptr<redis::ByteStream> socket, const std::string& host,
           redis::ByteStream::Timeout timeout) const;

@@ -15,8 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using redis::ConnectionError;
 
-// The payload of one TLS record. A record that is sent in part is unreadable,
-// so a write of at most one record happens or does not.
+// The payload of one TLS record. The server cannot read a partly sent record,
+// so a write of at most one record is all or nothing.
 constexpr std::size_t kMaxRecord = 16 * 1024;
 constexpr std::size_t kReadSize = 32 * 1024;
 constexpr std::chrono::seconds kAlertTimeout(1);
@@ -68,7 +68,7 @@ void TlsStream::expect_name(const std::string& name, std::string shown)
 {
     expected_ = std::move(shown);
     X509_VERIFY_PARAM* const verify = SSL_get0_param(ssl_.get());
-    // RFC 6066 does not permit addresses as SNI.
+    // RFC 6066 does not permit IP addresses in SNI.
     const bool set =
         is_ip_address(name)
             ? X509_VERIFY_PARAM_set1_ip_asc(verify, name.c_str()) == 1
@@ -119,7 +119,7 @@ void TlsStream::handshake_failed()
     try {
         send();  // the alert, for the server's log
     } catch (const ConnectionError&) {
-        // The reason is known.
+        // The reason is already known.
     }
     if (!is_ssl_error(error, SSL_R_CERTIFICATE_VERIFY_FAILED)) {
         const bool no_tls =
@@ -180,8 +180,8 @@ std::size_t TlsStream::read(char* buffer, std::size_t size)
     }
 }
 
-// Throws the reason that the server sent before it closed the connection, if it
-// did: with TLS 1.3 it refuses a client certificate only after the handshake.
+// If the server sent a reason before it closed the connection, throws it: with
+// TLS 1.3, a server refuses a client certificate only after the handshake.
 void TlsStream::throw_alert()
 {
     try {
@@ -189,7 +189,7 @@ void TlsStream::throw_alert()
         while (receive()) {
         }
     } catch (const ConnectionError&) {
-        // All that arrived is in received_.
+        // Everything that arrived is in received_.
     }
     char discarded[1024];
     int got = 0;

@@ -8,17 +8,18 @@
 
 namespace petstore::ctl {
 
-// The reason of the first error in OpenSSL's queue, which it empties.
+// The reason of the first error in OpenSSL's error queue. Clears the queue.
 std::string openssl_reason();
 
-// The handshake failed: the server is there, but it or this client is refused.
+// The handshake failed: the server is reachable, but one side refused the
+// other.
 class TlsError : public redis::ConnectionError {
 public:
     using ConnectionError::ConnectionError;
 };
 
-// Encrypts the bytes of another stream. OpenSSL sees memory only, so waiting,
-// timeouts and signals stay the concern of `socket`.
+// Encrypts the bytes of another stream. OpenSSL reads and writes memory only,
+// so `socket` alone handles waiting, timeouts and signals.
 class TlsStream final : public redis::ByteStream {
 public:
     // `context` verifies certificates or not; it must outlive the stream.

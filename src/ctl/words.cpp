@@ -9,7 +9,7 @@ namespace petstore::ctl {
 
 namespace {
 
-// Keys of petstorectl have 58 characters, those made elsewhere rarely fewer
+// Keys made by petstorectl have 58 characters; imported keys rarely have fewer
 // than this.
 constexpr std::size_t kMinToken = 16;
 

@@ -6,11 +6,11 @@
 
 namespace petstore::ctl {
 
-// What an error message says of a word on the command line. Any word may be a
+// How error messages refer to a word on the command line. Any word may be a
 // misplaced API key, and messages end up in logs.
 
-// Whether `path` has only ordinary names, all shorter than an API key usually
-// is.
+// Whether `path` consists only of ordinary names that are shorter than a
+// typical API key.
 bool may_repeat_path(std::string_view path) noexcept;
 
 // What to report after an attempt to open `path` has failed with errno.

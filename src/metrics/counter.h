@@ -8,7 +8,7 @@
 namespace petstore::metrics {
 
 // In shared memory: one worker adds, all read. Atomic because workers share one
-// when the zone is too small for all of them.
+// if the zone is too small for a slot per worker.
 class Counter {
 public:
     void add(std::uint64_t n = 1) noexcept
@@ -72,7 +72,7 @@ private:
     Counter sum_;                            // microseconds
 };
 
-// The look-ups of one cache.
+// Hits and misses of one cache.
 class Lookups {
 public:
     void add(bool hit) noexcept { (hit ? hits_ : misses_).add(); }

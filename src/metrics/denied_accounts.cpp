@@ -45,7 +45,7 @@ void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
         const DeniedAccount present = load(*p);
         if (present.account() == account) {
             place = p;
-            // The end may be known to differ by the rounding of clocks.
+            // The end of one window or ban may vary by the rounding of clocks.
             const bool same = present.banned == (banned ? 1U : 0U)
                               && present.until + 1 >= until;
             wanted.denied = same ? present.denied : 0;

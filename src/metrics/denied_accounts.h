@@ -11,7 +11,7 @@ namespace petstore::metrics {
 
 // An account whose requests are denied. Times are Unix seconds of this host.
 struct DeniedAccount {
-    char id[64] = {};  // cut off if longer, NUL-terminated
+    char id[64] = {};  // truncated, NUL-terminated
     std::uint32_t plan = 0;
     std::uint32_t banned = 0;
     std::uint64_t until = 0;   // the end of the window or of the ban
@@ -21,20 +21,20 @@ struct DeniedAccount {
     std::string_view account() const noexcept { return id; }
 };
 
-// One worker's table of accounts that were denied a moment ago. Bounded: a new
-// account replaces one that is over, or the one denied longest ago, among the
-// few it shares a set with. One worker writes and all read, without locks.
+// One worker's table of recently denied accounts. Bounded: in its small set, a
+// new account replaces one whose window or ban has ended, or else the one
+// denied longest ago. One worker writes and all read, without locks.
 class DeniedAccounts {
 public:
     static constexpr std::size_t kSets = 8;
     static constexpr std::size_t kSetSize = 4;
     static constexpr std::size_t kSize = kSets * kSetSize;
 
-    // Counts a denied request of `account`, whose other values are of now.
+    // Counts a denied request of `account` and updates its other values.
     void add(std::string_view account, std::uint32_t plan, bool banned,
              std::uint64_t until, std::uint64_t now) noexcept;
 
-    // False if the place is empty, or is being written.
+    // False if the place is empty or being written.
     bool read(std::size_t place, DeniedAccount& account) const noexcept;
 
 private:
@@ -42,7 +42,7 @@ private:
         sizeof(DeniedAccount) / sizeof(std::uint64_t);
     static_assert(sizeof(DeniedAccount) % sizeof(std::uint64_t) == 0);
 
-    // A sequence lock: odd while it is written.
+    // A sequence lock: odd while the place is being written.
     struct Place {
         std::atomic<std::uint64_t> sequence{0};
         std::array<std::atomic<std::uint64_t>, kWords> words{};

@@ -7,7 +7,7 @@
 
 namespace petstore::metrics {
 
-// What petstore_status answers. All throw std::bad_alloc.
+// The response formats of petstore_status. All functions throw std::bad_alloc.
 
 // Prometheus's text format, version 0.0.4:
 // https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -15,7 +15,8 @@ std::string prometheus_text(const Totals& totals);
 
 std::string status_json(const Totals& totals);
 
-// A page for people. It refreshes itself and loads nothing from elsewhere.
+// An HTML page for people. It refreshes itself and loads nothing from
+// elsewhere.
 std::string status_page(const Totals& totals);
 
 // The Content-Security-Policy of that page.

@@ -10,7 +10,7 @@
 namespace petstore::metrics {
 
 // Names in shared memory, whose places index counters. A place is never reused,
-// because its counters go on. Only add() needs a lock.
+// because its counters never reset. Only add() needs a lock.
 template <std::size_t Size, std::size_t Length>
 class Names {
 public:
@@ -25,8 +25,9 @@ public:
         return names_[place];
     }
 
-    // The place of `name`, or kNone. The name is cut off at Length - 1 bytes,
-    // and what is not printable ASCII is replaced: all formats show it alike.
+    // The place of the name, or kNone. The name is truncated to Length - 1
+    // bytes, and bytes that are not printable ASCII are replaced, so all
+    // formats show the same name.
     std::size_t add(std::string_view original) noexcept
     {
         char text[Length];

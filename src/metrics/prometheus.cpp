@@ -1,4 +1,4 @@
-// The metrics as Prometheus reads them.
+// The metrics in Prometheus's text format.
 #include <string_view>
 
 #include "../api/version.h"
@@ -25,7 +25,7 @@ void append_value(std::string& out, std::string_view value)
     out += '"';
 }
 
-// Microseconds in seconds, without an exponent or trailing zeros.
+// Formats microseconds as seconds, without an exponent or trailing zeros.
 std::string seconds(std::uint64_t micros)
 {
     std::string text = std::to_string(micros / 1'000'000);
@@ -40,7 +40,7 @@ std::string seconds(std::uint64_t micros)
 
 class Text {
 public:
-    // `name` and `type` are constant.
+    // `name` and `type` must be constants.
     void metric(const char* name, const char* type, const char* help)
     {
         name_ = name;

@@ -7,7 +7,7 @@
 
 namespace petstore::metrics {
 
-// Counts the events of each of the latest seconds, for rates.
+// Counts events per second for the last few seconds, to compute rates.
 template <std::size_t Kinds>
 class Recent {
 public:
@@ -25,7 +25,8 @@ public:
         second.counts[kind].fetch_add(1, std::memory_order_relaxed);
     }
 
-    // In the `seconds` complete seconds before `now`; fewer than kSeconds.
+    // The number of events in the `seconds` complete seconds before `now`;
+    // `seconds` must be below kSeconds.
     std::uint64_t count(std::size_t kind, std::uint32_t now,
                         std::uint32_t seconds) const noexcept
     {

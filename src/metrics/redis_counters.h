@@ -8,13 +8,13 @@
 
 namespace petstore::metrics {
 
-// Why a Redis failed: its connection, an attempt to connect, or a command.
+// Why a connection to Redis, an attempt to connect, or a command failed.
 enum class Failure {
     resolve,   // no address: DNS, or the Sentinels
     connect,   // refused, unreachable or too slow
     tls,       // the TLS handshake
-    login,     // an error instead of the handshake's replies
-    replica,   // the server is not a primary, or not any more
+    login,     // an error reply during the handshake
+    replica,   // the server is not, or no longer, a primary
     closed,    // the connection was lost
     timeout,   // no reply in time
     protocol,  // not the Redis protocol
@@ -28,10 +28,10 @@ std::string_view to_string(Failure failure) noexcept;
 // The connections that one worker maintains to one Redis.
 struct RedisLinks {
     Gauge all;
-    Gauge down;  // those whose breaker is open
+    Gauge down;  // links whose breaker is open
 };
 
-// Counts one link while it exists, and as down while that is said of it.
+// Counts one link while it exists, and counts it as down while it is marked so.
 class CountedLink {
 public:
     explicit CountedLink(RedisLinks& links) noexcept : links_(links)
@@ -59,7 +59,7 @@ private:
     bool down_ = false;
 };
 
-// Of one Redis, as one worker sees it.
+// One worker's counters for one Redis.
 struct RedisCounters {
     Counter commands;
     std::array<Counter, static_cast<std::size_t>(Failure::count)> failures;
@@ -71,17 +71,18 @@ struct RedisCounters {
     }
 };
 
-// Where a link to a Redis counts. Shared by all links with the same name.
+// The counters that a link to a Redis updates. Shared by all links with the
+// same name.
 struct RedisMeter {
     RedisCounters& redis;
     RedisLinks& links;
     Histogram& duration;  // of the commands, for all servers together
 };
 
-// A worker's meters. They are valid as long as it lives.
+// A worker's meters, valid for the lifetime of this object.
 class RedisMeters {
 public:
-    // `name` is that in the log.
+    // `name` is the name used in the log.
     virtual RedisMeter meter(std::string_view name) noexcept = 0;
 
 protected:

@@ -25,7 +25,7 @@ enum class Operation {
     count,
 };
 
-// What became of a request, as $petstore_limit_status says it.
+// The outcome of a request, as in $petstore_limit_status.
 enum class Verdict {
     passed,
     limited,
@@ -49,7 +49,7 @@ std::string_view to_string(Verdict verdict) noexcept;
 // Verdict::count for an empty text.
 Verdict verdict_of(std::string_view limit_status) noexcept;
 
-// Statuses with a counter of their own. All others share one.
+// Statuses that have their own counter. All others share one.
 inline constexpr std::array<std::uint16_t, 46> kStatuses = {
     101, 200, 201, 202, 204, 206, 207, 301, 302, 303, 304, 307,
     308, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411,
@@ -62,16 +62,16 @@ inline constexpr std::size_t kRedis = 32;
 using PlanNames = Names<kPlans, 40>;
 using RedisNames = Names<kRedis, 256>;
 
-// What is true of one worker process while it lives, in shared memory. Goes to
-// another process when this one has ended.
+// The current state of one worker process, in shared memory. Reused by another
+// process after this one has ended.
 struct Process {
     std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
     Process* next = nullptr;
     RedisLinks redis[kRedis + 1];
 };
 
-// What one worker counts, in shared memory. Goes to another worker when this
-// one has ended, and is never set back. Workers share one if the zone has no
+// The counters of one worker, in shared memory. Reused by another worker after
+// this one has ended, and never reset. Workers share one if the zone has no
 // room for more.
 struct alignas(64) Slot {
     std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
@@ -81,7 +81,7 @@ struct alignas(64) Slot {
     Histogram request_duration;
     Counter decisions[kPlans + 1][index_of(Verdict::count)];
     Counter bans;
-    Counter outcome_unknown;  // creates of which nobody knows whether they were
+    Counter outcome_unknown;  // creates that may have been executed
     Counter damaged_data;     // reports of damaged data
     CacheLookups caches;
     RedisCounters redis[kRedis + 1];

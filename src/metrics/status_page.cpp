@@ -13,8 +13,8 @@ namespace petstore::metrics {
 
 namespace {
 
-// Follows the colour scheme of the browser. No colour carries a meaning alone.
-// On a narrow screen, rows of the wide tables become blocks with labels.
+// Follows the browser's colour scheme. No information is conveyed by colour
+// alone. On a narrow screen, rows of wide tables become blocks with labels.
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--text:#1b1f24;--quiet:#57606a;--page:#f6f8fa;
 --card:#fff;--line:#d0d7de;--good:#116329;--bad:#a40e26;--focus:#0550ae}
@@ -60,8 +60,8 @@ padding:.5rem 0;border-top:1px solid var(--line)}
 }
 )";
 
-// Fetches the page again and replaces what has changed, so that the focus and
-// the place of reading stay. A tab in the background does nothing.
+// Fetches the page again and replaces only what has changed, to keep the focus
+// and scroll position. A background tab does nothing.
 constexpr std::string_view kScript = R"(
 (()=>{
 const button=document.querySelector('button'),state=document.querySelector('#state');
@@ -87,7 +87,7 @@ document.addEventListener('visibilitychange',refresh);
 )";
 
 // The page loads nothing but itself; all of its text is escaped. The hashes are
-// those of kStyle and kScript; a unit test prints the new ones after a change.
+// those of kStyle and kScript; after a change, a unit test prints the new ones.
 constexpr std::string_view kPolicy =
     "default-src 'none'; "
     "style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; "

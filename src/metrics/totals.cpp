@@ -61,7 +61,7 @@ bool has_counts(const RedisTotals& redis) noexcept
                           [](std::uint64_t n) { return n != 0; });
 }
 
-// Denied by several workers: one account.
+// Merges the entries of an account that several workers denied.
 void add_denied(const DeniedAccount& account, Totals& totals)
 {
     for (DeniedTotals& known : totals.denied) {

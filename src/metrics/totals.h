@@ -16,8 +16,9 @@ struct HistogramTotals {
     void add(const Histogram& histogram) noexcept;
     std::uint64_t count() const noexcept;
 
-    // Seconds that the share `quantile` of the events took at most, estimated
-    // within a bucket; the last bound if they took longer. 0 without events.
+    // The duration, in seconds, that the fraction `quantile` of the events did
+    // not exceed, interpolated within a bucket; at most the last bound. 0
+    // without events.
     double quantile(double quantile) const noexcept;
 };
 
@@ -53,11 +54,11 @@ struct LookupTotals {
 
 // The metrics of this host at one moment: the sums over its workers.
 struct Totals {
-    // Of the rates, in complete seconds.
+    // The period of the rates, in complete seconds.
     static constexpr std::uint32_t kRateSeconds = 10;
 
     std::uint64_t now = 0;  // Unix seconds
-    std::string nginx;      // its version
+    std::string nginx;      // version
     std::size_t workers = 0;
 
     std::uint64_t requests[index_of(Operation::count)][kStatuses.size() + 1]{};
@@ -69,13 +70,13 @@ struct Totals {
     LookupTotals keys;
     LookupTotals pets;
     LookupTotals responses;
-    std::vector<RedisTotals> redis;  // those in use, or that have counts
+    std::vector<RedisTotals> redis;  // in use, or with counts
     HistogramTotals redis_duration;
 
     // Events per second. The last one: requests without a verdict.
     std::array<double, index_of(Verdict::count) + 1> rates{};
 
-    std::vector<DeniedTotals> denied;  // now, the latest first
+    std::vector<DeniedTotals> denied;  // currently denied, latest first
 
     double request_rate() const noexcept;
 };

@@ -26,7 +26,7 @@ struct Slot {
 // Has sets * kSetSize slots.
 struct AddressTable {
     std::size_t sets;
-    std::uint32_t seed;  // clients must not choose who shares a set
+    std::uint32_t seed;  // so that clients cannot choose who shares a set
     Slot slots[1];
 };
 

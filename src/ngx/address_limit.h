@@ -7,17 +7,17 @@ namespace petstore::ngx {
 
 class Zone;
 
-// Limits requests without a valid key, by 60-second windows per client address.
+// Limits requests without a valid key by 60-second windows per client address.
 // The windows are in shared memory, so they cover all workers of this host and
 // survive reloads.
 //
 // The table is one array of small sets. An address hashes to a set; a new
-// address replaces the oldest window there. So memory is bounded, and no
-// request allocates or frees any.
+// address replaces the oldest window there. So memory is bounded, and requests
+// never allocate or free any.
 struct AddressTable;
 
-// As large as fits into `bytes`, which must be at least a page. nullptr if they
-// are not free in one piece.
+// Creates the largest table that fits into `bytes`, which must be at least a
+// page. nullptr if the pool has no contiguous block of that size.
 AddressTable* create_address_table(ngx_slab_pool_t& pool,
                                    std::size_t bytes) noexcept;
 

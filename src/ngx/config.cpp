@@ -27,7 +27,7 @@ ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
 
 // Disables nginx's limit on body sizes, which nginx would apply before
 // authentication; the module applies its own after it. A smaller
-// client_max_body_size still counts.
+// client_max_body_size still applies.
 void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     auto* core = core_conf(cf);
@@ -58,7 +58,7 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 }
 
 // petstore_status and petstore_health are exempt from an inherited guard, see
-// is_in_guarded_location(). False if the same location has one.
+// is_in_guarded_location(). False if the location has a guard of its own.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_conf(cf)->noname) {

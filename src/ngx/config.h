@@ -22,15 +22,15 @@ namespace petstore::ngx {
 inline constexpr api::BanPolicy kDefaultBan;
 
 // The Redis and prefix of a location. Locations with the same settings share
-// one storage, and so its connections and caches.
+// one storage with its connections and caches.
 struct StorageSettings {
     std::size_t node;        // index in MainConf::nodes
     std::size_t limit_node;  // the same, for counters and bans
     std::string prefix;
 };
 
-// What the creates of a location wait for. Locations with the same settings
-// share one connection for them.
+// The durability that creates of a location wait for. Locations with the same
+// settings share one connection for them.
 struct DurableSettings {
     std::size_t node;  // index in MainConf::nodes
     redis::Durability durability;
@@ -45,7 +45,7 @@ struct Served {
     const LocConf* conf;
 };
 
-// Of one petstore_cors, shared by the locations that inherit it.
+// One petstore_cors directive, shared by the locations that inherit it.
 struct CorsPolicy {
     Place place;
     bool any = false;                  // "*"
@@ -75,7 +75,7 @@ struct MainConf : MainConfBase {
     bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
 
-// An argument whose errors are found later.
+// An argument that is validated after parsing.
 struct PlacedText {
     ngx_str_t text = ngx_null_string;
     Place place;
@@ -127,15 +127,16 @@ struct LocConfBase {
 
 struct LocConf : LocConfBase {
     Place place;  // of `petstore`
-    // Of petstore_status or petstore_health in this location; nullptr for none.
+    // The handler of petstore_status or petstore_health in this location;
+    // nullptr if it has neither.
     ngx_http_handler_pt own_handler = nullptr;
     Place guard_place;
     Place redis_place;
     Place limit_redis_place;
 
-    // Of petstore_redis. Shared with the locations that inherit it.
+    // From petstore_redis. Shared with the locations that inherit it.
     std::shared_ptr<const redis::Deployment> redis;
-    // Of petstore_limit_redis, likewise; nullptr for the same Redis.
+    // From petstore_limit_redis, likewise; nullptr for the same Redis.
     std::shared_ptr<const redis::Deployment> limit_redis;
 
     std::optional<redis::Durability> durability;

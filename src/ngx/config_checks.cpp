@@ -12,7 +12,7 @@ namespace {
 
 // Whether the location may rewrite the URI after nginx has chosen the location.
 // Reads the first member of the rewrite module's configuration, its list of
-// rules (nullptr if empty); the module exports nothing better.
+// rules (nullptr if empty), because the module exports no function for this.
 bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
 {
     for (ngx_uint_t i = 0; cf->cycle->modules[i] != nullptr; ++i) {

@@ -70,10 +70,10 @@ std::string_view allowed_origin(ngx_http_request_t* r,
     return {};
 }
 
-// The policy that a response follows: of the location that sends it if that is
-// one of the service, else of the latest one that the request was in, whose
-// error page this is. Errors that are replaced elsewhere follow the policy
-// where they occur.
+// The policy that applies to a response: that of the location that sends it, if
+// it belongs to the service. Otherwise the response is an error page, and the
+// policy of the latest location of the service applies that the request was in.
+// Errors replaced elsewhere follow the policy of the location where they occur.
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
     if (is_in_service(r)) {
@@ -89,8 +89,8 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
     return info->replaced ? loc_conf(r)->cors : nullptr;
 }
 
-// For gzip_vary, nginx writes a line of its own ahead of ours, and some caches
-// use only the last one.
+// With gzip_vary, nginx writes a separate Vary line before ours, but some
+// caches use only the last one.
 bool vary_by_origin(ngx_http_request_t* r) noexcept
 {
 #if (NGX_HTTP_GZIP)
@@ -103,8 +103,8 @@ bool vary_by_origin(ngx_http_request_t* r) noexcept
     return add_to_vary(r, "Origin");
 }
 
-// Also called a second time for one response: the range filter of nginx makes
-// an error of a response whose headers are complete.
+// May be called twice for one response: nginx's range filter can turn a
+// response into an error after its headers are complete.
 bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 {
     remove_headers_with_prefix(r, "Access-Control-");
@@ -138,8 +138,8 @@ ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
                : NGX_ERROR;
 }
 
-// Remembers the policy for error pages outside the service: errors before the
-// guard leave no other trace of it.
+// Remembers the policy for error pages outside the service, because errors
+// before the guard leave no other trace of the location.
 ngx_int_t remember_policy(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
@@ -191,9 +191,10 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
     return send_response(r, *info, false, response);
 }
 
-// In the access phase, before the handlers of nginx's own modules: browsers
-// send no credentials with a preflight, so auth_basic, auth_request and
-// limit_except would refuse it. limit_req and limit_conn have seen it.
+// Runs in the access phase, before the handlers of nginx's own modules:
+// browsers send no credentials with a preflight, so auth_basic, auth_request
+// and limit_except would refuse it. limit_req and limit_conn have already
+// counted it.
 ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
 {
     if (r->method != NGX_HTTP_OPTIONS || !is_preflight(r)) {

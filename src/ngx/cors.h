@@ -4,9 +4,9 @@
 
 namespace petstore::ngx {
 
-// Registers what petstore_cors needs. Call before install_error_filter():
-// filters run from the last to the first, and this one must see which errors
-// were replaced.
+// Registers the handlers and the filter of petstore_cors. Call before
+// install_error_filter(): filters run in reverse order, and this one must see
+// which errors were replaced.
 ngx_int_t install_cors(ngx_conf_t* cf) noexcept;
 
 }  // namespace petstore::ngx

@@ -11,8 +11,8 @@ namespace petstore::ngx {
 
 namespace {
 
-// Refuses what can never match, instead of leaving the operator to wonder why
-// browsers complain.
+// Refuses an origin that can never match, so that the mistake shows in `nginx
+// -t` and not in browsers.
 bool add_origin(ngx_conf_t* cf, CorsPolicy& policy, const ngx_str_t& argument)
 {
     const auto text = view(argument);

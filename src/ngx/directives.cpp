@@ -33,7 +33,7 @@ struct SizeText {
     u_char text[NGX_OFF_T_LEN + 2];
 };
 
-// Visible ASCII that a link need not escape.
+// Whether the text is visible ASCII that needs no escaping in a link.
 bool is_plain_path(std::string_view text) noexcept
 {
     return api::is_visible_ascii(text)
@@ -50,14 +50,14 @@ bool is_base_path(std::string_view text) noexcept
            && text.find("/.") == std::string_view::npos;
 }
 
-// http or https, a host, optionally a path; no user, no query.
+// http or https, a host and optionally a path; no user, no query.
 bool is_base_url(std::string_view text) noexcept
 {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (text.substr(0, scheme.size()) == scheme) {
             const auto host = text.substr(
                 scheme.size(), text.find('/', scheme.size()) - scheme.size());
-            // Variables are not expanded; one would be sent literally.
+            // Variables are not supported and would be sent literally.
             return !host.empty() && is_plain_path(text)
                    && text.find_first_of("@$") == std::string_view::npos;
         }

@@ -12,12 +12,12 @@ namespace petstore::ngx {
 
 namespace {
 
-// nginx chains filters through variables of each module.
+// nginx chains filters through static variables in each module.
 ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 
-// Whether nginx is relaying an upstream's response, live or from its cache. It
-// clears `cleanup` before it sends an error of its own instead, or follows
+// Whether nginx is relaying an upstream's response, live or from its cache.
+// nginx clears `cleanup` before it sends its own error instead, or follows
 // X-Accel-Redirect.
 bool is_from_upstream(const ngx_http_request_t* r) noexcept
 {
@@ -29,12 +29,13 @@ bool is_from_upstream(const ngx_http_request_t* r) noexcept
            && (r->upstream->cleanup != nullptr || from_cache);
 }
 
-// Whose page an error response brings.
+// The origin of an error response's page.
 enum class Page { nginx, other, unknown };
 
-// As far as its header tells. Where error_page applied, nginx's own page and
-// the text of a `return` look alike until the body comes. The page for HEAD
-// counts as nginx's own, because no body will come.
+// Determines the origin from the header alone. If error_page was applied,
+// nginx's own page and the text of a `return` look alike until the body
+// arrives. For HEAD the page counts as nginx's own, because no body will
+// follow.
 Page page_of(const ngx_http_request_t* r) noexcept
 {
     const auto& out = r->headers_out;
@@ -43,7 +44,7 @@ Page page_of(const ngx_http_request_t* r) noexcept
         return Page::other;
     }
     if (out.content_length_n <= 0 && out.content_type.len == 0) {
-        return Page::nginx;  // for a status that it has no page for
+        return Page::nginx;  // nginx has no page for this status
     }
     if (out.content_length_n <= 0 || view(out.content_type) != "text/html") {
         return Page::other;
@@ -64,7 +65,7 @@ bool starts_builtin_page(const ngx_chain_t* in) noexcept
     return text.substr(0, kStart.size()) == kStart;
 }
 
-// A client's request that is in a guarded location, or was in one.
+// Whether this is a main request that is, or was, in a guarded location.
 bool is_guarded(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
@@ -74,8 +75,8 @@ bool is_guarded(ngx_http_request_t* r) noexcept
     return is_in_guarded_location(r) || (info != nullptr && info->has_guard);
 }
 
-// Whose error the response is, as far as it may be replaced: an error in a
-// location of the service always may.
+// Like page_of(), but Page::other if the response must not be replaced. Errors
+// in a location of the API are always replaced.
 Page replaceable_page_of(ngx_http_request_t* r) noexcept
 {
     if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
@@ -95,8 +96,8 @@ void clear_header(ngx_table_elt_t*& header) noexcept
     }
 }
 
-// Whether the response announces the end of its operation. Errors of nginx may
-// come before the service has seen the request.
+// Whether the response announces that the operation is deprecated. nginx may
+// report errors before the service has seen the request.
 bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
 {
     if (info.deprecated || r->content_handler != content_handler) {
@@ -136,7 +137,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     out.content_type_lowcase = nullptr;
     r->allow_ranges = 0;
 
-    remove_rate_headers(r);  // those of a response that a filter has dropped
+    remove_rate_headers(r);  // set for a response that a filter has dropped
     if (!add_common_headers(r, info, is_deprecated(r, info))) {
         return NGX_ERROR;
     }
@@ -144,8 +145,8 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
         && !add_header(r, "Retry-After", "1")) {
         return NGX_ERROR;
     }
-    // Of a `return 401`, or a back end of auth_request that asks for nothing:
-    // a 401 has a challenge (RFC 9110, section 15.5.2).
+    // A `return 401`, or an auth_request back end that sends no challenge: a
+    // 401 must have one (RFC 9110, section 15.5.2).
     if (status == NGX_HTTP_UNAUTHORIZED && r->content_handler == content_handler
         && !has_header(r, "WWW-Authenticate")
         && !add_header(r, "WWW-Authenticate", api::kChallenge)) {
@@ -154,7 +155,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     return NGX_OK;
 }
 
-// Sends the header, of our page where nginx's is to be replaced.
+// Sends the header: that of our page if `to_replace` is set, else the original.
 ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
                       bool to_replace) noexcept
 {
@@ -164,8 +165,8 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
                    ? next_header_filter(r)
                    : NGX_ERROR;
     }
-    // A filter may have dropped our response for an error of its own, such as
-    // 412 for If-Match.
+    // A filter may have replaced our response with its own error, such as 412
+    // for If-Match.
     if (!info.generated_by_module || r->filter_finalize) {
         const ngx_int_t rc =
             guarded(r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
@@ -194,8 +195,8 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
     return send_header(r, *info, page == Page::nginx);
 }
 
-// The first call carries (part of) the page that is replaced: ours goes out in
-// its place, whatever else comes is swallowed.
+// On the first call with (part of) the page to be replaced, sends our body
+// instead. Discards the rest of the page.
 ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;

@@ -4,9 +4,9 @@
 
 namespace petstore::ngx {
 
-// Puts a header and a body filter in front of nginx's: errors that nginx
-// itself makes get the body and the headers of the service's own, inside its
-// locations, and with petstore_json_errors everywhere in a server.
+// Installs a header filter and a body filter. They give nginx's own errors the
+// body and headers of the service's errors: in its locations, and wherever
+// petstore_json_errors is on.
 void install_error_filter() noexcept;
 
 }  // namespace petstore::ngx

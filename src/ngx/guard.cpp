@@ -26,7 +26,7 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     info->in_service |= r == r->main;
     info->has_guard |= r == r->main;
     if (info->refused) {
-        return NGX_DECLINED;  // this is the error page for it
+        return NGX_DECLINED;  // this is the error page of the refusal
     }
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     Worker* worker = Worker::current();
@@ -50,8 +50,8 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 
 }  // namespace
 
-// By the request's handler and not by its location: an `if` or limit_except
-// there may have another one.
+// Checks the request's handler, not its location, because an `if` or
+// limit_except in the location may have a different handler.
 bool is_in_guarded_location(ngx_http_request_t* r) noexcept
 {
     return loc_conf(r)->guard && r->content_handler != status_handler
@@ -59,8 +59,8 @@ bool is_in_guarded_location(ngx_http_request_t* r) noexcept
            && r->content_handler != ready_handler;
 }
 
-// Phase handlers run from the last to the first, so this one runs before those
-// of try_files and mirror, which are modules of nginx itself.
+// Phase handlers run in reverse order of registration, so this one runs before
+// try_files and mirror, which are built into nginx.
 ngx_int_t install_guard(ngx_conf_t* cf) noexcept
 {
     return add_phase_handler(cf, NGX_HTTP_PRECONTENT_PHASE, phase_handler);

@@ -43,8 +43,8 @@ ngx_int_t GuardedRequest::take_verdict() noexcept
     return verdict;
 }
 
-// Refused: nginx answers with the status, so that error_page applies. The
-// filter replaces nginx's own page by the body.
+// Refuses the request. nginx answers with the status, so that error_page
+// applies; the error filter replaces nginx's own page with our body.
 void GuardedRequest::respond(const service::Response& response) noexcept
 {
     ngx_int_t rc = response.status;
@@ -67,8 +67,9 @@ void GuardedRequest::admit() noexcept
     suspension().finish(NGX_DECLINED);
 }
 
-// The request is freed, or goes on with its verdict. If nginx frees it in the
-// middle of run(), both call this, and the list is gone the second time.
+// Called when the request is freed or continues with its verdict. If nginx
+// frees it during run(), both call this, and the list no longer exists on the
+// second call.
 void GuardedRequest::leave() noexcept
 {
     if (task_.gone()) {

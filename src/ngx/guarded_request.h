@@ -9,9 +9,9 @@
 namespace petstore::ngx {
 
 // One pass of a request through a guarded location: admission before the
-// location's own handler. Owned by the Worker until the verdict was taken, or
-// nginx has freed the request, and Redis has answered everything that was asked
-// for it.
+// location's own handler. Owned by the Worker until the verdict was returned or
+// nginx has freed the request, and Redis has replied to all commands sent for
+// it.
 class GuardedRequest final : public redis::InFlight<GuardedRequest>::Item,
                              public Responder<service::GuardResponder> {
 public:
@@ -19,8 +19,8 @@ public:
                    const LocConf& conf, store::Storage& storage,
                    ngx_http_cleanup_t& cleanup);
 
-    // Return the phase handler's result: of its first call, and of those after
-    // a suspension.
+    // Return the phase handler's result: run() on its first call,
+    // take_verdict() on calls after a suspension.
     ngx_int_t run() noexcept;
     ngx_int_t take_verdict() noexcept;
 

@@ -58,7 +58,7 @@ void for_each_line(const ngx_list_t& headers, Visit&& visit) noexcept
     }
 }
 
-// For a header that nginx sends once: the new line replaces the old one.
+// For a header that may have only one line: replaces the old line.
 bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
 {
     if (slot != nullptr) {
@@ -68,8 +68,8 @@ bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
     return true;
 }
 
-// For a header that may have several lines. nginx and other modules use the
-// first one, so it must not be a removed one.
+// For a header that may have several lines. Drops removed lines from the slot,
+// because nginx and other modules use the first one there.
 #if (nginx_version >= 1023000)
 
 bool append(ngx_http_request_t*, Lines& lines, ngx_table_elt_t* line) noexcept
@@ -230,7 +230,7 @@ void remove_headers_with_prefix(ngx_http_request_t* r,
     });
 }
 
-// In one line where there is one: some caches use only the last.
+// Extends an existing line, because some caches use only the last one.
 bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept
 {
     ngx_table_elt_t* last = nullptr;

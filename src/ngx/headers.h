@@ -11,8 +11,8 @@ namespace petstore::ngx {
 
 // Adds a response header. If headers_out has a slot for it, sets that too:
 // `expires`, auth_request, headers-more, Lua and $sent_http_… look there. A
-// Location that is a path stays out of its slot, because nginx would prefix it
-// with the Host.
+// Location that is a path is not put into its slot, because nginx would prefix
+// it with the Host.
 //
 // The strings are shared, not copied: they must live as long as the request.
 // False if out of memory.
@@ -26,7 +26,7 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
 // Whether the response has a header of this name.
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 
-// Removes the response headers of these names, in any case.
+// Removes the response headers with these names, ignoring case.
 void remove_headers(ngx_http_request_t* r,
                     std::initializer_list<std::string_view> names) noexcept;
 
@@ -34,8 +34,8 @@ void remove_headers(ngx_http_request_t* r,
 void remove_headers_with_prefix(ngx_http_request_t* r,
                                 std::string_view prefix) noexcept;
 
-// Adds a constant name to the Vary header unless that has it. False if out of
-// memory.
+// Adds a constant name to the Vary header unless it is already there. False if
+// out of memory.
 bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept;
 
 // The request's header of this name, nullptr if absent. Sets `repeated` to

@@ -95,7 +95,7 @@ void Readiness::begin() noexcept
     known_ = false;
     ready_ = true;
     checked_at_ = ngx_current_msec;
-    // One more, so that checks which end at once do not end them all.
+    // One extra, so that checks which end at once do not complete the whole.
     outstanding_ = checks_.size() + 1;
     for (const auto& check : checks_) {
         try {
@@ -112,8 +112,8 @@ void Readiness::end(bool ready) noexcept
     ready_ &= ready;
     if (--outstanding_ == 0) {
         known_ = true;
-        // A request must not end within a handler of another one, or within its
-        // own.
+        // Requests must not be finalized within another request's handler, nor
+        // within their own.
         result_.post();
     }
 }
@@ -123,7 +123,7 @@ void Readiness::report() noexcept
     while (known_ && !waiters_.empty()) {
         Waiter* const waiter = waiters_.back();
         waiters_.pop_back();
-        // In a Cluster, more servers are in use than were asked.
+        // A Cluster has more servers in use than were checked.
         waiter->on_ready(ready_ && metrics_.all_redis_up());
     }
 }
@@ -148,7 +148,7 @@ ngx_int_t ReadyRequest::run()
     return suspension_.handler_result();
 }
 
-// As Responder does around events of Redis.
+// Like Responder around Redis events.
 void ReadyRequest::on_ready(bool ready) noexcept
 {
     ngx_connection_t* const connection = connection_;

@@ -15,11 +15,11 @@ namespace petstore::ngx {
 
 class WorkerMetrics;
 
-// Finds out whether the Redis servers of this worker answer, at most once per
-// second. The Worker owns it.
+// Checks whether the Redis servers of this worker answer, at most once per
+// second. Owned by the Worker.
 class Readiness {
 public:
-    // Waits for a check. on_ready() is called once, unless forget() comes
+    // Waits for a check. on_ready() is called once, unless forget() is called
     // first.
     class Waiter {
     public:
@@ -35,8 +35,8 @@ public:
     Readiness(const Readiness&) = delete;
     Readiness& operator=(const Readiness&) = delete;
 
-    // Checks the server of `key`, a string, over `link` from now on. Both must
-    // outlive this object. Throws std::bad_alloc.
+    // Adds a check of the server of `key`, a Redis string, over `link`, which
+    // must outlive this object. Throws std::bad_alloc.
     void add(redis::Link& link, std::string key);
 
     // Calls the waiter in this or a later event-loop iteration, but not before
@@ -61,8 +61,8 @@ private:
     PostedEvent<Readiness, &Readiness::report> result_;
 };
 
-// A request to petstore_health ready. Owned by the Worker until nginx frees the
-// request.
+// A request to `petstore_health ready`. Owned by the Worker until nginx frees
+// the request.
 class ReadyRequest final : public redis::InFlight<ReadyRequest>::Item,
                            private Readiness::Waiter {
 public:

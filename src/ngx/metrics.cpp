@@ -17,14 +17,14 @@ namespace {
 
 using metrics::index_of;
 
-// nginx's workers run as one user, so a signal may be sent to any of them.
+// nginx's workers run as one user, so each may send signals to the others.
 bool is_alive(std::int64_t process) noexcept
 {
     return process != 0
            && (kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
 }
 
-// The first one that is free, or whose worker has died; nullptr for none.
+// The first item that is free or whose worker has died; nullptr if none.
 template <typename T>
 T* find_free(const std::atomic<T*>& first) noexcept
 {
@@ -35,14 +35,14 @@ T* find_free(const std::atomic<T*>& first) noexcept
     return item;
 }
 
-// As $status.
+// Same as $status.
 std::uint32_t status_of(const ngx_http_request_t* r) noexcept
 {
     return static_cast<std::uint32_t>(
         r->err_status != 0 ? r->err_status : r->headers_out.status);
 }
 
-// As $request_time.
+// Same as $request_time.
 std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
 {
     const ngx_time_t* now = ngx_timeofday();
@@ -135,7 +135,7 @@ WorkerMetrics::~WorkerMetrics()
     }
 }
 
-// A free one, one of a worker that has died, or a new one.
+// Claims a free Process, that of a worker that has died, or a new one.
 void WorkerMetrics::claim_process() noexcept
 {
     process_ = find_free(zone_.metrics().processes);
@@ -152,7 +152,7 @@ void WorkerMetrics::claim_process() noexcept
     process_->owner.store(ngx_pid, std::memory_order_relaxed);
 }
 
-// Likewise, or else any.
+// Claims a Slot in the same way, or else shares one.
 void WorkerMetrics::claim_slot() noexcept
 {
     slot_ = find_free(zone_.metrics().slots);
@@ -226,7 +226,7 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
                                  : metrics::PlanNames::kNone;
     slot_->decisions[plan][index_of(verdict)].add();
     if (is_denial(verdict) && info.key != nullptr) {
-        // By this host's clock, as everything on the status page.
+        // By this host's clock, like all times on the status page.
         const auto left =
             api::denial_end(info.decision) - info.decision.now + 999;
         slot_->denied.add(info.key->account->id(),

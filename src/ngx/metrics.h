@@ -15,8 +15,8 @@
 
 namespace petstore::ngx {
 
-// What this worker counts. Its slot in the zone is its own while it lives,
-// unless the zone is too small for all workers.
+// This worker's metrics. It has its own slot in the zone while it lives, unless
+// the zone is too small for all workers.
 class WorkerMetrics final : public metrics::RedisMeters {
 public:
     // `zone` must outlive this object. Throws std::bad_alloc.
@@ -32,11 +32,11 @@ public:
     metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
 
     // Counts a client's request that is being logged. If it was not in a
-    // location of the service, but parts of it were, their verdict counts.
+    // location of the service but its subrequests were, their verdict counts.
     void count(ngx_http_request_t* r, const RequestInfo& info,
                bool in_service) noexcept;
 
-    // Whether no breaker of this worker is open.
+    // True if none of this worker's breakers is open.
     bool all_redis_up() const noexcept;
 
 private:
@@ -49,17 +49,17 @@ private:
     const Zone zone_;
     metrics::Process* process_ = nullptr;
     metrics::Slot* slot_ = nullptr;
-    bool owner_ = false;  // … of the slot
-    // If the zone has no room for them.
+    bool owner_ = false;  // of the slot
+    // Used if the zone has no room for them.
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
-    std::vector<std::pair<std::string, std::size_t>> plans_;  // and places
+    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, place
 };
 
 // Registers the log-phase handler that counts requests.
 ngx_int_t install_metrics(ngx_conf_t* cf) noexcept;
 
-// Of all workers of this host. Throws std::bad_alloc.
+// The sums over all workers of this host. Throws std::bad_alloc.
 metrics::Totals totals_of(const Zone& zone);
 
 }  // namespace petstore::ngx

@@ -4,8 +4,8 @@
 
 namespace petstore::ngx {
 
-// The file and line of a directive, recorded while parsing for errors that are
-// found later.
+// The file and line of a directive, recorded while parsing so that errors found
+// later can report them.
 struct Place {
     ngx_str_t file = ngx_null_string;
     ngx_uint_t line = 0;
@@ -21,7 +21,7 @@ inline Place current_place(const ngx_conf_t* cf) noexcept
                : Place{cf->conf_file->file.name, cf->conf_file->line};
 }
 
-// While this object exists, ngx_conf_log_error() reports this place. When
+// While this object exists, ngx_conf_log_error() reports this place. During
 // merging, nginx would report the closing brace of http.
 class ReportAt {
 public:

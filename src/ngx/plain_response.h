@@ -15,20 +15,20 @@ namespace petstore::ngx {
 struct PlainResponse {
     int status = 200;
     std::string_view type;  // constant; empty for a response without a body
-    std::string body;       // is copied
+    std::string body;       // copied
     std::initializer_list<std::pair<std::string_view, std::string_view>>
         headers = {};  // constant
 };
 
-// True for GET and HEAD. Otherwise the 405 was sent, and `rc` is the handler's
+// True for GET and HEAD. Otherwise sends a 405 and sets `rc` to the handler's
 // result.
 bool is_read_method(ngx_http_request_t* r, ngx_int_t& rc) noexcept;
 
-// Sends the response and returns what the request is to be finalized with.
+// Sends the response and returns the value to finalize the request with.
 ngx_int_t send_plain(ngx_http_request_t* r,
                      const PlainResponse& response) noexcept;
 
-// In the Error shape. Throws std::bad_alloc.
+// Sends the error as JSON (schema Error). Throws std::bad_alloc.
 ngx_int_t send_plain_error(ngx_http_request_t* r, const api::Error& error);
 
 }  // namespace petstore::ngx

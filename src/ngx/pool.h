@@ -14,8 +14,9 @@ void destroy_in_pool(void* object) noexcept
 }
 
 // Creates a C++ object in an nginx pool, which destroys it. One
-// ngx_pool_cleanup_add() provides the memory and the cleanup handler, which is
-// set only after the constructor has succeeded. nullptr if out of memory.
+// ngx_pool_cleanup_add() call provides the memory and the cleanup handler,
+// which is set only after the constructor has succeeded. nullptr if out of
+// memory.
 template <typename T, typename... Args>
 T* pool_new(ngx_pool_t* pool, Args&&... args) noexcept
 {
@@ -33,7 +34,7 @@ T* pool_new(ngx_pool_t* pool, Args&&... args) noexcept
     return static_cast<T*>(cleanup->data);
 }
 
-// The T that pool_new() created in `pool`, nullptr if none. Also works after an
+// The T that pool_new() created in `pool`; nullptr if none. Also works after an
 // internal redirect, which clears the module contexts of a request but not its
 // pool.
 template <typename T>

@@ -18,7 +18,7 @@ namespace {
 
 using Form = redis::Deployment::Form;
 
-// Of the location that is merged. nginx merges its own settings first.
+// The core settings of the location being merged. nginx merges these first.
 const ngx_http_core_loc_conf_t& core_conf_of(ngx_conf_t* cf) noexcept
 {
     return *static_cast<ngx_http_core_loc_conf_t*>(
@@ -66,7 +66,7 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
     return false;
 }
 
-// Addresses of unix sockets, IP addresses and names, as of now.
+// The current addresses of a unix socket, IP address or name.
 Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
 {
     std::string text = endpoint.is_unix()
@@ -103,7 +103,7 @@ bool is_host_name(const redis::Endpoint& endpoint)
            && numeric_address(endpoint.host, endpoint.port) == nullptr;
 }
 
-// nullptr if no `resolver` is in effect: nginx then has one without servers.
+// nullptr if no `resolver` is configured: nginx then has one without servers.
 ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
 {
     return core.resolver != nullptr && core.resolver->connections.nelts > 0
@@ -125,7 +125,7 @@ HostSettings host_settings(ngx_conf_t* cf, const redis::Endpoint& endpoint)
     return host;
 }
 
-// Like proxy_pass, resolves a name now and only once, unless the location has a
+// Like proxy_pass, resolves a name once, now, unless the location has a
 // `resolver`. False if that fails, which is logged.
 bool resolve_fixed(ngx_conf_t* cf, const redis::Endpoint& endpoint,
                    HostSettings& host)
@@ -230,8 +230,9 @@ bool resolve_seeds(ngx_conf_t* cf, const redis::Deployment& deployment,
     return true;
 }
 
-// What the servers of a deployment have in common: a Cluster's and Sentinels'
-// not the address, and Sentinels' not the credentials, which are their own.
+// The settings that the servers of a deployment share. The address is omitted
+// for a Cluster or Sentinels, and the credentials for Sentinels, whose URLs
+// hold the credentials of the Sentinels themselves.
 redis::Endpoint server_endpoint(const redis::Deployment& deployment)
 {
     redis::Endpoint endpoint = deployment.endpoints.front();

@@ -4,7 +4,7 @@
 
 namespace petstore::ngx {
 
-// Sets what neither `conf` nor a level above it sets.
+// Merges the Redis settings of `prev` and the defaults into `conf`.
 void merge_redis(const LocConf& prev, LocConf& conf);
 
 // Chooses the storage of a location that uses one, creating it and its nodes if

@@ -33,7 +33,7 @@ TlsSettings tls_settings(const LocConf& conf, const std::string& host)
     tls.verify = conf.redis_ssl_verify != 0;
     tls.name = text_of(conf.redis_ssl_name);
     if (tls.name.empty()) {
-        tls.name = host.substr(0, host.find('%'));  // the zone of an IPv6 one
+        tls.name = host.substr(0, host.find('%'));  // drop an IPv6 zone
     }
     tls.trusted_certificate = text_of(conf.redis_ssl_trusted_certificate);
     tls.certificate = text_of(conf.redis_ssl_certificate);
@@ -47,8 +47,8 @@ namespace {
 
 constexpr ngx_int_t kChainDepth = 100;  // OpenSSL's default
 
-// nginx logs errors of OpenSSL without the directive's place. While this object
-// exists they are kept for report() instead.
+// nginx logs OpenSSL errors without the directive's place. While this object
+// exists, they are kept for report() instead.
 class SslErrors {
 public:
     SslErrors(ngx_conf_t* cf, ngx_ssl_t& ssl) noexcept
@@ -115,7 +115,7 @@ bool load_certificate(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
     if (!has_certificate) {
         return true;
     }
-    // Without one, OpenSSL asks the terminal for the password of a key.
+    // Without a password, OpenSSL would prompt for one on the terminal.
     ngx_array_t* passwords = ngx_array_create(cf->pool, 1, sizeof(ngx_str_t));
     auto* password = passwords == nullptr
                          ? nullptr
@@ -130,7 +130,7 @@ bool load_certificate(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
     ngx_str_t key_name = key.text;
     if (ngx_ssl_certificate(cf, &ssl, &certificate_name, &key_name, passwords)
         != NGX_OK) {
-        // nginx reads the certificate first.
+        // nginx reads the certificate before the key.
         const bool read = SSL_CTX_get0_certificate(ssl.ctx) != nullptr;
         return errors.report(read ? key.place : certificate.place);
     }
@@ -159,7 +159,7 @@ bool create_tls_context(ngx_conf_t* cf, const LocConf& conf, TlsSettings& tls)
     }
     cleanup->handler = ngx_ssl_cleanup_ctx;
     cleanup->data = ssl;
-    // Commands that follow may move the bytes of a write that has to wait.
+    // Later commands may move the buffer of a write that must be retried.
     SSL_CTX_set_mode(ssl->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE
                                    | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (!load_trusted(cf, conf, *ssl) || !load_certificate(cf, conf, *ssl)) {

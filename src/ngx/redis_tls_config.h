@@ -9,10 +9,10 @@ namespace petstore::ngx {
 // Whether this nginx is built with SSL.
 bool tls_available() noexcept;
 
-// Sets what neither `conf` nor a level above it sets.
+// Merges the TLS settings of `prev` and the defaults into `conf`.
 void merge_tls(const LocConf& prev, LocConf& conf) noexcept;
 
-// Without a context. `host` is the URL's.
+// Returns the settings without a context. `host` is from the URL.
 TlsSettings tls_settings(const LocConf& conf, const std::string& host);
 
 // Loads the files that `tls`, made from `conf`, names. False if that is

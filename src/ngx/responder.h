@@ -8,8 +8,8 @@
 namespace petstore::ngx {
 
 // The common base of the service's responders: suspends the request while its
-// task waits, frames events and logs. Implementations live in a container of
-// the Worker and remove themselves.
+// task waits, wraps events from Redis, and logs. Implementations live in a
+// container of the Worker and remove themselves.
 template <typename Base>
 class Responder : public Base {
 public:
@@ -22,8 +22,8 @@ public:
         suspension_.finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
     }
 
-    // As ngx_http_request_handler() does around a request's own events. The
-    // connection outlives the request, in nginx's table of connections.
+    // Like ngx_http_request_handler() around a request's own events. The
+    // connection outlives the request: it is in nginx's connection table.
     void begin_event() noexcept override
     {
         ngx_http_set_log_request(connection_->log, r_);

@@ -25,7 +25,7 @@ bool add_deprecation_headers(ngx_http_request_t* r) noexcept
            && add_header(r, "Link", conf.deprecated_link);
 }
 
-// One header for each window, in the manner of gateways.
+// One header per window, as API gateways send them.
 bool add_window_headers(ngx_http_request_t* r,
                         const api::Decision& decision) noexcept
 {
@@ -87,7 +87,7 @@ RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
 
 namespace {
 
-// Without a key, the rate is that of the client's address.
+// Without a valid key, reports the rate of the client's address.
 void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const auto* main = main_conf(r);
@@ -140,7 +140,7 @@ bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 
 namespace {
 
-// Clients may keep the response, but must ask whether it is still current.
+// Clients may cache the response, but must revalidate it.
 bool add_caching_headers(ngx_http_request_t* r, std::string_view etag) noexcept
 {
     // RFC 9110, section 13.1.3. nginx requires both to match, and there is no
@@ -174,14 +174,14 @@ bool add_response_headers(ngx_http_request_t* r,
 
 namespace {
 
-// Sends the header; the body has to follow unless `done` is set.
+// Sends the header; the body must follow unless `done` is set.
 ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
                     ngx_int_t status, std::size_t size, bool& done) noexcept
 {
     done = true;
     if (!add_common_headers(r, info, deprecated)) {
-        // Not a status: some headers are set, and nginx's error page would
-        // carry them again.
+        // Not a status: some headers are already set, and nginx's error page
+        // would repeat them.
         return NGX_ERROR;
     }
     info.generated_by_module = r == r->main;
@@ -199,8 +199,8 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
     return rc;
 }
 
-// A buffer with the body: a copy, or a share of the cached response, which the
-// pool keeps until it was sent. nullptr if out of memory.
+// A buffer with the body: a copy, or a reference to the cached response, which
+// the pool keeps alive until it was sent. nullptr if out of memory.
 ngx_buf_t* body_buffer(ngx_pool_t* pool,
                        const service::Response& response) noexcept
 {

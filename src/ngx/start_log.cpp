@@ -8,7 +8,7 @@ namespace petstore::ngx {
 
 ngx_int_t log_start(ngx_cycle_t* cycle) noexcept
 {
-    // The conditions of nginx's own line about its event method.
+    // The same conditions as for nginx's own line about its event method.
     if (ngx_test_config || ngx_process > NGX_PROCESS_MASTER) {
         return NGX_OK;
     }

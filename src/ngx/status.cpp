@@ -16,8 +16,8 @@ namespace {
 
 enum class Format { prometheus, json, html, unknown };
 
-// Browsers name text/html; Prometheus and curl do not. A quality of 0 excludes
-// it; all others count alike.
+// Browsers accept text/html explicitly; Prometheus and curl do not. A quality
+// of 0 excludes it; all other qualities count the same.
 bool accepts_html(ngx_http_request_t* r) noexcept
 {
     constexpr std::string_view kBlank = " \t";

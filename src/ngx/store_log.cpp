@@ -6,8 +6,8 @@
 
 namespace petstore::ngx {
 
-// Limited to one message per second: each request that needs the data reports
-// the damage.
+// Logs at most once per second, because every request that needs the data
+// reports the damage.
 void StoreLog::damaged(std::string_view redis_key) noexcept
 {
     metrics_.damaged_data().add();

@@ -12,7 +12,7 @@ class WorkerMetrics;
 // API key.
 class StoreLog final : public store::StorageLog {
 public:
-    // `log` is the cycle's. All must outlive this object.
+    // `log` is the cycle's log. All must outlive this object.
     struct Servers {
         metrics::RedisCounters& accounts;
         metrics::RedisCounters& catalogue;
@@ -37,10 +37,10 @@ private:
     WorkerMetrics& metrics_;
     const Servers servers_;
     struct Refusals {
-        ngx_uint_t count = 0;  // not logged yet
+        ngx_uint_t count = 0;  // not yet logged
         time_t logged = 0;
     };
-    // Logs their number, once a second at most. `format` takes it as %ui.
+    // Logs their number, at most once per second. `format` formats it as %ui.
     void refuse(Refusals& refusals, const char* format) noexcept;
 
     Refusals look_ups_;
@@ -48,7 +48,7 @@ private:
     time_t unexpected_logged_ = 0;
     time_t elsewhere_logged_ = 0;
     time_t full_logged_ = 0;
-    ngx_uint_t damages_ = 0;  // damage reports not logged yet
+    ngx_uint_t damages_ = 0;  // damage reports not yet logged
     bool damage_logged_ = false;
     ngx_msec_t damage_logged_at_ = 0;
 };

@@ -2,8 +2,8 @@
 
 namespace petstore::ngx {
 
-// As ngx_http_limit_req_handler() does. A content handler holds the request, a
-// phase handler is held by the phase engine.
+// Like ngx_http_limit_req_handler(). A content handler must hold a reference to
+// the request; for a phase handler, the phase engine holds it.
 bool Suspension::suspend() noexcept
 {
     if (suspended_ && !is_taken_over()) {
@@ -42,7 +42,7 @@ void Suspension::finish(ngx_int_t rc) noexcept
     }
 }
 
-// As ngx_http_limit_req_delay() does.
+// Like ngx_http_limit_req_delay().
 void Suspension::run_phases() noexcept
 {
     if (ngx_handle_read_event(r_->connection->read, 0) != NGX_OK) {

@@ -14,27 +14,29 @@ public:
         : r_(r), phase_(phase)
     {}
 
-    // From the handler: nginx waits for finish(), and notices if the client
-    // leaves. Again after is_taken_over() if nginx calls the same handler for
-    // the post_action. False if that cannot be set up.
+    // Call from the handler: nginx then waits for finish(), and detects if the
+    // client disconnects. Call again after is_taken_over() if nginx calls the
+    // same handler for the post_action. False if that cannot be set up.
     bool suspend() noexcept;
 
-    // nginx gave the suspended request to another handler, for post_action when
-    // the client left. Nothing may be sent then, and finish() leaves it alone:
-    // the reference that this handler held is now the other's.
+    // Whether nginx passed the suspended request to another handler: to the
+    // post_action, after the client disconnected. Nothing may be sent then, and
+    // finish() leaves the request alone, because the other handler now owns
+    // this one's reference.
     bool is_taken_over() const noexcept
     {
         return suspended_ && r_->post_action != post_action_;
     }
 
-    // The handler is done. In the content phase `rc` finalizes the request; in
-    // the precontent phase, nginx calls the phase's handlers again, and `rc` is
-    // what this one has to return. If the request is suspended, it may be gone
-    // when this returns.
+    // The handler is done. In the content phase, `rc` finalizes the request. In
+    // the precontent phase, nginx calls the phase's handlers again, and this
+    // one must return `rc`. If the request was suspended, it may be gone when
+    // this returns.
     void finish(ngx_int_t rc) noexcept;
 
-    // What the handler returns to nginx. NGX_DONE, after which nginx does not
-    // touch the request, if it was freed instead of finished or suspended.
+    // The value that the handler returns to nginx. NGX_DONE, after which nginx
+    // does not touch the request, if it was freed instead of finished or
+    // suspended.
     ngx_int_t handler_result() const noexcept;
 
 private:

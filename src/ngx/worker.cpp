@@ -30,8 +30,8 @@ public:
 
 const NginxClock nginx_clock{};
 
-// OpenSSL initializes itself on first use and crashes if memory runs out then.
-// So the first use must not be in a request.
+// OpenSSL initializes itself on first use and crashes if memory runs out then,
+// so the first use must not be in a request.
 void initialize_digests()
 {
     static_cast<void>(api::sha256({}));
@@ -124,8 +124,8 @@ Worker::addresses_of(const NodeSettings& settings, const MainConf& conf,
                                                &log);
 }
 
-// Pending commands still use their storage when they learn that no reply will
-// come, so the nodes close first.
+// Closes the nodes first: pending commands still use their storage when they
+// fail.
 Worker::~Worker()
 {
     for (const auto& node : nodes_) {

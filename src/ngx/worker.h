@@ -58,7 +58,8 @@ public:
     WorkerMetrics& metrics() noexcept { return metrics_; }
     Readiness& readiness() noexcept { return readiness_; }
 
-    // For the creates of a location; nullptr if they wait for nothing.
+    // The link for the creates of a location; nullptr if they need not wait for
+    // durability.
     redis::Link* durable_link(const LocConf& conf) noexcept
     {
         return conf.durable ? &durables_[*conf.durable]->link() : nullptr;
@@ -91,8 +92,8 @@ private:
     Readiness readiness_;
 
     // Connects in the first event-loop iteration, so that a first request waits
-    // for the rest of the handshake at most. Not while the worker starts: its
-    // clock is not set then, and other modules may block.
+    // at most for the rest of the handshake. Not during the worker's start,
+    // when its clock is not yet set and other modules may block.
     Timer<Worker, &Worker::warm_up> warm_up_;
 
 public:

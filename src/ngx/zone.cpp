@@ -8,20 +8,20 @@ namespace petstore::ngx {
 
 namespace {
 
-// The slab allocator rounds up to pages.
+// Rounded up, because the slab allocator allocates such sizes in whole pages.
 std::size_t slot_pages() noexcept
 {
     return (sizeof(metrics::Slot) + ngx_pagesize - 1) / ngx_pagesize;
 }
 
-// For the slab allocator's small pieces: some of its pages hold Processes.
+// Pages that the slab allocator splits into small pieces, for the Processes.
 std::size_t process_pages(std::size_t pages) noexcept
 {
     return pages / 64 + 1;
 }
 
-// A quarter of the pages is for metrics. In a small zone, half of them may be,
-// for one slot that all workers share.
+// Metrics get a quarter of the pages, or in a small zone up to half, for one
+// slot that all workers share.
 std::size_t slots_for(std::size_t pages) noexcept
 {
     const std::size_t slots = pages / 4 / slot_pages();

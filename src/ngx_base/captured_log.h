@@ -9,9 +9,9 @@
 namespace petstore::ngx {
 
 // A log that keeps its last message for the caller to report. ngx_ssl_*
-// functions log what OpenSSL's error queue holds and clear it, at a level and
-// in a form that the caller cannot choose. Alerts, which are faults of nginx or
-// of a module, still go to the real log.
+// functions log and clear OpenSSL's error queue, at a level and in a form that
+// the caller cannot choose. Alerts, which indicate bugs in nginx or a module,
+// still go to the real log.
 class CapturedLog {
 public:
     explicit CapturedLog(ngx_log_t* real) noexcept : real_(real)
@@ -31,7 +31,7 @@ public:
         log_.log_level = NGX_LOG_INFO;
     }
 
-    // Keeps the present text until clear().
+    // Keeps the current text until clear().
     void mute() noexcept { log_.log_level = NGX_LOG_STDERR; }
 
     // Empty if nothing was logged.

@@ -39,7 +39,7 @@ private:
 };
 
 // Calls a member function once at the end of the current event-loop iteration,
-// however often it was posted.
+// no matter how often it was posted.
 template <typename T, void (T::*Fire)() noexcept>
 class PostedEvent {
 public:

@@ -8,18 +8,18 @@
 
 namespace petstore::ngx {
 
-// A server's address, as sockets and the log need it.
+// A server's address, in the forms that sockets and the log need.
 struct PeerAddress {
     std::vector<u_char> sockaddr;
     std::string text;
-    std::string host;  // as configured, or as a Sentinel names it: for TLS
+    std::string host;  // as configured or as named by a Sentinel; for TLS
 };
 
-// At least one, tried in turn. Shared, so that a newer list does not end one in
-// use.
+// At least one, tried in turn. Shared, so that a list in use outlives a newer
+// one.
 using Addresses = std::shared_ptr<const std::vector<PeerAddress>>;
 
-// Where a node gets the addresses of its server from. Has one user.
+// Provides the addresses of a node's server. Has one user.
 class AddressSource {
 public:
     class User {
@@ -27,11 +27,11 @@ public:
         virtual void on_addresses(const Addresses& addresses) noexcept = 0;
 
         // `reason` is valid during the call; nullptr if the source has logged
-        // it.
+        // the failure.
         virtual void on_no_address(const char* reason) noexcept = 0;
 
-        // The server was replaced by another, whose address the next find()
-        // returns. Not called while find() is pending, nor from a function of
+        // Another server has replaced this one; the next find() returns its
+        // address. Not called while find() is pending, nor from a function of
         // the source.
         virtual void on_moved() noexcept = 0;
 
@@ -48,7 +48,7 @@ public:
     // milliseconds, possibly before it returns. Must not be pending already.
     virtual void find(User& user, ngx_msec_t timeout) noexcept = 0;
 
-    // No answer is wanted any more.
+    // Cancels a pending find().
     virtual void cancel() noexcept = 0;
 };
 

@@ -12,12 +12,12 @@ namespace petstore::ngx {
 
 namespace {
 
-// A server that the map does not name may still get commands: slots move to it,
-// or away. It is closed after a period without any, longer than a command may
-// take.
+// A server that is not in the map may still get commands while slots move to or
+// from it. It is closed after a period without commands that is longer than a
+// command may take.
 constexpr ngx_msec_t kRetireEvery = 5000;
 
-// For the longest back-off: a search asks all servers.
+// Selects the longest back-off, because a search asks all servers.
 constexpr unsigned kManyFailures = 10;
 
 }  // namespace
@@ -145,7 +145,7 @@ void Cluster::retire() noexcept
             continue;
         }
         (*server)->node.close();
-        // Its tasks of this event-loop iteration still need it.
+        // Not destroyed yet: tasks of this event-loop iteration still need it.
         const bool moved = guarded(log_.log(), false, [&] {
             retired_.push_back(nullptr);
             return true;
@@ -180,7 +180,7 @@ void Cluster::search() noexcept
     }
 }
 
-// Without any map, requests fail at once: the search goes on without them.
+// Without a map, requests fail at once while the search continues.
 void Cluster::on_no_map() noexcept
 {
     meter_.redis.add(metrics::Failure::resolve);

@@ -13,8 +13,8 @@
 
 namespace petstore::ngx {
 
-// A worker's nodes for the primaries of a Redis Cluster: one connection each.
-// The Worker owns it.
+// A worker's nodes for the primaries of a Redis Cluster, with one connection
+// each. Owned by the Worker.
 class Cluster final : private redis::ClusterLink::Host,
                       private MapFinder::User {
 public:
@@ -31,7 +31,7 @@ public:
     // Finds the primaries in the background and connects to them.
     void warm_up() noexcept { link_.warm_up(); }
 
-    // As Node::close().
+    // See Node::close().
     void close() noexcept;
 
 private:
@@ -71,7 +71,8 @@ private:
     redis::ClusterLink link_;
     Timer<Cluster, &Cluster::on_alarm> alarm_;
     Timer<Cluster, &Cluster::warm_up> next_search_;
-    // A search that fails at once must not end other requests within a handler.
+    // Posted, because a search that fails at once must not end other requests
+    // within a handler.
     PostedEvent<Cluster, &Cluster::search> search_;
     bool closed_ = false;
     Timer<Cluster, &Cluster::retire> retirement_;

@@ -125,7 +125,8 @@ void Connection::begin_tls() noexcept
 void Connection::continue_tls() noexcept
 {
     const ngx_int_t rc = tls_.handshake(socket_);
-    // nginx's own would not notice that the worker closes idle connections.
+    // nginx's handlers would not notice that the worker closes idle
+    // connections.
     set_handlers();
     if (rc == NGX_OK) {
         begin_handshake();
@@ -261,7 +262,8 @@ void Connection::on_readable() noexcept
     socket_->idle = pipeline_.empty() ? 1 : 0;
 }
 
-// `closed`: by the server. Text of TLS includes the errno.
+// `closed`: the server closed the connection. The text of a TLS error includes
+// the errno.
 Failure Connection::lost(bool closed) const noexcept
 {
     const ngx_err_t error = closed || tls_.enabled() ? 0 : ngx_socket_errno;
@@ -269,8 +271,8 @@ Failure Connection::lost(bool closed) const noexcept
                    is_ready() ? Retry::at_once : Retry::after_backoff);
 }
 
-// Failures are returned, not reported: a listener that opens the next
-// connection replaces the decoder, which is in use here.
+// Failures are returned, not reported, because a listener may open the next
+// connection, which replaces the decoder in use here.
 Failure Connection::decode(std::string_view bytes)
 {
     if (!decoder_->feed(bytes)) {

@@ -18,26 +18,26 @@
 
 namespace petstore::ngx {
 
-// One socket to one address of a Redis at a time: connects, does the handshake,
-// writes the commands of a pipeline and decodes the replies. nginx owns the
-// socket; hiredis only encodes and decodes. Never closes itself: it reports to
-// its listener, which calls close().
+// A socket to one address of a Redis at a time: connects, performs the
+// handshake, writes the commands of a pipeline and decodes the replies. nginx
+// owns the socket; hiredis only encodes and decodes. Never closes itself: it
+// reports to its listener, which calls close().
 class Connection {
 public:
-    // Why a connection, or an attempt to connect, must be given up. No failure
-    // if there is no reason.
+    // Why a connection, or an attempt to connect, must be abandoned. A null
+    // `reason` means no failure.
     struct Failure {
         const char* reason = nullptr;
         redis::Breaker::Retry retry = redis::Breaker::Retry::after_backoff;
-        bool replica = false;  // the server turned out to be one
+        bool replica = false;  // the server is a replica
         ngx_err_t error = 0;   // errno, or 0
         metrics::Failure kind = metrics::Failure::other;
     };
 
     class Listener {
     public:
-        // The handshake is to be written: flush() at the end of the event-loop
-        // iteration.
+        // The handshake is ready to be written: call flush() at the end of the
+        // event-loop iteration.
         virtual void on_connected() noexcept = 0;
 
         // The handshake is complete. `last` is the last reply. The connection
@@ -50,7 +50,8 @@ public:
         // not close the connection from here, but may return a failure.
         virtual Failure on_reply(const redis::Reply& reply) noexcept = 0;
 
-        // A reply that no command of the pipeline asked for. As on_reply().
+        // A reply that belongs to no command of the pipeline. Same rules as for
+        // on_reply().
         virtual Failure on_unrequested(const redis::Reply&) noexcept
         {
             return protocol_error();
@@ -61,7 +62,7 @@ public:
         virtual void on_idle_close() noexcept = 0;
 
         // Must call close(), then may call open(). Until close(), is_ready()
-        // tells a lost connection from a failed attempt to connect.
+        // distinguishes a lost connection from a failed attempt to connect.
         virtual void on_failure(const Failure& failure) noexcept = 0;
 
     protected:
@@ -87,21 +88,23 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // The connection must be closed. Logs in as `login` says and asks `last`
-    // (see Listener::on_handshake_done()); all three must stay valid until
-    // close(). Connecting and the handshakes may take `timeout` milliseconds
-    // together. May report a failure before it returns.
+    // Connects, logs in with `login` and sends `last`, whose reply goes to
+    // Listener::on_handshake_done(). Call only while closed. These three
+    // arguments must stay valid until close(). Connecting and the handshakes
+    // together may take `timeout` milliseconds. May report a failure before it
+    // returns.
     void open(const PeerAddress& address, const redis::Endpoint& login,
               const redis::Command& last, ngx_msec_t timeout) noexcept;
 
-    // Has a socket.
+    // Whether there is a socket.
     bool is_open() const noexcept { return socket_ != nullptr; }
 
-    // Commands may be written.
+    // Whether commands may be written.
     bool is_ready() const noexcept { return state_ == State::ready; }
 
-    // A command was added to the pipeline, or all were removed: nginx closes
-    // idle connections when the worker quits. The connection must be open.
+    // Call set_busy() when a command was added to the pipeline and set_idle()
+    // when all were removed: nginx closes idle connections when the worker
+    // quits. The connection must be open.
     void set_busy() noexcept { socket_->idle = 0; }
     void set_idle() noexcept { socket_->idle = 1; }
 

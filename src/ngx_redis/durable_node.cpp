@@ -7,8 +7,8 @@ namespace petstore::ngx {
 
 namespace {
 
-// Redis ends a WAIT late by up to 1/hz seconds, 0.1 by default. The connection
-// must survive that; clients do not wait for it.
+// Redis ends a WAIT up to 1/hz seconds late, 0.1 by default. The connection
+// must outlast that; clients do not wait for it.
 constexpr ngx_msec_t kGrace = 1000;
 
 NodeSettings settings_of_writes(NodeSettings settings)
@@ -23,7 +23,7 @@ bool begins_with(std::string_view text, std::string_view words) noexcept
     return text.substr(0, words.size()) == words;
 }
 
-// Of the errors whose code says little.
+// An explanation of errors whose code says little.
 const char* explanation_of(std::string_view error) noexcept
 {
     if (begins_with(error, "ERR unknown command")) {

@@ -12,7 +12,7 @@
 namespace petstore::ngx {
 
 // A worker's second connection to a Redis, for writes that wait until they are
-// durable. The Worker owns it.
+// durable. Owned by the Worker.
 class DurableNode final : private redis::DurableLink::Host {
 public:
     // `scheduler` and `meter` must outlive the node.
@@ -27,7 +27,7 @@ public:
 
     void warm_up() noexcept { link_.warm_up(); }
 
-    // As Node::close().
+    // See Node::close().
     void close() noexcept { node_.close(); }
 
 private:
@@ -47,7 +47,7 @@ private:
     Node node_;
     redis::DurableLink link_;
     Timer<DurableNode, &DurableNode::on_alarm> alarm_;
-    std::size_t not_reached_ = 0;  // since the last line
+    std::size_t not_reached_ = 0;  // since the last log line
     OncePerSecond not_reached_lines_;
 };
 

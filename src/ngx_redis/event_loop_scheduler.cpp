@@ -13,8 +13,8 @@ void EventLoopScheduler::schedule(redis::EndOfIterationTask& task,
     event_.post();
 }
 
-// A write may fail commands, whose handlers schedule batches: these go before
-// the next write.
+// A write may fail commands, whose handlers may schedule batches. Those run
+// before the next write.
 void EventLoopScheduler::run() noexcept
 {
     for (;;) {

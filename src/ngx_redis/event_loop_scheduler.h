@@ -7,7 +7,7 @@
 namespace petstore::ngx {
 
 // Runs the tasks of a worker's stores and nodes from one posted event. Must
-// outlive all that may be queued.
+// outlive all tasks.
 class EventLoopScheduler final : public redis::Scheduler {
 public:
     explicit EventLoopScheduler(ngx_log_t& log) noexcept;
@@ -17,8 +17,8 @@ public:
     void schedule(redis::EndOfIterationTask& task,
                   Stage stage) noexcept override;
 
-    // Runs all tasks, and those that they schedule, until none is left. nginx
-    // calls this; a worker that exits calls it once its nodes are closed.
+    // Runs all tasks, and those that they schedule, until none is left. Called
+    // by nginx, and by an exiting worker after its nodes are closed.
     void run() noexcept;
 
 private:

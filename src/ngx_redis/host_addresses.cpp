@@ -70,7 +70,7 @@ ResolvedAddresses::~ResolvedAddresses()
 void ResolvedAddresses::find(User& user, ngx_msec_t timeout) noexcept
 {
     waiting_ = &user;
-    // With addresses to fall back on, half the time remains to connect.
+    // If there are addresses to fall back on, leave half the time to connect.
     timer_.start(known_ == nullptr ? timeout : timeout / 2);
     if (lookup_ == nullptr) {
         start_lookup();
@@ -103,7 +103,7 @@ void ResolvedAddresses::start_lookup() noexcept
         static_cast<ResolvedAddresses*>(done->data)->on_lookup_done(done);
     };
     lookup_ = lookup;
-    if (ngx_resolve_name(lookup) != NGX_OK) {  // which has freed it
+    if (ngx_resolve_name(lookup) != NGX_OK) {  // nginx has freed it
         lookup_ = nullptr;
         answer(NGX_ERROR);
     }
@@ -128,8 +128,8 @@ void ResolvedAddresses::on_lookup_done(ngx_resolver_ctx_t* lookup) noexcept
     answer(error);
 }
 
-// In an order that does not depend on the DNS's, so that a node continues with
-// the address after the last one.
+// Sorted, so that a node continues with the next address whatever the order of
+// the DNS response.
 Addresses
 ResolvedAddresses::addresses_in(const ngx_resolver_ctx_t* lookup) const
 {
@@ -147,13 +147,13 @@ ResolvedAddresses::addresses_in(const ngx_resolver_ctx_t* lookup) const
                              std::move(found));
 }
 
-// The look-up goes on, or a slow DNS could never be used.
+// The look-up continues; otherwise a slow DNS server could never be used.
 void ResolvedAddresses::on_timeout() noexcept
 {
     answer(NGX_RESOLVE_TIMEDOUT);
 }
 
-// `error`: of the resolver, or NGX_ERROR if memory ran out.
+// `error` is the resolver's, or NGX_ERROR if out of memory.
 void ResolvedAddresses::answer(ngx_int_t error) noexcept
 {
     User* const user = std::exchange(waiting_, nullptr);

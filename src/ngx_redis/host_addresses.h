@@ -9,16 +9,16 @@
 
 namespace petstore::ngx {
 
-// A server as the configuration names it.
+// A server as configured.
 struct HostSettings {
     std::string host;
     int port = 0;
 
-    // Of unix sockets, IP addresses, and names without a resolver; else
+    // For unix sockets, IP addresses, and names without a resolver; else
     // nullptr.
     Addresses fixed;
 
-    // nginx's, of the location; nullptr if it has none.
+    // The location's nginx resolver; nullptr if it has none.
     ngx_resolver_t* resolver = nullptr;
     ngx_msec_t resolver_timeout = 0;
 
@@ -30,14 +30,14 @@ struct HostSettings {
     }
 };
 
-// The address of an IP address in text form, without brackets; nullptr if
-// `host` is none. Throws std::bad_alloc.
+// Parses an IP address in text form, without brackets; nullptr if `host` is not
+// one. Throws std::bad_alloc.
 Addresses numeric_address(const std::string& host, int port);
 
-// Resolves a name by nginx's resolver, which caches: each find() asks it. An
-// answer that comes too late is kept for the next find(). While the DNS fails,
-// the addresses of its last answer are used; they end with an answer that there
-// is no such name.
+// Resolves a name with nginx's resolver. Each find() queries it, because it
+// caches. An answer that arrives too late is kept for the next find(). While
+// DNS fails, the addresses of the last answer are used, until an answer says
+// that the name does not exist.
 class ResolvedAddresses final : public AddressSource {
 public:
     // `settings` has a resolver.
@@ -60,15 +60,15 @@ private:
     const ngx_msec_t resolver_timeout_;
     ngx_log_t* const log_;
 
-    std::string query_;                     // of the look-up, which changes it
+    std::string query_;                     // the look-up modifies it
     ngx_resolver_ctx_t* lookup_ = nullptr;  // under way
     Addresses known_;                       // nullptr if there are none
     User* waiting_ = nullptr;
     Timer<ResolvedAddresses, &ResolvedAddresses::on_timeout> timer_;
 };
 
-// Fixed or resolved addresses, as the settings want. The log must outlive the
-// source.
+// Fixed or resolved addresses, depending on the settings. The log must outlive
+// the source.
 std::unique_ptr<AddressSource> host_addresses(const HostSettings& settings,
                                               ngx_log_t* log);
 

@@ -50,7 +50,7 @@ void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
     if (!added) {
         known_.clear();
     }
-    // A random one, so that a server that hangs does not delay every search.
+    // Random, so that a hung server does not delay every search.
     first_ = static_cast<std::size_t>(ngx_random())
              % (known_.size() + seeds_.size());
     asked_ = 0;
@@ -122,7 +122,7 @@ void MapFinder::on_failure(const Failure& failure) noexcept
     fail(failure);
 }
 
-// The next address of this server, or the next server.
+// Continues with the next address of this server, or the next server.
 void MapFinder::fail(const Failure& failure) noexcept
 {
     const char* const address = addresses_ != nullptr
@@ -181,7 +181,8 @@ void MapFinder::on_idle_close() noexcept
     on_failure({"connection lost"});
 }
 
-// Not where a reply is decoded: this closes the connection.
+// Posted, not called while a reply is decoded, because this closes the
+// connection.
 void MapFinder::on_event() noexcept
 {
     if (!found_) {

@@ -18,37 +18,39 @@
 
 namespace petstore::ngx {
 
-// Of a server that the Cluster announces. With neither fixed addresses nor a
-// resolver, it cannot be reached.
+// The settings of a server that the Cluster announces. It cannot be reached if
+// they have neither fixed addresses nor a resolver.
 HostSettings host_settings(const ClusterSettings& cluster,
                            const redis::ServerAddress& server);
 
-// Asks the servers of a Cluster for its map: one after the other, each over a
-// connection of its own, since replicas know it too.
+// Asks the servers of a Cluster, replicas included, for its slot map: one after
+// the other, each over a separate connection.
 class MapFinder final : private Connection::Listener,
                         private AddressSource::User {
 public:
     class User {
     public:
-        // One of these, once per find(), possibly before it returns.
+        // Exactly one of these is called per find(), possibly before it
+        // returns.
         virtual void on_map(redis::SlotMap map) noexcept = 0;
-        virtual void on_no_map() noexcept = 0;  // which was logged
+        virtual void on_no_map() noexcept = 0;  // already logged
 
     protected:
         ~User() = default;
     };
 
-    // `settings` are those of a Cluster. All must outlive this object.
+    // `settings` are those of a Cluster. All arguments must outlive this
+    // object.
     MapFinder(const NodeSettings& settings, User& user, const ngx_log_t& log);
     ~MapFinder() { cancel(); }
     MapFinder(const MapFinder&) = delete;
     MapFinder& operator=(const MapFinder&) = delete;
 
-    // Asks the known servers and those of the configuration, from a random one
-    // on. Must not be under way.
+    // Asks the known and the configured servers, starting with a random one. No
+    // search may be in progress.
     void find(const std::vector<redis::ServerAddress>& known) noexcept;
 
-    // No answer is wanted any more.
+    // Cancels the search.
     void cancel() noexcept;
 
 private:
@@ -71,7 +73,7 @@ private:
     void on_failure(const Failure& failure) noexcept override;
     void on_event() noexcept;
 
-    // One of those that can be asked.
+    // A server that can be asked.
     struct Server {
         std::unique_ptr<AddressSource> source;
         std::string name;  // for the log

@@ -15,7 +15,8 @@ using Retry = redis::Breaker::Retry;
 
 constexpr char kTimedOut[] = "timed out";
 
-// Of a monotonic clock: those of nginx are too coarse to time a command.
+// Reads a monotonic clock, because nginx's clocks are too coarse to time a
+// command.
 std::uint64_t microseconds() noexcept
 {
     using std::chrono::duration_cast;
@@ -62,8 +63,8 @@ void Node::send(const redis::Command& command,
         handler.on_no_reply(redis::NoReply::not_sent);
         return;
     }
-    // Ahead of the command: an answer from memory, which waits for the reply to
-    // the command, must not rely on an outdated role.
+    // Ask before the command: a response from memory, which waits for the reply
+    // to the command, must not rely on an outdated role.
     const bool asks_role =
         connection_.is_ready() && role_.due(ngx_current_msec);
     if ((asks_role && !add_role_request())
@@ -77,8 +78,8 @@ void Node::send(const redis::Command& command,
     if (is_connecting()) {
         command_added();
     } else {
-        // Not connect(): if it fails at once, it fails commands of other
-        // requests, and they must not end within a handler of this one.
+        // Not connect(): if it failed at once, it would fail commands of other
+        // requests, which must not end within a handler of this one.
         schedule_flush();
     }
 }
@@ -134,14 +135,15 @@ void Node::run() noexcept
     }
 }
 
-// An attempt: all addresses, until one is a primary's.
+// Starts an attempt to connect: tries all addresses until one belongs to a
+// primary.
 void Node::connect() noexcept
 {
     connect_by_ = ngx_current_msec + settings_.connect_timeout;
     finding_ = true;
     source_->find(*this, settings_.connect_timeout);
     if (finding_) {
-        restart_deadline();  // of the commands that wait for the connection
+        restart_deadline();  // for the commands that wait to connect
     }
 }
 
@@ -162,7 +164,7 @@ void Node::on_no_address(const char* reason) noexcept
     on_failure(Connection::failure(Kind::resolve, reason));
 }
 
-// No failure: the old server may work.
+// Not counted as a failure: the old server may still work.
 void Node::on_moved() noexcept
 {
     const bool was_ready = connection_.is_ready();
@@ -178,7 +180,7 @@ void Node::try_address() noexcept
     connection_.open((*addresses_)[address_], settings_.endpoint, role_request_,
                      reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec);
     if (connection_.is_open()) {
-        restart_deadline();  // of the commands that wait for the connection
+        restart_deadline();  // for the commands that wait to connect
     }
 }
 
@@ -306,7 +308,7 @@ void Node::on_deadline() noexcept
     } else if (connection_.is_ready() || ngx_exiting) {
         on_failure(Connection::failure(Kind::timeout, kTimedOut));
     } else {
-        // The attempt to connect goes on; nobody waits for it any more.
+        // The attempt to connect continues, but no command waits for it.
         report_failure(Connection::failure(Kind::timeout, kTimedOut));
         breaker_.failed(Retry::after_backoff, ngx_current_msec);
         counted_.set_down(breaker_.is_open());
@@ -317,7 +319,7 @@ void Node::on_deadline() noexcept
     }
 }
 
-// Without a command, the next one starts the timer.
+// If there is no command, the next one starts the timer.
 void Node::restart_deadline() noexcept
 {
     deadline_.stop();
@@ -333,7 +335,7 @@ void Node::on_idle_close() noexcept
     pipeline_.fail();
 }
 
-// nullptr if the configuration leaves only one.
+// nullptr if the configuration allows only one address.
 const char* Node::address_text() const noexcept
 {
     return addresses_ != nullptr
@@ -356,7 +358,7 @@ void Node::on_failure(const Failure& failure) noexcept
     const bool was_ready = connection_.is_ready();
     disconnect();
 
-    // No command was written yet: they wait for the next address.
+    // No command was written yet, so all of them can wait for the next address.
     if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
         log_.trying_next(failure.reason, failure.error, address_text());
         next_address();

@@ -20,23 +20,23 @@
 
 namespace petstore::ngx {
 
-// A worker's link to one Redis over one pipelined connection. The Worker owns
-// it.
+// A worker's link to one Redis over one pipelined connection. Owned by the
+// Worker.
 //
-// Commands of one event-loop iteration leave in one write. A command that is
+// Commands of one event-loop iteration are sent in one write. A command that is
 // not answered in time fails together with everything behind it, and the
 // connection is closed: late replies are discarded with it. Nothing is resent.
-// Time counts from send(), so an attempt to connect may fail commands and go
-// on. After a failure the breaker opens: commands fail at once while a
+// Timeouts count from send(), so commands may fail while an attempt to connect
+// continues. After a failure the breaker opens: commands fail at once while a
 // background probe reconnects with a growing, jittered back-off.
 //
-// Only a primary is used. The handshake asks for the role, and so does an INFO
-// ahead of the next command once a second has passed. An idle connection sends
+// Only a primary is used. The handshake asks for the role. Once a second has
+// passed, an INFO before the next command asks again. An idle connection sends
 // nothing.
 //
 // Each attempt to connect asks the source for the addresses to try. If the
-// server moves, commands that were written end in doubt, and the others wait
-// for the new server.
+// server moves, commands that were written fail as in doubt, and the others
+// wait for the new server.
 class Node final : public redis::Link,
                    private redis::EndOfIterationTask,
                    private AddressSource::User,
@@ -61,8 +61,8 @@ public:
         return connection_generation_;
     }
 
-    // Closes the connection for good: handlers that wait for a reply, and those
-    // of later commands, get on_no_reply(). The scheduler must run once more
+    // Closes the connection permanently: on_no_reply() is called for commands
+    // without a reply and for later commands. The scheduler must run once more
     // before the node is destroyed.
     void close() noexcept;
 
@@ -110,11 +110,11 @@ private:
     const redis::Command role_request_;
     NodeLog log_;
 
-    Addresses addresses_;        // of the last attempt; nullptr before
+    Addresses addresses_;        // of the last attempt, if any
     bool finding_ = false;       // the source has not answered yet
-    std::size_t address_ = 0;    // index of the current one, or of the next
+    std::size_t address_ = 0;    // index of the current or next one
     std::size_t untried_ = 0;    // addresses left for this attempt to connect
-    ngx_msec_t connect_by_ = 0;  // when the attempt must be over
+    ngx_msec_t connect_by_ = 0;  // when the attempt must end
 
     redis::Pipeline pipeline_;
     Connection connection_;
@@ -123,7 +123,7 @@ private:
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 
-    // Of the oldest command.
+    // The deadline of the oldest command.
     Timer<Node, &Node::on_deadline> deadline_;
     Timer<Node, &Node::connect> probe_;
 };

@@ -11,16 +11,16 @@
 namespace petstore::ngx {
 
 // Writes one node's lines to the error log: one per outage, or at most one per
-// second. Of an error only its code is logged, because the rest may quote
+// second. Logs only the code of an error reply, because the rest may quote
 // credentials or arguments. Allocates nothing.
 class NodeLog {
 public:
-    // `name` has no credentials. It must outlive this object.
+    // `name` must not contain credentials and must outlive this object.
     NodeLog(const std::string& name, const ngx_log_t& log) noexcept;
     NodeLog(const NodeLog&) = delete;
     NodeLog& operator=(const NodeLog&) = delete;
 
-    // Without the context of a request, because connections outlive requests.
+    // Has no request context, because connections outlive requests.
     ngx_log_t* log() noexcept { return &log_; }
 
     // `address` is nullptr if the node has only one. Until recovered(), only
@@ -32,10 +32,10 @@ public:
     void recovered(ngx_msec_t after) noexcept;
     void history_changed() noexcept;
 
-    // Sentinels name another primary.
+    // The Sentinels name another primary.
     void moved(const redis::ServerAddress& primary) noexcept;
 
-    // After failed(), as of the Sentinels.
+    // A Sentinel is usable again, `after` milliseconds after failed().
     void sentinel_back(ngx_msec_t after) noexcept;
 
     // A Sentinel refused SUBSCRIBE. Logged once.
@@ -45,13 +45,13 @@ public:
     // the next call.
     const char* reason(const char* words, const redis::Reply& error) noexcept;
 
-    // A Cluster's server announces a name. Logged once per second.
+    // A server of a Cluster announces a name. Logged once per second.
     void needs_resolver(const redis::ServerAddress& server) noexcept;
 
     // INFO was refused, or lacked the fields. Logged once.
     void role_unknown(const redis::Reply& reply) noexcept;
 
-    // An error that needs operator action, and one that passes by itself.
+    // An error that needs operator action, and one that resolves itself.
     void error_reply(const redis::Reply& error) noexcept;
     void warning_reply(const redis::Reply& error) noexcept;
 
@@ -63,14 +63,14 @@ public:
 private:
     const char* name_;
     ngx_log_t log_;
-    std::size_t refused_ = 0;  // since the last line
+    std::size_t refused_ = 0;  // since the last log line
     OncePerSecond errors_;
     OncePerSecond warnings_;
     OncePerSecond refusals_;
     OncePerSecond names_;
     char reason_[80];
     bool outage_ = false;
-    bool replica_ = false;  // of the outage
+    bool replica_ = false;  // logged in this outage
     bool role_unknown_ = false;
     bool cannot_subscribe_ = false;
 };

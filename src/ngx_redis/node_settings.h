@@ -11,7 +11,7 @@
 
 namespace petstore::ngx {
 
-// How a node of a rediss:// URL is reached.
+// The TLS settings of a node with a rediss:// URL.
 struct TlsSettings {
     bool verify = true;
     std::string name;  // expected in the certificate, and SNI; empty for the
@@ -20,10 +20,11 @@ struct TlsSettings {
     std::string certificate;          // file of the client's; empty for none
     std::string certificate_key;
 
-    // Made from the above, owned by the cycle's pool. nullptr without TLS.
+    // Created from the settings above, owned by the cycle's pool. nullptr
+    // without TLS.
     ngx_ssl_t* context = nullptr;
 
-    // Whether one context serves both.
+    // Whether both can share a context.
     bool operator==(const TlsSettings& other) const noexcept
     {
         return verify == other.verify && name == other.name
@@ -33,7 +34,7 @@ struct TlsSettings {
     }
 };
 
-// The Sentinels that know the primary of some nodes. Made at configuration
+// The Sentinels that know the primary of some nodes. Created at configuration
 // time.
 struct SentinelSettings {
     struct Sentinel {
@@ -45,14 +46,15 @@ struct SentinelSettings {
             return login == other.login && host == other.host;
         }
     };
-    std::string name;          // of the deployment, for the log: no credentials
-    std::string primary_name;  // for the Sentinels
+    std::string name;          // of the deployment, for the log; no credentials
+    std::string primary_name;  // as the Sentinels know it
     std::vector<Sentinel> sentinels;  // at least one
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
     TlsSettings tls;  // empty without TLS
 
-    // For servers that Sentinels name by host; nullptr if there is none.
+    // For servers that Sentinels identify by host name; nullptr if there is
+    // none.
     ngx_resolver_t* resolver = nullptr;
     ngx_msec_t resolver_timeout = 0;
 
@@ -67,7 +69,7 @@ struct SentinelSettings {
     }
 };
 
-// Where the servers of a Cluster are found. Made at configuration time.
+// How to find the servers of a Cluster. Created at configuration time.
 struct ClusterSettings {
     std::vector<HostSettings> seeds;  // at least one
 
@@ -82,12 +84,12 @@ struct ClusterSettings {
     }
 };
 
-// One Redis of the configuration. Made at configuration time, lives in the
+// One configured Redis. Created at configuration time; lives in the
 // configuration of its cycle.
 struct NodeSettings {
-    // With Sentinels or a Cluster without an address.
+    // Has no address with Sentinels or a Cluster.
     redis::Endpoint endpoint;
-    std::string name;  // for the log: no credentials
+    std::string name;  // for the log; no credentials
     ngx_msec_t connect_timeout = 250;
     ngx_msec_t timeout = 500;
     TlsSettings tls;  // empty without TLS
@@ -99,7 +101,8 @@ struct NodeSettings {
     // If set, instead of `host`: these are the settings of all its servers.
     std::optional<ClusterSettings> cluster;
 
-    // It is a server of a Cluster: a replica does not answer, but redirects.
+    // It is a server of a Cluster, where a replica redirects instead of
+    // answering.
     bool redirects = false;
 };
 

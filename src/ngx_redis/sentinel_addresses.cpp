@@ -86,7 +86,7 @@ void SentinelAddresses::on_no_primary() noexcept
 
 void SentinelAddresses::on_switch() noexcept
 {
-    if (finding_) {  // the address of the old one's name
+    if (finding_) {  // resolving the old one's name
         name_->cancel();
         watch_.ask(*this);
     } else if (user_ != nullptr) {

@@ -11,7 +11,7 @@
 
 namespace petstore::ngx {
 
-// The address of the primary that Sentinels name, for one node.
+// Provides one node with the address of the primary that Sentinels name.
 class SentinelAddresses final : public AddressSource,
                                 private SentinelWatch::Follower,
                                 private AddressSource::User {
@@ -28,7 +28,7 @@ private:
     void on_no_primary() noexcept override;
     void on_switch() noexcept override;
 
-    // Of the host name that a Sentinel answered with.
+    // The addresses of the host name that a Sentinel returned.
     void on_addresses(const Addresses& addresses) noexcept override;
     void on_no_address(const char* reason) noexcept override;
     void on_moved() noexcept override {}
@@ -39,10 +39,10 @@ private:
     const SentinelSettings& settings_;
     SentinelWatch& watch_;
     ngx_log_t* const log_;
-    AddressSource::User* user_ = nullptr;  // of find(), also afterwards
+    AddressSource::User* user_ = nullptr;  // of find(); kept afterwards
     bool finding_ = false;
     ngx_msec_t find_by_ = 0;
-    redis::ServerAddress named_;  // that name_ resolves
+    redis::ServerAddress named_;  // resolved by name_
     std::unique_ptr<ResolvedAddresses> name_;
     Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;
 };

@@ -12,10 +12,10 @@ namespace {
 
 using Failure = Connection::Failure;
 
-// Bounds how long a Sentinel that hangs goes unnoticed.
+// Bounds how long a hung Sentinel goes unnoticed.
 constexpr ngx_msec_t kCheckEvery = 1000;
 
-// Failovers take longer. A Sentinel that reports more of them is broken.
+// Failovers take longer. A Sentinel that reports them more often is broken.
 constexpr ngx_msec_t kBetweenSwitches = 1000;
 
 bool is_quitting() noexcept
@@ -92,7 +92,8 @@ void SentinelWatch::next_sentinel() noexcept
     sentinels_[rotation_.current()].source->find(*this, share());
 }
 
-// So that one attempt of a node to connect outlasts two Sentinels that hang.
+// The timeout per Sentinel, short enough that a node's attempt to connect
+// outlasts two hung Sentinels.
 ngx_msec_t SentinelWatch::share() const noexcept
 {
     return std::max<ngx_msec_t>(settings_.connect_timeout / 3, 1);
@@ -141,7 +142,7 @@ const char* SentinelWatch::address_text() const noexcept
                                  : (*addresses_)[address_].text.c_str();
 }
 
-// For end_round(). The reason may change with the next attempt.
+// Copies the reason for end_round(), because the next attempt may change it.
 void SentinelWatch::remember(const Failure& failure) noexcept
 {
     error_ = failure.error;
@@ -189,7 +190,7 @@ void SentinelWatch::on_failure(const Failure& failure) noexcept
         }
         return;
     }
-    // Another Sentinel at once; but not if none stays.
+    // Try another Sentinel at once, unless connections keep failing.
     ++failures_;
     if (failures_ > 1) {
         retry();
@@ -308,7 +309,7 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
 Failure SentinelWatch::take_switch(redis::ServerAddress&& primary) noexcept
 {
     if (primary == primary_) {
-        return {};  // the promotion was announced before
+        return {};  // already announced by the promotion
     }
     if (switched_at_ && ngx_current_msec - *switched_at_ < kBetweenSwitches) {
         return {"reports too many failovers"};
@@ -326,7 +327,7 @@ void SentinelWatch::take_primary(redis::ServerAddress&& primary) noexcept
     event_.post();
 }
 
-// Until check() finds the Sentinel silent.
+// Waits for messages until the next check() of whether the Sentinel answers.
 void SentinelWatch::listen() noexcept
 {
     check_.stop();
@@ -352,7 +353,8 @@ void SentinelWatch::check() noexcept
     event_.post();
 }
 
-// Not where a reply is decoded: followers may make this object hang up.
+// Posted, not called while a reply is decoded, because followers may make this
+// object close the connection.
 void SentinelWatch::on_event() noexcept
 {
     if (connection_.is_open()) {

@@ -18,14 +18,15 @@
 
 namespace petstore::ngx {
 
-// Finds the primary that a worker's nodes use, and notices when Sentinels
-// replace it. Talks to one Sentinel at a time: asks for the address, then
-// subscribes to switches on the same connection, and checks every second that
-// the Sentinel still answers. If one fails in any way, the next one is asked.
+// Finds the primary that a worker's nodes use, and detects when the Sentinels
+// replace it. Connects to one Sentinel at a time: asks for the address, then
+// subscribes to failover messages on the same connection, and checks every
+// second that the Sentinel still answers. If it fails in any way, asks the next
+// one.
 //
-// An address that was of no use is never believed twice: the next Sentinel is
-// asked. So a Sentinel that lies, or does not know of a failover yet, delays an
-// attempt to connect but does not decide on the next.
+// After an address that did not work, the next Sentinel is asked. So a Sentinel
+// that is wrong, or does not know of a failover yet, delays one attempt to
+// connect but does not determine the next.
 class SentinelWatch final : private Connection::Listener,
                             private AddressSource::User {
 public:
@@ -35,10 +36,10 @@ public:
         // One of these answers ask().
         virtual void
         on_primary(const redis::ServerAddress& primary) noexcept = 0;
-        virtual void on_no_primary() noexcept = 0;  // which was logged
+        virtual void on_no_primary() noexcept = 0;  // already logged
 
-        // There is another primary; ask() returns it. Not while ask() is
-        // pending.
+        // There is another primary, which ask() returns. Not called while ask()
+        // is pending.
         virtual void on_switch() noexcept = 0;
 
     protected:
@@ -46,7 +47,7 @@ public:
 
     private:
         friend class SentinelWatch;
-        std::uint64_t answer_ = 0;  // number of the last one; 0 for none
+        std::uint64_t answer_ = 0;  // number of the last answer; 0 for none
         bool waiting_ = false;
     };
 
@@ -72,7 +73,7 @@ private:
         asking,       // in a round: each address of each Sentinel once
         subscribing,  // the address is known
         subscribed,
-        polling,  // as a Sentinel does not allow SUBSCRIBE
+        polling,  // the Sentinel forbids SUBSCRIBE
     };
 
     void start_round() noexcept;
@@ -128,11 +129,11 @@ private:
     Connection connection_;
 
     redis::ServerAddress primary_;  // valid if answers_ > 0
-    std::uint64_t answers_ = 0;     // numbers them
-    bool switched_ = false;         // the followers do not know yet
+    std::uint64_t answers_ = 0;     // counts the answers
+    bool switched_ = false;         // followers not yet notified
     std::optional<ngx_msec_t> switched_at_;
 
-    unsigned failures_ = 0;              // in a row
+    unsigned failures_ = 0;              // consecutive
     std::optional<ngx_msec_t> lost_at_;  // while no Sentinel is usable
     ngx_err_t error_ = 0;                // of the last failure
     char reason_[160];

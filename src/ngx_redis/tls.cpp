@@ -11,7 +11,7 @@ namespace petstore::ngx {
 
 namespace {
 
-constexpr std::size_t kPoolSize = 512;  // for nginx's record of the connection
+constexpr std::size_t kPoolSize = 512;  // for nginx's SSL connection object
 
 bool is_ip_address(const char* name) noexcept
 {
@@ -41,7 +41,7 @@ ngx_int_t Tls::begin(ngx_connection_t* socket, const std::string& host) noexcept
     errors_.clear();
     verified_ = false;
     name_ = settings_.name.empty() ? &host : &settings_.name;
-    // Resuming repeats no verification, so not with the session of another.
+    // Resumption skips verification, so never resume another host's session.
     if (session_name_ != *name_) {
         forget_session();
     }
@@ -56,7 +56,7 @@ ngx_int_t Tls::begin(ngx_connection_t* socket, const std::string& host) noexcept
         != NGX_OK) {
         return NGX_ERROR;
     }
-    // RFC 6066 does not permit addresses.
+    // RFC 6066 does not permit IP addresses.
     const char* const name = name_->c_str();
     if (!is_ip_address(name)
         && SSL_set_tlsext_host_name(socket->ssl->connection,
@@ -87,7 +87,7 @@ ngx_int_t Tls::handshake(ngx_connection_t* socket) noexcept
     return NGX_OK;
 }
 
-// As nginx does with upstreams, after the handshake.
+// Verifies the server after the handshake, as nginx does for upstreams.
 bool Tls::is_verified(ngx_connection_t* socket) noexcept
 {
     if (!settings_.verify) {
@@ -139,7 +139,8 @@ void Tls::end(ngx_connection_t* socket) noexcept
     }
 }
 
-// When the connection ends: with TLS 1.3, tickets arrive after the handshake.
+// Called when the connection ends, because with TLS 1.3 tickets arrive after
+// the handshake.
 void Tls::keep_session(ngx_connection_t* socket) noexcept
 {
     SSL_SESSION* const session = ngx_ssl_get_session(socket);

@@ -8,10 +8,10 @@
 
 namespace petstore::ngx {
 
-// TLS for the connections of one node, through nginx's ngx_ssl_* functions: one
-// connection at a time. Keeps the last session, so that a reconnect resumes it.
-// nginx logs each failure itself; here its text is kept instead, as the reason
-// of the one line that an outage gets.
+// TLS for the connections of one node, one at a time, using nginx's ngx_ssl_*
+// functions. Keeps the last session, so that a reconnect resumes it. nginx
+// would log each failure; here the text is kept instead, as the reason in the
+// one log line per outage.
 class Tls {
 public:
     // Both must outlive this object.

@@ -85,7 +85,8 @@ private:
             api::encode_cursor(20, api::Status::available);
     }
 
-    // Examples that depend on the location; and what it does not send goes.
+    // Fills in examples that depend on the location, and removes headers that
+    // it does not send.
     void fill_headers(Json& headers) const
     {
         const std::string& base = settings_.base;

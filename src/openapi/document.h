@@ -7,7 +7,7 @@
 
 namespace petstore::openapi {
 
-// What the document says about one location.
+// The parts of the document that depend on the location.
 struct Settings {
     std::string base;                     // base URL and path, as in links
     std::string deprecation;              // Deprecation of getPet

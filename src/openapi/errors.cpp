@@ -1,5 +1,5 @@
-// Which errors each operation may answer with. A code that the service produces
-// and this table lacks does not compile.
+// Which errors each operation may return. Compilation fails if this table lacks
+// a code that the service produces.
 #include "errors.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr unsigned bit_of(Operation operation)
     return 0;
 }
 
-// An error of the service.
+// An error from the service.
 struct Row {
     ErrorCode code;
     unsigned operations;
@@ -105,7 +105,7 @@ constexpr bool is_complete()
 
 static_assert(is_complete(), "every code has a row, in the enum's order");
 
-// An error of nginx, in the location or in front of it.
+// An error from nginx, in the location or in front of it.
 struct NginxRow {
     int status;
     unsigned operations;
@@ -117,7 +117,7 @@ constexpr NginxRow kNginxErrors[] = {
     {412, kList | kGet},  // If-Match: pets have no ETag
     {429, kAll},          // limit_req, limit_conn
     {501, kAll},          // an unknown Transfer-Encoding
-    {502, kAll},          // of a proxy in front
+    {502, kAll},          // from a proxy in front
     {504, kAll},
 };
 

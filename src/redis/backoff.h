@@ -5,15 +5,15 @@
 
 namespace petstore::redis {
 
-// How long to wait before the next attempt to connect, in milliseconds. The
-// longest delay bounds how late a worker notices that Redis is back.
+// The delay before the next attempt to connect, in milliseconds. The longest
+// delay bounds how late a worker notices that Redis is back.
 struct Backoff {
     static constexpr std::uint64_t kFirst = 50;
     static constexpr std::uint64_t kLongest = 500;
 
-    // After `failures` failures in a row, at least 1. `random` spreads the
-    // delay by 20 % either way, so that the workers of many hosts do not
-    // reconnect at the same moment.
+    // The delay after `failures` consecutive failures, at least 1. `random`
+    // spreads the delay by 20 % either way, so that the workers of many hosts
+    // do not reconnect at the same moment.
     static constexpr std::uint64_t delay(unsigned failures,
                                          std::uint64_t random) noexcept
     {

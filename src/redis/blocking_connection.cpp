@@ -7,9 +7,9 @@ namespace petstore::redis {
 
 namespace {
 
-// Wider than a worker's, because an operator asks for more at once and trusts
+// Higher than a worker's, because an operator requests more at once and trusts
 // the server. They only guard against servers that are not Redis. The largest
-// reply is to DUMP of a bitmap with 4,000,000,000 bits.
+// reply is that to DUMP of a bitmap with 4,000,000,000 bits.
 constexpr ReplyLimits kLimits = {4, std::size_t{1} << 20,
                                  std::size_t{512} << 20};
 constexpr std::size_t kReadSize = 64 * 1024;

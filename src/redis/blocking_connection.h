@@ -33,7 +33,7 @@ public:
 
     BlockingConnection(BlockingConnection&&) noexcept = default;
 
-    // How long get() waits for bytes, and for all bytes of a reply.
+    // How long get() may wait, both for each read and for a whole reply.
     void set_timeout(Timeout timeout)
     {
         timeout_ = timeout;
@@ -49,8 +49,8 @@ public:
     // Sends the appended commands.
     void flush();
 
-    // The same, and waits for the next reply, which is valid until the next
-    // call.
+    // Sends the appended commands and waits for the next reply, which is valid
+    // until the next call.
     const Reply& get();
 
 private:

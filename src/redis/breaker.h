@@ -8,11 +8,11 @@
 namespace petstore::redis {
 
 // Decides whether commands may be sent to a Redis that failed, and when its
-// outage is over. Knows neither sockets nor clocks: times are milliseconds of a
-// monotonic clock.
+// outage is over. Independent of sockets and clocks: times are milliseconds of
+// a monotonic clock.
 class Breaker {
 public:
-    // A replica answers reads. After one has refused a write, a connection must
+    // A replica answers reads, so once a write was refused, a connection must
     // be this old before a reply counts as the end of the outage.
     static constexpr std::uint64_t kProbation = 1000;
 
@@ -33,7 +33,7 @@ public:
     // breaker. Returns whether to reconnect after a back-off.
     bool failed(Retry retry, std::uint64_t now) noexcept;
 
-    // In a row: since on_reply() last reported a recovery.
+    // Consecutive failures since on_reply() last reported a recovery.
     unsigned failures() const noexcept { return failures_; }
 
     // A handshake is complete. Closes the breaker, but ends no outage: a server

@@ -17,8 +17,8 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// The bytes of a connection, both ways. Blocks: not for event loops. Its
-// functions throw ConnectionError, after which the stream is unusable.
+// A blocking, bidirectional byte stream; not for event loops. Its functions
+// throw ConnectionError, after which the stream is unusable.
 class ByteStream {
 public:
     using Timeout = std::chrono::milliseconds;

@@ -15,20 +15,20 @@ bool reached(std::uint64_t time, std::uint64_t now) noexcept
     return static_cast<std::int64_t>(time - now) <= 0;
 }
 
-// Also changes the lower half of a generation, and never compensates the change
-// of a connection's own.
+// Spreads the number so that it also changes the lower half of a generation and
+// never cancels out a change of the connection's own generation.
 std::uint64_t mixed(std::uint32_t moves) noexcept
 {
     return std::uint64_t{moves} * 0x9e3779b1;
 }
 
-// A script needs a key of its slot that this server does not have.
+// Whether a script failed because this server lacks a key of its slot.
 bool is_foreign_key(const Reply& error) noexcept
 {
     return error_row(error.text()).code == kForeignKey;
 }
 
-// The link acts on these.
+// Whether the link handles this error.
 bool is_about_slot(const Reply& error) noexcept
 {
     const std::string_view code = error.error_code();
@@ -57,14 +57,14 @@ public:
 
     bool has_ended() const noexcept { return handler_ == nullptr; }
 
-    // Its reply may come after those of commands that were sent later.
+    // Records that the reply may arrive after those of commands sent later.
     void out_of_order() noexcept
     {
         reordered_ = true;
         ++owner_.reorderings_[slot];
     }
 
-    // Calls the handler; a reply may still come.
+    // Calls the handler; a reply may still arrive.
     void end_early(NoReply cause) noexcept
     {
         std::exchange(handler_, nullptr)->on_no_reply(cause);
@@ -81,7 +81,7 @@ public:
             }
         }
         if (reordered_) {
-            out_of_order();  // commands that were sent since
+            out_of_order();  // for commands sent since
         }
         ReplyHandler* const handler = handler_;
         owner_.end(*this);
@@ -101,7 +101,7 @@ public:
         }
     }
 
-    // An error that the link acts on is no news.
+    // Errors that the link handles are not logged by the node.
     bool reports(const Reply& error) const noexcept override
     {
         return is_about_slot(error)
@@ -200,7 +200,7 @@ std::size_t ClusterLink::group_of(std::string_view key) const noexcept
     return primary ? *primary + 1 : 0;
 }
 
-// nullptr if nobody serves the slot.
+// nullptr if no server serves the slot.
 Link* ClusterLink::link_of(std::uint16_t slot) const noexcept
 {
     const auto primary = map_ ? map_->primary_of(slot) : std::nullopt;
@@ -276,7 +276,7 @@ void ClusterLink::route(Call& call) noexcept
     }
 }
 
-// Whether the call goes on in spite of this reply.
+// Handles an error reply. Returns whether the call continues or has ended here.
 bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
 {
     const std::string_view code = error.error_code();
@@ -287,7 +287,8 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     }
     const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
                          || (call.asking && code == "DAMAGED");
-    // An attempt that has no time for a reply would leave doubt.
+    // A retry without enough time for its reply would leave the outcome in
+    // doubt.
     const std::uint64_t margin = retries ? last_retry_ : 0;
     if (closed_ || reached(call.deadline - margin, now)) {
         if (retries) {
@@ -321,8 +322,9 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
     }
 }
 
-// The server does not serve the slot, and does not know who does: it may have
-// left the Cluster. Whether another map will tell, once per call.
+// The server does not serve the slot and does not know which one does; it may
+// have left the Cluster. Once per call, holds the call until the next map.
+// False if there is none to wait for.
 bool ClusterLink::wait_for_map(Call& call) noexcept
 {
     if (!searching_ || closed_ || call.asked_again
@@ -368,7 +370,7 @@ void ClusterLink::follow(Call& call, const Redirect& redirect)
     link->send(call.command, call);
 }
 
-// Until the call ends, or is released.
+// Holds the call until it ends or is released.
 void ClusterLink::hold(Call& call) noexcept
 {
     if (held_.empty()) {

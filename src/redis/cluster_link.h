@@ -18,18 +18,17 @@ namespace petstore::redis {
 // A link to a Redis Cluster: sends each command to the primary that serves the
 // slot of its routing key.
 //
-// A server that does not serve the slot says who does, and has executed
-// nothing: the command follows. CLUSTERDOWN says that it does not know who
-// does: the command is sent once more if there is another map to come. TRYAGAIN
-// says that some of a command's keys have moved and others have not: it is
-// repeated for as long as the command may take. So are scripts that fail
-// because a key that they do not declare has moved, or not yet: ours change
-// nothing then. Until the first map is known, commands wait for it, but only
-// for the first search: after that has failed, they fail at once while the
-// search goes on. Nothing else waits or is resent: a command whose primary is
-// out of reach fails at once.
+// A server that does not serve the slot replies with MOVED or ASK, without
+// executing the command, and the redirect is followed. After CLUSTERDOWN, when
+// the server does not know which one serves the slot, the command is sent once
+// more if a new map is being fetched. After TRYAGAIN, when only some of the
+// keys have moved, the command is retried until its timeout. So are scripts
+// that fail because an undeclared key is on another server: ours change nothing
+// then. Commands wait for the first map only during the first search; if that
+// fails, they fail at once while the search continues. Nothing else waits or is
+// resent: a command whose primary is unreachable fails at once.
 //
-// Knows neither sockets nor clocks.
+// Independent of sockets and clocks; see Host.
 class ClusterLink final : public Link {
 public:
     // The worker's part. Times are milliseconds of a monotonic clock.
@@ -37,27 +36,28 @@ public:
     public:
         virtual std::uint64_t now() const noexcept = 0;
 
-        // Call on_alarm() then, and no longer at the time set before.
+        // Requests a call of on_alarm() at this time. Replaces the previous
+        // time.
         virtual void set_alarm(std::uint64_t time) noexcept = 0;
         virtual void stop_alarm() noexcept = 0;
 
         // The link to a primary; created if necessary. nullptr if out of
-        // memory, or if the address is none.
+        // memory, or if the address is unusable.
         virtual Link* link_to(const ServerAddress& primary) noexcept = 0;
 
-        // The map names these primaries; links to others may end once nothing
-        // is sent over them any more.
+        // The map contains these primaries. Links to others may be closed once
+        // nothing more is sent over them.
         virtual void
         keep(const std::vector<ServerAddress>& primaries) noexcept = 0;
 
-        // Asks the servers for the map, one after the other. Exactly one of
-        // on_map() and on_no_map() follows, possibly before this returns.
+        // Asks the servers for the map, one after the other. Must call exactly
+        // one of on_map() and on_no_map(), possibly before this returns.
         virtual void find_map() noexcept = 0;
 
         virtual void queue_full() noexcept = 0;
 
-        // A command fails because of this error, after redirects and attempts.
-        // Its handler does not report it.
+        // A command fails with this error, after redirects and retries. Its
+        // handler does not report it.
         virtual void gave_up(const Reply& error) noexcept = 0;
 
     protected:
@@ -67,16 +67,16 @@ public:
     // Commands without a reply, over all primaries.
     static constexpr std::size_t kMaxCalls = 16'384;
 
-    // Between two searches for the map, and between two attempts after
+    // The interval between searches for the map, and between retries after
     // TRYAGAIN.
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
 
-    // How long before its deadline a command is no longer repeated; less if the
+    // A command is not retried this close to its deadline, or less if the
     // timeout is short.
     static constexpr std::uint64_t kLastRetry = 50;
 
-    // After so many redirects, servers contradict each other.
+    // More redirects mean that servers contradict each other.
     static constexpr int kMaxRedirects = 5;
 
     // `host` is borrowed. A command fails `timeout` milliseconds after send().
@@ -86,7 +86,7 @@ public:
     ClusterLink(const ClusterLink&) = delete;
     ClusterLink& operator=(const ClusterLink&) = delete;
 
-    // Asks for the map unless it is known.
+    // Fetches the map unless it is known.
     void warm_up() noexcept;
     bool has_map() const noexcept { return map_.has_value(); }
 
@@ -98,13 +98,13 @@ public:
     bool is_cluster() const noexcept override { return true; }
     std::size_t group_of(std::string_view key) const noexcept override;
 
-    // What Host::find_map() has found.
+    // The results of Host::find_map().
     void on_map(SlotMap map) noexcept;
     void on_no_map() noexcept;
 
     void on_alarm() noexcept;
 
-    // Commands that wait here fail, and later ones fail at once. Those that
+    // Fails all commands that wait here, and later ones at once. Those that
     // were sent end with their links, which must be closed next.
     void close() noexcept;
 
@@ -133,7 +133,7 @@ private:
         ++all_moves_;
     }
 
-    // Whoever sends ASKING does not need the reply.
+    // Ignores the reply to ASKING.
     class Ignore final : public ReplyHandler {
     public:
         void on_reply(const Reply&) noexcept override {}
@@ -148,8 +148,8 @@ private:
 
     std::optional<SlotMap> map_;
     std::vector<Link*> links_;                // of the map's primaries
-    std::vector<std::uint32_t> moves_;        // of each slot, to another server
-    std::vector<std::uint32_t> reorderings_;  // of each slot's commands
+    std::vector<std::uint32_t> moves_;        // per slot, to another server
+    std::vector<std::uint32_t> reorderings_;  // per slot
     std::uint32_t all_moves_ = 0;
     bool searching_ = false;
     bool gave_up_ = false;  // a search has failed
@@ -158,7 +158,7 @@ private:
 
     InFlight<Call> calls_;
 
-    // Those that need the alarm, because they wait or were redirected.
+    // Calls that need the alarm, because they wait or were redirected.
     std::list<Call*> held_;
 };
 

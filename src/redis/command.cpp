@@ -39,7 +39,7 @@ Command& Command::key(std::string_view name)
 
 Command& Command::own(std::string_view value)
 {
-    // The key names of a call fit without growing again and again.
+    // Room for the key names of a typical call.
     constexpr std::size_t kFirstReserve = 192;
     if (own_.empty()) {
         own_.reserve(kFirstReserve);
@@ -121,7 +121,7 @@ std::vector<std::string_view> Command::argv() const
 
 void Command::append_to(std::string& out) const
 {
-    // A page of 100 is the longest command that a request sends.
+    // The longest command that a request sends is a page of 100.
     constexpr std::size_t kOnStack = 112;
     std::array<const char*, kOnStack> stack_texts;
     std::array<std::size_t, kOnStack> stack_sizes;

@@ -35,10 +35,10 @@ public:
 
     Command& arg(std::int64_t value);
 
-    // The script reads keys of further slots, which the server learns from the
-    // script alone. Not to be sent after ASKING: Redis applies that to each of
-    // them (scriptVerifyClusterState in its script.c), so a key that is still
-    // to come from the other server would look as if it did not exist.
+    // The script accesses keys of other slots that the command does not
+    // declare. Must not be sent after ASKING: Redis applies that to each of
+    // these keys (scriptVerifyClusterState in its script.c), so a key that has
+    // not been migrated yet would seem not to exist.
     void set_across_slots() noexcept { across_slots_ = true; }
     bool is_across_slots() const noexcept { return across_slots_; }
 
@@ -57,7 +57,7 @@ public:
     // Throws std::bad_alloc.
     Command owned() const;
 
-    // At least the length of the RESP form.
+    // An upper bound of the length of the RESP form.
     std::size_t size_bound() const noexcept;
 
     // Views into this command, valid until it changes.

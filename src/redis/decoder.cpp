@@ -65,8 +65,8 @@ private:
 
 }  // namespace
 
-// hiredis calls this for every element. Returning nullptr stops hiredis for
-// good; nothing may be thrown through it.
+// hiredis calls these functions for every element. Returning nullptr stops
+// hiredis permanently. Exceptions must not cross its C frames.
 struct ReplyBuilder {
     ReplyLimits limits;
     Arena arena;
@@ -266,7 +266,7 @@ Decoder::Decoder(ReplyLimits limits) : impl_(std::make_unique<Impl>())
     if (!impl_->reader) {
         throw std::bad_alloc();
     }
-    // The only field of the reader that we touch: hiredis has no function for
+    // The only field of the reader that we access: hiredis has no function for
     // it, and its macro redisReaderSetPrivdata is not valid C++ in 0.14.
     impl_->reader->privdata = &impl_->builder;
 }
@@ -306,8 +306,8 @@ Decoder::State Decoder::next(const Reply*& reply)
         return State::broken;
     }
     if (!built) {
-        // Everything buffered belongs to one reply. Counts received bytes, as
-        // the announced length cannot be trusted.
+        // Everything buffered belongs to one reply. Count received bytes,
+        // because the announced length cannot be trusted.
         if (impl.unfinished > impl.builder.limits.bytes) {
             impl.fail("a reply is too long");
             return State::broken;

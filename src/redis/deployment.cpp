@@ -71,7 +71,7 @@ parse_deployment(const std::vector<std::string_view>& arguments)
         return Problem{"", "needs a URL"};
     }
     const bool standalone = deployment.form == Deployment::Form::standalone;
-    // Not quoted: it may be the rest of a password that contains a space.
+    // Not quoted, because it may be part of a password that contains a space.
     if (standalone && arguments.size() > 1) {
         return Problem{"", "takes one URL; several need \"sentinel=NAME\" or "
                            "\"cluster\" before them"};

@@ -53,7 +53,7 @@ void DurableLink::run() noexcept
 {
     scheduled_ = false;
     if (phase_ != Phase::idle || waiting_.empty()) {
-        return;  // the end of the phase schedules
+        return;  // the end of the phase schedules this again
     }
     if (supported_on_ == link_.connection_generation({})) {
         send_batch();
@@ -102,9 +102,9 @@ void DurableLink::send_step(Step step) noexcept
     }
 }
 
-// Before the first write of a connection, each command answers at once. Later,
-// it waits for as long as the batch's last command may: earlier ones fail by
-// themselves. 0 would mean forever.
+// While asking, before the first write of a connection, the reply comes at
+// once. For a batch, waits until the deadline of its last command; earlier ones
+// fail at their own deadlines. A time of 0 would wait forever.
 Command DurableLink::wait_command() const
 {
     const bool asks = phase_ == Phase::asking;
@@ -118,7 +118,7 @@ Command DurableLink::wait_command() const
     if (step_ == Step::replicas) {
         command.arg(asks ? 0 : durability_.replicas).arg(time);
     } else {
-        // WAITAOF's own count of replicas is of those with the write on disk.
+        // WAITAOF would count only replicas that have the write on disk.
         command.arg(1).arg(0).arg(time);
     }
     return command;
@@ -218,7 +218,7 @@ void DurableLink::end_batch() noexcept
     }
 }
 
-// Before their handlers are called: the log precedes the answers.
+// Called before the handlers, so that the log precedes the responses.
 template <typename Fails>
 void DurableLink::report_not_reached(const std::list<Write>& writes,
                                      Fails fails) noexcept
@@ -253,7 +253,7 @@ void DurableLink::on_alarm() noexcept
     restart_alarm();
 }
 
-// Of the oldest command: all have the same time.
+// Sets the alarm for the oldest command; all have the same timeout.
 void DurableLink::restart_alarm() noexcept
 {
     const auto oldest =
@@ -319,8 +319,8 @@ void DurableLink::Waiter::on_no_reply(NoReply) noexcept
     link_.end_callback();
 }
 
-// The host says what the error means. Those that pass by themselves, and
-// outages, need no explanation.
+// True for errors that the host explains. Temporary errors and outages need no
+// explanation.
 bool DurableLink::Waiter::reports(const Reply& error) const noexcept
 {
     return error_row(error.text()).log == ErrorRow::Log::error;

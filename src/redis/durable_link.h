@@ -13,19 +13,20 @@
 
 namespace petstore::redis {
 
-// A link whose commands get their replies once they are durable. It needs a
-// connection that carries nothing else: WAIT and WAITAOF block it, and cover
-// its own last write only.
+// A link that delivers replies only once the commands are durable. It needs a
+// dedicated connection: WAIT and WAITAOF block it, and cover only its own last
+// write.
 //
-// Commands of one event-loop iteration, and all that came while the last batch
-// was under way, leave as one batch, followed by one WAIT, then one WAITAOF.
-// Until these answer, the replies are kept; error replies are not, since
-// nothing was written. If too few replicas or no disk has the batch in time,
-// its commands are in doubt. A command counts its time from send(), and fails
-// when it is over, whether it waits for its batch or for the answer.
+// Commands of one event-loop iteration, and those that arrived during the
+// previous batch, are sent as one batch, followed by one WAIT, then one
+// WAITAOF. Replies are held back until these answer, except error replies,
+// since nothing was written. If the batch is not on enough replicas, or not on
+// disk, in time, its commands are in doubt. A command's timeout counts from
+// send(), whether it waits for its batch or for the answer.
 //
-// Each connection is asked first whether it supports the wait; if not, commands
-// fail with not_sent. Knows neither sockets nor clocks.
+// On each connection, first checks whether the server supports the wait; if
+// not, commands fail with not_sent. Independent of sockets and clocks; see
+// Host.
 class DurableLink final : public Link, private EndOfIterationTask {
 public:
     // The worker's part. Times are milliseconds of a monotonic clock.
@@ -33,17 +34,18 @@ public:
     public:
         virtual std::uint64_t now() const noexcept = 0;
 
-        // Call on_alarm() then, and no longer at the time set before.
+        // Requests a call of on_alarm() at this time. Replaces the previous
+        // time.
         virtual void set_alarm(std::uint64_t time) noexcept = 0;
         virtual void stop_alarm() noexcept = 0;
 
-        // `command`, WAIT or WAITAOF, is refused: commands fail until it is
-        // accepted. Alternates with supported_again().
+        // The server refuses `command`, WAIT or WAITAOF. Commands fail until it
+        // is accepted. Alternates with supported_again().
         virtual void unsupported(const char* command,
                                  const Reply& error) noexcept = 0;
         virtual void supported_again() noexcept = 0;
 
-        // So many commands were executed, but were not durable in time.
+        // This many commands were executed but not durable in time.
         virtual void not_reached(std::size_t commands) noexcept = 0;
 
         virtual void queue_full() noexcept = 0;
@@ -52,19 +54,20 @@ public:
         ~Host() = default;
     };
 
-    // What exceeds a batch waits for the next one. A batch must leave room for
-    // its WAIT in a Pipeline.
+    // Further commands wait for the next batch. A batch must leave room for its
+    // WAIT in a Pipeline.
     static constexpr std::size_t kMaxBatch = 2048;
     static constexpr std::size_t kMaxBatchBytes = 512 * 1024;
 
     // All borrowed. `link` must not give up a command before its WAIT has
-    // ended: up to `timeout` milliseconds and the resolution of Redis's timers.
+    // ended, which takes up to `timeout` milliseconds plus the resolution of
+    // Redis's timers.
     DurableLink(Link& link, Scheduler& scheduler, Host& host,
                 Durability durability, std::uint64_t timeout) noexcept;
     DurableLink(const DurableLink&) = delete;
     DurableLink& operator=(const DurableLink&) = delete;
 
-    // Asks whether the wait is supported before the first command needs it.
+    // Checks whether the wait is supported before the first command needs it.
     void warm_up() noexcept;
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
@@ -151,7 +154,7 @@ private:
     std::list<Write> batch_;
     std::size_t callbacks_ = 0;  // of link_, outstanding in this phase
     bool confirmed_ = false;     // all steps of this phase succeeded
-    bool too_few_ = false;       // the last step of this batch was answered
+    bool too_few_ = false;       // the last step's answer was not enough
 
     // The generation of the connection that accepted all steps.
     std::optional<std::uint64_t> supported_on_;

@@ -17,12 +17,12 @@ constexpr auto kDamaged = ErrorCode::internal_error;
 // write, so any error that a single redis.call can return counts as executed,
 // unless Redis checks for it before a script's first write.
 //
-// A row with several words stands before the row with the first one.
+// A row with several words must precede the row with only the first of them.
 constexpr ErrorRow kErrors[] = {
     // code, answer, executed, resend, log, replica
     {"NOSCRIPT", kUnavailable, false, Resend::script_text, Log::nothing},
     {"LOADING", kUnavailable, false, Resend::no, Log::warning},
-    // Someone else's script hangs.
+    // Another client's script hangs.
     {"BUSY", kUnavailable, false, Resend::no, Log::error},
     {"UNKILLABLE", kUnavailable, false, Resend::no, Log::error},
     {"READONLY", kUnavailable, false, Resend::no, Log::outage, true},
@@ -38,13 +38,13 @@ constexpr ErrorRow kErrors[] = {
     {"NOPROTO", kUnavailable, false, Resend::no, Log::error},
     {"MOVED", kUnavailable, false, Resend::no, Log::warning},
     {"ASK", kUnavailable, false, Resend::no, Log::warning},
-    // Valkey's, during a failover.
+    // Sent by Valkey during a failover.
     {"REDIRECT", kUnavailable, false, Resend::no, Log::warning},
     {"TRYAGAIN", kUnavailable, false, Resend::no, Log::warning},
     {"CLUSTERDOWN", kUnavailable, false, Resend::no, Log::warning},
     {"CROSSSLOT", kUnavailable, false, Resend::no, Log::error},
     {"EXECABORT", kUnavailable, false, Resend::no, Log::error},
-    // WAIT, ended by a failover.
+    // A WAIT that a failover ended.
     {"UNBLOCKED", kUnavailable, true, Resend::no, Log::warning},
     {"NOGOODSLAVE", kUnavailable, false, Resend::no, Log::warning},
     {"NOQUORUM", kUnavailable, false, Resend::no, Log::warning},
@@ -53,10 +53,9 @@ constexpr ErrorRow kErrors[] = {
     // our scripts, which changed nothing.
     {"WRONGTYPE", kDamaged, true, Resend::no, Log::nothing},
     {"DAMAGED", kDamaged, false, Resend::no, Log::nothing},
-    // Of our script that creates pets, which changed nothing. Logged by
-    // StorageLog.
+    // Returned by create_pets.lua, which changed nothing. Logged by StorageLog.
     {"FULL", kUnavailable, false, Resend::no, Log::nothing},
-    // Instead of the first reply; Redis closes the connection.
+    // Sent in place of the first reply; Redis then closes the connection.
     {"ERR max number of clients reached", kUnavailable, false, Resend::no,
      Log::outage},
     // While a slot moves. Our scripts have changed nothing, or undone it.

@@ -18,18 +18,19 @@ struct ErrorRow {
     };
     enum class Log {
         nothing,  // normal, or logged elsewhere with the Redis key
-        warning,  // passes by itself; at most one line per second
+        warning,  // resolves itself; at most one line per second
         error,    // needs operator action; at most one line per second
         outage,   // the connection counts as lost; one line per outage
     };
 
     std::string_view code;  // the error, or its first words
 
-    // The client's error if the command was to change nothing that lasts: a
-    // look-up, the limiter, a read.
+    // The client's error if the command makes no lasting change: a look-up, the
+    // limiter, a read.
     api::ErrorCode answer;
 
-    // The command may have had an effect: a create is outcome_unknown.
+    // The command may have had an effect; a create then returns
+    // outcome_unknown.
     bool executed;
 
     Resend resend;
@@ -42,8 +43,8 @@ struct ErrorRow {
     }
 };
 
-// Of a script on a server that lacks a key of the script's slot, because the
-// slot is moving.
+// Returned by a script on a server that lacks a key of the script's slot,
+// because the slot is moving.
 constexpr std::string_view kForeignKey =
     "ERR Script attempted to access a non local key";
 
@@ -62,8 +63,8 @@ ErrorRows error_rows() noexcept;
 // most cautious row.
 const ErrorRow& error_row(std::string_view error) noexcept;
 
-// The server does not have the script that was called by its digest. Nothing
-// was executed, so the call may be repeated with the script's text.
+// The server does not know the digest of the called script. Nothing was
+// executed, so the call may be repeated with the script's text.
 inline bool is_unknown_script(const Reply& reply) noexcept
 {
     return reply.is_error()

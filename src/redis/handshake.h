@@ -11,9 +11,9 @@
 namespace petstore::redis {
 
 // The commands that open a connection: AUTH and SELECT if needed, PING, and a
-// last one, whose reply the caller judges: INFO, which reports the role. All
-// replies must be there before the first other command is written: it must not
-// run as the wrong user, in the wrong database or on a replica.
+// last one whose reply the caller evaluates, such as INFO for the role. All
+// replies must arrive before any other command is written, so that none runs as
+// the wrong user, in the wrong database or on a replica.
 class Handshake {
 public:
     // Throws std::bad_alloc.
@@ -37,7 +37,7 @@ public:
 private:
     std::string bytes_;
     std::size_t sent_ = 0;
-    std::size_t replies_ = 0;  // still to come
+    std::size_t replies_ = 0;  // still due
 };
 
 }  // namespace petstore::redis

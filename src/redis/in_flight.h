@@ -7,8 +7,8 @@
 
 namespace petstore::redis {
 
-// Owns objects that wait for Redis, each from start() until it says that it is
-// done. T derives from InFlight<T>::Item.
+// Owns objects that wait for Redis, each from start() until end() or take(). T
+// derives from InFlight<T>::Item.
 template <typename T>
 class InFlight {
 public:
@@ -40,8 +40,8 @@ public:
     // Destroys the item.
     void end(T& item) noexcept { items_.erase(item.Item::self_); }
 
-    // Hands the item over to a scope, for an item that still has something to
-    // do and then ends.
+    // Passes ownership of the item to the caller's scope, for an item that ends
+    // after one last action.
     std::list<T> take(T& item) noexcept
     {
         std::list<T> taken;

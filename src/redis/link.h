@@ -11,7 +11,7 @@ namespace petstore::redis {
 
 // Why a command has no reply.
 enum class NoReply {
-    not_sent,  // Redis has not seen it: it is down, or the queue is full
+    not_sent,  // Redis is down, or the queue is full
     in_doubt,  // it was written; Redis may or may not have executed it, or
                // not as durably as DurableLink promises
 };
@@ -24,8 +24,8 @@ public:
     virtual void on_reply(const Reply& reply) noexcept = 0;
     virtual void on_no_reply(NoReply cause) noexcept = 0;
 
-    // Whether on_reply() reports this error to the operator, with more than its
-    // code. If not, the link does.
+    // Whether on_reply() handles this error or reports it to the operator
+    // itself. If not, the link logs its code.
     virtual bool reports(const Reply& /*error*/) const noexcept
     {
         return false;
@@ -35,26 +35,26 @@ protected:
     ~ReplyHandler() = default;
 };
 
-// A pipelined way to Redis. Commands with the same routing key get their
+// A pipelined connection to Redis. Commands with the same routing key get their
 // replies in the order they were sent. A link never resends a command that
 // Redis may have executed.
 class Link {
 public:
-    // Copies the command; borrows `handler` until it is called. Calls no other
-    // handler.
+    // Copies the command; borrows `handler` until it is called. Does not call
+    // any other handler.
     virtual void send(const Command& command,
                       ReplyHandler& handler) noexcept = 0;
 
     // Changes with each lost connection to the server of this routing key, when
     // that server reports another replication history, and when another server
-    // takes its place. Data read under another generation may since have been
-    // undone by a failover or a restart. The lower half changes, too. Of an
-    // empty key: changes with that of any key.
+    // takes its place. A failover or restart may have undone data read under
+    // another generation. The lower half changes, too. For an empty key,
+    // changes with the generation of any key.
     virtual std::uint64_t
     connection_generation(std::string_view key) const noexcept = 0;
 
     // Changes when commands of this routing key's slot may have been executed
-    // in another order than they were sent in, because some were redirected.
+    // out of order, because some were redirected.
     virtual std::uint64_t reorderings(std::string_view /*key*/) const noexcept
     {
         return 0;
@@ -63,8 +63,8 @@ public:
     // Whether keys of different slots may be on different servers.
     virtual bool is_cluster() const noexcept { return false; }
 
-    // One call of a script may name keys of several slots if they are in one
-    // group. Keys of different groups need different calls.
+    // One script call may name keys of several slots if they are in the same
+    // group. Keys of different groups need separate calls.
     virtual std::size_t group_of(std::string_view /*key*/) const noexcept
     {
         return 0;

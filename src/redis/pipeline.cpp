@@ -25,7 +25,8 @@ void Pipeline::sent(std::size_t bytes) noexcept
         bytes_.clear();
         sent_ = 0;
     } else if (sent_ > bytes_.size() / 2) {
-        // Or a server that reads, but never catches up, would make this grow.
+        // Otherwise a server that reads but never catches up would make this
+        // grow.
         bytes_.erase(0, sent_);
         sent_ = 0;
     }
@@ -58,8 +59,8 @@ void Pipeline::fail_written() noexcept
     fail_first(written);
 }
 
-// In place, because a second deque would need memory. When a handler makes the
-// next connection fail, the inner call removes what the outer one has left.
+// Works in place, because a second deque would need memory. If a handler makes
+// the next connection fail, the inner call removes the rest.
 void Pipeline::fail_first(std::size_t count) noexcept
 {
     failing_ = count;

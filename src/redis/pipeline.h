@@ -11,7 +11,7 @@
 namespace petstore::redis {
 
 // The commands of one connection that have no reply yet, oldest first: their
-// unsent bytes, deadlines and handlers. Knows neither sockets nor clocks.
+// unsent bytes, deadlines and handlers. Independent of sockets and clocks.
 class Pipeline {
 public:
     // Callers must not add commands beyond either limit.
@@ -41,7 +41,7 @@ public:
     // The first `bytes` bytes of unsent() were written.
     void sent(std::size_t bytes) noexcept;
 
-    // Of the oldest command. The pipeline must not be empty.
+    // The deadline of the oldest command. The pipeline must not be empty.
     std::uint64_t deadline() const noexcept
     {
         return pending_[failing_].deadline;
@@ -57,13 +57,14 @@ public:
         return !empty() && pending_[failing_].start < written_;
     }
 
-    // Removes the oldest command, which has its reply; returns its handler.
-    // Not while commands fail.
+    // Removes the oldest command, which has its reply, and returns its handler.
+    // Must not be called while commands fail.
     ReplyHandler* pop() noexcept;
 
-    // The connection is lost: removes all commands and calls on_no_reply() of
-    // their handlers, which may add commands for the next connection and may
-    // even make that fail too. Nothing may be written until this returns.
+    // After the connection was lost, removes all commands and calls
+    // on_no_reply() of their handlers. These may add commands for the next
+    // connection, and may even make that fail too. Nothing may be written until
+    // this returns.
     void fail() noexcept;
 
     // The same for the commands that were written, at least in part. The others
@@ -80,10 +81,10 @@ private:
 
     std::size_t size() const noexcept { return pending_.size() - failing_; }
 
-    // bytes_ has the other commands only.
+    // Requires that bytes_ contains only the other commands.
     void fail_first(std::size_t count) noexcept;
 
-    std::string bytes_;  // those before sent_ were written
+    std::string bytes_;  // written up to sent_
     std::size_t sent_ = 0;
 
     // Offsets in the stream of all bytes ever added.
@@ -91,7 +92,7 @@ private:
     std::size_t end_ = 0;      // of the end of bytes_
 
     std::deque<Pending> pending_;
-    std::size_t failing_ = 0;  // of pending_: fail_first() removes them next
+    std::size_t failing_ = 0;  // left for fail_first() to remove
 };
 
 }  // namespace petstore::redis

@@ -23,7 +23,7 @@ std::string_view field(std::string_view info, std::string_view name) noexcept
     return {};
 }
 
-// Redis could answer INFO, but refuses to.
+// Whether Redis refuses INFO, rather than failing temporarily.
 bool forbids_info(const Reply& error) noexcept
 {
     const std::string_view code = error_row(error.text()).code;

@@ -22,8 +22,8 @@ struct Replication {
 
     Role role = Role::unknown;
 
-    // Of a primary: identifies the history of its data. It changes if the
-    // server was a replica in between. Valid as long as the reply.
+    // Identifies the history of a primary's data. Changes if the server was a
+    // replica in between. Valid as long as the reply.
     std::string_view id;
 };
 
@@ -36,18 +36,19 @@ Replication parse_replication(const Reply& reply) noexcept;
 // monotonic clock.
 class RoleWatch {
 public:
-    // Bounds how long answers from memory may continue after a failover and
-    // back that kept the connection open. docs/scaling.md promises this.
+    // Bounds how long responses from memory may be outdated after the server
+    // was demoted and promoted again without closing the connection.
+    // docs/scaling.md promises this.
     static constexpr std::uint64_t kInterval = 1000;
 
-    // A new connection, whose handshake asks for the role.
+    // Call for a new connection, whose handshake asks for the role.
     void begin(std::uint64_t now) noexcept
     {
         known_ = true;
         asked_at_ = now;
     }
 
-    // Whether to ask ahead of the next command.
+    // Whether to ask before the next command.
     bool due(std::uint64_t now) const noexcept
     {
         return known_ && now - asked_at_ >= kInterval;
@@ -58,7 +59,7 @@ public:
     Finding take(const Reply& reply, std::uint64_t now) noexcept;
 
 private:
-    // False once the server did not report its role: it is treated as a primary
+    // Whether the server reports its role. If not, it is treated as a primary
     // and not asked again on this connection.
     bool known_ = false;
     std::uint64_t asked_at_ = 0;

@@ -16,13 +16,13 @@ public:
     bool is(Type type) const noexcept { return type_ == type; }
     bool is_error() const noexcept { return type_ == Type::error; }
 
-    // Of string, status and error; empty otherwise.
+    // For strings, statuses and errors; empty otherwise.
     std::string_view text() const noexcept { return {text_, size_}; }
 
-    // Of integer; 0 otherwise.
+    // For integers; 0 otherwise.
     std::int64_t integer() const noexcept { return integer_; }
 
-    // Of array; 0 otherwise.
+    // For arrays; 0 otherwise.
     std::size_t size() const noexcept { return count_; }
     const Reply& operator[](std::size_t i) const noexcept { return *items_[i]; }
 

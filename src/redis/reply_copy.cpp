@@ -31,7 +31,7 @@ ReplyCopy::ReplyCopy(const Reply& original)
     add(original);
 }
 
-// Allocates nothing: there is room for all.
+// Never allocates: there is room for all elements.
 Reply* ReplyCopy::add(const Reply& original) noexcept
 {
     Reply& copy = replies_.emplace_back(original);

@@ -7,7 +7,7 @@
 
 namespace petstore::redis {
 
-// A copy of a reply that is still needed when its decoder has gone on.
+// A copy of a reply that must outlive the decoder's next one.
 class ReplyCopy {
 public:
     // Throws std::bad_alloc.
@@ -15,7 +15,7 @@ public:
     ReplyCopy(const ReplyCopy&) = delete;
     ReplyCopy& operator=(const ReplyCopy&) = delete;
 
-    // As long as the copy.
+    // Valid as long as the copy.
     const Reply& get() const noexcept { return replies_.front(); }
 
 private:

@@ -7,7 +7,8 @@ class EndOfIterationTask {
 public:
     virtual void run() noexcept = 0;
 
-    // Scheduler's, while the task is queued: scheduling must not need memory.
+    // Used by Scheduler while the task is queued, so that scheduling needs no
+    // memory.
     EndOfIterationTask* next_task = nullptr;
 
 protected:
@@ -15,13 +16,13 @@ protected:
 };
 
 // Runs tasks at the end of the current event-loop iteration, so that one
-// command can serve everything that came up in it, and one write can carry all
+// command can serve all requests of the iteration, and one write can send all
 // commands.
 class Scheduler {
 public:
     enum class Stage {
-        batch,  // tasks that send commands; they may schedule further ones
-        write,  // links write what was sent; runs when no batch is left
+        batch,  // sends commands; may schedule further batches
+        write,  // writes the commands; runs when no batch is left
     };
 
     // Runs `task` once. It is borrowed until then and must not be queued

@@ -13,7 +13,7 @@ struct Script {
 
     std::string_view name;
     std::string_view text;
-    std::string sha1;  // 40 hex digits, as EVALSHA wants it
+    std::string sha1;  // 40 hex digits, for EVALSHA
 };
 
 }  // namespace petstore::redis

@@ -21,7 +21,8 @@ protected:
         link.send(*command_, *this);
     }
 
-    // Exactly one of these, once per start(), possibly before it returns.
+    // Exactly one of these is called, once per start(), possibly before it
+    // returns.
     virtual void on_result(const Reply& reply) noexcept = 0;
     virtual void on_no_result(NoReply cause) noexcept = 0;
 

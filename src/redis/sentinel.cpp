@@ -13,13 +13,15 @@ namespace {
 using Kind = SentinelMessage::Kind;
 using Result = PrimaryAddress::Result;
 
-// All Sentinels announce the end of a failover. The one that leads it does so
-// last, once the other replicas follow, but announces the promotion before.
+// All Sentinels announce the end of a failover. The leading Sentinel does so
+// last, after reconfiguring the other replicas, but announces the promotion
+// earlier.
 constexpr std::string_view kSwitchChannel = "+switch-master";
 constexpr std::string_view kPromotionChannel = "+promoted-slave";
 constexpr std::size_t kMaxHost = 255;
 
-// A host name or an IP address. It is logged and resolved.
+// Whether the text may be a host name or an IP address. It is logged and
+// resolved.
 bool is_host(std::string_view text) noexcept
 {
     for (const char c : text) {
@@ -42,7 +44,8 @@ std::optional<ServerAddress> server_address(std::string_view host,
     return ServerAddress{std::string(host), static_cast<int>(*number)};
 }
 
-// A message's words, and where it names a primary and its new address.
+// The number of words in a message, and the positions of the primary's name and
+// new address.
 struct Layout {
     std::size_t words;
     std::size_t name;

@@ -18,7 +18,7 @@ struct PrimaryAddress {
         found,
         unknown_name,  // this Sentinel monitors no such primary
         refused,       // the reply is an error
-        invalid,       // no Sentinel answers this
+        invalid,       // not a reply of a Sentinel
     };
     Result result = Result::invalid;
     ServerAddress address;  // if found
@@ -27,7 +27,7 @@ struct PrimaryAddress {
 // Throws std::bad_alloc.
 PrimaryAddress parse_primary_address(const Reply& reply);
 
-// After this command the connection takes no others than PING.
+// After this command, the connection accepts only PING.
 Command switch_subscription();
 
 // What a connection receives after switch_subscription().
@@ -36,9 +36,9 @@ struct SentinelMessage {
         subscribed,
         pong,
         switched,  // `address` is the new primary's
-        other,     // of no interest: about another primary, for example
+        other,     // irrelevant: about another primary, for example
         refused,   // the reply is an error
-        invalid,   // no Sentinel sends this
+        invalid,   // not a message of a Sentinel
     };
     Kind kind = Kind::invalid;
     ServerAddress address;
@@ -48,12 +48,12 @@ struct SentinelMessage {
 SentinelMessage parse_sentinel_message(const Reply& reply,
                                        std::string_view name);
 
-// Which Sentinel to ask next: in a round each is asked at most once. A round
-// starts after the Sentinel that was asked last, so one that lies or hangs is
-// not asked twice in a row.
+// Selects the Sentinel to ask next. In a round, each is asked at most once. A
+// round starts after the Sentinel that was asked last, so one that is wrong or
+// hangs is not asked twice in a row.
 class SentinelRotation {
 public:
-    // At least one Sentinel.
+    // `count` must be at least 1.
     explicit SentinelRotation(std::size_t count) noexcept
         : count_(count), current_(count - 1)
     {}

@@ -4,7 +4,8 @@
 
 namespace petstore::redis {
 
-// A server as Sentinels, or other servers of its Cluster, name it.
+// A server's address as reported by Sentinels or by other servers of its
+// Cluster.
 struct ServerAddress {
     std::string host;  // an IP address; a name if they announce names
     int port = 0;

@@ -23,7 +23,7 @@ bool is_port(std::int64_t number) noexcept
     return number > 0 && number <= kMaxPort;
 }
 
-// Of an IP address or a name. It ends up in the log.
+// Whether the text may be an IP address or a name. It ends up in the log.
 bool is_visible_host(std::string_view text) noexcept
 {
     constexpr std::size_t kLongest = 255;
@@ -105,7 +105,7 @@ void SlotMap::move(std::uint16_t slot, const ServerAddress& primary)
     }
 }
 
-// What owners_ holds for this primary; nullopt if there are too many.
+// The value of this primary in owners_; nullopt if there are too many.
 std::optional<std::uint16_t> SlotMap::find_or_add(const ServerAddress& primary)
 {
     const auto found = std::find(primaries_.begin(), primaries_.end(), primary);

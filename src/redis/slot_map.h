@@ -39,11 +39,11 @@ public:
                           : std::optional<std::size_t>(index - 1);
     }
 
-    // A server said that this one serves the slot. Throws std::bad_alloc.
+    // Assigns the slot to this server, as MOVED says. Throws std::bad_alloc.
     void move(std::uint16_t slot, const ServerAddress& primary);
 
 private:
-    // More servers than a Cluster can have are a lie.
+    // No real Cluster has more.
     static constexpr std::size_t kMaxPrimaries = 1000;
 
     std::optional<std::uint16_t> find_or_add(const ServerAddress& primary);
@@ -52,8 +52,8 @@ private:
     std::array<std::uint16_t, kHashSlots> owners_{};  // index + 1, or 0
 };
 
-// What a server of a Cluster replies to a command whose slot it does not serve.
-// It has not executed the command.
+// The reply of a Cluster's server that does not serve the slot of a command. It
+// has not executed the command.
 struct Redirect {
     enum class Kind {
         moved,  // from now on the other server serves the slot
@@ -64,8 +64,8 @@ struct Redirect {
     std::uint16_t slot;
     ServerAddress address;
 
-    // nullopt if the reply is no redirect, or a malformed one. `asked` is the
-    // host that replied. Throws std::bad_alloc.
+    // nullopt if the reply is not a valid redirect. `asked` is the host that
+    // replied. Throws std::bad_alloc.
     static std::optional<Redirect> parse(const Reply& reply,
                                          std::string_view asked);
 };

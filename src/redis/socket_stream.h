@@ -7,7 +7,7 @@
 
 namespace petstore::redis {
 
-// A connected socket; hiredis resolves the name and connects. Both throw
+// Return a connected socket; hiredis resolves the name and connects. Both throw
 // ConnectionError.
 std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
                                         ByteStream::Timeout timeout);

@@ -9,13 +9,13 @@ namespace petstore::service {
 
 namespace {
 
-// A record may change while it is read, or its account move to another server
-// of a Cluster. More often than this is a fault.
+// A record may change while it is read, or its account may move to another
+// server of a Cluster. More refreshes than this indicate a fault.
 constexpr int kMaxRefreshes = 8;
 
-// Requests of one worker that may wait for Redis at a time, for each Redis and
-// prefix. Many can share a command, so the bound on commands does not bound
-// their memory, 1 KB each once the client has left.
+// The most requests of one worker that may wait for Redis at a time, per Redis
+// and prefix. Many can share a command, so the bound on commands does not bound
+// their memory, which is 1 KB each once the client has left.
 constexpr std::size_t kMaxWaiting = 16'384;
 
 }  // namespace
@@ -30,7 +30,7 @@ void Admission::run()
     if (!token) {
         return refuse_key({api::KeyRefusal::missing, nullptr});
     }
-    // Known keys first: checking the form costs as much as looking the key up.
+    // Look up known keys first: checking the form costs as much as the look-up.
     store::Storage& storage = task_.storage();
     if (token->size() <= api::kMaxKeyLength) {
         digest_ = api::sha256(*token);
@@ -59,7 +59,7 @@ void Admission::abandon() noexcept
     }
 }
 
-// Whether the request may wait for Redis; it was refused if not.
+// Refuses the request and returns false if too many wait for Redis.
 bool Admission::may_wait()
 {
     store::Storage& storage = task_.storage();
@@ -93,8 +93,8 @@ void Admission::on_key(const store::KeyResult& result) noexcept
     });
 }
 
-// The record is older than its account's `epoch`. Another request may have read
-// a newer one meanwhile.
+// Replaces a record that is older than its account's `epoch`. Another request
+// may have read a newer one meanwhile.
 void Admission::refresh_key(std::int64_t epoch)
 {
     store::KeyCache& keys = task_.storage().keys;
@@ -123,8 +123,8 @@ void Admission::forget_key()
     refuse_key(refused);
 }
 
-// Requests without a valid key count in the window of their address. Only where
-// it is enforced does it limit them.
+// Counts requests without a valid key in the window of their address, which
+// limits them only where it is enforced.
 void Admission::refuse_key(const store::RefusedKey& key)
 {
     RequestState& state = task_.state();
@@ -172,7 +172,7 @@ void Admission::check_limits(Record record)
     state.key = key_;
     state.refused_key = {};
 
-    if (state.decided) {  // before an internal redirect, or for another part
+    if (state.decided) {  // before an internal redirect, or for a subrequest
         return apply_decision(state.decision);
     }
     if (state.deciding != nullptr) {
@@ -191,8 +191,8 @@ void Admission::check_limits(Record record)
     storage.limits.add(key_, {record == Record::fresh, placed_}, *this);
 }
 
-// Redis denied requests of this account a moment ago, so it would deny this one
-// too.
+// Denies the request if Redis denied requests of this account a moment ago and
+// would deny this one too.
 bool Admission::deny_from_memory()
 {
     const auto now = task_.now();
@@ -219,7 +219,7 @@ void Admission::on_limit_sent() noexcept
 void Admission::on_limit(const store::LimitResult& result,
                          std::int64_t index) noexcept
 {
-    // What was read ahead was sent behind the first command.
+    // Reads ahead were sent right behind the first command.
     if (result.kind == store::LimitResult::Kind::decided && result.version
         && refreshes_ == 0) {
         task_.attempt([&] { client_.on_limit_decided(*result.version); });
@@ -240,8 +240,8 @@ void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
     end_limit_check([&] { task_.refuse(store::failure_of(cause, false)); });
 }
 
-// Runs `body`, then resumes the subrequests that wait for the same decision.
-// Without one, the first of them asks again unless a reply was lost.
+// Runs `body`, then resumes the subrequests that wait for the same decision. If
+// there is none, the first of them asks again, unless a reply was lost.
 template <typename Body>
 void Admission::end_limit_check(Body&& body) noexcept
 {
@@ -288,7 +288,7 @@ void Admission::take_result(const store::LimitResult& result,
     key_->account->remember(decision, sent_, task_.now());
     storage.redis_ahead = result.now - storage.clock.host_time();
     if (!storage.is_usable(key_->record)) {
-        return forget_key();  // Redis's clock says that it has expired
+        return forget_key();  // it has expired by Redis's clock
     }
     apply_decision(decision);
 }
@@ -299,8 +299,8 @@ void Admission::refuse_uncounted()
                   "The request could not be counted. Please try again later."});
 }
 
-// In a Cluster: the account has no state. Unless all accounts were moved, it is
-// a new one.
+// In a Cluster, for an account without a state, which is new unless all
+// accounts were moved.
 void Admission::on_marker(Marker marker) noexcept
 {
     task_.deliver([&] {
@@ -346,8 +346,8 @@ void Admission::apply_decision(const api::Decision& decision)
     again ? deny(decision) : count_denial(decision);
 }
 
-// A denial that exceeds the ban threshold is answered once Redis has counted
-// it, with the ban that it may have caused.
+// If the denial exceeds the ban threshold, the client is answered only once
+// Redis has counted it, because it may have caused a ban.
 void Admission::count_denial(const api::Decision& decision)
 {
     const api::BanPolicy& policy = task_.settings().ban;

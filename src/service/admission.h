@@ -10,18 +10,18 @@
 
 namespace petstore::service {
 
-// Prepares while a request waits for admission, and runs once it is admitted.
+// Prepares a request while it waits for admission, and runs it once admitted.
 class AdmissionClient {
 public:
-    // The key is valid and the limiter is about to be asked: a good moment to
-    // find out what will be read.
+    // The key is valid and the limiter is about to be asked. The client can now
+    // determine what it will read.
     virtual void prepare() {}
 
     // The limiter's command was sent; reads sent now are executed after it, in
     // the same round trip. May be skipped.
     virtual void on_limit_sent() {}
 
-    // What was read after that command is at least as new as `version`.
+    // Data read after that command are at least as new as `version`.
     virtual void on_limit_decided(const store::Version& version)
     {
         static_cast<void>(version);
@@ -33,8 +33,8 @@ protected:
     ~AdmissionClient() = default;
 };
 
-// Lets a request pass or refuses it: key → ban → limits → rate headers. A
-// refused request is answered here; its client is not called.
+// Admits or refuses a request: key → ban → limits → rate headers. A refused
+// request is answered here; its client is not called.
 class Admission final : private store::KeyWaiter,
                         private store::LimitWaiter,
                         private store::MarkerWaiter,
@@ -47,14 +47,15 @@ public:
 
     void run();
 
-    // The request is being freed: no other part of it may wait for this one any
-    // more. Those that do already are resumed with the limiter's reply.
+    // Call when the request is being freed. No further subrequest may then wait
+    // for this decision; those that already do are resumed with the limiter's
+    // reply.
     void abandon() noexcept;
 
-    // Once admitted.
+    // Valid once admitted.
     const store::CachedKey& key() const noexcept { return *key_; }
 
-    // Of the catalogue, if the limiter's reply brought it.
+    // The catalogue's version, if the limiter's reply contained it.
     const std::optional<store::Version>& version() const noexcept
     {
         return version_;
@@ -97,7 +98,7 @@ private:
 
     api::Digest digest_{};  // of the API key
     store::Ref<store::CachedKey> key_;
-    std::int64_t epoch_ = 0;  // that the next record read must have
+    std::int64_t epoch_ = 0;  // the next record read must have it
     int refreshes_ = 0;
     bool placed_ = false;        // accounts live where the limiter is asked
     store::Monotonic sent_ = 0;  // when the limiter was asked

@@ -44,7 +44,7 @@ void ApiRequest::answer_options()
     respond(response);
 }
 
-// Without an API key, and not charged.
+// Needs no API key and is not charged.
 void ApiRequest::answer_document()
 {
     if (!api::is_get_or_head(request().method())) {
@@ -67,7 +67,7 @@ void ApiRequest::refuse_method()
 
 void ApiRequest::prepare()
 {
-    // Called again if the key's record was stale, and once more on admission.
+    // May be called again if the key's record was stale, and on admission.
     if (handler_.get() == nullptr && route_.operation != api::Operation::none
         && admission().key().record.allows(route_.operation)) {
         make_handler(route_.operation, *this, handler_);
@@ -101,7 +101,7 @@ void ApiRequest::on_admitted()
         return refuse({api::ErrorCode::insufficient_scope,
                        "The API key lacks the scope for this operation."});
     }
-    prepare();  // not yet done if decided without asking the limiter
+    prepare();  // not yet called if the limiter was not asked
     handler_->run();
 }
 

@@ -89,7 +89,7 @@ void CreatePet::create(const std::string& body)
     if (idempotency_) {
         idempotency_->body = api::sha256(body);
     }
-    // The script sees the last id only.
+    // The script reports only the last id.
     store::Storage& storage = request_.storage();
     const auto& version = request_.admission().version();
     if (version && version->damage() != store::Version::Damage::none) {

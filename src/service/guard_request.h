@@ -4,7 +4,7 @@
 
 namespace petstore::service {
 
-// What a guard does with a request: refuses it, or lets it through.
+// Refuses a guarded request or lets it through.
 class GuardResponder : public Responder {
 public:
     // Hands the request to the location's own handler.

@@ -16,7 +16,7 @@ class OperationHandler {
 public:
     virtual ~OperationHandler() = default;
 
-    // Finds out what the operation will read, before the limiter is asked.
+    // Determines what the operation will read, before the limiter is asked.
     // Must not end the request.
     virtual void prepare() {}
 
@@ -31,7 +31,7 @@ public:
     virtual void run() = 0;
 };
 
-// Holds a request's handler inside the request: most requests then need no
+// Stores a request's handler inside the request, so most requests need no
 // further allocation.
 class HandlerSlot {
 public:

@@ -1,4 +1,4 @@
-// The table of operations. A new one needs a line here, its route in
+// The table of operations. A new one needs a line here, a route in
 // api/router.cpp and a file beside this one.
 #include "create_pet.h"
 #include "get_pet.h"

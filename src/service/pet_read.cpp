@@ -37,7 +37,7 @@ void PetRead::on_limit_decided(const store::Version& version)
 
 void PetRead::on_version(const store::VersionResult& result) noexcept
 {
-    // What was read ahead serves others, too, if this request has left.
+    // Even if this request has ended, its reads serve other requests.
     const auto* dated = std::get_if<store::DatedVersion>(&result);
     if (reading_ahead_ && dated != nullptr) {
         request_.attempt([&] {

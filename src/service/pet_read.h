@@ -10,9 +10,9 @@
 
 namespace petstore::service {
 
-// What the operations that read pets have in common: reading ahead with the
-// limiter's command, and responses from memory. If the limiter brings no
-// version, the read waits for both the decision and the version.
+// The common base of the operations that read pets: reads ahead with the
+// limiter's command, and responds from memory. If the limiter's reply contains
+// no version, the read waits for both the decision and the version.
 class PetRead : public OperationHandler,
                 private store::ReadWaiter,
                 private store::VersionWaiter {
@@ -27,11 +27,11 @@ protected:
 
     ApiRequest& request() const noexcept { return request_; }
 
-    // What the request reads, or the error that it gets.
+    // What the request reads, or the error to return.
     using Target = std::variant<store::ReadKey, api::Error>;
     virtual Target target() const = 0;
 
-    // The Link header of what was read; empty for none.
+    // The Link header of the response; empty for none.
     virtual std::string link(const store::ReadKey& key,
                              const store::CachedResponse& response) const
     {

@@ -27,14 +27,14 @@ class Request {
 public:
     struct Field {
         std::string_view value;
-        bool repeated = false;  // there are further fields of that name
+        bool repeated = false;  // there are more fields of that name
     };
 
-    // Not a subrequest.
+    // False for a subrequest.
     virtual bool is_main() const noexcept { return true; }
 
     virtual api::Method method() const noexcept = 0;
-    // A subrequest has a method of its own, mostly GET.
+    // The method that the client sent. A subrequest has its own, mostly GET.
     virtual api::Method client_method() const noexcept { return method(); }
     virtual std::string_view path() const noexcept = 0;  // decoded
     virtual std::string_view query() const noexcept = 0;

@@ -13,7 +13,7 @@ namespace petstore::service {
 
 class Admission;
 
-// What became of a request, for its headers and its log line.
+// The outcome of a request, for its headers and its log line.
 struct RequestReport {
     api::Operation operation = api::Operation::none;
     bool wants_document = false;  // GET, HEAD, … of the OpenAPI document
@@ -28,14 +28,14 @@ struct RequestReport {
 struct RequestState : RequestReport {
     bool answers_main = false;  // the report is the main request's
 
-    // The request is charged once: whoever comes second uses `decision`, or
-    // waits for `deciding`. After a lost reply nobody asks again, for the
-    // request may have been charged.
+    // A client's request is charged once: other parts of it use `decision`, or
+    // wait for `deciding`. After a lost reply the limiter is not asked again,
+    // because the request may have been charged.
     bool decided = false;
     api::Decision decision;
     Admission* deciding = nullptr;  // waits for the limiter
     bool decision_lost = false;
-    bool passed_guard = false;  // … which has checked the scope too
+    bool passed_guard = false;  // the scope was checked, too
 
     bool has_rate = false;
     api::RateView rate;
@@ -45,7 +45,7 @@ struct RequestState : RequestReport {
     std::optional<AddressWindow> address;
 
     store::Ref<const store::CachedKey> key;  // nullptr without a valid one
-    store::RefusedKey refused_key;           // … and why
+    store::RefusedKey refused_key;           // why there is no valid one
 
     bool asked_redis = false;
     store::Monotonic redis_started = 0;

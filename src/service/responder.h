@@ -10,8 +10,8 @@
 
 namespace petstore::service {
 
-// A response but for the headers that every response has. Views must be valid
-// until Responder::respond() returns; those marked "constant" for good.
+// A response without the headers that all responses have. Views must be valid
+// until Responder::respond() returns; those marked "constant", forever.
 struct Response {
     int status = 200;
     std::string_view body;
@@ -37,7 +37,7 @@ protected:
     ~BodyWaiter() = default;
 };
 
-// The other side of a request: what the service does to it.
+// How the service responds to a request.
 class Responder : public store::BanLog {
 public:
     // Ends the request, which may be gone when this returns.
@@ -46,12 +46,12 @@ public:
     // Ends the request with a 500 because of an exception.
     virtual void fail() noexcept = 0;
 
-    // Reads the body, of `limit` bytes at most. Calls the waiter once, possibly
-    // before this returns, unless the request ends first: a broken body, or a
-    // client that has left, ends it without the service.
+    // Reads the body, up to `limit` bytes. Calls the waiter once, possibly
+    // before this returns, unless the request ends first: a malformed body or a
+    // disconnected client ends it without the service.
     virtual void read_body(std::size_t limit, BodyWaiter& waiter) noexcept = 0;
 
-    // Enclose work that was started by a reply of Redis, not by nginx.
+    // Enclose work started by a Redis reply rather than by nginx.
     virtual void begin_event() noexcept = 0;
     virtual void end_event() noexcept = 0;
 

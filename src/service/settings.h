@@ -16,13 +16,12 @@ namespace petstore::service {
 inline constexpr std::string_view kDeprecatedSince =
     "@1795219200";  // 2026-11-21, the first release
 
-// The configuration of one location. Lives as long as the requests that it
-// serves.
+// The configuration of one location. Outlives the requests that it serves.
 struct Settings {
     static constexpr api::UnixTime kNeverGone = 0;
 
     std::string base_path;
-    std::string link_base;     // what links start with: base URL and path
+    std::string link_base;     // prefix of links: base URL and path
     std::size_t max_body = 0;  // bytes
     api::UnixTime get_sunset = kNeverGone;
     bool limit_dry_run = false;

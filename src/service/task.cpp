@@ -52,7 +52,7 @@ void Task::refuse(const api::Error& error)
     refuse(error, {});
 }
 
-// `response` brings headers.
+// `response` contains the headers.
 void Task::refuse(const api::Error& error, Response response)
 {
     if (over()) {
@@ -74,8 +74,8 @@ void Task::refuse(const api::Error& error, Response response)
     respond(response);
 }
 
-// Redis could not be asked: reports what it last said about the key's account,
-// or the limit of a free key with nothing left.
+// For responses without a decision by Redis: reports the last known rate of the
+// key's account, or else the limit of a free key with 0 remaining.
 void Task::use_last_rate() noexcept
 {
     RequestState& state = context_.state;

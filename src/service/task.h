@@ -12,9 +12,9 @@
 
 namespace petstore::service {
 
-// A request in the service. Whatever waits for Redis points to its task, never
-// to the request, which may end at any time; the task is released once the
-// request has ended and everything outstanding has called back.
+// A request in the service. Pending commands point to its task, never to the
+// request, which may end at any time. The task is released once the request has
+// ended and all callbacks have been called.
 class Task {
 public:
     // All borrowed. `request` and `state` are used only until abandon().
@@ -25,7 +25,7 @@ public:
         const Settings& settings;
         store::Storage& storage;
 
-        // For creates, if they must be durable before their answer.
+        // For creates that must be durable before they are answered.
         redis::Link* durable_link = nullptr;
     };
 
@@ -43,8 +43,8 @@ public:
     Request& request() const noexcept { return context_.request; }
     RequestState& state() const noexcept { return context_.state; }
 
-    // Where to note what becomes of this request: a subrequest must not change
-    // what is reported about the main request.
+    // The report of this request. A subrequest has its own, because it must not
+    // change what is reported about the main request.
     RequestReport& report() noexcept;
 
     const Settings& settings() const noexcept { return context_.settings; }
@@ -56,28 +56,29 @@ public:
     }
     Responder& responder() const noexcept { return context_.responder; }
 
-    // Nothing can be done for the request any more.
+    // Nothing more can be done for the request.
     bool over() const noexcept { return finished_ || gone_; }
     bool gone() const noexcept { return gone_; }
 
     // --- waiting for Redis --------------------------------------------------
-    // Call wait() before the request to Redis, and deliver() from its callback,
-    // of which there must be exactly one. Nothing between may throw.
+    // Call wait() before sending a command, and deliver() from its callback,
+    // which must be called exactly once. Nothing in between may throw.
     void wait() noexcept;
     template <typename Body>
     void deliver(Body&& body) noexcept;
 
-    // Runs `body`, during which the task is not released. An exception ends the
+    // Runs `body` without releasing the task meanwhile. An exception ends the
     // request with a 500.
     template <typename Body>
     void enter(Body&& body) noexcept;
 
-    // Runs `body`, which the request can do without: false after an exception.
+    // Runs `body`, which is optional for the request. Returns false after an
+    // exception.
     template <typename Body>
     bool attempt(Body&& body) noexcept;
 
     // --- ending the request -------------------------------------------------
-    // It was ended by the responder, or goes on without the service.
+    // The responder has ended it, or it continues without the service.
     void finish() noexcept { finished_ = true; }
     void fail() noexcept;  // 500
     void respond(const Response& response);

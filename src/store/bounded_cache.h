@@ -43,9 +43,9 @@ public:
     }
 
     // Replaces the key's value. Drops the new value if out of memory, or if it
-    // needs more than a quarter of the cache. `elsewhere` is memory of the
-    // owner that counts towards `max_bytes`, too; the owner evicts on its
-    // behalf.
+    // needs more than a quarter of the cache. `elsewhere` is other memory of
+    // the owner that also counts towards `max_bytes`; the owner evicts entries
+    // to make room for it.
     void put(const Key& key, Value value, std::size_t elsewhere = 0) noexcept
     {
         const std::size_t size = Bytes()(value);
@@ -127,9 +127,10 @@ private:
     // The most marked entries that one eviction spares. Bounds its time to a
     // tenth of a millisecond if all are marked.
     static constexpr int kMaxSpared = 1000;
-    // Steps through the old table in one put(), a few microseconds. Fewer would
-    // do before the table grows again. But while the old one has entries, many
-    // lookups are two, and there may be few more calls of put().
+    // Steps through the old table per put(), which take a few microseconds.
+    // Fewer would suffice to finish before the table grows again. But until the
+    // old table is empty, many lookups search both, and put() may rarely be
+    // called.
     static constexpr int kStepsPerPut = 64;
 
     bool growing() const noexcept { return old_.capacity() > 0; }
@@ -162,8 +163,8 @@ private:
         return true;
     }
 
-    // Not at the cost of entries: a table that does not fit beside the old one
-    // would evict thousands at once.
+    // Does not evict entries to make room: a table that does not fit beside the
+    // old one would evict thousands at once.
     bool grow(std::size_t elsewhere) noexcept
     {
         const std::size_t wanted =
@@ -185,9 +186,9 @@ private:
         return true;
     }
 
-    // One step of the hand through the old table: moves an entry out of it, or
-    // passes a free slot. None stays behind the hand, so it passes the table
-    // once.
+    // Moves the hand one step through the old table: moves an entry to the new
+    // table, or skips a free slot. No entry is left behind the hand, so one
+    // pass suffices.
     void advance() noexcept
     {
         Slot& slot = old_[hand_];
@@ -211,8 +212,8 @@ private:
     const std::size_t max_bytes_;
     std::size_t value_bytes_ = 0;
     Table table_;
-    Table old_;  // the table before, while it has entries
-    // The slot that eviction examines next: of the old table while there is
+    Table old_;  // the previous table, until it is empty
+    // The slot that eviction examines next, in the old table while there is
     // one.
     std::size_t hand_ = 0;
 };

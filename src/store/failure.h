@@ -5,7 +5,7 @@
 
 namespace petstore::store {
 
-// There can be no more pets: a create was refused.
+// Whether a create was refused because the catalogue is full.
 bool is_full(const redis::Reply& error) noexcept;
 
 // The client's error for a failed command: outcome_unknown for a write whose

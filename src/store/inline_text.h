@@ -8,8 +8,8 @@
 
 namespace petstore::store {
 
-// A text that never changes. Up to Size - 1 bytes are part of the object;
-// std::string has room for 15, one less than an id of petstorectl.
+// Immutable text. Up to Size - 1 bytes are stored in the object; std::string
+// has room for 15, one less than an id that petstorectl creates.
 template <std::size_t Size>
 class InlineText {
 public:

@@ -8,16 +8,16 @@
 
 namespace petstore::store {
 
-// A hash table with open addressing and linear probing, whose number of slots
-// is fixed: most lookups, hits or misses, touch one cache line. calloc() leaves
-// the pages of a large one to the kernel, which zeroes each when it is first
-// used, so its creation is no long stop.
+// A hash table with open addressing, linear probing and a fixed number of
+// slots: most lookups, hits or misses, touch one cache line. For a large table,
+// calloc() leaves zeroing to the kernel, page by page on first use, so creating
+// it does not stall the worker.
 //
 // Hash()(key) must be well mixed. None of Key, Value and Hash may throw.
 template <typename Key, typename Value, typename Hash>
 class OpenTable {
 public:
-    // Key and value exist while the slot is occupied; zero bytes are a free
+    // Key and value exist while the slot is occupied. All zero bytes are a free
     // slot.
     struct Slot {
         union {
@@ -74,8 +74,8 @@ public:
         return slot.occupied ? &slot : nullptr;
     }
 
-    // Requires that the key is not here, and a free slot beside its own: a
-    // search ends at one.
+    // The key must not be in the table, and another slot must stay free,
+    // because searches end at a free slot.
     Slot& insert(const Key& key, Value value) noexcept
     {
         Slot& slot = place_of(key);
@@ -83,7 +83,8 @@ public:
         return slot;
     }
 
-    // Closes the gap with entries behind it, so the slot may be occupied again.
+    // Moves later entries into the gap, so the slot may be occupied again
+    // afterwards.
     void erase(Slot& slot) noexcept
     {
         auto gap = static_cast<std::size_t>(&slot - slots_.get());

@@ -6,7 +6,8 @@
 
 namespace petstore::store {
 
-// What Ref counts. Neither copied nor moved: the count belongs to the object.
+// The count of Refs to an object. Neither copied nor moved, because it belongs
+// to the object.
 class RefCounted {
 public:
     RefCounted(const RefCounted&) = delete;
@@ -22,9 +23,9 @@ private:
     mutable std::uint32_t refs_ = 0;
 };
 
-// A share in an object that make_ref() created. Half the size of a
-// std::shared_ptr, and the object needs no control block: a worker has 100,000
-// of them. Not for threads.
+// Shares ownership of an object that make_ref() created. Half the size of a
+// std::shared_ptr and without a control block: a worker has 100,000 of them.
+// Not thread-safe.
 template <typename T>
 class Ref {
 public:
@@ -35,7 +36,7 @@ public:
     Ref(const Ref& other) noexcept : object_(other.object_) { acquire(); }
     Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr))
     {}
-    // To a Ref<const T>.
+    // Converts to Ref<const T>.
     template <typename U>
     // NOLINTNEXTLINE(google-explicit-constructor)
     Ref(const Ref<U>& other) noexcept : Ref(static_cast<T*>(other.get()))

@@ -36,7 +36,7 @@ std::string Schema::key_index() const
     return prefix_ + ":keys";
 }
 
-// Scripts build this name, too, from that of an account's key.
+// Scripts also build this name, from that of an account's key.
 std::string Schema::limits() const
 {
     return prefix_ + ":limits";

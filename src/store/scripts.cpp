@@ -8,7 +8,7 @@ namespace petstore::store::scripts {
 
 namespace {
 
-// Of a script that begins with a part it shares.
+// The text of a script that begins with a shared part.
 std::string joined(const char* part, const char* script)
 {
     return std::string(part) + script;

@@ -32,10 +32,10 @@ public:
     // The counters have been moved to another Redis than the one asked.
     virtual void limits_elsewhere() noexcept = 0;
 
-    // A create was refused because there can be no more pets.
+    // A create was refused because the catalogue is full.
     virtual void catalogue_full() noexcept = 0;
 
-    // Too many requests wait for Redis, so one more was refused.
+    // A request was refused because too many wait for Redis.
     virtual void request_refused() noexcept = 0;
 
 protected:
@@ -80,7 +80,7 @@ struct Storage {
                   environment.report_timer, log, log)
     {}
 
-    // In a Cluster, accounts have other slots than the catalogue.
+    // In a Cluster, accounts are in other slots than the catalogue.
     static Limiter::Catalogue
     catalogue_place(const Environment& environment) noexcept
     {
@@ -104,7 +104,7 @@ struct Storage {
     KeyCache keys;
     KeyLoader key_loader;
     Reader reader;
-    VersionQueue versions;  // for a limiter that brings none
+    VersionQueue versions;  // if the limiter's reply contains none
     CreateQueue creates;
     LimitsMarker limits_marker;
     LimitQueue limits;
@@ -114,7 +114,7 @@ struct Storage {
     // contains Redis's time.
     std::optional<api::Millis> redis_ahead;
 
-    // Requests, their clients present or not, that wait for a reply.
+    // Requests that wait for a reply, even if their client has left.
     std::size_t waiting_requests = 0;
 
     // Redis's time, or this host's until Redis's is known.

@@ -11,7 +11,7 @@ namespace petstore::store {
 
 namespace {
 
-// A change by an operator must show within a second, so a denial from memory is
+// Operator changes must take effect within a second, so a cached denial is
 // confirmed before that.
 constexpr Monotonic kDenialValidFor = 900;
 constexpr Monotonic kConfirmDenialAfter = 500;

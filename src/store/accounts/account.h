@@ -16,8 +16,9 @@ namespace petstore::store {
 class AccountIndex;
 
 // What one worker knows about an account: Redis's last decision, and the
-// denials that Redis does not know about yet. With many accounts none of this
-// is in the CPU's caches, so each byte counts: what few of them need is apart.
+// denials that Redis does not know about yet. With many accounts, hardly any of
+// this is in the CPU's caches, so every byte counts: data that few accounts
+// need is allocated separately.
 class Account : public RefCounted {
 public:
     // Throws std::bad_alloc.
@@ -26,9 +27,9 @@ public:
 
     std::string_view id() const noexcept { return id_.view(); }
 
-    // Remembers a decision of Redis on a command sent at `sent`. Expiry counts
-    // from `sent`, so a cached denial never outlasts Redis's. Out of memory: a
-    // denial is not remembered, and the next request asks Redis.
+    // Remembers Redis's decision on a command sent at `sent`. Expiry counts
+    // from `sent`, so a cached denial never outlasts Redis's. If out of memory,
+    // a denial is not remembered, and the next request asks Redis.
     void remember(const api::Decision& decision, Monotonic sent,
                   Monotonic now) noexcept;
 
@@ -48,7 +49,7 @@ public:
     // that constant traffic never waits for it.
     bool needs_confirmation(Monotonic now) const noexcept;
 
-    // The next request has to ask Redis.
+    // Makes the next request ask Redis.
     void forget_denial() noexcept
     {
         if (denials_) {
@@ -56,24 +57,24 @@ public:
         }
     }
 
-    // --- denials that Redis has to count ------------------------------------
+    // --- denials to report to Redis ------------------------------------------
 
-    // Counts one. True if Redis must hear of it before the client is answered:
-    // as far as this worker knows, it exceeds the ban threshold. Out of memory:
-    // it is not counted.
+    // Counts a denial. Returns true if it must be reported to Redis before the
+    // client is answered, because as far as this worker knows it exceeds the
+    // ban threshold. If out of memory, it is not counted.
     bool count_denial(const api::BanPolicy& policy, const api::Limits& limits,
                       Monotonic now) noexcept;
 
-    // The denials to report now, which count as reported.
+    // Returns the denials to report now, and treats them as reported.
     std::int64_t take_denials() noexcept;
-    // They did not reach Redis.
+    // Undoes take_denials(), because the report did not reach Redis.
     void return_denials(std::int64_t denials) noexcept;
     bool has_denials() const noexcept
     {
         return denials_ && denials_->unreported != 0;
     }
 
-    // Redis has counted so many in the current window.
+    // Sets the number of denials that Redis has counted in the current window.
     void set_reported(std::int64_t denials, Monotonic now) noexcept;
 
     // Heap memory, this object included.
@@ -128,8 +129,8 @@ public:
     // Creates it if there is none. Throws std::bad_alloc.
     Ref<Account> get(std::string_view id);
 
-    // Including the accounts. Without the chains that do not exist yet: their
-    // memory is untouched, and to count it when the vector doubles would evict
+    // Includes the accounts, but not the reserved capacity of the vector: that
+    // memory is untouched, and counting it when the vector doubles would evict
     // many keys at once.
     std::size_t bytes() const noexcept
     {
@@ -141,7 +142,7 @@ private:
     friend class Account;
 
     // The pointer to the account with this id, or the null pointer that ends
-    // its chain. Requires chains.
+    // its chain. There must be at least one chain.
     Account** place_of(std::string_view id) noexcept;
     void add_chain();
     void remove(Account& account) noexcept;

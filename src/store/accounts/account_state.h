@@ -29,7 +29,7 @@ struct AccountState {
     // nullopt if `bytes` is not a valid state.
     static std::optional<AccountState> decode(std::string_view bytes) noexcept;
 
-    // Of an account without a ban, from its windows.
+    // Builds the state of an account without a ban from its windows.
     static std::optional<AccountState>
     decode_windows(std::int64_t epoch, std::string_view bytes) noexcept;
 };

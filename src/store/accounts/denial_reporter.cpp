@@ -6,7 +6,7 @@
 
 namespace petstore::store {
 
-// One report without a reply so far.
+// A report that has no reply yet.
 class DenialReporter::Report final : public redis::InFlight<Report>::Item,
                                      private redis::ScriptCall {
 public:
@@ -47,14 +47,14 @@ private:
                 BanLog& log = waiter_ != nullptr ? *waiter_ : owner_.ban_log_;
                 log.account_banned(account, status);
             }
-            // If a window has ended meanwhile, the request was denied and
-            // counted nevertheless.
+            // A window may have ended meanwhile, but the request was already
+            // denied and counted.
             if (status.decision.verdict != api::Verdict::admitted) {
                 decision_ = status.decision;
             }
         } else {
-            // An operator has changed something, or the account is damaged: the
-            // next request has to ask.
+            // An operator changed something, or the account is damaged: the
+            // next request must ask Redis.
             account.forget_denial();
         }
         end();
@@ -148,7 +148,7 @@ void DenialReporter::flush() noexcept
         try {
             queue(key, *policy);
         } catch (...) {
-            // Out of memory: they go with the account's next report.
+            // Out of memory: they are sent with the account's next report.
         }
     }
 }

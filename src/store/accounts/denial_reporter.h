@@ -42,8 +42,8 @@ protected:
 };
 
 // Reports to Redis the denials that this worker gave from memory, many in one
-// command, so that bans count the denials of all hosts. The reply brings what
-// an operator has changed. One per Storage.
+// command, so that bans count the denials of all hosts. The reply reveals
+// changes by an operator. One per Storage.
 class DenialReporter {
 public:
     // All borrowed.
@@ -53,18 +53,19 @@ public:
     ~DenialReporter();
     DenialReporter(const DenialReporter&) = delete;
 
-    // The account of `key` has denials to report; the timer sends them.
-    // `policy` must outlive the reporter. Throws std::bad_alloc.
+    // Schedules a report of the account's denials; the timer sends it. `policy`
+    // must outlive the reporter. Throws std::bad_alloc.
     void queue(const Ref<CachedKey>& key, const api::BanPolicy& policy);
 
-    // Sends them now. Does nothing while a report of the account is in flight.
-    // Out of memory: they go with the account's next report.
+    // Sends the report now. Does nothing while a report of the account is in
+    // flight. If out of memory, the denials are sent with the account's next
+    // report.
     void report(const Ref<CachedKey>& key,
                 const api::BanPolicy& policy) noexcept;
 
-    // Sends them now and calls the waiter, with `decision` unless Redis says
-    // that the account is banned or limited otherwise. The waiter is called
-    // once, possibly before this returns.
+    // Sends the report now and calls the waiter with `decision`, or with
+    // Redis's decision if Redis would deny another request of the account. The
+    // waiter is called once, possibly before this returns.
     void report_and_wait(const Ref<CachedKey>& key,
                          const api::BanPolicy& policy,
                          const api::Decision& decision,

@@ -9,20 +9,19 @@ namespace petstore::store {
 
 namespace {
 
-// Accounts of one command. They take Redis some 3 µs each, during which it does
-// nothing else.
+// The most accounts per command. Each blocks Redis for about 3 µs.
 constexpr std::size_t kMaxAccounts = 128;
 static_assert(kMaxAccounts - 1
               <= std::numeric_limits<decltype(CachedKey::place)>::max());
 
-// A busy worker's iteration seldom brings more.
+// Even a busy worker rarely gets more per event-loop iteration.
 constexpr std::size_t kUsualRequests = 16;
 
-// Of a server that cannot access keys of several slots in a script.
+// The error of a server whose scripts cannot access keys of several slots.
 constexpr std::string_view kUnknownFlag =
     "ERR Unexpected flag in script shebang";
 
-// No account has it.
+// Not the epoch of any account.
 constexpr std::int64_t kNoEpoch = 0;
 
 // Makes room for one more element, so that adding it cannot throw.
@@ -55,7 +54,8 @@ public:
         return group == group_ && keys_.size() < kMaxAccounts;
     }
 
-    // `key` is in the batch, or its account is not and the batch takes it.
+    // Either `key` is already in the batch, or its account is not and takes()
+    // is true.
     void add(const Ref<CachedKey>& key, Known known, LimitWaiter& waiter)
     {
         const bool is_new = key->batch != number_;
@@ -74,8 +74,9 @@ public:
         LimitRequest& request = requests_[place];
         waiters_.push_back({&waiter, place, request.requests});
         ++request.requests;
-        // An emptied Redis takes no records with it if they are on another one:
-        // an account without a state may always be lost then.
+        // If the key records are on another Redis, they survive when the
+        // accounts' Redis loses its data. An account without a state may then
+        // always be a lost one, never certainly a new one.
         request.fresh |= known.fresh && queue_.limiter_.brings_version();
         request.placed |= known.placed;
     }
@@ -135,14 +136,14 @@ private:
                && error.text().substr(0, kUnknownFlag.size()) == kUnknownFlag;
     }
 
-    // The slot of one account is moving, so a call of several is not
-    // redirected.
+    // The slot of one account is moving. A call for several accounts must not
+    // follow ASK; see Command::set_across_slots().
     bool is_at_moving_slot(const redis::Reply& error) const noexcept
     {
         return asks_several() && error.error_code() == "ASK";
     }
 
-    // Each account is then asked for alone.
+    // These errors are handled: each account is then sent in its own command.
     bool reports(const redis::Reply& error) const noexcept override
     {
         return refuses_flag(error) || is_at_moving_slot(error);
@@ -198,7 +199,7 @@ private:
                && results_[place].kind == LimitResult::Kind::foreign;
     }
 
-    // Nothing was charged to the account.
+    // Only for accounts that were not charged.
     void ask_alone(std::size_t place) noexcept
     {
         try {
@@ -279,10 +280,10 @@ LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
                          : reinterpret_cast<Group>(key.account.get());
 }
 
-// The script reads all accounts before it writes, so none may be in a command
-// twice: a second key of an account, or a newer record of the same key, goes
-// into a later command, which is executed after this one. nullptr if none of
-// the open batches can take the key.
+// The script reads all accounts before it writes, so a command must not name an
+// account twice: a second key of an account, or a newer record of the same key,
+// goes into a later command. nullptr if none of the open batches can take the
+// key.
 LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
 {
     if (open_.empty()) {
@@ -323,10 +324,9 @@ void LimitQueue::add_to_new_batch(const Ref<CachedKey>& key, Known known,
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
 }
 
-// A Redis with the accounts alone may lose the latest epochs, in a failover or
-// a restart, while the other one keeps the records that they announced. A
-// record read before is then read again, with the epoch that the account has
-// now.
+// A Redis that holds only the accounts may lose the latest epochs in a failover
+// or restart, while the other Redis keeps the records that they announced. So a
+// record read before that is read again, with the account's current epoch.
 std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
 {
     // An account's id hashes to the slot of its keys, which contain "{<id>}".
@@ -338,8 +338,8 @@ std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
     return may_be_outdated ? kNoEpoch : key.epoch;
 }
 
-// Nothing is added to the batch from now on. Batches are sent in the order in
-// which they were opened.
+// Stops adding to the batch. Batches are sent in the order in which they were
+// opened.
 void LimitQueue::close(Batch& batch) noexcept
 {
     while (!open_.empty() && open_.front()->number() <= batch.number()) {

@@ -14,12 +14,12 @@ namespace petstore::store {
 // A request that waits for the limiter.
 class LimitWaiter {
 public:
-    // The command was sent; what is sent now is executed after it. May not be
-    // called if the command has failed already.
+    // The command was sent; anything sent now is executed after it. Not called
+    // if the command has already failed.
     virtual void on_limit_sent() noexcept = 0;
 
-    // Exactly one of these, once. `index` is the request's position among those
-    // of its account.
+    // Exactly one of these is called, once. `index` is the request's position
+    // among those of its account.
     virtual void on_limit(const LimitResult& result,
                           std::int64_t index) noexcept = 0;
     virtual void on_limit_error(const redis::Reply& error) noexcept = 0;
@@ -34,9 +34,9 @@ protected:
 // command per request, since the script goes through the accounts one by one
 // and admits the first requests of each up to its limit. One per Storage.
 //
-// In a Cluster, each command names accounts that the slot map gives to one
-// server. Those that have moved are not charged, and are asked for once more,
-// each by a command of its own.
+// In a Cluster, each command names accounts that the slot map assigns to one
+// server. Accounts that have moved are not charged and are retried, each in its
+// own command.
 class LimitQueue {
 public:
     // All borrowed.
@@ -51,15 +51,15 @@ public:
         bool placed = false;  // see LimitRequest
     };
 
-    // Calls the waiter exactly once, before it returns if the request cannot
-    // be queued.
+    // Calls the waiter exactly once. Calls it before returning if the request
+    // cannot be queued.
     void add(const Ref<CachedKey>& key, Known known,
              LimitWaiter& waiter) noexcept;
 
 private:
     class Batch;
 
-    // Accounts of different groups need different commands.
+    // Accounts of different groups need separate commands.
     using Group = std::uintptr_t;
     Group group_of(const CachedKey& key) const noexcept;
 
@@ -74,7 +74,7 @@ private:
     const Limiter& limiter_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::deque<Batch*> open_;         // not sent yet, numbered consecutively
-    bool across_slots_ = true;        // unless a server has refused that
+    bool across_slots_ = true;        // until a server refuses that
     std::uint64_t numbers_ = 0;       // of the newest batch
 };
 

@@ -9,13 +9,13 @@ namespace petstore::store {
 
 namespace {
 
-// The element of an account that is not usual.
+// The reply element of an account that is not "usual"; see limit.lua.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
 // What limit.lua takes per account: four doubles and a byte.
 constexpr std::size_t kRequestSize = 33;
 
-// In place of the number of admitted requests.
+// Returned in place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
 constexpr std::int64_t kDamaged = -2;
 constexpr std::int64_t kElsewhere = -3;
@@ -31,7 +31,7 @@ enum StatusField : std::size_t {
     kStatusSize,
 };
 
-// A larger number is not our scripts', and adding to it might overflow.
+// Our scripts never return a larger number, and adding to one might overflow.
 bool is_count(const redis::Reply& reply) noexcept
 {
     return reply.is(redis::Type::integer) && reply.integer() >= 0
@@ -69,8 +69,9 @@ LimitResult decided(const AccountState& state, std::int64_t admitted,
     return result;
 }
 
-// The result of a usual account, as limit.lua calls it. This and the next leave
-// out what the reply says of all accounts.
+// Parses the result of a "usual" account; see limit.lua. This and
+// parse_answer() leave the members unset that are the same for all accounts of
+// the reply.
 LimitResult parse_windows(std::string_view windows,
                           const LimitRequest& request) noexcept
 {

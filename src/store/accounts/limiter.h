@@ -14,7 +14,7 @@
 
 namespace petstore::store {
 
-// The limiter is asked to decide on requests of one account.
+// Requests of one account for the limiter to decide on.
 struct LimitRequest {
     std::string_view account;
     std::int64_t epoch = 0;
@@ -23,7 +23,7 @@ struct LimitRequest {
     // The key's record was read a moment ago, so an account that Redis does not
     // have is new rather than lost.
     bool fresh = false;
-    // Of accounts in a Cluster: LimitsMarker says that they are there.
+    // In a Cluster: LimitsMarker has confirmed that accounts live there.
     bool placed = false;
 };
 
@@ -34,7 +34,7 @@ struct LimitResult {
         stale,      // the account has another epoch now: `epoch`
         damaged,    // the account's state is damaged
         elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
-        unplaced,   // they may be: ask LimitsMarker, and then once more
+        unplaced,   // they may be: ask LimitsMarker, then retry
         foreign,    // another server of the Cluster has the account
         invalid,    // not a reply of this script
     } kind = Kind::invalid;
@@ -44,8 +44,8 @@ struct LimitResult {
     api::Window day;
     api::Millis now = 0;
     api::Millis ban_until = 0;
-    // Of the catalogue, at the moment of the decision; none if it lives on
-    // another Redis.
+    // The catalogue's version at the moment of the decision; none if the
+    // catalogue is on another Redis.
     std::optional<Version> version;
 
     // The decision on one of the requests, counted from 0.
@@ -79,9 +79,9 @@ public:
     bool brings_version() const noexcept { return brings_version_; }
     Accounts accounts() const noexcept { return accounts_; }
 
-    // No two requests may be of the same account. In a Cluster, several need a
-    // server that allows scripts to access keys of several slots. Throws
-    // std::bad_alloc, as all of these do.
+    // No two requests may be of the same account. In a Cluster, several
+    // requests need a server that allows scripts to access keys of several
+    // slots. Throws std::bad_alloc, as all functions here do.
     redis::Command decide(const std::vector<LimitRequest>& requests) const;
 
     // One result per request, in their order.

@@ -78,7 +78,7 @@ void LimitsMarker::read(MarkerWaiter& waiter) noexcept
     }
 }
 
-// Requests from now on need another command.
+// Later requests need another command.
 void LimitsMarker::run() noexcept
 {
     Load& load = *std::exchange(open_, nullptr);

@@ -22,14 +22,14 @@ protected:
     ~MarkerWaiter() = default;
 };
 
-// Reads <prefix>:limits in a Cluster, where the limiter's script cannot: it is
-// in another slot than the accounts. Needed for an account without a state
-// only, which is a new one unless all accounts were moved. One command for all
-// requests of an event-loop iteration.
+// Reads <prefix>:limits in a Cluster, where the limiter's script cannot,
+// because the key is in another slot than the accounts. Needed only for an
+// account without a state, which is new unless all accounts were moved. Sends
+// one command for all requests of an event-loop iteration.
 //
-// The limiter creates the state some time after the marker was read, at most as
-// long as three commands may take: whoever writes the marker waits for that
-// before it looks for accounts.
+// The limiter may create the state after the marker was read, within the
+// timeouts of three commands. Whoever writes the marker waits that long before
+// looking for accounts.
 class LimitsMarker final : private redis::EndOfIterationTask {
 public:
     // All borrowed.

@@ -103,9 +103,10 @@ const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
     if (now < found->second.until) {
         return &found->second.key;
     }
-    // Let one request look the key up again. Concurrent requests use the cached
-    // result, or all of them would query Redis at once. But only once: while
-    // Redis is away, nobody knows whether the key is valid now.
+    // Let one request look the key up again. Until then, concurrent requests
+    // use the cached result; otherwise all of them would query Redis at once.
+    // But only once: while Redis is away, nobody knows whether the key is valid
+    // now.
     if (found->second.looked_up_again) {
         forget_refused(digest);
     } else {

@@ -53,7 +53,7 @@ struct CachedKey : RefCounted {
     // the record was read. For LimitQueue only.
     std::uint32_t generation = 0;
 
-    // The last limiter batch with this record, and the position there. For
+    // The last limiter batch with this record, and its position there. For
     // LimitQueue only.
     std::uint8_t place = 0;
     std::uint64_t batch = 0;
@@ -92,7 +92,7 @@ public:
     KeyCache& operator=(const KeyCache&) = delete;
 
     Ref<CachedKey> find(const api::Digest& digest) noexcept;
-    // Drops a key that takes more than a quarter of the memory, or if out of
+    // Drops the key if it takes more than a quarter of the memory, or if out of
     // memory.
     void put(const api::Digest& digest, Ref<CachedKey> key) noexcept;
     // Removes an outdated record, unless a newer one has replaced it.
@@ -111,9 +111,10 @@ public:
     std::size_t bytes() const noexcept;
 
 private:
-    // A SHA-256's first bytes find its record, and the record has all of them:
-    // of two keys that share these 48 bits, one is cached. With more bits, a
-    // slot of the table would take 24 bytes instead of 16.
+    // The first 48 bits of the digest, by which the table finds a record. The
+    // record holds the whole digest; of two keys that share these bits, only
+    // one is cached. With more bits, a slot of the table would take 24 bytes
+    // instead of 16.
     class Prefix {
     public:
         explicit Prefix(const api::Digest& digest) noexcept

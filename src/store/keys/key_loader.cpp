@@ -85,8 +85,8 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
     }
 }
 
-// The look-up in flight whose record will be new enough. One sent before the
-// account's epoch was known may return an older record.
+// Finds a look-up in flight whose record will be new enough. One sent before
+// the account's epoch was known may return an older record.
 KeyLoader::Load* KeyLoader::find(const api::Digest& digest,
                                  std::int64_t epoch) noexcept
 {
@@ -111,10 +111,10 @@ void KeyLoader::start(const api::Digest& digest, const Required& required,
     link_.send(command, load);
 }
 
-// Of the account's link, before the record was read. If the account was unknown
-// then, and that of any account has changed since, this one's may have, too: it
-// gets an older one, so that the limiter announces its epoch and the record is
-// read once more.
+// The generation of the account's link before the record was read. If the
+// account was unknown then, and any account's generation has changed since,
+// this one's may have changed too. The record then gets an outdated generation,
+// so that the limiter reports the current epoch and the record is read again.
 std::uint32_t KeyLoader::generation_of(const std::string& account,
                                        const Load& load) const noexcept
 {

@@ -46,11 +46,11 @@ protected:
 // command. One per Storage.
 class KeyLoader {
 public:
-    // The most look-ups in flight. The rest of the link's queue is for requests
-    // with known keys, so a flood of invented keys cannot fill it.
+    // The most look-ups in flight. The rest of the link's queue is reserved for
+    // requests with known keys, so a flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
 
-    // All arguments are borrowed. `accounts` is where the limiter is asked.
+    // All arguments are borrowed. `accounts` is the link that the limiter uses.
     KeyLoader(redis::Link& link, const redis::Link& accounts,
               const KeyRecords& keys, const api::PlanTable& plans,
               KeyCache& cache, KeyLog& log);

@@ -13,7 +13,7 @@ bool parse_number(std::string_view text, std::optional<std::int64_t>& number)
     return number && *number >= 1 && *number <= api::kMaxLimit;
 }
 
-// False if the value is invalid for the field. Ignores fields of later
+// False if the value is invalid for the field. Ignores fields added by later
 // versions.
 bool set_field(api::KeyRecord& record, std::string_view field,
                std::string_view value)

@@ -1,5 +1,5 @@
 -- Invalidates everything that workers cache of pets, by raising the number of
--- changes. For data that was restored or edited outside this service.
+-- changes. Needed after data was restored or edited outside this service.
 --
 -- KEYS  1 changes   2 last id   3 change log
 -- Reply: 1 done, 0 there is no catalogue; then nothing can be cached of it, and

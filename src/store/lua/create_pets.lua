@@ -1,6 +1,6 @@
 -- Creates pets in the given order, with consecutive ids: records, index and
--- idempotency records in one step. The pets of a bucket are created together
--- or not at all, and none after one that was not.
+-- idempotency records in one step. The pets of a bucket are created together or not
+-- at all. If one is not created, nor are those after it.
 --
 -- KEYS  1 last id   2 changes   3… bitmaps of the pets' statuses, in the order
 --       in which these first appear; then, if the pets have them, the
@@ -8,17 +8,17 @@
 -- ARGV  1 prefix of bucket names (buckets share the slot of KEYS)
 --       2 seconds to keep the idempotency records, or '' if there are none
 --       3… records; if there are idempotency records, each is followed by the
---         digest of its body, and all by '1' if a repeated request must write,
---         too: WAIT and WAITAOF wait for the last write of their connection,
---         and then for the first answer's
+--         digest of its body, and the last one by '1' if a repeated request must
+--         write, too: WAIT and WAITAOF wait for the last write of their
+--         connection, which then also covers the original create
 --
--- Reply: {how many were created, the first one's id, error or nil}, then, if
--- there are idempotency records, for each pet:
---   0     it is the next one created, or the error stopped it
---   id    it was created before, by the same request
+-- Reply: {number of created pets, id of the first, error or nil}, then, if there
+-- are idempotency records, for each pet:
+--   0     it is the next created one, or the error stopped it
+--   id    the same request created it earlier
 --   -1    its idempotency key belongs to another body
 --   error its idempotency record is damaged
--- An error alone if no pet was created, and none is known from before.
+-- Only an error if no pet was created and no idempotency record was found.
 --   error FULL <why>   there can be no more pets; nothing was changed
 --   error DAMAGED <key>   inconsistent data: an id would be reused, or a record
 --                   would belong to another pet; nothing was changed
@@ -101,7 +101,7 @@ if count > 0 then
       else
         for i = first, last do
           local bitmap = bitmaps[byte(records[i])]
-          -- A string: a number costs a printf.
+          -- A string: numbers are formatted with printf.
           local bit = try('SETBIT', bitmap, id + i - start, '1')
           if type(bit) == 'table' then
             failure = damaged(bitmap, bit)

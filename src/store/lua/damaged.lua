@@ -1,4 +1,4 @@
--- Stands before the text of each script that reports damage.
+-- Prepended to each script that reports damage.
 
 -- The error reply if `key` is damaged, or FULL if it is a bitmap that ends
 -- before the pet, or `failure` itself if a command failed for another reason.

@@ -1,5 +1,5 @@
--- Ends all changes of pets, to move them to another Redis: with a last id that
--- is not a number, all scripts refuse.
+-- Stops all changes of pets before they are moved to another Redis: while the last
+-- id is not a number, scripts that change pets fail.
 --
 -- KEYS  1 last id
 -- Reply: the last id before; '0' without pets

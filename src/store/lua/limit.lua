@@ -9,35 +9,35 @@
 -- KEYS  1 … n  states of n accounts, all distinct
 --       n+1 last pet id   n+2 changes of pets: the catalogue's version, for the
 --       workers' caches; absent if the catalogue is on another Redis
---       With limit_read_cluster.lua only the first state: the others are ARGV
---       2 … n, since keys of one call must have one slot.
--- ARGV  1  one string: of each account four doubles, which are the epoch that the
+--       With limit_read_cluster.lua, only the first state; the others are ARGV
+--       2 … n, because all KEYS must be in one slot.
+-- ARGV  1  one string: for each account four doubles, which are the epoch that the
 --          caller knows, the limits per minute and per day, and the number of
---          requests; then of each account one byte:
---            0  nothing more
+--          requests; then for each account one byte:
+--            0  no further information
 --            1  the caller has just read the key's record
---            2  in a Cluster, where a script cannot read <prefix>:limits
---            3  the same; the caller has read it: accounts live here
+--            2  in a Cluster, where the script cannot read <prefix>:limits
+--            3  in a Cluster; the caller has read it: accounts live here
 --
 -- An account is usual if the caller's epoch is the current one, there is no ban, a
 -- day was open, and all requests were admitted.
 --
--- Reply: one string if all accounts are usual: of each its windows, which are the
--- last four numbers of the state, and then a stamp. Else an array of the same
--- parts, with {admitted, state} in place of the windows of an account that is not
+-- Reply: if all accounts are usual, one string: the windows of each, which are the
+-- last four numbers of its state, then a stamp. Otherwise an array of the same
+-- parts, with {admitted, state} in place of the windows of each account that is not
 -- usual. The stamp is the time in milliseconds as a double, the lengths of last id
--- and of changes as a byte each, last id, and changes. The caller must validate
--- these two, which are returned unchecked: no account depends on them. `admitted`
--- is the number of admitted requests, or, if nothing was charged:
+-- and of changes as one byte each, last id, and changes. The caller must validate
+-- these two, which are returned unchecked because no account depends on them.
+-- `admitted` is the number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
 --   -3  the account has no state here, and <prefix>:limits says that accounts
---       live on another Redis. Read only for such an account, so the key is not
---       among KEYS: a call costs nothing more.
---   -4  the same, but the caller has to read <prefix>:limits
+--       live on another Redis. The key is not among KEYS, because it is read only
+--       for such an account, and other calls need not pay for it.
+--   -4  the account has no state here; the caller must read <prefix>:limits
 --   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
-local KEEP = '172800000' -- a string: a number costs redis.call a printf
+local KEEP = '172800000' -- a string: redis.call formats numbers with printf
 local call, decode, encode = redis.call, struct.unpack, struct.pack
 local asked, n = ARGV[1], #ARGV[1] / 33
 local time = call('TIME')
@@ -48,8 +48,8 @@ local all_usual = true
 for i = 1, n do
   local known, per_minute, per_day, requests = decode('<dddd', asked, 32 * i - 31)
   local state, charged = seen[i], nil
-  -- Nearly all accounts of a busy worker are usual. For them, the general branches
-  -- would do the same with a fifth more instructions.
+  -- Nearly all accounts of a busy worker are usual. This is a shortcut for them:
+  -- the general branches below give the same result with a fifth more instructions.
   if state and #state == 48 then
     local epoch, ban, minute, minute_end, day, day_end = decode('<dddddd', state)
     if minute_end <= now then minute, minute_end = 0, next_minute end
@@ -77,9 +77,9 @@ for i = 1, n do
     elseif not state then
       -- A new account, or a state that was lost with or without its records. A
       -- caller with a cached record must read it again; one that has just read it
-      -- may proceed. The epoch is always new. One taken from a record could be
-      -- old, and a worker that caches another record of the account would take it
-      -- for the current epoch.
+      -- may proceed. The epoch is always new: one taken from a record could be old,
+      -- and a worker that caches another record of the account would take it for
+      -- the current one.
       epoch, ban, minute, minute_end, day, day_end = time[1] * 1000000 + time[2], 0, 0, 0, 0, 0
       if mode == 1 then
         known = epoch
@@ -109,7 +109,8 @@ for i = 1, n do
       else
         ban = 0
       end
-      -- Even if nothing is admitted, or the ends would move with each denial.
+      -- Stored even if nothing is admitted: otherwise each denial would move the
+      -- ends.
       if moved then
         state = encode('<dddddd', epoch, ban, minute, minute_end, day, day_end)
         call('SET', KEYS[i], state, 'PX', KEEP)

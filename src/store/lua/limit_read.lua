@@ -1,2 +1,2 @@
--- Begins limit.lua.
+-- Prepended to limit.lua.
 local KEYS, seen = KEYS, redis.call('MGET', unpack(KEYS))

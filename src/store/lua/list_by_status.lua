@@ -4,14 +4,14 @@
 -- KEYS  1 bitmap of the status
 -- ARGV  1 id to start after   2 how many   3 prefix of bucket names
 --       (buckets share the slot of KEYS)   4 letter of the status
---       5 id to search up to   6 '1' if the catalogue goes on after that
--- Reply: {id, record, id, record, …}: as many as asked for, or all up to ARGV 5;
---       then, with ARGV 6, a 0 if there are no more after it
+--       5 id to search up to   6 '1' if the catalogue continues after that
+-- Reply: {id, record, id, record, …}: as many as requested, or all up to ARGV 5;
+--       then, with ARGV 6, a 0 if there are no more after that
 --   error DAMAGED <key>   wrong type, or a bucket that lacks a pet of the
 --                   bitmap or has a record without a status
 --
--- N rows take at most 2N + 3 calls, 4N + 63 records and one look at each bit up to
--- ARGV 5, whatever the data.
+-- Whatever the data, N rows take at most 2N + 3 calls and 4N + 63 records, and each
+-- bit up to ARGV 5 is examined at most once.
 local reading = KEYS[1]
 
 -- nil if a record in the bucket `reading` is missing or invalid.
@@ -24,8 +24,8 @@ local function read(bitmap, id, left, names, letter, stop, more)
     id = call('BITPOS', bitmap, '1', id + 1, stop, 'BIT')
     if id < 0 then
       if more then
-        -- The end of the bitmap, from a position in its last byte: STRLEN would
-        -- need another access rule.
+        -- Find the end of the bitmap from a position in its last byte. STRLEN would
+        -- need another ACL rule.
         local bit = call('BITPOS', bitmap, '0', '-1', '-1')
         if bit < 0 then bit = call('BITPOS', bitmap, '1', '-1', '-1') end
         if bit - bit % 8 + 7 <= tonumber(stop) then found[n + 1] = 0 end
@@ -35,10 +35,10 @@ local function read(bitmap, id, left, names, letter, stop, more)
     local position = (id - 1) % 128
     local bucket = names .. 'bucket:' .. (id - 1 - position) / 128
     reading = bucket
-    -- A record costs a tenth of a call. So where pets of this status are close
-    -- together, read a range and skip the others by their letters. `spare` is
-    -- how many more records may be read in vain: a page of a third of the pets
-    -- needs 2 for each row. Once it is used up, read row by row.
+    -- Reading one more record costs a tenth of a call. So where pets of this status
+    -- are close together, read a range and skip the others by their letters.
+    -- `spare` is how many more records may be read in vain: if a third of the pets
+    -- match, 2 per row. Once it is used up, read row by row.
     local records
     if id - last <= 3 and spare > 0 then
       local stop = position + min(3 * left, left + spare) - 1
@@ -68,8 +68,7 @@ end
 local done, result = pcall(read, KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3],
   string.byte(ARGV[4]), ARGV[5], ARGV[6])
 if done and result then return result end
--- The error of a command: a string, or in some versions a table that contains
--- it.
+-- A command's error is a string, or in some versions a table that contains it.
 local failure = type(result) == 'table' and result.err or result
 if done or string.find(failure, '^WRONGTYPE') then
   failure = 'DAMAGED ' .. reading

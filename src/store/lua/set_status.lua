@@ -56,8 +56,8 @@ local changed
 changed, failure = try(bucket, 'LSET', bucket, position, letter .. string.sub(record, 2))
 if not changed then return failure end
 
--- Without an entry, workers drop all pets that they cache, not only those of
--- this bucket. So a failure here does not undo the change. GET: `changes` is a
+-- Without an entry, workers drop all the pets that they cache, not only those of
+-- this bucket, so a failure here need not undo the change. GET: `changes` is a
 -- double, which may be rounded.
 local logged = redis.pcall('RPUSH', KEYS[5], redis.call('GET', KEYS[1]) .. ':' .. number)
 if type(logged) == 'number' and logged > LOG_LENGTH then

@@ -22,7 +22,7 @@ local function pack()
   return struct.pack('<dddddd', epoch, ban, minute, minute_end, day, day_end)
 end
 
--- As in limit.lua: setting the clock back extends no window and no ban.
+-- As in limit.lua, setting the clock back does not extend windows or bans.
 local moved = false
 if minute_end > now + MINUTE then minute_end, moved = now + MINUTE, true end
 if day_end > now + DAY then day_end, moved = now + DAY, true end

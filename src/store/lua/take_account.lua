@@ -1,10 +1,10 @@
--- Takes an account out of use, to move it to another Redis: renames its state,
--- so that nothing can be charged any more. No state may be created meanwhile,
--- see limit.lua.
+-- Takes an account out of use, to move it to another Redis: renames its state, so
+-- that nothing more can be charged. No state may be created meanwhile, see
+-- limit.lua.
 --
 -- KEYS  1 account state   2 its name while it is moved   3 strikes   4 bans
--- Reply: {1 if renamed now, 0 if before, and for state, strikes and bans each
---         the value or nil, and when it expires in Unix ms}
+-- Reply: {1 if renamed now, 0 if renamed earlier; then for each of state, strikes
+--         and bans the value or nil, and when it expires, in Unix ms}
 local now = redis.call('EXISTS', KEYS[1])
 if now == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
 local reply = {now}

@@ -12,7 +12,7 @@
 -- ARGV  1 epoch of the record that was written; empty for none
 --       2 1 if the caller has read <prefix>:limits: accounts live here
 -- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua);
---        -1 if the caller has to read <prefix>:limits, which in a Cluster is on
+--        -1 if the caller must read <prefix>:limits, which in a Cluster is on
 --        another server; nothing was changed
 local DAY = 86400000
 local t = redis.call('TIME')
@@ -20,7 +20,7 @@ local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
 if #state == 48 then
   local written = tonumber(ARGV[1])
-  -- No clock is a day ahead: the record may have been edited by hand.
+  -- Ignore an epoch a day ahead: the record was probably edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
 else

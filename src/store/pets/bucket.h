@@ -13,8 +13,8 @@
 
 namespace petstore::store {
 
-// A bucket in a worker's memory, in the form that responses are built from
-// fastest: the name is JSON text already. Immutable.
+// A bucket in a worker's memory, in the form from which responses are built
+// fastest: the name is already JSON text. Immutable.
 class Bucket {
 public:
     // Parses the reply to Catalogue::bucket(). nullopt if an element is not a
@@ -41,7 +41,7 @@ public:
     // Writes the pet as JSON and returns the end. `row` must be below size().
     char* write_pet(char* to, int row, api::PetId id) const noexcept;
 
-    // Memory of a bucket that was allocated with new.
+    // Memory of a bucket allocated with new.
     std::size_t bytes() const noexcept
     {
         return heap_bytes(sizeof(Bucket)) + heap_bytes(text_);

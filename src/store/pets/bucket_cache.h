@@ -20,7 +20,7 @@ public:
         : log_(log), cache_(max_bytes)
     {}
 
-    // nullptr unless a bucket is cached that is valid at `now`. It may lack the
+    // The cached bucket if it is valid at `now`, else nullptr. It may lack the
     // newest pets. The pointer is valid until put() or clear().
     const Bucket* find(std::int64_t number, const Version& now) noexcept;
 

@@ -11,15 +11,16 @@ namespace petstore::store {
 
 namespace {
 
-// Clients can make up cursors beyond the largest id. No pet has such an id, and
-// neither sums here nor Lua's numbers overflow below it.
+// Clients can forge cursors beyond the largest id. No pet has an id this large,
+// and below it neither sums here nor Lua's numbers overflow.
 constexpr api::PetId kLastStart = std::int64_t{1} << 52;
 
-// How many bits of a bitmap one call searches: 1 MB, at some 100 µs if none is
-// set.
+// How many bits of a bitmap one call searches: 1 MB, which takes about 100 µs
+// if none is set.
 constexpr api::PetId kSearchSpan = std::int64_t{1} << 23;
 
-// The last bit that a search after `after` looks at, the last of its byte.
+// The last bit that a search after `after` examines, which is the last of its
+// byte.
 constexpr api::PetId search_end(api::PetId after) noexcept
 {
     return (std::min(after, kLastStart) + kSearchSpan) | 7;
@@ -32,7 +33,7 @@ struct Slice {
     api::PetId end;
 };
 
-// With the row after the page.
+// Includes the row after the page.
 Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
 {
     const api::PetId first = std::min(query.after, kLastStart) + 1;
@@ -196,7 +197,8 @@ bool PageReader::add_filtered(const redis::Reply& reply)
             return false;
         }
     }
-    // The last rows may be from a range of records that goes beyond the end.
+    // The last rows may come from a range of records that extends beyond the
+    // search.
     searched_ = std::max(before, search_end(searched_));
     return true;
 }

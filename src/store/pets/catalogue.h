@@ -71,9 +71,9 @@ public:
     // or has a damaged record: see damaged_bucket().
     bool add(std::size_t index, const redis::Reply& reply);
 
-    // What a filtered page needs another call for after the last add(), if pets
-    // up to `last_id` existed before it was read: the number of rows and where
-    // to continue.
+    // What another call for a filtered page must read after the last add(), if
+    // pets up to `last_id` existed before it was read: how many rows, and from
+    // where. nullopt if the page is complete.
     std::optional<api::ListQuery> rest(api::PetId last_id) const noexcept;
 
     // The bucket that command number `index` of an unfiltered page reads.

@@ -10,14 +10,14 @@ namespace petstore::store {
 
 namespace {
 
-// Changes that may follow before the log is read.
+// Allows for changes made before the log is read.
 constexpr std::int64_t kSpare = 64;
 
 // 512 KB.
 constexpr std::size_t kMaxPlaces = 65536;
 
-// A longer span counts as changed by any change. Bounds the time of
-// unchanged(), and a change is likely inside.
+// Any change counts as a change of a longer span. This bounds the time of
+// unchanged(), and such a span likely contains the change.
 constexpr std::int64_t kMaxSpan = 256;
 
 struct Entry {
@@ -39,7 +39,7 @@ std::optional<Entry> parse(std::string_view text) noexcept
 }
 
 // Whether the entries include all changes from `first` to `last`. Each entry
-// must be of a later change than the one before.
+// must be of a later change than the previous entry.
 bool include_all(const redis::Reply& entries, std::int64_t first,
                  std::int64_t last) noexcept
 {
@@ -87,7 +87,7 @@ void ChangeLog::add(const redis::Reply& entries, std::int64_t now) noexcept
     if (!include_all(entries, known_ + 1, now)) {
         return add_unknown(now);
     }
-    // Also later ones than `now`, up to one that has no entry.
+    // Includes changes after `now`, up to the first one without an entry.
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto entry = parse(entries[i].text());
         if (entry && entry->changes == known_ + 1) {

@@ -21,8 +21,8 @@ public:
     // Entries that set_status.lua keeps in Redis.
     static constexpr std::int64_t kLength = 1024;
 
-    // Buckets may share a place. They are then taken for changed together.
-    // There are 65,536 places at most.
+    // Buckets may share a place; a change of one then counts for all of them.
+    // There are at most 65,536 places.
     explicit ChangeLog(std::size_t places);
 
     // The latest time up to which all changes are known; 0 for none.
@@ -37,14 +37,15 @@ public:
     // How many of the newest entries to read to know all changes up to `now`.
     std::int64_t entries_until(std::int64_t now) const noexcept;
 
-    // Takes the newest entries, oldest first, read when the time was `now` or
-    // later. If they lack a change or are malformed, all buckets have changed.
+    // Adds the newest entries, oldest first, which were read when the time was
+    // `now` or later. If they lack a change or are malformed, all buckets count
+    // as changed.
     void add(const redis::Reply& entries, std::int64_t now) noexcept;
 
     // All buckets may have changed at `now`.
     void add_unknown(std::int64_t now) noexcept;
 
-    // Forgets everything: the data have another history.
+    // Forgets everything, because the data now have another history.
     void clear() noexcept;
 
     // Whether data of the buckets that were read at the time `read`, or later,

@@ -89,8 +89,8 @@ CreateQueue::~CreateQueue() = default;
 void CreateQueue::add(const Request& request, CreateWaiter& waiter) noexcept
 {
     try {
-        // The newest one only, so that creates with one Idempotency-Key are
-        // executed in the order in which they came.
+        // Only the newest one, so that creates with the same Idempotency-Key
+        // are executed in the order in which they arrived.
         const auto batch =
             std::find_if(open_.rbegin(), open_.rend(), [&](const Batch* each) {
                 return each->suits(request);

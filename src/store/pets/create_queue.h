@@ -25,9 +25,9 @@ protected:
 };
 
 // Batches all creates of one event-loop iteration: one call of a script for
-// those with an Idempotency-Key, and one for the others. In a Cluster, a new
-// Idempotency-Key cannot be used while the catalogue's slot moves; the others
-// can. One per Storage.
+// those with an Idempotency-Key, and one for the others. In a Cluster, a create
+// with a new Idempotency-Key fails while the catalogue's slot moves; other
+// creates do not. One per Storage.
 class CreateQueue {
 public:
     // All borrowed. `link` leads to the catalogue.

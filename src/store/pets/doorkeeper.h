@@ -7,7 +7,7 @@
 
 namespace petstore::store {
 
-// Admits to a cache only what is asked for a second time. Direct-mapped table;
+// Admits to a cache only what is requested a second time. Direct-mapped table;
 // a collision overwrites.
 class Doorkeeper {
 public:

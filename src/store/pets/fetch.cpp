@@ -53,7 +53,7 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
     end_if_complete();
 }
 
-// And those that came early and are next now.
+// Takes the reply, then those that arrived early and are next.
 void Fetch::take_next(const redis::Reply& reply)
 {
     const redis::Reply* next = &reply;

@@ -11,9 +11,9 @@
 
 namespace petstore::store {
 
-// Reads something with one command or several, or with several calls of a
-// script, one after the other. Each command gets a reply or is lost, even after
-// an earlier one has failed; then the fetch ends.
+// Reads something with one or more commands, or with consecutive calls of a
+// script. Ends when every command has been replied to or lost, even if an
+// earlier one failed.
 class Fetch {
 public:
     Fetch(const Fetch&) = delete;
@@ -26,8 +26,8 @@ protected:
     explicit Fetch(redis::Link& link) noexcept : link_(link), script_(*this) {}
     ~Fetch() = default;
 
-    // For send_commands(): up to kMaxCommands plain commands, or one script. To
-    // the reply of a script, take() may call it again.
+    // For send_commands(): up to kMaxCommands plain commands, or one script.
+    // take() may call the script again after its reply.
     static constexpr std::size_t kMaxCommands = 2;
     void send(const redis::Command& command) noexcept;
     void call(redis::Command script) noexcept;
@@ -39,9 +39,9 @@ protected:
     // Throws std::bad_alloc, which fails the fetch.
     virtual void send_commands() = 0;
 
-    // Handles the reply to command number `index`; they come in this order.
-    // Skipped after a failure.
-    // Throws std::bad_alloc, which fails the fetch.
+    // Handles the reply to command number `index`. Called in the order of the
+    // commands; not called after a failure. Throws std::bad_alloc, which fails
+    // the fetch.
     virtual void take(std::size_t index, const redis::Reply& reply) = 0;
 
     // All commands are done. Called once, last; destroys the fetch.
@@ -61,7 +61,7 @@ private:
             owner_.on_no_reply(cause);
         }
 
-        // That overtook another one's, as a Cluster's may.
+        // A reply that overtook an earlier command's, as in a Cluster.
         std::optional<redis::ReplyCopy> early;
 
     private:
@@ -101,9 +101,9 @@ private:
     std::array<Part, kMaxCommands> parts_{Part(*this), Part(*this)};
     std::optional<api::Error> error_;
     std::size_t sent_ = 0;
-    std::size_t done_ = 0;   // replied to, or lost
+    std::size_t done_ = 0;   // replied to or lost
     std::size_t taken_ = 0;  // by take(): the first ones
-    // A command may fail before send() returns. end() has to wait until then.
+    // A command may fail before send() returns; end() must wait until then.
     bool sending_ = false;
 };
 

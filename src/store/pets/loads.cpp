@@ -70,9 +70,9 @@ void Reader::Load::take(std::size_t index, const redis::Reply& reply)
 }
 
 // The calls for a filtered page read the catalogue at different times, all
-// later than version_, as the two commands for an unfiltered page do. But its
-// rows must not come from two servers, of which one may lack what the other
-// has. Without a version nobody waits for the page.
+// later than version_, as do the two commands for an unfiltered page. But the
+// rows must not come from two servers, because one may lack pets that the other
+// has. Without a version, no request waits for the page.
 void Reader::Load::take_page(std::size_t index, const redis::Reply& reply)
 {
     owner_.drop_if_disconnected();
@@ -143,7 +143,7 @@ ReadResult Reader::Load::finish()
 {
     const bool may_keep = generation_ == owner_.generation();
     if (const api::PetId id = missing()) {
-        // Otherwise the version may be another server's.
+        // If the data were dropped, the version may be another server's.
         return may_keep ? damaged(bucket_of(id)) : read_not_sent();
     }
     if (absent_) {
@@ -290,8 +290,8 @@ void Reader::LogLoad::send_commands()
 
 void Reader::LogLoad::take(std::size_t, const redis::Reply& reply)
 {
-    // Without the log, anything may have changed. An error included: it may
-    // concern the log alone.
+    // Without the log, anything may have changed. An error does not fail the
+    // read, because it may concern the log alone.
     if (generation_ == owner_.generation()) {
         owner_.changed_.add(reply, changes_);
     }
@@ -384,7 +384,7 @@ void Reader::VacancyCheck::end() noexcept
     }
 }
 
-// As of when the catalogue looked empty, whatever was created since.
+// The result for an empty catalogue, even if pets were created since.
 ReadResult Reader::VacancyCheck::result_for(const ReadKey& key) const
 {
     if (error()) {

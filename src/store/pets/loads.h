@@ -10,7 +10,7 @@
 #include "fetch.h"
 #include "reader.h"
 
-// What a Reader can have in flight. The Reader's InFlight members own these.
+// The reads that a Reader can have in flight, owned by its InFlight members.
 namespace petstore::store {
 
 // A request that came with the version `now`.
@@ -23,7 +23,7 @@ struct WaitingRead {
 // Reads one pet or page, without whole buckets.
 class Reader::Load final : public Fetch, public redis::InFlight<Load>::Item {
 public:
-    // Reads ahead: confirm() and add() may follow.
+    // Reads ahead, without a version; confirm() and add() may follow.
     Load(Reader& owner, const ReadKey& key);
 
     Load(Reader& owner, const ReadKey& key, const Version& version,
@@ -49,7 +49,7 @@ private:
     const ReadKey key_;
     const std::uint64_t generation_;
     const std::uint64_t connection_;  // its generation
-    // Read before the data, so they are at least as new.
+    // Read before the data, so the data are at least as new.
     std::optional<Version> version_;
     std::vector<ReadWaiter*> waiters_;
     std::string record_;
@@ -57,12 +57,12 @@ private:
     std::optional<PageReader> page_;
 };
 
-// Reads a whole bucket into the cache. Its waiters need nothing else that is
-// not cached, or what they need arrives first.
+// Reads a whole bucket into the cache. Everything else that its waiters need is
+// already cached or arrives earlier.
 class Reader::BucketLoad final : public Fetch,
                                  public redis::InFlight<BucketLoad>::Item {
 public:
-    // `version` was read before, so the bucket is at least as new.
+    // `version` was read earlier, so the bucket is at least as new.
     BucketLoad(Reader& owner, std::int64_t number, const Version& version);
 
     // Whether the bucket will be valid at `now`; it may lack the newest pets.
@@ -115,10 +115,10 @@ private:
 class Reader::LogLoad final : public Fetch,
                               public redis::InFlight<LogLoad>::Item {
 public:
-    // Reads all changes up to the latest known version, not only up to `now`: a
-    // request that waits for a later one then needs two reads at most, however
-    // fast the versions follow each other. Both versions were read before, so
-    // the log has their changes.
+    // Reads all changes up to the latest known version, not only up to `now`,
+    // so that a request that waits for a later version needs at most two reads,
+    // however fast versions follow each other. Both versions were read earlier,
+    // so the log has their changes.
     LogLoad(Reader& owner, const ReadKey& key, const Version& now,
             ReadWaiter& waiter)
         : Fetch(owner.link_), owner_(owner),
@@ -144,7 +144,7 @@ private:
     std::vector<WaitingRead> waiters_;
 };
 
-// Finds out whether a catalogue that looks empty is, or has lost the keys of
+// Checks whether a catalogue that looks empty is empty or has lost the keys of
 // its version. Reads the first pet, then the last id again: creating a pet sets
 // both atomically, so a pet without a last id after it is damage.
 class Reader::VacancyCheck final : public Fetch,

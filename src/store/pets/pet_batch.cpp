@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kIdempotencySeconds = 24 * 60 * 60;
 
-// Before the answers for the pets with an Idempotency.
+// Elements before the answers for the pets with an Idempotency.
 constexpr std::size_t kHead = 3;
 
 constexpr std::int64_t kNew = 0;
@@ -127,8 +127,8 @@ CreatedPets::CreatedPets(const redis::Reply& reply, std::size_t pets,
     valid_ = check(pets);
 }
 
-// Those without an answer of their own, and those whose answer says so, are
-// new: either created, or stopped by the error.
+// Pets without an individual answer, and those whose answer is kNew, are new:
+// either created, or stopped by the error.
 bool CreatedPets::check(std::size_t pets) const noexcept
 {
     if (count_ > 0 && reply_[1].integer() <= 0) {

@@ -13,17 +13,17 @@
 
 namespace petstore::store {
 
-// So that a repeated create returns the first one's pet.
+// Identifies a create, so that repeating it returns the pet of the first one.
 struct Idempotency {
     api::Digest key;   // SHA-256 of the Idempotency-Key
     api::Digest body;  // SHA-256 of the request body
 };
 
-// What became of the pets of a PetBatch, read from the reply to its call. The
+// The outcome for the pets of a PetBatch, read from the reply to its call. The
 // reply is borrowed.
 class CreatedPets {
 public:
-    // `pets` were sent, `once` with an Idempotency.
+    // `pets`: how many were sent. `once`: they have an Idempotency.
     CreatedPets(const redis::Reply& reply, std::size_t pets,
                 bool once) noexcept;
 
@@ -39,13 +39,13 @@ public:
         const redis::Reply* error = nullptr;  // if failed
     };
 
-    // Of each pet in order.
+    // Returns the outcome for each pet in order.
     Created next() noexcept;
 
     // --- without any Idempotency --------------------------------------------
     bool valid() const noexcept { return valid_; }
 
-    // How many were created, from the first on.
+    // How many were created, starting from the first.
     std::size_t count() const noexcept { return count_; }
 
     // Why no further pet was created; nullptr if all were.
@@ -64,7 +64,7 @@ private:
 };
 
 // Pets to create in order with one call of a script. Either all have an
-// Idempotency, no two the same of one account, or none has.
+// Idempotency, with no key used twice by one account, or none has.
 class PetBatch {
 public:
     // Bounds how long the script blocks Redis: 1 to 2 µs per pet.

@@ -60,9 +60,9 @@ api::Error Reader::damaged(const Version& version)
                        : schema.last_pet_id());
 }
 
-// Changes whenever all cached data are dropped. What a read brings is kept, or
-// combined with a version read before it, only if the generation is still the
-// one in which the read started.
+// Changes whenever all cached data are dropped. The result of a read is cached,
+// or combined with a version read before it, only if the generation has not
+// changed since the read started.
 std::uint64_t Reader::generation() noexcept
 {
     drop_if_disconnected();
@@ -118,8 +118,8 @@ DatedVersion Reader::note(const Version& now) noexcept
 }
 
 // Replies to the limiter and versions come over two connections, so a request
-// may need its version when later ones have arrived. To use the older one would
-// make the data read since look like those of a catalogue that was set back.
+// may need its version when later ones have arrived. Using the older one would
+// look as if the catalogue had been set back.
 std::optional<Version> Reader::latest(const DatedVersion& version) noexcept
 {
     if (version.history != generation()) {
@@ -158,7 +158,7 @@ std::shared_ptr<const CachedResponse> Reader::lookup(const ReadKey& key,
 
 // Builds a response from cached buckets alone; nullptr if they lack something.
 // Caches it if it replaces an outdated one (`keep`) or is built for the second
-// time: responses asked for once would evict those asked for often.
+// time: otherwise responses requested once would evict popular ones.
 std::shared_ptr<const CachedResponse>
 Reader::build(const ReadKey& key, const Version& now, bool keep)
 {
@@ -183,7 +183,8 @@ bool Reader::read_ahead(const ReadKey& key)
         || newest_loads_.count(key) != 0) {
         return false;
     }
-    // While the log is being read, what it says is not known: as before it.
+    // While the log is being read, use the latest state whose changes are
+    // known.
     const Version known{latest_.last_id,
                         std::min(latest_.changes, changed_.known())};
     if (version_known
@@ -233,7 +234,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
     }
 }
 
-// Continues a request once its version was read.
+// Continues a request once its version is known.
 void Reader::serve(const ReadKey& key, const Version& now,
                    ReadWaiter& waiter) noexcept
 {
@@ -255,8 +256,8 @@ void Reader::read_version(const ReadKey& key, ReadWaiter& waiter)
     version_loads_.start(*this, key, waiter).begin();
 }
 
-// Reads what has changed, then continues. A request may join a read that was
-// started for an earlier version: often it brings what is needed.
+// Reads the latest changes, then continues. A request may join a read started
+// for an earlier version, which often includes the changes it needs.
 void Reader::read_log(const ReadKey& key, const Version& now,
                       ReadWaiter& waiter)
 {
@@ -308,8 +309,8 @@ Reader::MissingBuckets Reader::missing_buckets(const ReadKey& key,
     return missing;
 }
 
-// Whether one of the buckets was missed before. Then all are worth loading: a
-// response needs all of them.
+// Whether one of the buckets was missed before. If so, all are worth loading,
+// because a response needs all of them.
 bool Reader::missed_before(const MissingBuckets& missing) noexcept
 {
     bool before = false;
@@ -352,8 +353,8 @@ Reader::BucketLoad* Reader::buckets_for(const ReadKey& key, const Version& now)
     return last;
 }
 
-// Which buckets hold a filtered page is known only once it was read. Loads
-// those that were missed before, for later requests.
+// Which buckets hold a filtered page is known only once the page was read.
+// Loads those that were missed before, for later requests.
 void Reader::load_buckets_of_page(const BucketSpan& span,
                                   const Version& now) noexcept
 {

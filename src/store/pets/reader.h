@@ -33,8 +33,8 @@ protected:
     ~ReadWaiter() = default;
 };
 
-// A version that was read with a command of its own, and the data's history
-// that it belongs to.
+// A version that was read with a separate command, and the history of the data
+// to which it belongs.
 struct DatedVersion {
     Version version;
     std::uint64_t history = 0;
@@ -76,23 +76,23 @@ public:
     // error. Throws std::bad_alloc.
     api::Error damaged(const Version& version);
 
-    // Starts a read before the version is known, so that it leaves in the same
-    // write as the limiter's command and right behind it. Does nothing if the
-    // response, current or not, or all it needs, is in memory or being read, or
-    // if the pet did not exist at the latest version. Returns true if a read
-    // was started; confirm() must follow. Throws std::bad_alloc.
+    // Starts a read before the version is known, so that it is sent in the same
+    // write as the limiter's command, right behind it. Does nothing if the
+    // response (current or not) or everything it needs is in memory or being
+    // read, or if the pet did not exist at the latest version. Returns true if
+    // a read was started; confirm() must follow. Throws std::bad_alloc.
     bool read_ahead(const ReadKey& key);
 
-    // A reply to an earlier command brought `now`: data read ahead are at least
-    // as new.
+    // A reply to an earlier command contained `now`, so data read ahead are at
+    // least as new.
     void confirm(const ReadKey& key, const Version& now);
 
-    // For versions that the limiter's reply does not bring along: `now` has
-    // just arrived, over this link.
+    // For versions that do not come with the limiter's reply: `now` has just
+    // arrived over this link.
     DatedVersion note(const Version& now) noexcept;
 
-    // The latest version, which is `version` or a later one; nullopt if the
-    // history has ended since.
+    // The latest version, which is `version` or a later one; nullopt if all
+    // data were dropped since.
     std::optional<Version> latest(const DatedVersion& version) noexcept;
 
     // Joins a read that is new enough, or starts one. Calls the waiter exactly

@@ -70,8 +70,8 @@ bool Selection::take_page(const ReadKey& key, BucketCache& buckets) noexcept
     return true;
 }
 
-// Prefetches the rows: a large catalogue is in no processor cache, and most
-// reads run this once while the limiter is asked and once more to respond.
+// Prefetches the rows: a large catalogue does not fit in CPU caches, and most
+// reads run this once while waiting for the limiter and again to respond.
 void Selection::add(std::int64_t number, const Bucket& bucket,
                     RowSet rows) noexcept
 {

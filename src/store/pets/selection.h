@@ -9,8 +9,8 @@
 
 namespace petstore::store {
 
-// A filtered page is searched for in at most this many buckets. For a rarer
-// status the bitmap in Redis is faster.
+// The most buckets that are searched for a filtered page. For a rarer status
+// the bitmap in Redis is faster.
 inline constexpr std::int64_t kMaxWalk = 16;
 
 // The buckets that hold a pet or an unfiltered page. Empty for a filtered page,
@@ -43,7 +43,7 @@ private:
 
     std::array<Piece, kMaxWalk> pieces_;
     std::size_t count_ = 0;
-    std::size_t max_json_ = 2;  // bound of the body's bytes, with brackets
+    std::size_t max_json_ = 2;  // bound on the body's bytes, with brackets
     const Version version_;
     const bool page_;
     bool more_ = false;

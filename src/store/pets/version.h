@@ -26,7 +26,7 @@ struct Version {
     enum class Damage { none, last_id, changes };
     Damage damage() const noexcept;
 
-    // There are no pets, or both keys are lost.
+    // There are no pets, or both keys were lost.
     bool is_empty() const noexcept { return last_id == 0 && changes == 0; }
 
     // Whether this is the same state as `other` or a later one.

@@ -22,15 +22,15 @@ protected:
     ~VersionWaiter() = default;
 };
 
-// Reads the catalogue's version where the limiter's reply does not bring it:
-// with one command for all requests of an event-loop iteration.
+// Reads the catalogue's version where it does not come with the limiter's
+// reply, with one command for all requests of an event-loop iteration.
 //
-// Why a page is as fresh as if the limiter had brought the version: the command
-// is written at the end of the iteration, after its requests have arrived, so
-// the version includes every create that was answered before. Data that are
-// read for the request follow on the same connection, so they are at least as
-// new. Neither depends on when the limiter decides, on another connection: that
-// decides only whether the request is answered.
+// Pages are as fresh as if the version came with the limiter's reply. The
+// command is written at the end of the iteration, after its requests have
+// arrived, so the version includes every create that was answered before. The
+// data for the request are read later on the same connection, so they are at
+// least as new. When the limiter decides, on another connection, does not
+// matter: that determines only whether the request is answered.
 class VersionQueue final : private redis::EndOfIterationTask {
 public:
     // All borrowed. `reader` reads over `link`.
@@ -40,8 +40,8 @@ public:
     VersionQueue(const VersionQueue&) = delete;
     VersionQueue& operator=(const VersionQueue&) = delete;
 
-    // Calls the waiter exactly once, before it returns only with an error. What
-    // is sent over the link after this is executed after the command.
+    // Calls the waiter exactly once; before returning, only with an error.
+    // Commands sent over the link after this are executed after it.
     void read(VersionWaiter& waiter) noexcept;
 
 private:
