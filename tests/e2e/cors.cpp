@@ -37,7 +37,7 @@ Headers from(const std::string& origin, Headers more = {})
     return more;
 }
 
-// The entries of a list, of all lines together.
+// The entries of a list header, across all its lines.
 std::vector<std::string> entries(const Response& response,
                                  const std::string& name)
 {
@@ -71,7 +71,7 @@ std::ptrdiff_t varies(const Response& response)
     return std::count(vary.begin(), vary.end(), "origin");
 }
 
-// What a script of `origin` may read, and no other.
+// Checks that scripts of `origin` may read the response, and no others.
 void expect_readable(const Response& response, const std::string& origin = kApp)
 {
     INFO(response.status << " " << response.body);
@@ -82,7 +82,8 @@ void expect_readable(const Response& response, const std::string& origin = kApp)
     CHECK(varies(response) == (origin == "*" ? 0 : 1));
 }
 
-// Not readable for the origin that asked, and not to be cached for another one.
+// Checks that the requesting origin may not read the response, and that caches
+// do not serve it to another origin.
 void expect_unreadable(const Response& response)
 {
     INFO(response.status << " " << response.body);
@@ -130,7 +131,7 @@ void expect_preflight(const Response& response, const std::string& methods,
     CHECK(rate.remaining == rate.limit);
 }
 
-// A back end with CORS headers of its own.
+// A response of a back end that sends its own CORS headers.
 Response own_cors(const BackEnd::Request& request)
 {
     return {200,
@@ -172,7 +173,7 @@ TEST_CASE("cors: a preflight needs no key, on any path, and costs nothing")
         if (known) {
             CHECK(response.header("allow") == methods);
         }
-        // With a key, valid or not, it is the same.
+        // A key, valid or not, makes no difference.
         expect_preflight(
             preflight(store.http, path,
                       from(kLocal, {{"Authorization", "Bearer no-such"}})),
@@ -229,7 +230,7 @@ TEST_CASE("cors: other origins and other OPTIONS are as without it")
         expect_unreadable(client.read());
         expect_unreadable(client.read(true));
     }
-    // No preflight: no Access-Control-Request-Method.
+    // Not a preflight, without Access-Control-Request-Method.
     const auto plain = http.send({"OPTIONS", "/v1/pets", from(kApp)});
     CHECK(plain.status == 204);
     expect_readable(plain);
@@ -240,7 +241,7 @@ TEST_CASE("cors: other origins and other OPTIONS are as without it")
         http.send({"OPTIONS", "/shop/", from(kApp, {{"Authorization", ""}})});
     expect_error(guarded, 401, "missing_api_key");
     expect_readable(guarded);
-    // Neither is one without an Origin, nor another method.
+    // Nor is a request without an Origin, or with another method.
     const Headers asks = {{"Access-Control-Request-Method", "POST"}};
     expect_unreadable(http.send({"OPTIONS", "/v1/pets", asks}));
     const auto get = http.get("/v1/pets", from(kApp, asks));
@@ -368,12 +369,12 @@ TEST_CASE("cors: errors that nginx makes")
     const auto redirect = http.get("/redirect/", from(kApp));
     CHECK(redirect.status == 302);
     expect_readable(redirect);
-    // Where nothing is, petstore_json_errors decides.
+    // For unknown paths, petstore_json_errors decides.
     expect(http.get("/nowhere", from(kApp)), 404, "not_found");
     expect_unreadable(http.get("/nowhere", from(kOther)));
     expect_without_cors(http.get("/written/", from(kApp)));
 
-    // Modules that want credentials do not see preflights; limit_req does.
+    // Modules that check credentials do not see preflights; limit_req does.
     for (const char* path : {"/small/", "/denied/", "/basic/", "/dead/"}) {
         expect_preflight(preflight(http, path), kGuardMethods);
     }
@@ -394,7 +395,7 @@ TEST_CASE("cors: errors that nginx makes")
     expect(raw(store.nginx.port(),
                "POST /v1/pets" + head + "Transfer-Encoding: gzip\r\n\r\n"),
            501, "not_implemented");
-    // nginx gives up before it has read the Origin: only "*" can help.
+    // nginx rejects the request before it reads Origin, so only "*" helps.
     const auto unread =
         raw(store.nginx.port(), "GET /v1/pets?" + line + head + "\r\n");
     expect_error(unread, 414, "uri_too_long");
@@ -447,7 +448,7 @@ TEST_CASE("cors: error pages, in the service or not")
     expect(http.get("/b/x", from(kApp)), 429, "429");
     expect(http.get("/c/x", from(kApp)), 503, "named");
     expect_without_cors(http.get("/off/x", from(kApp, kNoKey)));
-    // Not the service's any more, and never was.
+    // No longer a location of the service, or never one.
     expect_without_cors(http.get("/left/x", from(kApp)));
     expect_without_cors(http.get("/pages/401.html", from(kApp)));
     expect_without_cors(http.get("/v1/pets", from(kApp)));
@@ -469,11 +470,11 @@ TEST_CASE("cors: a back end's own CORS headers are replaced")
         CHECK(other.header("x-own") == "1");
         expect_unreadable(other);
     }
-    // The back end still learns who asks.
+    // The back end still receives the Origin.
     CHECK(http.get("/shop/", from(kOther)).status == 200);
     CHECK(shop.back_end.last().header("origin") == kOther);
 
-    // Without petstore_cors they pass.
+    // Without petstore_cors the back end's headers pass unchanged.
     GuardedStore plain({}, "", own_cors);
     const auto passed = plain.http.get("/shop/", from(kApp));
     CHECK(passed.header("access-control-allow-origin") == kOther);
@@ -531,7 +532,7 @@ TEST_CASE("cors: Vary names the origin once and loses nothing")
     const auto page =
         store.http.get("/v1/pets", from(kApp, {{"Accept-Encoding", "gzip"}}));
     CHECK(page.header("content-encoding") == "gzip");
-    // The first line is nginx's own, and caches may use only the last one.
+    // nginx adds the first line itself; caches may use only the last one.
     CHECK(page.all("vary")
           == Names{"Accept-Encoding", "Accept-Encoding, Origin"});
     expect_readable(page);
@@ -595,7 +596,7 @@ TEST_CASE("cors: a cached response of a back end serves every origin")
 
 TEST_CASE("cors: scripts can read all headers that the module sends")
 {
-    // The CORS-safelisted ones, nginx's own, and those for browsers alone.
+    // CORS-safelisted headers, nginx's own, and those meant for browsers only.
     const std::set<std::string> known = {
         "cache-control", "content-type",      "content-length", "server",
         "date",          "connection",        "expires",        "vary",
@@ -687,7 +688,7 @@ TEST_CASE("cors: levels of the configuration")
     expect_without_cors(http.get("/status", from(kApp)));
     expect_without_cors(http.get("/plain/", from(kApp)));
     CHECK_FALSE(preflight(http, "/plain/").has("access-control-allow-origin"));
-    // Without petstore_json_errors, only the service's locations.
+    // Without petstore_json_errors, only in the service's locations.
     expect_without_cors(http.get("/nowhere", from(kApp)));
     expect_readable(http.get("/limited/v1/pets?fail=1", from(kApp)));
     expect_readable(http.post("/limited/v1/pets", kPet, from(kApp)));
@@ -937,7 +938,7 @@ TEST_CASE("cors: out of memory")
     StarvedServer target(with_back_end(options, back_end));
     const Headers asks = from(kApp, {{"Access-Control-Request-Method", "POST"},
                                      {"Authorization", ""}});
-    // A response without its CORS headers would be one that browsers reject.
+    // Browsers would reject a response without its CORS headers.
     const auto readable = [](int status) {
         return [=](const Response& response) -> std::string {
             return response.status == status

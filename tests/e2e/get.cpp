@@ -39,7 +39,7 @@ TEST_CASE("get: a pet by its id")
                              statuses[(id - 1) % 3]));
         expect_deprecated(response);
     }
-    // What nginx decodes is the same path.
+    // nginx decodes these to the same path.
     CHECK(store.http.get("/v1/pets/%31").status == 200);
     CHECK(store.http.get("/v1//pets/./1").status == 200);
     CHECK(store.http.get("/v1/pets/1?limit=0&x=y").status == 200);
@@ -115,7 +115,7 @@ TEST_CASE("get: the end of the operation can be moved and switched off")
     expect_deprecated(gone, "Sat, 29 Feb 2020 00:00:00 GMT");
     expect_error(http.get("/v1/pets/2"), 410, "gone");
     CHECK(http.head("/v1/pets/1").status == 410);
-    // The rest of the service goes on.
+    // Other operations still work.
     CHECK(http.get("/v1/pets").status == 200);
     CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
           == 201);

@@ -117,7 +117,7 @@ TEST_CASE("health: clients that leave while Redis is silent")
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
     const auto before = store.nginx.sockets_at_rest();
     store.redis.pause();
-    // Past the second in which the last answer counts.
+    // Waits out the second for which the last result is valid.
     std::vector<RawClient> clients;
     REQUIRE(wait_until([&] {
         RawClient client(store.nginx.port());

@@ -1,5 +1,5 @@
-// A Redis with a host name that nginx's resolver looks up, in a DNS of the
-// tests' own.
+// A Redis whose host name nginx's resolver looks up in a DNS server run by the
+// test.
 #include "support/dns_server.h"
 #include "support/sentinels.h"
 #include "support/store.h"
@@ -104,7 +104,7 @@ TEST_CASE("host names: a worker whose DNS hangs serves everything else")
         CHECK(http.get("/other").status == 200);
         ++answered;
     }
-    // All of them within the time that one request waited.
+    // All were answered while one request waited.
     CHECK(answered >= 20);
     CHECK(contains(waiting.read_all(), " 503 "));
     CHECK(lines_with(nginx, "[error]") == 1);

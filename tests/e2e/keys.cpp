@@ -1,4 +1,4 @@
-// SPEC 2: issuing, storing and changing keys.
+// SPEC 2: creating, storing and changing keys.
 #include <algorithm>
 #include <ctime>
 #include <regex>
@@ -39,8 +39,8 @@ TEST_CASE("keys: have the form that the specification says")
     CHECK(one.id != two.id);
     CHECK(one.account != two.account);
 
-    // Redis knows the digest only: no value and no name holds the key. (The
-    // harness looks through Redis's files for every key there ever was.)
+    // Redis stores only the digest: no name or value contains the key. (The
+    // harness searches Redis's files for every key used by the tests.)
     for (const auto& name : redis.command({"KEYS", "*"}).items) {
         CHECK_FALSE(contains(name.text, one.secret));
         CHECK_FALSE(contains(name.text, one.secret.substr(9, 43)));
@@ -198,7 +198,7 @@ TEST_CASE("keys: those of another prefix are not valid")
     CHECK(staging.get("/v1/pets", ours).status == 401);
     CHECK(production.get("/v1/pets", ours).status == 200);
     CHECK(production.get("/v1/pets", theirs).status == 401);
-    // And the pets are their own.
+    // The pets are separate, too.
     CHECK(staging.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}", theirs)
               .status
           == 201);

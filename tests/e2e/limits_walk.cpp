@@ -1,5 +1,5 @@
-// SPEC 3: every response carries the three rate headers. Walks through every
-// class of response and checks the numbers.
+// SPEC 3: every response has the three rate headers. Checks their values for
+// every class of response.
 
 #include "support/limits.h"
 
@@ -10,15 +10,15 @@ namespace {
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 const long long kLimit = 1000;
 
-// The expected rate headers of the next response, from the window of the key or
-// of the address.
+// Tracks the expected rate headers of the next response, for the key's window
+// and the address's.
 struct Walk {
     explicit Walk(NginxOptions options)
         : store(std::move(options)), key(limited_key(store.redis, kLimit)),
           http(store.nginx.url(), key.secret), anyone(store.nginx.url())
     {}
 
-    // Of the key, and charged once.
+    // Checks a response that reports the key's window and was charged once.
     Response charged(const Response& response, int status,
                      const std::string& code = "")
     {
@@ -34,7 +34,8 @@ struct Walk {
         return response;
     }
 
-    // Of the address; `counts` for what came without a valid key.
+    // Checks a response that reports the address's window. `counts`: the
+    // request had no valid key, so it was counted.
     Response anonymous(const Response& response, int status,
                        const std::string& code, bool counts)
     {
@@ -64,7 +65,7 @@ struct Walk {
         return rate_headers_of(response);
     }
 
-    // The answer to bytes that no client library would send.
+    // The response to bytes that no client library would send.
     Response raw(const std::string& bytes) const
     {
         RawClient client(store.nginx.port());
@@ -151,14 +152,14 @@ TEST_CASE("limits walk: answers of the service with a valid key")
                            {{"Idempotency-Key", "k"}}),
                  422, "idempotency_key_reused");
 
-    // A damaged record. Without a new version, the worker would serve its
-    // cached copy.
+    // Damages a record. Without a new version, the worker would use its cached
+    // copy.
     walk.store.redis.command(
         {"LSET", "petstore:{petstore:pets}:bucket:0", "1", "\x01"});
     walk.store.redis.command({"INCR", "petstore:{petstore:pets}:changes"});
     walk.charged(http.get("/v1/pets/2"), 500, "internal_error");
 
-    // A key may be for reading only.
+    // Restricts the key to reading.
     REQUIRE(ctl(walk.store.redis.url(),
                 {"key", "set", walk.key.id, "--scopes", "read"})
                 .code
@@ -187,7 +188,7 @@ TEST_CASE("limits walk: answers of the service without a valid key")
     // Reports the window without counting.
     walk.anonymous(walk.anyone.request("OPTIONS", "/v1/pets"), 204, "", false);
     walk.anonymous(walk.http.request("OPTIONS", "/v1/pets/1"), 204, "", false);
-    // The key has a window of its own.
+    // The key has its own window.
     walk.charged(walk.http.get("/v1/pets"), 200);
     walk.anonymous(walk.anyone.get("/v1/pets"), 401, "missing_api_key", true);
 
@@ -214,7 +215,7 @@ TEST_CASE("limits walk: answers that nginx makes inside the location")
         if ($arg_fail = "504") { return 504; })";
     Walk walk(options);
     auto& http = walk.http;
-    // Before the key is checked.
+    // Errors before the key is checked.
     walk.anonymous(http.request("DELETE", "/v1/pets"), 403, "forbidden", false);
     walk.anonymous(http.get("/v1/pets?fail=400"), 400, "bad_request", false);
     walk.anonymous(http.get("/v1/pets?fail=404"), 404, "not_found", false);
@@ -288,10 +289,10 @@ TEST_CASE("limits walk: refusals for the limit and for a ban")
         long long minute;
         long long day;
         long long told;     // limit of the violated window
-        long long seconds;  // that it lasts
+        long long seconds;  // its length
         const char* words;
     };
-    // Where both are violated, the later reset counts.
+    // If both are violated, the window with the later reset is reported.
     for (const auto& [minute, day, told, seconds, words] :
          {Case{3, 100, 3, 60, "3 requests per minute"},
           Case{100, 3, 3, 86400, "3 requests per day"},
@@ -354,7 +355,8 @@ TEST_CASE("limits walk: while Redis is away")
         CHECK(rate.remaining == remaining);
         return rate.reset;
     };
-    // The last reported values, then a free key's with nothing left.
+    // The last reported values; for a key not yet known, a free key's with
+    // nothing left.
     for (int i = 0; i < 3; ++i) {
         CHECK(unavailable(walk.http.get("/v1/pets"), kLimit, kLimit - 2)
               == walk.reset);
@@ -362,10 +364,10 @@ TEST_CASE("limits walk: while Redis is away")
     CHECK(unavailable(walk.post(kPet), kLimit, kLimit - 2) == walk.reset);
     Http other(walk.store.nginx.url(), fresh.secret);
     unavailable(other.get("/v1/pets"), 60, 0);
-    // Denied from memory while that is valid; then the outcome is unknown.
+    // Denied from memory while that is valid; then a 503.
     CHECK(wait_until([&] { return over.get("/v1/pets").status == 503; }));
     CHECK(unavailable(over.get("/v1/pets"), 2, 0) == over_reset);
-    // This needs no Redis.
+    // These need no Redis.
     walk.anonymous(walk.anyone.get("/v1/pets"), 401, "missing_api_key", true);
     walk.anonymous(walk.anyone.request("OPTIONS", "/v1/pets"), 204, "", false);
 
@@ -379,7 +381,7 @@ TEST_CASE("limits walk: a create whose answer is lost")
     RedisServer redis;
     const auto forward = forward_to(redis);
     FakeRedis liar([&](const Words& words) {
-        // The create script begins with a key of the catalogue.
+        // The first key of the create script is in the catalogue.
         const bool create = words.size() > 3 && contains(words[3], ":pets}:");
         auto answer = forward(words);
         return create ? FakeRedis::Answer{"", false, true} : answer;

@@ -36,7 +36,7 @@ std::map<std::string, double> samples_of(const std::string& text)
     return samples;
 }
 
-// 0 for a sample that there is not.
+// The value of a sample; 0 if it does not exist.
 double sample(const NginxServer& nginx, const std::string& name)
 {
     const auto response = Http(nginx.url()).get("/status");
@@ -44,8 +44,8 @@ double sample(const NginxServer& nginx, const std::string& name)
     return samples_of(response.body)[name];
 }
 
-// A worker counts a request once it has answered it, so another one may be
-// asked before that.
+// Polls: a worker counts a request after responding, so another request may
+// overtake the count.
 bool soon(const NginxServer& nginx, const std::string& name, double expected)
 {
     return wait_until([&] { return sample(nginx, name) == expected; });
@@ -85,7 +85,7 @@ TEST_CASE("status: requests by operation and status")
     http.request("OPTIONS", "/v1/pets");
     http.get("/shop/");
     Http(store.nginx.url()).get("/v1/pets");
-    Http(store.nginx.url()).get("/elsewhere");  // not the service's
+    Http(store.nginx.url()).get("/elsewhere");  // outside the service
 
     const auto text = Http(store.nginx.url()).get("/status").body;
     auto samples = samples_of(text);
@@ -286,7 +286,7 @@ TEST_CASE("status: text, JSON and a page")
                        "default-src 'none'"));
         CHECK_FALSE(contains(page.header("content-security-policy"), "unsafe"));
         CHECK(contains(page.body, "<html lang=\"en\">"));
-        CHECK_FALSE(contains(page.body, "http://"));  // nothing from elsewhere
+        CHECK_FALSE(contains(page.body, "http://"));  // no external resources
         CHECK_FALSE(contains(page.body, "https://"));
     }
     for (const char* const accept : {"text/html;q=0", "text/htmlx, */*",
@@ -411,7 +411,7 @@ TEST_CASE("status: workers of a small zone share their counters")
     auto& nginx = *hosts.nginx[0];
     CHECK(soon(nginx, requests("listPets", 200), 2));
 
-    // What describes the present is each worker's own.
+    // Gauges are per worker.
     const auto workers = [&nginx] {
         return Http(nginx.url()).get("/status?format=json").json()["workers"];
     };
