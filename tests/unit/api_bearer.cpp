@@ -11,7 +11,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Made by another implementation, of 32 zero bytes, 32 bytes 0xFF and the
+// Created by another implementation from 32 zero bytes, 32 bytes 0xFF and the
 // bytes 0 to 31.
 constexpr char kZeroKey[] =
     "petstore_00000000000000000000000000000000000000000002hcngJ";

@@ -10,7 +10,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Made by another implementation.
+// Created by another implementation.
 constexpr char kCursor20[] = "ASoAAAAAAAAAFAFN3wg";
 constexpr char kCursor20Sold[] = "AXMAAAAAAAAAFN-8KCU";
 constexpr char kCursorMaxPending[] = "AXB__________-u2RTI";
@@ -160,11 +160,11 @@ TEST_CASE("broken cursors are refused", "[page]")
              ""s,
              "x"s,
              "20"s,
-             "ASoAAAAAAAAAFAFN3w"s,    // cut
+             "ASoAAAAAAAAAFAFN3w"s,    // truncated
              "ASoAAAAAAAAAFAFN3wgA"s,  // longer
              "ASoAAAAAAAAAFAFN3wg="s,  // padded
              "ASoAAAAAAAAAFAFN3wh"s,   // not canonical
-             "ASoAAAAAAAAAFQFN3wg"s,   // another id, the old checksum
+             "ASoAAAAAAAAAFQFN3wg"s,   // other id, old checksum
              "ASoAAAAAAAAAABuXC3U"s,   // id 0
              "ASr__________1_xCwA"s,   // id -1
              "AioAAAAAAAAAFOp6ZAs"s,   // version 2

@@ -75,8 +75,8 @@ TEST_CASE("names that may be stored", "[pet]")
              "Rex"s,
              " Rex "s,
              "\xE2\x80\x83x"s,  // em space, x
-             "\xE2\x80\x8B"s,   // zero width space, no white space
-             "\xEF\xBB\xBF"s,   // no white space either
+             "\xE2\x80\x8B"s,   // zero width space, not white space
+             "\xEF\xBB\xBF"s,   // not white space either
              "\xC2\xAD"s,       // soft hyphen, just above the controls
              "~"s,
              "\xF0\x9F\x90\xB6"s,

@@ -62,7 +62,7 @@ void for_each_object(const json& value, Visit&& visit)
     }
 }
 
-// The codes of a response, by its schema.
+// The error codes in a response's schema.
 std::set<std::string> codes_of(const json& response)
 {
     return response["content"]["application/json"]["schema"]["allOf"][1]

@@ -48,7 +48,7 @@ std::optional<Redirect> redirect_of(const std::string& reply)
 
 }  // namespace
 
-// The numbers are those that CLUSTER KEYSLOT of Redis 7.0 returns.
+// The numbers are from CLUSTER KEYSLOT of Redis 7.0.
 TEST_CASE("keys have the slots that Redis gives them", "[redis]")
 {
     CHECK(hash_slot("") == 0);

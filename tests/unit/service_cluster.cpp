@@ -1,10 +1,10 @@
-// Accounts in a Cluster, where the limiter's script cannot read the marker of
-// the limits' place.
+// Accounts in a Cluster, where the limiter's script cannot read the marker that
+// says where the limits are.
 #include "service_test.h"
 
 namespace {
 
-// A link that is a Cluster's from the start.
+// A link to a Cluster from the start.
 struct Limits {
     Limits() { link.cluster = true; }
     FakeLink link;

@@ -1,5 +1,5 @@
-// The limiter's queue in a Cluster: one command per server, and what follows if
-// the slot map was wrong.
+// The limiter's queue in a Cluster: one command per server, and recovery from
+// an outdated slot map.
 #include "catch.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kEpoch = 7;
 constexpr long long kForeign = -5;
 
-// Accounts whose id begins with the same letter are on one server.
+// Accounts whose ids begin with the same letter are on one server.
 struct Fixture {
     Fixture()
     {
@@ -50,7 +50,7 @@ struct Fixture {
         return *waiters.back();
     }
 
-    // a1 and a2 share a command, and `error` is the reply.
+    // Sends a command for a1 and a2 and replies with `error`.
     void ask_two_singly(std::string_view error);
 
     const store::Schema schema{"petstore"};
@@ -77,7 +77,7 @@ std::string asked(const std::vector<std::int64_t>& requests)
     return ::asked(accounts);
 }
 
-// A script's reply: of each account the number of admitted requests.
+// A script's reply with the number of admitted requests of each account.
 std::string decided(const std::vector<long long>& admitted)
 {
     std::vector<std::string> items;
@@ -158,7 +158,7 @@ TEST_CASE("an account that another server has is asked for alone", "[store]")
     CHECK(first.admitted);
     CHECK(second.calls == 1);
     CHECK_FALSE(second.admitted);
-    CHECK(first.sent == 1);  // what followed the first command, followed once
+    CHECK(first.sent == 1);  // notified of the first command only
     CHECK(f.link.sent.size() == 2);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
     f.add("a2");
     f.add("a2");
     f.link.end_iteration();
-    REQUIRE(f.link.sent.size() == 5);  // at once now
+    REQUIRE(f.link.sent.size() == 5);  // singly at once
     CHECK(f.link.sent[3] == alone("a1", 1));
     CHECK(f.link.sent[4] == alone("a2", 2));
     f.link.reply(decided({1}));
@@ -232,11 +232,11 @@ TEST_CASE("accounts are asked for singly while the slot of one moves",
     Fixture f;
     f.ask_two_singly("-ASK 12182 127.0.0.1:7001\r\n");
     f.link.reply(decided({1}));
-    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // which is not followed
+    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // not followed
     CHECK(f.waiters[0]->admitted);
     CHECK(f.waiters[1]->error == "ASK 12182 127.0.0.1:7001");
 
-    // The next ones share a command again.
+    // Later requests share a command again.
     f.add("a1");
     f.add("a2");
     f.link.end_iteration();

@@ -62,7 +62,7 @@ TEST_CASE("a key is written only if it is as it was read", "[store]")
     // The script sets the epoch.
     CHECK(written(key, "epoch") == "no such field");
 
-    // A new key: an unfinished one expires.
+    // A new key that is unfinished expires.
     key.unfinished = true;
     command = words(kCommands.write(key, std::nullopt));
     CHECK(command[0] == "EVALSHA");
