@@ -1,5 +1,5 @@
-// The recipes of docs/recipes.md, as they stand there, against a stub and the
-// module. check-docs runs the page's commands.
+// Runs the code in docs/recipes.md against a stub and the module. check-docs
+// runs the page's commands.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const examples = path.join(root, 'docs/examples');
 const page = fs.readFileSync(path.join(root, 'docs/recipes.md'), 'utf8');
 
-// Below node_modules, where the example finds its package.
+// Below node_modules, so that the example finds its package.
 const copies = path.join(root, 'tests/clients/node_modules/.recipes');
 fs.mkdirSync(copies, { recursive: true });
 const octokitCopy = path.join(copies, `octokit-${process.pid}.mjs`);
@@ -36,7 +36,7 @@ async function all(iterable) {
 }
 
 // Each client has create(pet) and list(filters), and calls sleep(seconds)
-// instead of waiting. Errors have the service's `code`.
+// instead of waiting. Its errors have the service's `code`.
 function javascript(url, key, sleep) {
     const store = new Petstore(url, key);
     store.sleep = sleep;
@@ -107,7 +107,7 @@ for (const [name, client] of Object.entries({ python, javascript,
     describe(name, () => {
         let stub;
         let waits;
-        // A client of a server with these responses.
+        // A client of a stub with these responses.
         async function against(t, responses) {
             stub = await startStub(responses);
             waits = [];
@@ -202,8 +202,8 @@ describe('with the module', () => {
             const waits = [];
             const id = JSON.parse(await store.ctl('key', 'list', '--json'))
                 .find(({ last4 }) => key.endsWith(last4)).id;
-            // Instead of up to a minute, waits until the operator has raised
-            // the limit.
+            // Instead of sleeping for up to a minute, waits until the operator
+            // has raised the limit.
             const shop = client(store.url, key, async (seconds) => {
                 waits.push(seconds);
                 await store.ctl('key', 'set', id, '--per-minute', '1000',
@@ -214,7 +214,7 @@ describe('with the module', () => {
                 'the new limit has taken effect');
             });
             t.after(() => shop.stop());
-            const rows = await shop.list({}); // three requests at least
+            const rows = await shop.list({}); // at least three requests
             assert.deepEqual(rows.slice(0, pets).map((pet) => pet.name),
                 Array.from({ length: pets }, (_, i) => `pet ${i + 1}`));
             assert.equal(new Set(rows.map((pet) => pet.id)).size, rows.length);
