@@ -42,7 +42,8 @@ TEST_CASE("authentication: a request without a key gets 401 and a challenge")
     expect_missing(empty.read());
 }
 
-TEST_CASE("authentication: the scheme in any case and any number of spaces")
+TEST_CASE(
+    "authentication: the scheme may be in any case and followed by spaces")
 {
     Store store;
     Http http(store.nginx.url());

@@ -355,7 +355,7 @@ TEST_CASE("balancer: a host that cannot reach Redis is left out")
     CHECK(contains(edge.nginx.access_log(), "\"host_status\":\"503, 200\""));
 }
 
-TEST_CASE("balancer: while Redis is away, the hosts answer")
+TEST_CASE("balancer: hosts respond themselves while Redis is away")
 {
     NginxOptions options;
     options.location = "petstore_redis_timeout 500ms;";
@@ -374,7 +374,7 @@ TEST_CASE("balancer: while Redis is away, the hosts answer")
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE("balancer: without a host, its own errors are those of the API")
+TEST_CASE("balancer: errors without an available host have the Error shape")
 {
     const Edge edge(host_address(free_port()), host_address(free_port()));
     Http http(edge.nginx.url(), "any");
@@ -386,7 +386,7 @@ TEST_CASE("balancer: without a host, its own errors are those of the API")
     CHECK(Http(http_url(edge.health_port)).get("/livez").status == 502);
 }
 
-TEST_CASE("balancer: hosts see the client's address, whatever it claims")
+TEST_CASE("balancer: hosts see the client's real address")
 {
     const BackEnd back_end;
     const Edge edge(back_end.address(), back_end.address());

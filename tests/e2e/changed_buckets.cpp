@@ -85,7 +85,7 @@ TEST_CASE("changed bucket: everything else is answered from memory")
     CHECK(monitor.names() == Names{"EVALSHA", "EVALSHA"});
 }
 
-TEST_CASE("changed bucket: each worker shows the change with its next answer")
+TEST_CASE("changed bucket: each worker shows the change in its next response")
 {
     TwoHosts hosts;
     import_pets(hosts.redis, 700);
@@ -122,7 +122,7 @@ TEST_CASE("changed bucket: each worker shows the change with its next answer")
     }
 }
 
-TEST_CASE("changed bucket: a change without an entry in the log outdates all")
+TEST_CASE("changed bucket: a change without a log entry invalidates everything")
 {
     Store store;
     import_pets(store.redis, 700);

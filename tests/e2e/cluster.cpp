@@ -135,7 +135,7 @@ TEST_CASE("cluster: with TLS and a password")
     CHECK(contains(stranger.error_log(), "does not match"));
 }
 
-TEST_CASE("cluster: metrics and readiness name the server that is away")
+TEST_CASE("cluster: metrics and readiness report an unreachable server")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};
@@ -180,7 +180,7 @@ TEST_CASE("cluster: metrics and readiness name the server that is away")
     CHECK(wait_until([&] { return client.get("/readyz").status == 204; }));
 }
 
-TEST_CASE("cluster: a server that hangs slows only what needs it")
+TEST_CASE("cluster: a hanging server delays only requests that need it")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};

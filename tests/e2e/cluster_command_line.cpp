@@ -136,7 +136,7 @@ TEST_CASE("cluster command line: commands follow slots that move")
     CHECK(json_of(redis, {"key", "enable", key.id}).at("disabled") == false);
 }
 
-TEST_CASE("cluster command line: an import goes on while its slot moves")
+TEST_CASE("cluster command line: an import continues while its slot moves")
 {
     ClusterServers redis;
     does(redis, {"pet", "import", "-"}, pets(300));
@@ -194,7 +194,7 @@ TEST_CASE("cluster command line: commands find the primary after a failover")
     redis.server(dying).start();
 }
 
-TEST_CASE("cluster command line: servers that are no help are skipped")
+TEST_CASE("cluster command line: unusable servers are skipped")
 {
     ClusterServers redis;
     RedisServer single;
@@ -254,7 +254,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
     redis.server(5).start();
 }
 
-TEST_CASE("cluster command line: the password is that of all servers")
+TEST_CASE("cluster command line: the password is used for all servers")
 {
     ClusterServers::Options options;
     options.password = "cluster-secret";

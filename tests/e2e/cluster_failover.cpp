@@ -115,7 +115,7 @@ void check_failover(
 
 }  // namespace
 
-TEST_CASE("cluster: a failover by hand loses nothing")
+TEST_CASE("cluster: a manual failover loses nothing")
 {
     check_failover(
         [](ClusterWorld& world, std::size_t primary) {

@@ -58,7 +58,7 @@ TEST_CASE("cold: the first requests with a key share its look-up")
     }
 }
 
-TEST_CASE("cold: requests that met a changed key share its look-up")
+TEST_CASE("cold: requests with a changed key share its look-up")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);
@@ -73,7 +73,7 @@ TEST_CASE("cold: requests that met a changed key share its look-up")
     }
 }
 
-TEST_CASE("cold: a deleted key is refused to all waiting requests")
+TEST_CASE("cold: all waiting requests with a deleted key are refused")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);

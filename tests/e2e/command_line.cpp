@@ -25,7 +25,7 @@ TEST_CASE("command line: a thousand pets are imported and exported")
           == "/v1/pets/1001");
 }
 
-TEST_CASE("command line: a status that is set shows at once")
+TEST_CASE("command line: a changed status is visible at once")
 {
     Store store;
     import_pets(store.redis, 3);
@@ -298,7 +298,7 @@ TEST_CASE("command line: doctor names Valkey")
           == "8.0.2");
 }
 
-TEST_CASE("command line: password and prefix come from outside the arguments")
+TEST_CASE("command line: password and prefix need not be arguments")
 {
     RedisServer redis({"requirepass geheim-7"});
     const std::string url = redis.tcp_url();
@@ -410,7 +410,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("command line: an error of Redis cannot command the terminal")
+TEST_CASE("command line: an error of Redis cannot control the terminal")
 {
     FakeRedis fake([](const Words&) {
         return FakeRedis::Answer{"-ERR \x1b[31mred\x07\xff"

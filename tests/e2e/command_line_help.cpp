@@ -143,7 +143,7 @@ TEST_CASE("command line: completion follows the definitions")
     CHECK(run({ctl_binary(), "complete"}).code == 0);
 }
 
-TEST_CASE("command line: bash completes by the script of the package")
+TEST_CASE("command line: bash completes with the packaged script")
 {
     const auto replies = [](const std::string& line) {
         const std::string script =
@@ -191,7 +191,7 @@ TEST_CASE("command line: the manual page has every command and option")
     CHECK(contains(text, "EXIT STATUS"));
 }
 
-TEST_CASE("command line: the version is that of the package and of the log")
+TEST_CASE("command line: the version matches the package and the log")
 {
     const auto version = split(offline({"version"}).out, '\n').at(0);
     REQUIRE(version.rfind("petstorectl ", 0) == 0);

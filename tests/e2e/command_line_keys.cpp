@@ -77,7 +77,7 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(wrong.err, mistyped));
 }
 
-TEST_CASE("command line: of several keys on standard input none is taken")
+TEST_CASE("command line: several keys on standard input are refused")
 {
     RedisServer redis;
     const std::string first = "a-key-made-elsewhere-1";
@@ -196,7 +196,7 @@ TEST_CASE("command line: a terminal shows colours and relative dates")
     CHECK_FALSE(contains(on_terminal(redis, "key list --json").out, "\x1b["));
 }
 
-TEST_CASE("command line: key delete asks a person")
+TEST_CASE("command line: key delete asks for confirmation on a terminal")
 {
     RedisServer redis;
     const auto key = create_key(redis, {"--label", "acme"});

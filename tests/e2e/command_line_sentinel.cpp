@@ -202,7 +202,7 @@ TEST_CASE("command line sentinel: nothing is written to a replica")
     CHECK(pair.replica.command({"DBSIZE"}).integer == before);
 }
 
-TEST_CASE("command line sentinel: lying and hanging ones are survived")
+TEST_CASE("command line sentinel: lying and hanging Sentinels are skipped")
 {
     RedisServer primary;
     SentinelServer sentinel(primary);
@@ -235,7 +235,8 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
                         primary));
 }
 
-TEST_CASE("command line sentinel: one that answers byte by byte is given up")
+TEST_CASE(
+    "command line sentinel: a Sentinel that answers byte by byte times out")
 {
     RedisServer slow;
     FaultProxy proxy(slow);

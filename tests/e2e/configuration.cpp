@@ -307,7 +307,7 @@ TEST_CASE("configuration: errors in JSON without an API have rate headers")
     CHECK(contains(response, "X-RateLimit-Remaining: 7\r\n"));
 }
 
-TEST_CASE("configuration: the files of nginx-conf run as they are")
+TEST_CASE("configuration: the files of nginx-conf work unchanged")
 {
     int files = 0;
     const CertificateAuthority authority;

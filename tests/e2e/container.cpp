@@ -220,7 +220,7 @@ TEST_CASE("container: the environment configures nginx and petstorectl alike")
     CHECK((rendered.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("container: TLS to Redis needs its authority only")
+TEST_CASE("container: TLS to Redis needs only the authority's certificate")
 {
     const TlsRedis tls("IP:" + own_address());
     Container container({{"PETSTORE_REDIS", tls.url()},

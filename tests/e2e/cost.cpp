@@ -222,7 +222,7 @@ void send_together(const NginxServer& nginx, std::vector<RawClient>& clients,
 
 }  // namespace
 
-TEST_CASE("cost: requests of many keys that come together are one command")
+TEST_CASE("cost: simultaneous requests of many keys are one command")
 {
     constexpr std::size_t kKeys = 64;
     Store store;
@@ -255,8 +255,8 @@ TEST_CASE("cost: requests of many keys that come together are one command")
           == static_cast<std::ptrdiff_t>(names.size()));
 }
 
-TEST_CASE("cost: creates that come together are one call, with and without "
-          "Idempotency-Key")
+TEST_CASE(
+    "cost: simultaneous creates share a call with and without Idempotency-Key")
 {
     constexpr int kPets = 40;
     Store store;
@@ -378,7 +378,7 @@ TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
     CHECK(names == Names{"INFO", "EVALSHA"});
 }
 
-TEST_CASE("cost: requests that come together leave in one write")
+TEST_CASE("cost: simultaneous requests share one write")
 {
     Store store;
     import_pets(store.redis, 10);

@@ -489,7 +489,7 @@ TEST_CASE("create: ids are unique and ascending for any number of writers")
     CHECK(*all.rbegin() == kThreads * kEach);
 }
 
-TEST_CASE("create: what was answered with 201 survives the death of Redis")
+TEST_CASE("create: an acknowledged pet survives a crash of Redis")
 {
     Store store;
     std::vector<std::string> bodies;

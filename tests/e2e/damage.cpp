@@ -261,7 +261,7 @@ TEST_CASE("damage: an empty store is not damaged")
     CHECK_FALSE(contains(store.nginx.error_log(), "damaged"));
 }
 
-TEST_CASE("damage: a request charged by its subrequest knows no version")
+TEST_CASE("damage: is detected in a request without a version from the limiter")
 {
     NginxOptions options;
     options.server = "location = /twice { rewrite ^ /v1/pets/140 break; "

@@ -133,7 +133,7 @@ TEST_CASE("durability: creates that wait together cost one WAIT")
     CHECK(pets_in(redis.replica) == 2 + kMore);
 }
 
-TEST_CASE("durability: a pet that no replica confirmed is the retry's")
+TEST_CASE("durability: a retry gets the pet that no replica confirmed")
 {
     Pair redis;
     NginxServer nginx(durable_options(redis.primary.url(), "replicas=1", "1s"));
@@ -226,7 +226,7 @@ TEST_CASE("durability: it can be set and switched off for each location")
     CHECK(waits() > 0);
 }
 
-TEST_CASE("durability: a reload and a shutdown answer a create that waits")
+TEST_CASE("durability: a waiting create is answered in a reload and a shutdown")
 {
     Pair redis;
     // A shutdown may take as long as the timeout.

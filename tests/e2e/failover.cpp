@@ -168,8 +168,7 @@ void restore(const RedisServer& redis,
 
 }  // namespace
 
-TEST_CASE("failover: an idle connection that survives one serves nothing that "
-          "it undid")
+TEST_CASE("failover: an idle connection serves no data that the failover undid")
 {
     const auto path =
         GENERATE(from_range(kPathsOfPet4.begin(), kPathsOfPet4.end()));
@@ -193,7 +192,7 @@ TEST_CASE("failover: an idle connection that survives one serves nothing that "
     }
 }
 
-TEST_CASE("failover: under load it shows within a second")
+TEST_CASE("failover: is noticed within a second under load")
 {
     const Fork redis;
     NginxServer nginx(patient_options(redis.first.url()));
@@ -405,8 +404,7 @@ struct TwoAddresses {
 
 }  // namespace
 
-TEST_CASE("failover: of several addresses a primary's is used from the first "
-          "request on")
+TEST_CASE("failover: the primary's address is used from the first request on")
 {
     const TwoAddresses redis;
     NginxServer nginx(redis.options(GENERATE(true, false)));

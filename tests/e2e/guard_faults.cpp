@@ -216,7 +216,7 @@ TEST_CASE("guard: concurrent requests share the look-up of their key")
     CHECK(shop.charged() == 50);
 }
 
-TEST_CASE("guard: the plan is exact over workers, with the API beside it")
+TEST_CASE("guard: limits shared with the API are exact across workers")
 {
     NginxOptions options;
     options.server = R"(

@@ -384,7 +384,7 @@ TEST_CASE("guard: auth_request asks a guarded location")
     CHECK(shop.back_end.count() == 6);
 }
 
-TEST_CASE("guard: what nginx refuses before it is not charged")
+TEST_CASE("guard: requests that nginx refuses before it are not charged")
 {
     NginxOptions options;
     options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;";

@@ -67,7 +67,7 @@ TEST_CASE("health: a silent Redis is not ready after its timeout")
     CHECK(wait_until([&] { return status_of(store.nginx, "/readyz") == 204; }));
 }
 
-TEST_CASE("health: Redis is asked once per second, however many ask")
+TEST_CASE("health: Redis is checked once per second at most")
 {
     Store store(with_health());
     REQUIRE(status_of(store.nginx, "/readyz") == 204);

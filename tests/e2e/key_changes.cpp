@@ -396,7 +396,7 @@ TEST_CASE("key changes: of six concurrent rotations one succeeds")
     }
 }
 
-TEST_CASE("key changes: a rotation that was overtaken in its sleep fails")
+TEST_CASE("key changes: a delayed rotation that was overtaken fails")
 {
     RedisServer redis;
     CutRedis cut(redis);

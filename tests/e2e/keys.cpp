@@ -27,7 +27,7 @@ std::string in_seconds(int seconds)
 
 }  // namespace
 
-TEST_CASE("keys: have the form that the specification says")
+TEST_CASE("keys: have the specified form")
 {
     RedisServer redis;
     const auto one = create_key(redis);
@@ -73,8 +73,7 @@ TEST_CASE("keys: list and show print everything except the key")
     CHECK_FALSE(json.contains("key"));
 }
 
-TEST_CASE(
-    "keys: disabling enabling and deleting shows on every worker in a second")
+TEST_CASE("keys: changes take effect on every worker within a second")
 {
     const Hosts hosts(2);
     const auto& redis = hosts.redis;
@@ -115,7 +114,7 @@ TEST_CASE("keys: an unknown key works as soon as it is created")
     CHECK(within_a_second(workers, future, 200));
 }
 
-TEST_CASE("keys: imported ones may be any visible characters")
+TEST_CASE("keys: imported keys may have any visible characters")
 {
     Store store;
     for (const std::string& secret :
@@ -154,7 +153,7 @@ TEST_CASE("keys: a malformed key costs no Redis command")
     CHECK(monitor.names().empty());
 }
 
-TEST_CASE("keys: scopes allow reading and writing apart")
+TEST_CASE("keys: scopes allow reading and writing separately")
 {
     Store store;
     import_pets(store.redis, 1);
@@ -176,7 +175,7 @@ TEST_CASE("keys: scopes allow reading and writing apart")
     CHECK(walk(store.http, "/v1/pets").size() == 2);
 }
 
-TEST_CASE("keys: those of another prefix are not valid")
+TEST_CASE("keys: keys of another prefix are not valid")
 {
     NginxOptions options;
     options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;

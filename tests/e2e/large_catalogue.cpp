@@ -168,7 +168,7 @@ TEST_CASE("large catalogue: a create in a full one is refused and logged")
     CHECK(contents(store.redis) == before);
 }
 
-TEST_CASE("large catalogue: proto-max-bulk-len is no damage")
+TEST_CASE("large catalogue: reaching proto-max-bulk-len is not damage")
 {
     Store store;
     constexpr long long kBits = 8 * 1024 * 1024;

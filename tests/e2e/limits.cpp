@@ -77,7 +77,7 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     CHECK(of_minute.reset <= unix_time() + 61);
 }
 
-TEST_CASE("limits: a 429 says which limit and when to come back")
+TEST_CASE("limits: a 429 reports the limit and when to retry")
 {
     Store store;
     const auto key = create_key(store.redis, {"--plan", "free"});

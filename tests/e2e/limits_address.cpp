@@ -62,7 +62,7 @@ TEST_CASE("limits address: IPv4 by the address and IPv6 by the first 64 bits")
     }
 }
 
-TEST_CASE("limits address: of an IPv6 connection itself")
+TEST_CASE("limits address: an IPv6 connection is limited by its own address")
 {
     NginxOptions options;
     options.server = "listen [::1]:%PORT%;";

@@ -79,7 +79,8 @@ TEST_CASE("limits once: over internal redirects and subrequests")
     CHECK(rate_headers_of(response).remaining == 100 - charged);
 }
 
-TEST_CASE("limits once: a refusal is one strike in however many parts")
+TEST_CASE(
+    "limits once: a refusal is one strike however many subrequests it has")
 {
     NginxOptions options;
     options.server = R"(location = /page.html { ssi on; root %DIR%; })";
@@ -96,7 +97,7 @@ TEST_CASE("limits once: a refusal is one strike in however many parts")
     CHECK(used(store.redis, key, "strikes") == 3);
 }
 
-TEST_CASE("limits once: whatever becomes of the request")
+TEST_CASE("limits once: whatever happens to the request")
 {
     Store store;
     const auto key = limited_key(store.redis, 1000);

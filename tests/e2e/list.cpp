@@ -218,7 +218,7 @@ TEST_CASE("list: a new limit with an old cursor is honoured")
           == sequence(3, 22));
 }
 
-TEST_CASE("list: links never repeat what the client said of the host")
+TEST_CASE("list: links never repeat the client's Host header")
 {
     NginxOptions options;
     options.servers = R"(server {

@@ -134,7 +134,7 @@ TEST_CASE("key refusal: the log has the reason, and the id of a known key")
     }
 }
 
-TEST_CASE("key refusal: none where no key was looked up")
+TEST_CASE("key refusal: is empty if no key was looked up")
 {
     NginxOptions options;
     options.http = kRefusalFormat;
@@ -269,7 +269,7 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
     CHECK(line["error"] == "rate_limit_exceeded");
 }
 
-TEST_CASE("logs: probes and metrics of production.conf answer without a line")
+TEST_CASE("logs: probes and metrics of production.conf are not logged")
 {
     const RedisServer redis;
     const NginxServer nginx(shipped("production.conf", redis));

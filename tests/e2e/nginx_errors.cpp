@@ -16,7 +16,8 @@ Response raw(const Store& store, const std::string& bytes)
 
 }  // namespace
 
-TEST_CASE("nginx errors: inside the location they are Errors by themselves")
+TEST_CASE(
+    "nginx errors: inside the location they have the Error shape by default")
 {
     NginxOptions options;
     options.location = R"(
@@ -71,7 +72,7 @@ TEST_CASE("nginx errors: client_max_body_size holds in if and limit_except too")
     }
 }
 
-TEST_CASE("nginx errors: the connection stays in step after one")
+TEST_CASE("nginx errors: the connection stays in sync after an error")
 {
     NginxOptions options;
     options.location = "if ($arg_fail) { return 502; }";
@@ -129,7 +130,7 @@ TEST_CASE("nginx errors: with petstore_json_errors those before a location too")
     CHECK(own.body == "my own words");
 }
 
-TEST_CASE("nginx errors: without it they stay as nginx makes them")
+TEST_CASE("nginx errors: without petstore_json_errors they stay unchanged")
 {
     Store store;
     const auto response = raw(store, "NONSENSE\r\n\r\n");

@@ -196,7 +196,7 @@ TEST_CASE("nginx modules: Lua reads and replaces")
     CHECK(failed.json()["code"] == "internal_error");
 }
 
-TEST_CASE("nginx modules: what Lua set before an error of nginx's stays")
+TEST_CASE("nginx modules: headers set by Lua before an nginx error are kept")
 {
     NginxOptions options;
     options.main = kLua;
@@ -221,7 +221,7 @@ TEST_CASE("nginx modules: what Lua set before an error of nginx's stays")
     CHECK(cache_control(list) == Values{"private"});
 }
 
-TEST_CASE("nginx modules: auth_request hands on the 401 of the service")
+TEST_CASE("nginx modules: auth_request passes on the 401 of the service")
 {
     NginxOptions options;
     options.server = R"(

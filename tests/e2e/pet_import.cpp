@@ -223,7 +223,7 @@ TEST_CASE(
     CHECK(last_id(redis) == 512);
 }
 
-TEST_CASE("pet import: what Redis refuses is reported with its line")
+TEST_CASE("pet import: a pet refused by Redis is reported with its line")
 {
     RedisServer redis;
     REQUIRE(
@@ -240,8 +240,7 @@ TEST_CASE("pet import: what Redis refuses is reported with its line")
     CHECK(contains(result.err, "line 58: Redis: DAMAGED"));
 }
 
-TEST_CASE(
-    "pet import: a line that is not a pet stops it behind those before it")
+TEST_CASE("pet import: an invalid line stops it after the pets before it")
 {
     RedisServer redis;
     const auto bad = [&](const std::string& line, const std::string& reason) {

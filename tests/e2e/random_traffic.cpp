@@ -312,7 +312,8 @@ private:
 
 }  // namespace
 
-TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
+TEST_CASE(
+    "random traffic: the service survives misbehaving clients and servers")
 {
     auto seed = number_from("PETSTORE_RANDOM_SEED", fresh_seed());
     const std::chrono::seconds time(

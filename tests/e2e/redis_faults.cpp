@@ -257,8 +257,7 @@ TEST_CASE(
     CHECK(http.get("/v1/pets").json().size() == 3);
 }
 
-TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
-          "it goes on")
+TEST_CASE("faults: a stopped Redis costs one timeout and recovers when resumed")
 {
     NginxOptions options;
     SECTION("one worker")

@@ -73,7 +73,7 @@ TEST_CASE("redis: directives give credentials where a URL has none")
     expect_works(options.redis, options, redis);
 }
 
-TEST_CASE("redis: as a user of an access list")
+TEST_CASE("redis: as an ACL user")
 {
     RedisServer redis;
     redis.command({"ACL", "SETUSER", "petstore", "on", ">pw", "~petstore:*",
@@ -129,7 +129,7 @@ TEST_CASE("redis: a wrong password is 503 and logged without the password")
     }
 }
 
-TEST_CASE("redis: databases are apart")
+TEST_CASE("redis: databases are separate")
 {
     RedisServer redis;
     const auto tcp = redis.tcp_url();

@@ -44,8 +44,8 @@ long resident(pid_t pid)
 
 }  // namespace
 
-TEST_CASE("redis refusals: writes are refused whole, and served without a "
-          "restart once they can be")
+TEST_CASE("redis refusals: refused writes have no effect and work again "
+          "without a restart")
 {
     Store store;
     import_pets(store.redis, 3);

@@ -218,7 +218,7 @@ TEST_CASE("sentinel: the primary serves from the first request on")
     CHECK(Clock::now() - before < 5s);
 }
 
-TEST_CASE("sentinel: a failover by hand is followed at once")
+TEST_CASE("sentinel: a manual failover is followed at once")
 {
     World world;
     Load load(world.nginx, world.key);
@@ -300,7 +300,7 @@ TEST_CASE("sentinel: a primary that dies is replaced")
     }));
 }
 
-TEST_CASE("sentinel: a primary that was stopped is never written again")
+TEST_CASE("sentinel: nothing is written to a primary that was stopped")
 {
     World world;
     Load load(world.nginx, world.key);
@@ -337,7 +337,7 @@ TEST_CASE("sentinel: a primary that was stopped is never written again")
           == created.rbegin()->second);
 }
 
-TEST_CASE("sentinel: a primary that is made a replica by hand is not used")
+TEST_CASE("sentinel: a primary manually made a replica is not used")
 {
     World world;
     CHECK(world.http.get("/v1/pets").status == 200);

@@ -125,7 +125,7 @@ const char* const kShort = "petstore_redis_timeout 5s; "
 
 }  // namespace
 
-TEST_CASE("sentinel faults: the first Sentinels are of no use")
+TEST_CASE("sentinel faults: unusable Sentinels are skipped")
 {
     const RedisServer redis;
     const auto key = create_key(redis);
@@ -171,7 +171,7 @@ TEST_CASE("sentinel faults: the first Sentinels are of no use")
         bad.answer("HTTP/1.1 400 Bad Request\r\n\r\n");
         urls = bad.url();
     }
-    SECTION("one answers with an address that is none")
+    SECTION("one answers with an invalid address")
     {
         bad.answer(array_of({"a b", "6379"}));
         urls = bad.url();
@@ -321,8 +321,8 @@ TEST_CASE("sentinel faults: without SUBSCRIBE it is asked every second")
     CHECK(lines_with(nginx, "[error]") == 0);
 }
 
-TEST_CASE("sentinel faults: a flood of switches does not move a worker forth "
-          "and back")
+TEST_CASE("sentinel faults: a flood of switches does not move a worker back "
+          "and forth")
 {
     const RedisServer redis;
     const auto key = create_key(redis);
@@ -343,7 +343,7 @@ TEST_CASE("sentinel faults: a flood of switches does not move a worker forth "
     CHECK(lines_with(nginx, "has another primary") < 20);
 }
 
-TEST_CASE("sentinel faults: commands on the way end in doubt, others wait")
+TEST_CASE("sentinel faults: commands in flight end in doubt and others wait")
 {
     const RedisServer next;
     const auto key = create_key(next);
@@ -370,7 +370,7 @@ TEST_CASE("sentinel faults: commands on the way end in doubt, others wait")
     slow.release();
 }
 
-TEST_CASE("sentinel faults: an ordinary stop does not wait for Sentinels")
+TEST_CASE("sentinel faults: a graceful stop does not wait for Sentinels")
 {
     const RedisServer redis;
     FakeSentinel sentinel(redis);
@@ -396,7 +396,7 @@ TEST_CASE("sentinel faults: an ordinary stop does not wait for Sentinels")
         wait_until([&] { return sentinel.open() == 0 && other.open() == 0; }));
 }
 
-TEST_CASE("sentinel faults: nginx -t asks nobody")
+TEST_CASE("sentinel faults: nginx -t connects to no Sentinel")
 {
     const RedisServer redis;
     FakeSentinel sentinel(redis);

@@ -149,7 +149,7 @@ TEST_CASE("two redis: commands of each operation on each")
               .main.empty());
 }
 
-TEST_CASE("two redis: requests that come together share both commands")
+TEST_CASE("two redis: simultaneous requests share both commands")
 {
     constexpr std::size_t kClients = 64;
     TwoRedisStore store;
@@ -274,8 +274,7 @@ TEST_CASE("two redis: a stopped main Redis delays reads only")
         wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE(
-    "two redis: without the limit Redis nothing is read and nobody served")
+TEST_CASE("two redis: without the limit Redis no request is served")
 {
     TwoRedisStore store;
     import_pets(store.redis.main, 5);
@@ -297,7 +296,7 @@ TEST_CASE(
         wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE("two redis: a stopped limit Redis is away after the timeout")
+TEST_CASE("two redis: a stopped limit Redis counts as away after the timeout")
 {
     NginxOptions options;
     options.server = "petstore_redis_timeout 300ms;";
@@ -310,7 +309,7 @@ TEST_CASE("two redis: a stopped limit Redis is away after the timeout")
     REQUIRE(wait_until([&] { return store.http.get("/shop/").status == 200; }));
 }
 
-TEST_CASE("two redis: no read misses a pet whose 201 came before it")
+TEST_CASE("two redis: a read after a 201 never misses the pet")
 {
     TwoRedis redis;
     const auto key = redis.create_key();
@@ -441,7 +440,7 @@ TEST_CASE("two redis: an empty limit Redis starts new windows")
           == Cost{{"EVALSHA"}, {}});
 }
 
-TEST_CASE("two redis: the same one twice is one")
+TEST_CASE("two redis: the same Redis twice counts as one")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -460,7 +459,7 @@ TEST_CASE("two redis: the same one twice is one")
     CHECK(monitor.names() == Names{"EVALSHA"});
 }
 
-TEST_CASE("two redis: locations choose their own")
+TEST_CASE("two redis: each location may have its own")
 {
     TwoRedis redis;
     const auto key = redis.create_key();

@@ -89,7 +89,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("two redis: the move under traffic, and the way back")
+TEST_CASE("two redis: limits move under traffic and back")
 {
     constexpr long long kLimit = 100'000'000;
     TwoRedis redis;

@@ -271,7 +271,7 @@ TEST_CASE("two redis: the limits do not move to a third Redis")
     CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
 }
 
-TEST_CASE("command line: a Redis that hangs is given up")
+TEST_CASE("command line: a hanging Redis times out")
 {
     RedisServer hanging;
     hanging.pause();

@@ -150,7 +150,7 @@ TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
     CHECK(command_counts(redis)["hgetall"] == count);
 }
 
-TEST_CASE("worker memory: keys, pets and answers stay within it")
+TEST_CASE("worker memory: keys and pets and responses stay within it")
 {
     constexpr std::size_t kMegabyte = 1024 * 1024;
     constexpr std::size_t kMemory = 8 * kMegabyte;

@@ -48,7 +48,7 @@ TEST_CASE("worker start: every worker connects before the first request")
     CHECK(redis.fake.connections() == 4);
 }
 
-TEST_CASE("worker start: only what is used is connected to")
+TEST_CASE("worker start: workers connect only to a Redis in use")
 {
     Counted redis;
     FakeRedis unused(forward_to(redis.redis));
@@ -114,7 +114,7 @@ TEST_CASE("worker start: a single process connects for its first request")
 }
 
 TEST_CASE("worker start: a Redis that is away is logged once and found when it "
-          "is there")
+          "returns")
 {
     RedisServer redis;
     const auto key = create_key(redis);

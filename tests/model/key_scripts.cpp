@@ -98,7 +98,8 @@ TEST_CASE("key scripts: a record is written once per epoch that was read")
           == 0);
 }
 
-TEST_CASE("key scripts: the epoch of a record grows even against the clock")
+TEST_CASE(
+    "key scripts: the epoch of a record grows even if the clock is behind")
 {
     RedisServer redis;
     const auto key = some_key();

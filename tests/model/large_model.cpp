@@ -215,7 +215,7 @@ TEST_CASE("model: pages of a large catalogue have the pets of a plain list")
     CHECK(calls > 500);  // else the test would be void
 }
 
-TEST_CASE("model: a search sees what changes ahead of it")
+TEST_CASE("model: a search sees changes ahead of it")
 {
     Fixture f;
     SparseCatalogue sparse(f.redis, kPets);
@@ -271,7 +271,7 @@ TEST_CASE("model: ids end at 4,000,000,000")
     CHECK_FALSE(store::is_full(reply));
 }
 
-TEST_CASE("model: proto-max-bulk-len ends the ids, too")
+TEST_CASE("model: proto-max-bulk-len also limits the ids")
 {
     Fixture f;
     f.redis.command({"CONFIG", "SET", "proto-max-bulk-len", "1mb"});

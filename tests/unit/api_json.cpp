@@ -65,7 +65,7 @@ std::string repeated(std::string_view part, int times)
 
 }  // namespace
 
-TEST_CASE("a complete body gives a pet", "[json]")
+TEST_CASE("a complete body is parsed as a pet", "[json]")
 {
     const NewPet pet =
         pet_of(R"({"name":"Rex","categoryId":42,"status":"sold"})");
@@ -74,7 +74,7 @@ TEST_CASE("a complete body gives a pet", "[json]")
     CHECK(pet.status == Status::sold);
 }
 
-TEST_CASE("status is available when omitted", "[json]")
+TEST_CASE("an omitted status means available", "[json]")
 {
     CHECK(pet_of(R"({"name":"Rex","categoryId":42})").status
           == Status::available);
@@ -414,7 +414,7 @@ TEST_CASE("an id may be ignored instead of refused", "[json]")
     CHECK(imported(R"({"id":})") == "invalid_json");
 }
 
-TEST_CASE("of several errors the first in a fixed order is reported", "[json]")
+TEST_CASE("the first of several errors in a fixed order is reported", "[json]")
 {
     // Order: syntax errors anywhere, then id, then missing members, then
     // invalid ones.

@@ -30,7 +30,7 @@ void check_view(const RateView& view, std::int64_t limit,
 
 }  // namespace
 
-TEST_CASE("a window has what is left of its limit", "[limit]")
+TEST_CASE("a window reports what is left of its limit", "[limit]")
 {
     CHECK(Window{60, 0, 0}.remaining() == 60);
     CHECK(Window{60, 59, 0}.remaining() == 1);

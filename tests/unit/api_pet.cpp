@@ -138,7 +138,7 @@ TEST_CASE("a name is UTF-8", "[pet]")
     }
 }
 
-TEST_CASE("hostile names are judged without harm", "[pet]")
+TEST_CASE("hostile names do no harm", "[pet]")
 {
     std::mt19937 random(4);
     int accepted = 0;

@@ -176,7 +176,7 @@ TEST_CASE("every code point decodes to itself", "[text]")
     CHECK(is_utf8(""));
 }
 
-TEST_CASE("JSON strings escape what must be and nothing else", "[text]")
+TEST_CASE("JSON strings escape only what must be escaped", "[text]")
 {
     CHECK(json_string("") == R"("")");
     CHECK(json_string("Rex") == R"("Rex")");

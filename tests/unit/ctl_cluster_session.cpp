@@ -252,7 +252,8 @@ TEST_CASE("cluster session: ASK is followed for one command only", "[ctl]")
     }
 }
 
-TEST_CASE("cluster session: what a moving slot refuses is repeated", "[ctl]")
+TEST_CASE("cluster session: commands refused by a moving slot are repeated",
+          "[ctl]")
 {
     const std::string refusal =
         GENERATE("-TRYAGAIN Multiple keys request during rehashing\r\n",
@@ -274,7 +275,8 @@ TEST_CASE("cluster session: what a moving slot refuses is repeated", "[ctl]")
     CHECK(at.world.pauses > 3 + 140);
 }
 
-TEST_CASE("cluster session: damage counts unless the slot is moving", "[ctl]")
+TEST_CASE("cluster session: damage is reported unless the slot is moving",
+          "[ctl]")
 {
     Session at;
     const auto key = key_of(1);
@@ -292,8 +294,7 @@ TEST_CASE("cluster session: damage counts unless the slot is moving", "[ctl]")
     CHECK(at.ask(key) == key);
 }
 
-TEST_CASE("cluster session: servers that contradict each other get time",
-          "[ctl]")
+TEST_CASE("cluster session: contradicting servers get time to agree", "[ctl]")
 {
     Session at;
     const auto key = key_of(1);

@@ -225,7 +225,7 @@ TEST_CASE("metrics: names beyond the table share the last place")
     CHECK(long_names[0].size() == 255);
 }
 
-TEST_CASE("metrics: a Redis is up while no live worker misses it")
+TEST_CASE("metrics: a Redis is up unless a live worker reports it down")
 {
     Host host;
     const auto place = host.directory->redis.add("redis://a:6379/0");

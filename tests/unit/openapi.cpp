@@ -170,7 +170,7 @@ TEST_CASE("every response has the headers that it may have", "[openapi]")
     }
 }
 
-TEST_CASE("references lead somewhere, and every component is used", "[openapi]")
+TEST_CASE("references resolve and every component is used", "[openapi]")
 {
     auto settings = usual();
     settings.window_headers = GENERATE(true, false);

@@ -177,7 +177,7 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
     CHECK(cluster.alarm == 0);
 }
 
-TEST_CASE("a moved slot's command follows it", "[redis]")
+TEST_CASE("a command follows its moved slot", "[redis]")
 {
     FakeCluster cluster;
     cluster.link.warm_up();
@@ -210,7 +210,7 @@ TEST_CASE("a moved slot's command follows it", "[redis]")
     CHECK(foo.calls == 1);
 }
 
-TEST_CASE("a moving slot's command follows for this time only", "[redis]")
+TEST_CASE("an ASK redirect applies to one command only", "[redis]")
 {
     FakeCluster cluster;
     cluster.link.warm_up();
@@ -237,7 +237,7 @@ TEST_CASE("a moving slot's command follows for this time only", "[redis]")
     CHECK(cluster.servers["two"].commands.size() == 1);
 }
 
-TEST_CASE("a command across slots follows a moved slot, but no moving one",
+TEST_CASE("a command across slots follows a moved slot but not a moving one",
           "[redis]")
 {
     FakeCluster cluster;
@@ -365,7 +365,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     CHECK(foo.calls == 1);
 }
 
-TEST_CASE("damage on a server that a slot moves to may be a key to come",
+TEST_CASE("damage on the target of a moving slot may be a key not yet moved",
           "[redis]")
 {
     FakeCluster cluster;

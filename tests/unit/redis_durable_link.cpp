@@ -253,7 +253,7 @@ TEST_CASE("a handler that sends again starts the next batch", "[redis]")
     CHECK(f.a.calls == 1);
 }
 
-TEST_CASE("a lost connection leaves what was written in doubt", "[redis]")
+TEST_CASE("a lost connection leaves written commands in doubt", "[redis]")
 {
     Fixture f;
     f.support();
@@ -310,7 +310,7 @@ TEST_CASE("a WAIT that was not sent confirms nothing", "[redis]")
     CHECK(f.a.outcome == "in doubt");
 }
 
-TEST_CASE("each command of a batch has its own time", "[redis]")
+TEST_CASE("each command of a batch has its own timeout", "[redis]")
 {
     Fixture f;
     f.support();
@@ -353,7 +353,7 @@ TEST_CASE("each command of a batch has its own time", "[redis]")
     CHECK(f.host.lines.size() == 1);
 }
 
-TEST_CASE("a late command shortens the wait of nobody else", "[redis]")
+TEST_CASE("a late command does not shorten the wait of others", "[redis]")
 {
     Fixture f;
     f.support();
@@ -647,7 +647,7 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     }
 }
 
-TEST_CASE("a closed link fails whatever waits", "[redis]")
+TEST_CASE("a closed link fails all waiting commands", "[redis]")
 {
     Fixture f;
     f.support();

@@ -96,7 +96,7 @@ TEST_CASE("a server that does not know its address has the one that was asked",
     }
 }
 
-TEST_CASE("other replies are no slot map", "[redis]")
+TEST_CASE("other replies are not slot maps", "[redis]")
 {
     const auto good = server(bulk("10.0.0.1"), 7001);
     std::vector<std::string> replies = {

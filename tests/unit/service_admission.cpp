@@ -147,7 +147,7 @@ TEST_CASE("a banned account is refused until the ban ends", "[service]")
     CHECK(client.state().error_code == "api_key_banned");
 }
 
-TEST_CASE("a denial asks clients to wait a second at least", "[service]")
+TEST_CASE("a denial asks clients to wait at least a second", "[service]")
 {
     FakeWorker worker;
     worker.know_key();

@@ -119,8 +119,7 @@ TEST_CASE("cluster: requests of an iteration share the marker", "[service]")
     CHECK(guarded.admissions == 1);
 }
 
-TEST_CASE("cluster: a reply without sense is not asked for forever",
-          "[service]")
+TEST_CASE("cluster: a nonsensical reply is not requested forever", "[service]")
 {
     Fixture f;
     f.client.start_guard();

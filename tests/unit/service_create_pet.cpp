@@ -303,7 +303,7 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
     CHECK_FALSE(f.client.replayed);
 }
 
-TEST_CASE("the same request again gets the first pet", "[service]")
+TEST_CASE("a repeated request gets the first pet", "[service]")
 {
     Fixture f;
     f.client.request().headers[Header::idempotency_key] = "x";

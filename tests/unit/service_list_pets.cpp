@@ -89,7 +89,7 @@ TEST_CASE("a filtered page is read by one script", "[service]")
     CHECK(f.client.link == link_after(1, 1, api::Status::sold));
 }
 
-TEST_CASE("a page in memory needs no command but the limiter's", "[service]")
+TEST_CASE("a cached page needs only the limiter's command", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "limit=2";

@@ -121,8 +121,7 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     CHECK(f.third.ended());
 }
 
-TEST_CASE("after a lost reply nobody asks again for the same request",
-          "[service]")
+TEST_CASE("after a lost reply no subrequest asks again", "[service]")
 {
     Family f;
     f.worker.link.lose(NoReply::in_doubt);
@@ -216,7 +215,7 @@ TEST_CASE("a request that leaves with its waiting subrequests is forgotten",
     CHECK(bystander.status == 404);
 }
 
-TEST_CASE("a request that leaves before a failed decision asks no more",
+TEST_CASE("a request that leaves before a failed decision does not ask again",
           "[service]")
 {
     Family f;

@@ -123,7 +123,7 @@ struct Probed {
 
 }  // namespace
 
-TEST_CASE("each way through the service ends its request once", "[service]")
+TEST_CASE("each path through the service ends its request once", "[service]")
 {
     const auto path = GENERATE(values(kPaths));
     CAPTURE(static_cast<int>(path));

@@ -97,7 +97,7 @@ TEST_CASE("a denial ends with the window that it is for", "[store]")
     CHECK_FALSE(denies(account, 7020));
 }
 
-TEST_CASE("a denial from memory counts Redis's clock on", "[store]")
+TEST_CASE("a denial from memory extrapolates Redis's clock", "[store]")
 {
     Account account("a");
     account.remember(limited(), 5000, 5020);
@@ -169,7 +169,7 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK(account.count_denial(policy, higher, 1000));
 }
 
-TEST_CASE("denials that Redis has counted add up with new ones", "[store]")
+TEST_CASE("new denials add to those that Redis has counted", "[store]")
 {
     Account account("a");
     api::BanPolicy policy;
@@ -206,7 +206,7 @@ TEST_CASE("an account may outlive the cache", "[store]")
     CHECK(account->id() == "a");
 }
 
-TEST_CASE("the keys of an account share what is known of it", "[store]")
+TEST_CASE("the keys of an account share its state", "[store]")
 {
     KeyCache cache(1 << 20);
     auto account = cache.account("a");
@@ -272,7 +272,7 @@ TEST_CASE("an index finds its accounts at each size of its table", "[store]")
     CHECK(index.bytes() < full - 300 * sizeof(Account));
 }
 
-TEST_CASE("a denied account keeps its denials apart", "[store]")
+TEST_CASE("a denied account stores its denials separately", "[store]")
 {
     Account account("a");
     const auto before = account.bytes();

@@ -104,7 +104,8 @@ TEST_CASE("create queue: the creates of an iteration share a call", "[store]")
     }
 }
 
-TEST_CASE("create queue: Idempotency-Keys have a call of their own", "[store]")
+TEST_CASE("create queue: creates with an Idempotency-Key have a separate call",
+          "[store]")
 {
     Fixture f;
     Waiter& a = f.add("a", "x");
@@ -161,7 +162,7 @@ TEST_CASE("create queue: a call has a bounded number of pets", "[store]")
     CHECK(f.sent() == Names{full, full, "a"});
 }
 
-TEST_CASE("create queue: each link has calls of its own", "[store]")
+TEST_CASE("create queue: each link has separate calls", "[store]")
 {
     Fixture f;
     FakeLink durable;
@@ -179,8 +180,7 @@ TEST_CASE("create queue: each link has calls of its own", "[store]")
     CHECK(f.link.commands[0].back() == "s7:a");
 }
 
-TEST_CASE("create queue: a failure is that of all requests of the call",
-          "[store]")
+TEST_CASE("create queue: a failed call fails all its requests", "[store]")
 {
     Fixture f;
     f.add("a");

@@ -380,7 +380,8 @@ TEST_CASE("a waiting request logs the ban that it has caused", "[store]")
     CHECK(f.waiter.decision.now == kRedisNow);
 }
 
-TEST_CASE("a waiting request is denied as Redis says now", "[store]")
+TEST_CASE("a waiting request is denied by the latest status from Redis",
+          "[store]")
 {
     Fixture f;
     f.deny();
@@ -473,7 +474,7 @@ TEST_CASE("waiting requests do not hold up background reports", "[store]")
     CHECK(f.link.sent.size() == 3);
 }
 
-TEST_CASE("a report keeps the key that it is for", "[store]")
+TEST_CASE("a report keeps its key alive", "[store]")
 {
     Fixture f;
     f.deny();

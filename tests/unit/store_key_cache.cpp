@@ -260,7 +260,7 @@ TEST_CASE("accounts that are denied evict keys from a full cache", "[store]")
     CHECK(cache.size() > before / 2);
 }
 
-TEST_CASE("of two keys whose digests start alike, the later one is cached",
+TEST_CASE("the later of two keys whose digests start alike is cached",
           "[store]")
 {
     KeyCache cache(kMegabyte);
@@ -320,7 +320,7 @@ TEST_CASE("an unknown key is remembered for less than a second", "[store]")
     CHECK(KeyCache::kRefusedFor + KeyCache::kRefusedAgain < 1000);
 }
 
-TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
+TEST_CASE("only one request looks up an unknown key again", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);

@@ -138,7 +138,7 @@ TEST_CASE("accounts of one server of a Cluster share a command", "[store]")
     CHECK(a1.sent == 1);
 }
 
-TEST_CASE("an account that another server has is asked for alone", "[store]")
+TEST_CASE("an account on another server is asked for separately", "[store]")
 {
     Fixture f;
     auto& a1 = f.add("a1");
@@ -202,8 +202,9 @@ TEST_CASE("the command for a moved account may not be sent", "[store]")
     CHECK(moved.causes == std::vector<NoReply>{NoReply::not_sent});
 }
 
-TEST_CASE("a server that refuses scripts across slots is asked singly",
-          "[store]")
+TEST_CASE(
+    "a server that refuses scripts across slots is asked for single accounts",
+    "[store]")
 {
     Fixture f;
     f.ask_two_singly(
@@ -226,7 +227,7 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
     CHECK(f.waiters[4]->admitted);
 }
 
-TEST_CASE("accounts are asked for singly while the slot of one moves",
+TEST_CASE("accounts are asked for separately while the slot of one moves",
           "[store]")
 {
     Fixture f;
@@ -243,7 +244,7 @@ TEST_CASE("accounts are asked for singly while the slot of one moves",
     CHECK(f.link.sent.size() == 4);
 }
 
-TEST_CASE("an error of a command across slots is that of all its accounts",
+TEST_CASE("an error of a command across slots fails all its accounts",
           "[store]")
 {
     Fixture f;

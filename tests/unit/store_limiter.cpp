@@ -274,7 +274,7 @@ TEST_CASE("usual accounts beside others come as their windows", "[store]")
     CHECK(result_of(reply({state(3, 40)})).kind == Kind::invalid);
 }
 
-TEST_CASE("a decision that was cut or continued is invalid", "[store]")
+TEST_CASE("a truncated or extended decision is invalid", "[store]")
 {
     const std::string end = stamp(5000, "17", "5");
     const std::string longer = end + windows(3, 40) + windows(3, 40);

@@ -123,7 +123,7 @@ TEST_CASE("pet batch: it is full at its bound, and can be shortened", "[store]")
     CHECK(left[9] == "a-1:Tom");
 }
 
-TEST_CASE("pet batch: the reply says what became of each pet", "[store]")
+TEST_CASE("pet batch: the reply has the outcome of each pet", "[store]")
 {
     using O = Outcome;
     CHECK(
@@ -158,7 +158,8 @@ TEST_CASE("pet batch: the reply says what became of each pet", "[store]")
           == std::vector<O>{{Result::replayed, 3, ""}});
 }
 
-TEST_CASE("pet batch: a reply that cannot be one says nothing", "[store]")
+TEST_CASE("pet batch: an impossible reply leaves every outcome unclear",
+          "[store]")
 {
     for (const auto& reply :
          {array({}), array({integer(2)}), array({integer(3), integer(0)}),

@@ -165,7 +165,7 @@ TEST_CASE("a search goes on after the last row, if that is later", "[store]")
     CHECK(f.page().body == json({kFirst, kFirst + 100}));
 }
 
-TEST_CASE("a search accepts no row twice and no other end", "[store]")
+TEST_CASE("a search accepts no repeated row and no invalid end", "[store]")
 {
     Fixture f;
     f.reader.read(sold(20), Version{2 * kSpan, 1}, f.waiter);

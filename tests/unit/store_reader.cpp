@@ -106,8 +106,7 @@ TEST_CASE("a page's replies may come in any order", "[store]")
     }
 }
 
-TEST_CASE("what was read while commands overtook each other is not kept",
-          "[store]")
+TEST_CASE("data read while commands were reordered are not kept", "[store]")
 {
     Fixture f;
     f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
@@ -474,7 +473,7 @@ TEST_CASE("a changed pet invalidates its bucket", "[store]")
     shop.ask(Shop::page(130, 40));
 }
 
-TEST_CASE("a changed pet leaves what other buckets hold in memory", "[store]")
+TEST_CASE("a changed pet does not invalidate other buckets", "[store]")
 {
     Shop shop(1000);
     const auto sold = api::Status::sold;

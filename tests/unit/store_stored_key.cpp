@@ -49,7 +49,7 @@ std::string written(const StoredKey& key, const std::string& field)
 
 }  // namespace
 
-TEST_CASE("a key is written only if it is as it was read", "[store]")
+TEST_CASE("a key is written only if unchanged since it was read", "[store]")
 {
     auto key = some_key();
     auto command = words(kCommands.write(key, key.record.epoch));

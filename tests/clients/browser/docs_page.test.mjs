@@ -228,7 +228,7 @@ test('try it: a wrong key is a 401 with its body', async () => {
         + 'status of 401 (Unauthorized)']);
 });
 
-test('try it: a request sent as soon as the button is there', async () => {
+test('try it: a request can be sent as soon as the button appears', async () => {
     const page = await openDocs();
     await enterKey(page, key);
     await page.evaluate((block) => {
@@ -247,7 +247,7 @@ test('try it: a request sent as soon as the button is there', async () => {
     await finish(page);
 });
 
-test('a key stays in the memory of the page', async () => {
+test('a key is kept in page memory only', async () => {
     const page = await openDocs();
     await page.click('.btn.authorize');
     const field = await page.$eval('#auth-bearer-value', (input) => ({
@@ -279,7 +279,7 @@ test('a key stays in the memory of the page', async () => {
     await page.browserContext().close();
 });
 
-test('everything is within reach of the keyboard', async () => {
+test('everything can be operated by keyboard', async () => {
     const page = await openDocs();
     const tabTo = async (selector) => {
         for (let presses = 0; presses < 60; ++presses) {
@@ -326,7 +326,7 @@ test('fits a phone, with a response', async () => {
     await finish(page);
 });
 
-test('its query cannot make the page show another document', async () => {
+test('the query string cannot select another document', async () => {
     const page = await open();
     const document = `${elsewhere}/animals/v1/openapi.json`;
     await page.goto(`${store.url}/docs/?url=${document}&configUrl=${document}`);

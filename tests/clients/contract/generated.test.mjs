@@ -348,7 +348,7 @@ test('all operations: keys of any kind', async () => {
     }));
 });
 
-test('the generated requests reached what they are for', (t) => {
+test('the generated requests covered every expected outcome', (t) => {
     for (const name of ['listPets 200 ', 'listPets 400 invalid_parameter',
         'listPets 401 missing_api_key', 'listPets 401 invalid_api_key',
         'createPet 201 ', 'createPet 400 invalid_json',
@@ -362,7 +362,7 @@ test('the generated requests reached what they are for', (t) => {
     t.diagnostic(`${sent} requests, PETSTORE_RANDOM_SEED=${seed}`);
 });
 
-test('the judge of these responses can fail', async () => {
+test('the checks of these responses can fail', async () => {
     const broken = structuredClone(document);
     broken.paths['/pets'].get.responses['200'].content['application/json']
         .schema.items = { type: 'string' };

@@ -71,7 +71,7 @@ const variants = {
 };
 
 for (const [name, location] of Object.entries(variants)) {
-    test(`${name}: linted, and true of the responses`, async (t) => {
+    test(`${name}: passes the linters and matches the responses`, async (t) => {
         const other = await startStore({ location });
         t.after(() => other.stop());
         const text = await fetchDocument(other);

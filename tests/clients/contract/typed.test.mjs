@@ -67,7 +67,7 @@ after(async () => {
     await store.stop();
 });
 
-test('the source has no way around the types', () => {
+test('the source does not bypass the types', () => {
     for (const name of fs.readdirSync(sources)) {
         const code = fs.readFileSync(path.join(sources, name), 'utf8')
             .replace(/\/\/ (?!@ts-ignore).*/g, '');

@@ -193,7 +193,7 @@ const rows = [...page.matchAll(/^\| (\d{3}(?:, \d{3})*) \| \[`(\w+)`\]/gm)]
     .map(([, statuses, code]) => statuses.split(', ')
         .map((status) => `${status} ${code}`));
 
-test('each row of the table of errors has its exchange, and the reverse', () => {
+test('the table of errors and the exchanges have the same errors', () => {
     const shown = blocks.filter(({ response }) => /^HTTP\/1.1 [45]/.test(response))
         .map(({ response }) => `${/ (\d{3}) /.exec(response)[1]} ${
             /^\{"code":"(\w+)"/m.exec(response)?.[1]}`);

@@ -92,7 +92,7 @@ function python(url, key, sleep) {
 const kim = { name: 'Kim', categoryId: 7 };
 const created = { status: 201, headers: {}, body: { id: 1, ...kim } };
 
-test('the page has the examples as they are', () => {
+test('the page shows the example files unchanged', () => {
     const blocks = [...page.matchAll(/^```\w+ (docs\/\S+)\n(.*?)^```$/gms)];
     assert.deepEqual(blocks.map(([, name]) => name).sort(),
         ['docs/examples/octokit.mjs', 'docs/examples/petstore.mjs',
@@ -120,7 +120,7 @@ for (const [name, client] of Object.entries({ python, javascript,
             return store;
         }
 
-        test('repeats a create with its key after the time in Retry-After',
+        test('retries a create with the same key after Retry-After',
             async (t) => {
                 const store = await against(t, [
                     refusal(429, 'rate_limit_exceeded', 42),
@@ -141,7 +141,7 @@ for (const [name, client] of Object.entries({ python, javascript,
                 }
             });
 
-        test('has another key for another pet', async (t) => {
+        test('uses a different Idempotency-Key for each pet', async (t) => {
             const store = await against(t, [created, created]);
             await store.create(kim);
             await store.create(kim);
@@ -158,13 +158,13 @@ for (const [name, client] of Object.entries({ python, javascript,
             assert.equal(stub.requests.length, 5);
         });
 
-        test('gives up at once where Retry-After is an hour', async (t) => {
+        test('gives up at once if Retry-After is an hour', async (t) => {
             const store = await against(t, [refusal(429, 'api_key_banned', 3600)]);
             await assert.rejects(store.list({}), { code: 'api_key_banned' });
             assert.deepEqual(waits, []);
         });
 
-        test('does not repeat what would be refused again', async (t) => {
+        test('does not retry errors that would recur', async (t) => {
             const store = await against(t, [refusal(400, 'invalid_field')]);
             await assert.rejects(store.create(kim), { code: 'invalid_field' });
             assert.equal(stub.requests.length, 1);
