@@ -1,6 +1,6 @@
 #pragma once
 
-// Catch2 2 (Debian 12) and 3 (Debian 13 and later).
+// Includes Catch2 2 (Debian 12) or 3 (Debian 13 and later).
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

@@ -1,4 +1,4 @@
-"""Measures this module beside its peers. Run by scripts/bench."""
+"""Compares this module with its peers. Run by scripts/bench."""
 
 import argparse
 import dataclasses
@@ -97,8 +97,8 @@ class Bench:
                 self.sites[contender.name, size] = Site(made, self.keys, walk, folder)
 
     def entries(self):
-        """What is measured in a round, in this order. The floor comes again and
-        again, since much is compared with it."""
+        """What a round measures, in order. The floor is measured repeatedly, since many
+        results are compared with it."""
         floor = self._entry(Cell(FLOOR, self.plan.size), self.floor)
         yield floor
         for index, cell in enumerate(self.cells):
@@ -197,7 +197,7 @@ def main():
     cells = plan.cells(options.only)
 
     with ExitStack() as stack:
-        # A unix socket's path may have 107 bytes, so this is not below build/.
+        # Not below build/: a unix socket's path is limited to 107 bytes.
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="petstore-bench-"))
         contenders = CONTENDERS
         if options.before:

@@ -1,4 +1,4 @@
-"""What is measured: cases, and where each of them is."""
+"""The cases, and the catalogues and keys that each is measured with."""
 
 import random
 from dataclasses import dataclass, replace
@@ -8,17 +8,17 @@ from typing import Callable
 from load import CONNECTIONS
 
 SPREAD_PAGES = 10_000
-# A worker reads a whole bucket (128 pets) at the second request for one of them.
-# After so many random requests for each bucket hardly any has had less than two.
+# A worker loads a whole bucket (128 pets) on the second request for one of its pets.
+# After this many random requests per bucket, nearly every bucket is loaded.
 REQUESTS_A_BUCKET = 13
 BUCKET = 128
 
 
 @dataclass(frozen=True)
 class Load:
-    """What wrk sends: GET of `path` with `key`, unless a script says otherwise.
-    A try of `path` before the measurement answers with `rows` pets, if given, and
-    at least `tour` requests are made before anything counts."""
+    """What wrk sends: GET `path` with `key`, unless a script overrides it. A trial
+    request before the measurement must return `rows` pets, if given. The warm-up sends
+    at least `tour` requests."""
 
     path: str
     key: str
@@ -30,7 +30,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Site:
-    """One contender with all that a case needs to know of it."""
+    """One contender, with everything that a case needs to know about it."""
 
     contender: object
     keys: object
@@ -61,7 +61,7 @@ class Case:
     load: Callable
     status: int = 200
     writes: bool = False
-    peers: bool = True  # measured of the peers too
+    peers: bool = True  # also measured for the peers
     changes: int = 0  # of pets, per second
 
 
@@ -70,7 +70,7 @@ def one_path(path, rows=0):
 
 
 def spread(pages):
-    """A sample, in an order that no cache can make use of."""
+    """A random sample, in an order that defeats caches."""
     return random.Random(1).sample(pages, min(len(pages), SPREAD_PAGES))
 
 
@@ -103,7 +103,7 @@ def deep(site, _):
 
 
 def deep_any(site, _):
-    # Behind the last start there may be less than a page.
+    # The last page may be incomplete.
     paths = [site.page(page, status="sold") for page in spread(site.walk.sold[:-1])]
     file = site.file("deep", paths)
     return every_page(site, paths, file)
@@ -153,8 +153,8 @@ MAIN = (
     Case("guarded", "proxy_pass, guarded", one_path("/guarded"), peers=False),
 )
 
-# With every catalogue and one key. "any": spread over the whole catalogue, so
-# that memory helps no more than it can.
+# With every catalogue and one key. "any": spread over the whole catalogue, to make
+# caching as ineffective as possible.
 SIZES = (
     Case("get-any", "get, any pet", get_any),
     Case("list-20-any", "list of 20, any page", list_any),
@@ -172,12 +172,12 @@ def during_changes(case, per_second):
     )  # fmt: skip
 
 
-# With the middle catalogue and one key: a case, and the same while pets change.
+# With the middle catalogue and one key: each case without and with changes of pets.
 CHANGED = tuple((case, during_changes(case, 10)) for case in (SIZES[0], SIZES[1], SIZES[3]))
 
-# With the middle catalogue and every number of keys above one. As many keys as
-# connections: what it costs that requests have nothing to share, while all that is
-# known of the keys fits into the processor's caches.
+# With the middle catalogue and every number of keys above one. With one key per
+# connection, requests share nothing, but everything known about the keys fits into the
+# CPU caches.
 KEYS = (Case("get", "get", get_keys),)
 
 NAMES = [case.name for case in (FLOOR, *MAIN, *SIZES)]
@@ -187,7 +187,7 @@ NAMES = list(dict.fromkeys(NAMES))
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the tables, but for the contender."""
+    """The coordinates of a measurement, without the contender."""
 
     case: Case
     size: int
@@ -216,7 +216,7 @@ class Plan:
         cells += [Cell(case, self.size) for pair in CHANGED for case in pair]
         cells += [Cell(case, size) for case in SIZES for size in self.sizes]
         cells = list(dict.fromkeys(cells))
-        # Creates make catalogues grow, so all that reads is measured before.
+        # Creates make catalogues grow, so all reads are measured first.
         cells.sort(key=lambda cell: cell.case.writes)
         return [cell for cell in cells if not only or cell.case.name in only]
 

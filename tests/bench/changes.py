@@ -1,4 +1,4 @@
-"""Changes of pets while requests are measured."""
+"""Changes pets while requests are measured."""
 
 import random
 import subprocess
@@ -9,15 +9,15 @@ from collections import deque
 from data import status_of
 from servers import BenchError
 
-AWAY = 5  # pets that have another status than at first, at any time
-# A benchmark with fewer changes than it says would flatter the module.
+AWAY = 5  # pets whose status differs from their first one, at any time
+# Fewer changes than stated would flatter the module.
 LEAST = 0.8
 
 
 class Changes:
-    """A context in which `per_second` random pets of a module's catalogue change
-    their status: to pending, and soon back, so that a catalogue stays as
-    it was made."""
+    """A context manager that changes the status of `per_second` random pets of a
+    module's catalogue: to pending, and soon back, so that the catalogue stays the
+    same."""
 
     def __init__(self, contender, per_second):
         self.contender = contender

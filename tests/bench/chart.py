@@ -7,7 +7,7 @@ from svg import Canvas
 
 WIDTH = 960
 LEFT = 300  # where the bars begin
-RIGHT = 170  # room for the figures behind the longest one
+RIGHT = 170  # room for the figures after the longest bar
 BAR = 14
 GAP = 14
 COLOURS = {

@@ -1,5 +1,5 @@
-"""Measures what a get costs Redis when the accounts are spread over a Cluster,
-beside one standalone Redis. Run by scripts/bench --cluster."""
+"""Measures what a get costs Redis when accounts are spread over a Cluster, compared
+with one standalone Redis. Run by scripts/bench --cluster."""
 
 import argparse
 import binascii
@@ -26,21 +26,21 @@ STRIDE = 61_803
 
 
 def slot_of(key):
-    """As Redis Cluster has it: CRC16 of the key, or of its hash tag."""
+    """The hash slot as defined by Redis Cluster: CRC16 of the key or its hash tag."""
     tag = key.split(b"{", 1)[-1].split(b"}", 1)[0] if b"{" in key and b"}" in key else key
     return binascii.crc_hqx(tag, 0) % SLOTS
 
 
 class Primary(TcpRedis):
     def __init__(self, stack, folder, cluster):
-        # The bus of a Cluster has a port of its own: 10,000 more, unless told.
+        # The Cluster bus port is the server's port plus 10,000, unless configured.
         self.bus = free_port()
         options = ("--cluster-enabled", "yes", "--cluster-port", self.bus)
         super().__init__(stack, folder, *(options if cluster else ()))
 
 
 class Servers:
-    """A Cluster with all slots, without replicas; no Cluster if `primaries` is 0."""
+    """A Cluster without replicas, or a standalone server if `primaries` is 0."""
 
     def __init__(self, stack, folder, primaries):
         folder.mkdir()
@@ -70,7 +70,7 @@ class Servers:
         raise BenchError("the Cluster does not form")
 
     def load(self, commands):
-        """Each command goes to the server of its key, the second word."""
+        """Sends each command to the server that owns its key, the second word."""
         parts = {}
         for command in commands:
             slot = slot_of(command.split(b"\r\n", 5)[4])
@@ -105,7 +105,7 @@ class Spread(Petstore):
 @dataclasses.dataclass(frozen=True)
 class Sample:
     server_us: float
-    node_us: tuple  # per request, of each primary
+    node_us: tuple  # per request, for each primary
     commands: float
     requests_per_second: float
 
@@ -132,7 +132,7 @@ def measure(contender, load, seconds, number):
     return Sample(
         server / done * 1e6,
         tuple((now - was) / done * 1e6 for now, was in zip(after, before)),
-        (sum(counts) - len(nodes)) / done,  # our own INFO is one of each
+        (sum(counts) - len(nodes)) / done,  # excluding our own INFO
         rate,
     )
 

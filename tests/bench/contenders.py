@@ -34,11 +34,11 @@ class Floor:
 
 
 class Contender:
-    """With `size` pets and one in `rare` of them pending."""
+    """Has `size` pets, one in `rare` of them pending."""
 
     lead_in = 0  # seconds of load before each measurement
-    is_module = False  # rather than a peer
-    back_end_pids = ()  # what is behind proxy_pass
+    is_module = False  # false for peers
+    back_end_pids = ()  # the server behind proxy_pass
 
     def __init__(self, stack, folder, build, size, rare, keys):
         folder.mkdir()
@@ -71,7 +71,7 @@ class Petstore(Contender):
         return page.cursor
 
     def start(self, stack, folder):
-        # Its CPU time does not count.
+        # The back end's CPU time does not count.
         back_end, self.back_end_pids = start_floor(stack, folder / "back-end")
         values = {
             "MODULE": self.module or self.build / "ngx_http_petstore_module.so",
@@ -91,8 +91,8 @@ class Petstore(Contender):
             self._finish(process)
 
     def seed_keys(self, keys):
-        # The first ones by petstorectl, which also refuses a key that is not of
-        # the form it issues; it would take minutes for all.
+        # petstorectl imports these two, so a malformed key fails early; it would take
+        # minutes for all keys.
         for key, limit in ((keys.good[0], UNLIMITED), (keys.denied, 1)):
             words = ["key", "import", "--plan", "enterprise"]
             words += ["--per-minute", str(limit), "--per-day", str(limit)]
@@ -133,7 +133,7 @@ class Before(Petstore):
 
 
 class Peer(Contender):
-    """Both peers keep their data in the same way."""
+    """Both peers store their data in the same way."""
 
     @staticmethod
     def after(page):
@@ -170,7 +170,7 @@ class Lua(Peer):
 class Node(Peer):
     name = "node"
     title = "Fastify and ioredis"
-    # V8 may drop compiled code while the others are measured for a minute.
+    # V8 may discard compiled code while the others are measured for a minute.
     lead_in = 0.3
 
     def start(self, stack, folder):

@@ -14,7 +14,7 @@ UNLIMITED = 1_000_000_000
 
 
 def status_of(pet, rare):
-    """One pet in `rare` is pending, the others are sold or available by turns."""
+    """One pet in `rare` is pending; the others alternate between available and sold."""
     if pet % rare == rare // 2:
         return "pending"
     return "available" if pet % 2 else "sold"
@@ -37,11 +37,11 @@ def pet_lines(count, rare):
 
 @dataclass(frozen=True)
 class Keys:
-    """The same for every contender. In the form that petstorectl issues, so that
-    a checksum has to be computed for each."""
+    """The same for every contender. Valid keys have the form that petstorectl issues,
+    so that each request pays for a checksum."""
 
     good: list
-    denied: str  # its only request is used up
+    denied: str  # its only request has been used
     unknown: str
     guesses: list  # unknown ones, all different
 

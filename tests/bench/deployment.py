@@ -1,5 +1,5 @@
-"""Servers as in production: nginx, a primary, a replica and three Sentinels. For the
-soak test and for latency during events."""
+"""A production-like deployment for the soak test and for latency during events: nginx,
+a primary, a replica and three Sentinels."""
 
 import os
 import re
@@ -48,15 +48,15 @@ class Server(TcpRedis):
         return "role:slave" in replication and "master_link_status:up" in replication
 
     def memory(self):
-        """Bytes, by INFO's names; None while it does not answer."""
+        """Bytes, by the names that INFO uses; None while the server does not answer."""
         text = self.ask("INFO", "memory")
         found = dict(re.findall(r"^(used_memory|used_memory_rss):(\d+)", text, re.M))
         return {name: int(value) for name, value in found.items()} or None
 
 
 def ask(port, *words):
-    """The reply to an inline command as text, a line for each of its parts; empty if
-    there is none."""
+    """The reply to an inline command as text, one line per element; empty if there is
+    none."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as link:
             link.sendall(" ".join(map(str, words)).encode() + b"\r\n")
@@ -101,7 +101,7 @@ class Sentinel:
         )
 
     def sees_replica(self):
-        """Whether it would promote the replica."""
+        """Whether this Sentinel could promote the replica."""
         text = ask(self.port, "SENTINEL", "REPLICAS", "main")
         values = dict(re.findall(r"(flags|master-link-status)\r\n(\S+)", text))
         return values == {"flags": "slave", "master-link-status": "ok"}
@@ -128,7 +128,7 @@ class Deployment(Petstore):
 
     @property
     def url(self):
-        """For petstorectl."""
+        """The URL for petstorectl."""
         return f"redis://127.0.0.1:{self.primary.port}"
 
     def start(self, stack, folder):
@@ -146,7 +146,7 @@ class Deployment(Petstore):
 
     @property
     def pids(self):
-        """Of all processes that run now."""
+        """All processes that are running now."""
         others = [pid for one in (*self.servers, *self.sentinels) for pid in one.pids]
         return [self.master.pid, *self.nginx_workers(), *others]
 
@@ -161,7 +161,7 @@ class Deployment(Petstore):
         os.kill(self.master.pid, signal.SIGHUP)
 
     def stop_nginx(self):
-        """Lets all connections end, and says how nginx exited."""
+        """Stops nginx gracefully and returns its exit code."""
         self.master.send_signal(signal.SIGQUIT)
         return self.master.wait(WAIT_SECONDS)
 

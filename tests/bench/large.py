@@ -1,5 +1,5 @@
-"""Measures catalogues of many million pets: import, memory, reads that cannot come
-from a worker's memory, and a worker's first request. Run by scripts/bench --large."""
+"""Measures catalogues of many millions of pets: import, memory, reads that miss the
+worker's cache, and a worker's first request. Run by scripts/bench --large."""
 
 import argparse
 import base64
@@ -36,9 +36,9 @@ CURSOR_START = b"\x01*"  # as in src/api/page.cpp
 
 
 def blocks(count):
-    """Lines for `petstorectl pet import`: names of 20 characters, and all pets are
-    available, but one in a million pending. Takes 0.1 µs for a pet, so that the import
-    is measured and not this."""
+    """Lines for `petstorectl pet import`: names of 20 characters, one pet in a million
+    pending, all others available. Takes 0.1 µs per pet, so that the import is measured
+    and not this function."""
     line = b'{"name":"Rex the dog ####%04d","categoryId":7,"status":"available"}\n'
     plain = b"".join(line % low for low in range(BLOCK))
     middle = b'%04d","categoryId":7,"status":"available"' % (BLOCK // 2)
@@ -49,7 +49,7 @@ def blocks(count):
 
 
 def cursor(pet):
-    """What a client gets that pages to this pet, which would take hours."""
+    """The cursor of the page after this pet; paging there would take hours."""
     payload = CURSOR_START + pet.to_bytes(8, "big")
     text = base64.urlsafe_b64encode(payload + zlib.crc32(payload).to_bytes(4, "big"))
     return text.rstrip(b"=").decode()
@@ -59,8 +59,8 @@ def cursor(pet):
 class Read:
     what: str
     milliseconds: list = field(default_factory=list)
-    commands: int = 0  # of Redis, the limiter's and those of scripts included
-    longest_us: list = field(default_factory=list)  # of these, of each request
+    commands: int = 0  # Redis commands, limiter and scripts included
+    longest_us: list = field(default_factory=list)  # slowest command of each request
 
     def row(self):
         return (
@@ -116,7 +116,7 @@ class Large(Petstore):
         self.redis.call("slowlog", "reset")
 
     def logged(self):
-        """Microseconds and name of each command that Redis has logged as slow."""
+        """Microseconds and name of each command in Redis's slow log."""
         done = subprocess.run(
             ["redis-cli", "--json", "-s", self.redis.socket, "slowlog", "get", "-1"],
             capture_output=True, check=True, timeout=60,
@@ -146,7 +146,7 @@ class Large(Petstore):
         taken = time.monotonic() - began
         longest, name = self.longest()
         slow = len(self.logged())
-        self.redis.call("slowlog", "reset")  # takes memory, too
+        self.redis.call("slowlog", "reset")  # the slow log takes memory too
         memory = self.redis.info("memory")
         self.figures |= {
             "import_seconds": round(taken, 1),
@@ -160,7 +160,7 @@ class Large(Petstore):
         }
 
     def start_nginx(self):
-        """A client of a new nginx, and its master."""
+        """Returns a client of a new nginx, its master process and its port."""
         self.servers += 1
         folder = self.folder / f"nginx-{self.servers}"
         folder.mkdir()
@@ -175,7 +175,7 @@ class Large(Petstore):
         return Client(port, self.keys.good[0]), master, port
 
     def read(self, client, what, paths, check=None):
-        """Each path is to be read from Redis: none twice."""
+        """Requests each path once. No path may repeat: all must be read from Redis."""
         read = Read(what)
         for path in paths:
             self.log_commands_over(0)
@@ -189,7 +189,8 @@ class Large(Petstore):
         self.reads.append(read)
 
     def measure_start(self):
-        """The first request that an nginx answers, and one after a reload."""
+        """Measures the first request to a new nginx, and the first one after a
+        reload."""
         client, master, port = self.start_nginx()
         first = []
         for path in ("/v1/pets", f"/v1/pets/{self.size // 3}", "/v1/pets?status=available"):
@@ -203,7 +204,7 @@ class Large(Petstore):
         master.send_signal(signal.SIGHUP)
         while not set(children_of(master.pid)) - before:
             time.sleep(0.001)
-        # The old worker has the socket until it has read the master's message.
+        # The old worker accepts connections until it reads the master's message.
         fresh = Client(port, self.keys.good[0])
         fresh.call("/v1/pets")
         self.figures |= {
@@ -236,7 +237,7 @@ class Large(Petstore):
         source = random.Random(1)
         self.read(client, "random pet", [f"/v1/pets/{source.randint(1, size)}" for _ in range(200)])
 
-        # The first pet of a status makes Redis allocate its bitmap.
+        # The first pet with a status makes Redis allocate its bitmap.
         self.log_commands_over(0)
         body = '{"name":"Rex the last one","categoryId":7,"status":"sold"}'
         taken, pet = client.call("/v1/pets", "POST", body, 201)
@@ -251,7 +252,7 @@ class Large(Petstore):
         self.terminate(master)
 
     def measure_save(self):
-        """How long Redis stands still to save a snapshot."""
+        """Measures how long saving a snapshot blocks Redis."""
         self.redis.call("bgsave")
         self.figures["fork_us"] = int(self.redis.info("stats")["latest_fork_usec"])
 
@@ -287,7 +288,7 @@ def figure_rows(all_figures):
 
 
 def tables(document):
-    """Title, head and rows of each table."""
+    """The title, head and rows of each table."""
     results = document["results"]
     sizes = [f"{result['figures']['pets'] // MILLION:,} million" for result in results]
     yield "Catalogues", ("", *sizes), figure_rows([result["figures"] for result in results])
@@ -321,7 +322,7 @@ def in_markdown(document):
 
 
 def write(root, document):
-    """The results into the documentation."""
+    """Writes the results into the documentation."""
     folder = root / "docs/performance"
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / "large.json").write_text(text + "\n")

@@ -1,5 +1,5 @@
-"""Measures latency at fixed rates, beside the peers, and during a reload, a BGSAVE
-and a failover. Run by scripts/bench --latency."""
+"""Measures latency at fixed rates, compared with the peers, and during a reload, a
+BGSAVE and a failover. Run by scripts/bench --latency."""
 
 import argparse
 import dataclasses
@@ -25,11 +25,11 @@ from paced import Request, render
 from results import Row
 from servers import HERE, BenchError, add_script_options, exit_on_signals
 
-WARM_UP = 0.3  # seconds that do not count, at the beginning of a measurement
-# What compiles or remembers gets its chance before the first round.
+WARM_UP = 0.3  # seconds at the start of a measurement that do not count
+# Lets JIT compilers and caches warm up before the first round.
 FIRST_WARM_UP = 1
-RARE = 100  # one pet in so many is pending
-# More than that, and the results are not published.
+RARE = 100  # one pet in this many is pending
+# Results with a larger share are not published.
 FOREIGN_LIMIT = 0.05
 PET = '{"name":"Rex the dog 00000001","categoryId":7,"status":"available"}'
 
@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cell:
-    """One line of a table, but for the contender."""
+    """One line of a table, without the contender."""
 
     case: Case
     rate: int
@@ -76,7 +76,7 @@ def create(keys):
 
 
 FLOOR = Case("floor", "nginx, return 200", lambda keys: [get("/v1/pets/1", keys.good[0])])
-# What a second process costs, whatever it does: the module's nginx without the module.
+# The cost of a second process, whatever it does: the module's nginx as a plain proxy.
 HOP = Case(
     "hop", "proxy_pass to it", lambda keys: [get("/proxied", keys.good[0])], "/proxied"
 )
@@ -90,14 +90,13 @@ CASES = (
         "keys", "get, 1,000 keys in turn",
         lambda keys: [get("/v1/pets/1", key) for key in keys.good],
     ),
-    # Makes the catalogue grow, so it comes last.
+    # Last, because it makes the catalogue grow.
     Case("create", "create", create, "/v1/pets", 201),
 )  # fmt: skip
 
 
 class Servers:
-    """What has to be told apart from the rest of the machine: a contender's
-    processes."""
+    """The processes of a contender, which do not count as other load on the machine."""
 
     def __init__(self, contender):
         self.pids = list(contender.pids)
@@ -121,7 +120,7 @@ def measures(case, contender):
 
 
 class Rates:
-    """All contenders at all rates, by turns."""
+    """Measures all contenders at all rates, in turn."""
 
     def __init__(self, stack, folder, build, plan, generator):
         self.plan = plan
@@ -217,8 +216,8 @@ def plan_of(options):
 
 
 def measure(options, plan, folder):
-    """Rows at fixed rates, and rows of events; the former's servers are gone when
-    the latter's start."""
+    """Returns rows at fixed rates and rows of events. The servers of the former are
+    stopped before those of the latter start."""
     generator = Generator(options.build / "bench/paced", folder)
     rows, events = [], []
     if options.only != "events":
@@ -238,7 +237,7 @@ def main():
         return
     exit_on_signals()
     plan = plan_of(options)
-    # A unix socket's path may have 107 bytes, so this is not below build/.
+    # Not below build/: a unix socket's path is limited to 107 bytes.
     with tempfile.TemporaryDirectory(prefix="petstore-bench-") as folder:
         rows, events = measure(options, plan, Path(folder))
     shares = [sample.foreign for row in (*rows, *events) for sample in row.samples]

@@ -1,5 +1,5 @@
-"""Latencies as an SVG: a bar for each case and contender, from p50 to p99 dark and
-to p99.9 light, on a logarithmic scale."""
+"""Latencies as an SVG with a logarithmic scale. Each case and contender has a bar: the
+dark part spans p50 to p99, the light part ends at p99.9."""
 
 import math
 
@@ -58,13 +58,13 @@ class Drawing(Canvas):
         lines = len(self.parts)
         for text, rows in groups:
             self.group(text, rows)
-        for step in self.steps():  # behind the bars
+        for step in self.steps():  # drawn behind the bars
             self.line(self.x(step), top, self.x(step), self.y - GAP, "#ddd")
             self.parts.insert(lines, self.parts.pop())
 
     def steps(self):
         steps = [step for step in STEPS if self.first <= step <= self.last]
-        # On a long scale, the powers of ten are enough.
+        # A long scale shows powers of ten only.
         powers = [step for step in steps if math.log10(step) % 1 == 0]
         return steps if len(steps) <= 9 else powers
 
@@ -82,7 +82,7 @@ class Drawing(Canvas):
 
 
 def groups_of(rows, name):
-    """Rows that follow each other and have the same name."""
+    """Groups adjacent rows that have the same name."""
     groups = []
     for row in rows:
         if not groups or groups[-1][0] != name(row):

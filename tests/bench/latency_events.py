@@ -1,5 +1,5 @@
-"""Latency in the seconds that begin with an event, beside as many without one: of
-this module with servers as in production, and of nginx's floor."""
+"""Latency in the seconds after an event, compared with equal windows without one, for
+this module in a production-like deployment and for nginx's floor."""
 
 import os
 import random
@@ -17,12 +17,12 @@ from load import Meter, check
 from results import Row
 from servers import BenchError, children_of, start_nginx_master
 
-REQUESTS = 20_000  # different ones
-PETS = 10_000  # that are requested, of all
-RARE = 100  # one pet in so many is pending
-LEAD = 1  # seconds of load, at least, before a window
+REQUESTS = 20_000  # distinct
+PETS = 10_000  # the pets that are requested
+RARE = 100  # one pet in this many is pending
+LEAD = 1  # minimum seconds of load before a window
 WARM_UP = 4  # seconds
-# An event must begin with its window, but a busy machine may delay it.
+# Seconds by which a busy machine may delay an event after the start of its window.
 LATE = 0.1
 KEEPALIVE_REQUESTS = 1000  # nginx's default
 
@@ -45,7 +45,8 @@ class ReloadableFloor(Floor):
 
 
 class Event:
-    """What happens at the beginning of a window of `seconds`: nothing, here."""
+    """What happens at the start of a window of `seconds`. The base class does
+    nothing."""
 
     name = "no event"
 
@@ -119,7 +120,7 @@ class Failover(Event):
 
 
 def no_rewrite(redis):
-    """Rewriting the append-only file would be an event too."""
+    """Disables append-only file rewrites, which would be events too."""
     redis.call("config", "set", "auto-aof-rewrite-percentage", 0)
 
 
@@ -131,7 +132,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class EventSample(Sample):
-    failed_until: float = 0  # seconds from the beginning of the window
+    failed_until: float = 0  # seconds from the start of the window
     facts: dict = None
 
 
@@ -192,7 +193,7 @@ class Events:
         event.prepare()
         meter = Meter(event.target)
         paced = self._start(event.target, LEAD + 1 + event.seconds)
-        # The generator counts by seconds of the clock.
+        # The generator's buckets are seconds of the wall clock.
         time.sleep(LEAD + 1 - time.time() % 1)
         began = time.time()
         event.begin()

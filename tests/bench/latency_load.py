@@ -1,4 +1,4 @@
-"""Load at a fixed rate, and the latencies seen."""
+"""Load at a fixed rate, and the resulting latencies."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from paced import Paced, Request, percentile, render, write_requests
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement. Latencies are those of the responses with the expected
-    status."""
+    """One measurement. Latencies cover the responses with the expected status only."""
 
     p50_ms: float
     p99_ms: float
@@ -20,13 +19,13 @@ class Sample:
     failed: int
     repeated: int
     reached: float  # requests per second
-    foreign: float  # share of the machine's CPU time that others had
-    statuses: dict  # of those that failed: how many
-    failed_p99_ms: float  # until they had failed
+    foreign: float  # share of the machine's CPU time used by other processes
+    statuses: dict  # number of failed requests by status
+    failed_p99_ms: float  # time to failure
 
     @staticmethod
     def of(outcome, seconds, foreign):
-        """Of the requests that were due in these seconds since the epoch."""
+        """The sample of the requests due in these seconds since the epoch."""
         buckets, failed = Counter(), Counter()
         for second in seconds:
             buckets.update(outcome.latencies.get(second, {}))
@@ -52,7 +51,7 @@ def get(path, key):
 
 
 class Generator:
-    """Starts the load generator with requests that are written to a file once."""
+    """Starts the load generator. Each set of requests is written to a file once."""
 
     def __init__(self, program, folder):
         self.program = program

@@ -1,4 +1,4 @@
-"""Formats latencies as tables and JSON, and says which goals they meet."""
+"""Formats latencies as tables and JSON, and checks them against the goals."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from results import Goal
 BEGIN = "<!-- latency: written by scripts/bench --latency -->"
 END = "<!-- end of latency -->"
 NOT_HERE = ("wrk",)
-# Requests per second, of those asked for; with less, a rate is not served.
+# The minimum share of the requested rate; with less, the rate is not served.
 SERVED = 0.97
 TO_FLOOR = 1.5
 GOALS = ("get", "list-20")
@@ -28,7 +28,7 @@ def floors(rows):
 
 
 def failures(row):
-    """Per round, in words."""
+    """Failures per round, in words."""
     counts = [
         (median(sample.statuses.get(status, 0) for sample in row.samples), status)
         for status in sorted({s for sample in row.samples for s in sample.statuses})
@@ -37,7 +37,7 @@ def failures(row):
 
 
 def not_served(row):
-    """In words; empty if every request was."""
+    """What was not served, in words; empty if every request was."""
     words = failures(row)
     if row.reached < SERVED * row.cell.rate:
         words.append(f"only {row.reached:,.0f} per second")
@@ -174,7 +174,7 @@ def write(folder, page_of_project, document, rows, events):
     (folder / "latency.json").write_text(text + "\n")
     (folder / "latency.svg").write_text(latency_chart.draw(rows, events))
     page = folder / "README.md"
-    # A page of an earlier trial may lack the markers.
+    # A page written by an earlier trial may lack the markers.
     if not page.exists() or page.resolve() != page_of_project.resolve():
         shutil.copy(page_of_project, page)
     report.into_page(page, in_markdown(document, rows, events), BEGIN, END)

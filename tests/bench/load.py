@@ -1,4 +1,4 @@
-"""One measurement: what wrk gets through, and what CPU time the servers spend."""
+"""One measurement: wrk's throughput and the CPU time that the servers spend."""
 
 import http.client
 import json
@@ -15,9 +15,10 @@ from servers import HERE, BenchError
 
 CONNECTIONS = 64
 WARM_UP_REQUESTS = 5_000
-# Where a round begins in a list of keys or pages: far from where the others did.
+# Offset between the starting points of rounds in a list of keys or pages, so that
+# rounds do not overlap.
 STRIDE = 61_803
-# A read that was cut when wrk ended is no wrong answer.
+# Reads cut off when wrk ends are not wrong answers.
 TOLERATED = 0.001
 
 
@@ -26,9 +27,9 @@ class Sample:
     server_us: float  # CPU time per request: nginx's worker or node
     redis_us: float
     requests_per_second: float
-    redis_commands: float  # per request, those of scripts included
-    redis_reads: float  # of sockets, per request
-    foreign: float  # share of the machine's CPU time that others had
+    redis_commands: float  # per request, including those called by scripts
+    redis_reads: float  # socket reads per request
+    foreign: float  # share of the machine's CPU time used by other processes
 
     @property
     def sum_us(self):
@@ -39,7 +40,7 @@ class Sample:
 
 
 def cpu_seconds(pids):
-    """Of all threads: node's garbage collector has its own."""
+    """CPU time of all threads: node's garbage collector has its own."""
     if not Path("/proc/self/schedstat").exists():
         raise BenchError("this kernel has no /proc/PID/schedstat")
     total = 0
@@ -65,20 +66,20 @@ def own_seconds():
 
 
 def process_seconds(pids):
-    """CPU time of processes, and of their children that have ended."""
+    """CPU time of processes and of their exited children."""
     total = 0
     for pid in pids:
         try:
             text = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:  # has ended
+        except OSError:  # has exited
             continue
         total += sum(map(int, text.rpartition(")")[2].split()[11:15]))
     return total / os.sysconf("SC_CLK_TCK")
 
 
 class Meter:
-    """The share of the machine's CPU time that goes to others: neither to the
-    processes of `servers` nor to this one and the children it has waited for."""
+    """Measures the share of the machine's CPU time used by others: neither by the
+    processes of `servers` nor by this one and the children it has waited for."""
 
     def __init__(self, servers):
         self.servers = servers
@@ -111,7 +112,7 @@ def wrk(port, load, seconds, start):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
-        # wrk knows whole seconds only; told to stop, it reports all the same.
+        # wrk accepts whole seconds only; on SIGINT it still prints its report.
         if seconds != round(seconds):
             time.sleep(seconds)
             process.send_signal(signal.SIGINT)
@@ -136,7 +137,7 @@ def wrk(port, load, seconds, start):
 
 
 def warm_up(contender, load, seconds):
-    """What compiles or remembers gets its chance before anything counts."""
+    """Lets JIT compilers and caches warm up before the measurement."""
     done = 0
     while True:
         done += wrk(contender.port, load, seconds, done)[0]
@@ -174,7 +175,7 @@ def measure(contender, load, status, seconds, number):
         server_us=server / done * 1e6,
         redis_us=redis_cpu / done * 1e6,
         requests_per_second=rate,
-        # Our own INFO is one of each.
+        # Excludes our own INFO.
         redis_commands=max(commands - 1, 0) / done,
         redis_reads=max(reads - 1, 0) / done,
         foreign=max(foreign, 0),
@@ -182,14 +183,14 @@ def measure(contender, load, status, seconds, number):
 
 
 def check(contender, load, status):
-    """One request, to be sure of what is measured."""
+    """Sends one request to verify what is measured."""
     connection = http.client.HTTPConnection("127.0.0.1", contender.port, timeout=10)
     headers = {"Authorization": "Bearer " + load.key}
     method, body = "GET", None
     if status == 201:
         method, body = "POST", b'{"name":"Rex the dog 00000001","categoryId":7}'
         headers["Content-Type"] = "application/json"
-    # Twice: the first request of the key that is to be denied is admitted.
+    # Twice for 429: the key's first request is admitted.
     for _ in range(2 if status == 429 else 1):
         connection.request(method, load.path, body, headers)
         response = connection.getresponse()

@@ -1,4 +1,4 @@
-"""Where and with what was measured."""
+"""The machine and the software versions of a measurement."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Load at a fixed rate, by paced/paced.cpp: its requests, its start, its output."""
+"""Runs paced/paced.cpp, which generates load at a fixed rate, and parses its output."""
 
 import subprocess
 from collections import Counter
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from servers import BenchError
 
-# Replaced by the number of the request, see paced/paced.cpp.
+# paced.cpp replaces this with the number of the request.
 NUMBER = "#" * 12
 
 
@@ -48,8 +48,8 @@ class Unexpected:
 @dataclass
 class Outcome:
     served: dict = field(default_factory=dict)  # second: Counter of (kind, status)
-    # By the second when requests were due: Counters of buckets, and of status and
-    # bucket for other responses than expected.
+    # By the second in which requests were due: Counters of latency buckets, and of
+    # (status, bucket) for unexpected responses.
     latencies: dict = field(default_factory=dict)
     failed: dict = field(default_factory=dict)
     unexpected: list = field(default_factory=list)
@@ -130,7 +130,7 @@ def bucket_end(bucket):
 
 
 def percentile(buckets, share):
-    """In microseconds."""
+    """The upper bound in microseconds."""
     wanted = share * sum(buckets.values())
     seen = 0
     for bucket in sorted(buckets):

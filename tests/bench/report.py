@@ -19,7 +19,7 @@ def plural(number, noun):
 
 
 def sections(results):
-    """Title and rows of each table; a row may be in several."""
+    """The title and rows of each table. A row may be in several tables."""
     plan = results.plan
     yield f"{plural(plan.size, 'pet')}, 1 key", [
         (row.cell.case.text, row)

@@ -5,19 +5,19 @@ from statistics import median
 
 from cases import CHANGED
 
-# Redis commands per request that still count as none: what a worker has cached
-# about a key is confirmed now and then.
+# Redis commands per request that still count as none: workers periodically confirm what
+# they have cached about a key.
 NO_COMMANDS = 0.01
 NO_CLIFF = 1.10
-# With the largest number of keys: each request has an account of its own to
-# charge, and nothing that is known of it is in the processor's caches.
+# With the largest number of keys, each request charges a different account, and nothing
+# known about it is in the CPU caches.
 MANY_KEYS = 1.25
 BYTES_PER_PET = 32
 
 
 @dataclass(frozen=True)
 class Row:
-    """A cell of one contender; medians of the rounds."""
+    """A cell of one contender. Attributes are the medians of its rounds."""
 
     cell: object
     contender: str
@@ -53,7 +53,7 @@ class Results:
         }
 
     def find(self, case, contender="petstore", size=None, keys=1):
-        """None for what was not measured."""
+        """The row of a case, or None if it was not measured."""
         return self._index.get((contender, case, size or self.plan.size, keys))
 
     @property
@@ -69,7 +69,7 @@ class Results:
         return row.sum_us / lua.sum_us if lua and lua is not row else None
 
     def to_before(self, row):
-        """Median, least and most of the rounds' ratios; None without --before."""
+        """Median, minimum and maximum of the rounds' ratios; None without --before."""
         cell = row.cell
         before = self.find(cell.case.name, "before", cell.size, cell.keys)
         if not before or row.contender != "petstore":

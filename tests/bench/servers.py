@@ -1,5 +1,5 @@
-"""The processes of the benchmark: Redis, nginx and node, each in a folder of its
-own, all of them gone when their ExitStack is left."""
+"""The processes of the benchmark: Redis, nginx and node, each in its own folder.
+Leaving their ExitStack stops them."""
 
 import argparse
 import itertools
@@ -17,12 +17,12 @@ START_SECONDS = 20
 
 
 class BenchError(Exception):
-    """A message for the user."""
+    """An error whose message is meant for the user."""
 
 
 def free_port(ports=itertools.count(os.getpid() * 37)):
-    """A port that nobody listens on, never the same one twice: one below those
-    that the kernel gives to clients."""
+    """Returns a free port below the kernel's ephemeral range, never the same one
+    twice."""
     for number in itertools.islice(ports, 20_000):
         port = 10_000 + number % 20_000
         with socket.socket() as listener:
@@ -39,7 +39,7 @@ def children_of(pid):
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # has ended
+        except OSError:  # has exited
             continue
         if int(fields[1]) == pid:
             children.append(int(stat.parent.name))
@@ -47,8 +47,8 @@ def children_of(pid):
 
 
 def start(stack, folder, *command, env=None):
-    """Starts a server. It is in a session of its own, so that Ctrl-C reaches only
-    us, and ends with us even if we are killed."""
+    """Starts a server in its own session, so that Ctrl-C reaches only this process. The
+    server is stopped when this process ends, even if killed."""
     log = open(folder / "log", "ab")
     stack.callback(log.close)
     process = subprocess.Popen(
@@ -91,7 +91,7 @@ def port_is_open(port):
 
 
 class Redis:
-    """With the distribution's defaults, but without files and TCP."""
+    """A Redis with the distribution's defaults, but without files and TCP."""
 
     def __init__(self, stack, folder):
         folder.mkdir()
@@ -113,7 +113,7 @@ class Redis:
         return done.stdout
 
     def load(self, commands):
-        """Sends many commands at once."""
+        """Sends many commands in one batch."""
         done = subprocess.run(
             ["redis-cli", "-s", self.socket, "--pipe"],
             input=b"".join(commands), capture_output=True, timeout=120,
@@ -126,8 +126,8 @@ class Redis:
 
 
 class TcpRedis(Redis):
-    """Listens on TCP too, as servers of a Cluster and of Sentinels must, and can be
-    stopped and started again."""
+    """A Redis that also listens on TCP, as Cluster and Sentinel require, and that can
+    be stopped and restarted."""
 
     def __init__(self, stack, folder, *options):
         folder.mkdir()
@@ -153,7 +153,7 @@ class TcpRedis(Redis):
 
 
 def start_nginx(stack, folder, conf, values, env=None):
-    """Starts an nginx with one worker; returns its port and the worker."""
+    """Starts an nginx; returns its port and the process ids of its workers."""
     port, process = start_nginx_master(stack, folder, conf, values, env)
     return port, children_of(process.pid)
 
@@ -164,11 +164,11 @@ def start_nginx_master(stack, folder, conf, values, env=None):
     values = {
         "WORKERS": 1,
         "WORKER_CONNECTIONS": 1024,
-        # No connection ends during a measurement.
+        # Keeps connections open during a measurement.
         "KEEPALIVE_REQUESTS": 1_000_000_000,
         "LOG_LEVEL": "error",
         **values,
-        # A worker has to reach Redis's socket, which belongs to us.
+        # Workers need access to Redis's socket, which our user owns.
         "USER": "user root;" if os.getuid() == 0 else "",
         "PORT": port,
     }
@@ -195,14 +195,14 @@ def start_node(stack, folder, service, env):
 
 
 def add_script_options(parser):
-    """What scripts/bench and scripts/soak pass: the folder of builds, and that only
-    the other options are to be looked at."""
+    """The options that scripts/bench and scripts/soak pass: the folder of builds, and
+    --check to validate the other options only."""
     parser.add_argument("--build", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
 
 
 def exit_on_signals():
-    """So that servers are stopped whatever ends us."""
+    """Turns signals into SystemExit, so that servers are stopped in any case."""
 
     def leave(number, _frame):
         raise SystemExit(128 + number)

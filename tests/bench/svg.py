@@ -1,4 +1,4 @@
-"""What the charts have in common."""
+"""Code shared by the charts."""
 
 from xml.sax.saxutils import escape
 

@@ -1,4 +1,4 @@
-// SPEC 1 "Order of checks" and 2: who may ask at all.
+// SPEC 1 "Order of checks" and 2: authentication.
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -42,7 +42,8 @@ TEST_CASE("authentication: a request without a key gets 401 and a challenge")
     expect_missing(empty.read());
 }
 
-TEST_CASE("authentication: the scheme in any case and any number of spaces")
+TEST_CASE(
+    "authentication: the scheme may be in any case and followed by spaces")
 {
     Store store;
     Http http(store.nginx.url());
@@ -86,7 +87,7 @@ TEST_CASE("authentication: all invalid keys get the same response")
 TEST_CASE("authentication: a key in the query is ignored")
 {
     NginxOptions options;
-    options.location = "access_log off;";  // the client put it there
+    options.location = "access_log off;";  // keeps the key out of the log
     Store store(options);
     Http anyone(store.nginx.url());
     for (const char* name : {"key", "api_key", "access_token", "apikey"}) {
@@ -114,8 +115,8 @@ TEST_CASE(
         anyone.post("/v1/pets", "{}", {{"Content-Type", "text/plain"}}));
     expect_missing(anyone.post("/v1/pets", "no json"));
 
-    // With a key, the same requests get what they deserve, in this order:
-    // route and method, size and media type, content.
+    // With a key, the same requests get the errors of the next checks, in this
+    // order: route and method, size and media type, content.
     auto& http = store.http;
     expect_error(http.get("/v1/nowhere"), 404, "not_found");
     expect_error(http.post("/v1/nowhere", big), 404, "not_found");

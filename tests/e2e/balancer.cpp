@@ -20,8 +20,8 @@ namespace {
 
 constexpr char kPet[] = "{\"name\":\"Rex\",\"categoryId\":7}";
 
-// The file as it is but for folders, ports and the hosts' addresses. %PORT% is
-// a port without TLS of the same server.
+// The shipped file with folders, ports and host addresses replaced. %PORT% is a
+// plain-text port of the same server.
 NginxOptions balancer_conf(const CertificateAuthority& authority,
                            const std::string& host1, const std::string& host2,
                            int health_port)
@@ -75,7 +75,7 @@ struct Edge {
     NginxServer nginx;
 };
 
-// Two hosts that believe their balancer, and the balancer.
+// A balancer and two hosts that trust its X-Forwarded-For.
 struct Balanced {
     explicit Balanced(const NginxOptions& options = {})
         : hosts(2, trusting(options)), edge(host_address(hosts.ports().at(0)),
@@ -105,7 +105,7 @@ struct Balanced {
         return storm;
     }
 
-    // SIGKILL for all of a host's processes at once.
+    // Kills all processes of a host at once with SIGKILL.
     void kill_host(std::size_t number) const
     {
         const auto& host = *hosts.nginx.at(number);
@@ -132,7 +132,7 @@ public:
                       return;
                   }
               }
-              // The health checks of the harness send nothing.
+              // The harness's health checks connect but send nothing.
               ++requests_;
           })
     {}
@@ -146,7 +146,7 @@ private:
     ThreadedServer server_;
 };
 
-// GET from another address of this machine, with these lines in its head.
+// Sends a GET from another address of this machine, with extra header lines.
 std::string get_from(const std::string& source, int port,
                      const std::string& lines)
 {
@@ -170,8 +170,8 @@ std::string get_from(const std::string& source, int port,
     return response;
 }
 
-// Of 10,000 GETs under load, with creates beside them, what happens after
-// 2,000. No GET may fail, and no acknowledged pet may be lost or doubled.
+// Triggers `event` after 1,000 of at least 5,000 GETs, while pets are created.
+// No GET may fail, and no acknowledged pet may be lost or duplicated.
 void under_load(const Balanced& world, const std::function<void()>& event)
 {
     const auto key = create_key(world.hosts.redis);
@@ -187,7 +187,7 @@ void under_load(const Balanced& world, const std::function<void()>& event)
             before = repeatable.acknowledged();
             event();
         }
-        // Creates go on as well.
+        // Wait for enough creates, too.
         return seen >= 5000 && repeatable.acknowledged() > before + 100
                && plain.acknowledged() > 100;
     });
@@ -203,7 +203,7 @@ void under_load(const Balanced& world, const std::function<void()>& event)
         failed += answer.status != 200;
     }
     CHECK(failed == 0);
-    // What was on its way to that host, and cannot be repeated.
+    // Creates in flight to that host that must not be repeated.
     CHECK(plain.refused() == 0);
     CHECK(plain.strange() <= 4);
     CHECK(repeatable.refused() == 0);
@@ -216,7 +216,7 @@ void under_load(const Balanced& world, const std::function<void()>& event)
     }
 }
 
-// 5,000 requests; something happens after 1,000.
+// Sends 5,000 requests and triggers `event` after 1,000.
 std::vector<Answer> run_through(Storm& storm,
                                 const std::function<void()>& event)
 {
@@ -234,7 +234,7 @@ std::vector<Answer> run_through(Storm& storm,
 TEST_CASE("balancer: limits are exact over all workers of both hosts")
 {
     const Balanced world;
-    // Fewer are denied than cause a ban.
+    // Too few denials for a ban.
     const auto key = limited_key(world.hosts.redis, 2000);
     const auto answers = world.storm(key).run(3000);
     check_exact(answers, 2000);
@@ -243,7 +243,7 @@ TEST_CASE("balancer: limits are exact over all workers of both hosts")
         workers.insert(answer.worker);
     }
     CHECK(workers.size() == 4);
-    // Requests share connections: both workers keep 64 of them at most.
+    // Requests share connections: each of the two workers keeps at most 64.
     CHECK(world.hosts.nginx[0]->sockets() < 200);
 }
 
@@ -273,8 +273,8 @@ TEST_CASE("balancer: limits are exact while a host is killed")
     const auto passed = static_cast<long long>(admitted(answers).size());
     CHECK(passed + static_cast<long long>(refused(answers).size())
           == static_cast<long long>(answers.size()));
-    // Requests that the host had charged before it died were charged again on
-    // the other one. There were at most as many as connections.
+    // Requests that the host charged before it died were charged again on the
+    // other host; there are at most as many as connections.
     CHECK(passed <= 3000);
     CHECK(passed >= 3000 - storm.connections);
     CHECK(used(world.hosts.redis, key, "minute") == 3000);
@@ -301,7 +301,8 @@ TEST_CASE("balancer: only a create with an Idempotency-Key is repeated")
     Http http(edge.nginx.url(), key.secret);
     const auto pets = [&] { return walk(http, "/v1/pets?limit=100").size(); };
 
-    // The silent host gets every other request until it has failed three times.
+    // Every other request goes to the silent host until it has failed three
+    // times.
     int unknown = 0;
     int created = 0;
     while (silent.requests() < 3) {
@@ -317,7 +318,7 @@ TEST_CASE("balancer: only a create with an Idempotency-Key is repeated")
     CHECK(silent.requests() == 3);
     CHECK(pets() == static_cast<std::size_t>(created));
 
-    // With a key every one succeeds, and so does every GET.
+    // With an Idempotency-Key every create succeeds.
     CHECK(wait_until([&] {
         ++created;
         const auto name = "k" + std::to_string(created);
@@ -354,7 +355,7 @@ TEST_CASE("balancer: a host that cannot reach Redis is left out")
     CHECK(contains(edge.nginx.access_log(), "\"host_status\":\"503, 200\""));
 }
 
-TEST_CASE("balancer: while Redis is away, the hosts answer")
+TEST_CASE("balancer: hosts respond themselves while Redis is away")
 {
     NginxOptions options;
     options.location = "petstore_redis_timeout 500ms;";
@@ -373,7 +374,7 @@ TEST_CASE("balancer: while Redis is away, the hosts answer")
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE("balancer: without a host, its own errors are those of the API")
+TEST_CASE("balancer: errors without an available host have the Error shape")
 {
     const Edge edge(host_address(free_port()), host_address(free_port()));
     Http http(edge.nginx.url(), "any");
@@ -385,7 +386,7 @@ TEST_CASE("balancer: without a host, its own errors are those of the API")
     CHECK(Http(http_url(edge.health_port)).get("/livez").status == 502);
 }
 
-TEST_CASE("balancer: hosts see the client's address, whatever it claims")
+TEST_CASE("balancer: hosts see the client's real address")
 {
     const BackEnd back_end;
     const Edge edge(back_end.address(), back_end.address());
@@ -399,7 +400,7 @@ TEST_CASE("balancer: hosts see the client's address, whatever it claims")
     CHECK(reached.version == "1.1");
     CHECK_FALSE(reached.has("connection"));
 
-    // So each client has a window of its own.
+    // Each client address has its own window.
     NginxOptions options;
     options.location = "petstore_anonymous_limit 2 enforce;";
     const Hosts hosts(1, Balanced::trusting(options));

@@ -1,5 +1,5 @@
-// A changed status outdates one bucket of 128 pets in the workers' caches, and
-// nothing that shows the pet.
+// A changed status invalidates one bucket of 128 pets in the workers' caches,
+// and no response ever shows the old status.
 #include <algorithm>
 
 #include "support/two_hosts.h"
@@ -29,7 +29,7 @@ bool has(const Response& page, long long id)
                        [id](const auto& pet) { return pet["id"] == id; });
 }
 
-// Lets the worker cache all buckets, and some responses.
+// Makes the worker cache all buckets and some responses.
 void warm_up(Http& http, const std::vector<std::string>& paths)
 {
     for (int i = 0; i < 3; ++i) {
@@ -40,7 +40,7 @@ void warm_up(Http& http, const std::vector<std::string>& paths)
     }
 }
 
-// The third page from `path` on.
+// The path of the third page, counted from `path`.
 std::string third_page(Http& http, const std::string& path)
 {
     return next_of(http.get(next_of(http.get(path))));
@@ -61,7 +61,7 @@ TEST_CASE("changed bucket: everything else is answered from memory")
 
     set_status(store.redis, 2, "sold");
     Monitor monitor(store.redis);
-    // One read of the log, for all.
+    // One read of the change log serves all.
     CHECK(http.get(paths[0]).status == 200);
     const auto commands = monitor.commands();
     CHECK(std::count_if(
@@ -76,7 +76,7 @@ TEST_CASE("changed bucket: everything else is answered from memory")
             CHECK(monitor.names() == Names{"EVALSHA"});
         }
     }
-    // What the bucket holds is read again, once.
+    // Pets of the changed bucket are read once more.
     CHECK(http.get("/v1/pets/2").json()["status"] == "sold");
     CHECK(http.get("/v1/pets/3").status == 200);
     CHECK(monitor.names().size() <= 4);
@@ -85,7 +85,7 @@ TEST_CASE("changed bucket: everything else is answered from memory")
     CHECK(monitor.names() == Names{"EVALSHA", "EVALSHA"});
 }
 
-TEST_CASE("changed bucket: each worker shows the change with its next answer")
+TEST_CASE("changed bucket: each worker shows the change in its next response")
 {
     TwoHosts hosts;
     import_pets(hosts.redis, 700);
@@ -108,7 +108,7 @@ TEST_CASE("changed bucket: each worker shows the change with its next answer")
                         page.json()[static_cast<std::size_t>(id) - 1]["status"]
                         == status);
                 }
-                // Over several buckets.
+                // Pages that span several buckets.
                 for (const auto& filter : statuses) {
                     INFO(id << ' ' << status << ' ' << filter);
                     const auto rows =
@@ -122,7 +122,7 @@ TEST_CASE("changed bucket: each worker shows the change with its next answer")
     }
 }
 
-TEST_CASE("changed bucket: a change without an entry in the log outdates all")
+TEST_CASE("changed bucket: a change without a log entry invalidates everything")
 {
     Store store;
     import_pets(store.redis, 700);
@@ -131,7 +131,8 @@ TEST_CASE("changed bucket: a change without an entry in the log outdates all")
     set_status(store.redis, 300, "pending");
     CHECK(http.get("/v1/pets/2").status == 200);
 
-    // As petstorectl of an older version, or an operator, but for the bitmaps.
+    // Like a change by an older petstorectl or an operator, except for the
+    // bitmaps.
     store.redis.command({"LSET", kCatalogue + "bucket:0", "1", "s7:other"});
     SECTION("a higher number alone")
     {
@@ -154,5 +155,5 @@ TEST_CASE("changed bucket: a change without an entry in the log outdates all")
     CHECK(http.get("/v1/pets/2").json()["name"] == "other");
     Monitor monitor(store.redis);
     CHECK(http.get("/v1/pets/700").status == 200);
-    CHECK(monitor.names().size() == 2);  // read anew
+    CHECK(monitor.names().size() == 2);  // read from Redis again
 }

@@ -1,4 +1,4 @@
-// A Redis Cluster: where requests go, and what one of its servers can break.
+// A Redis Cluster: where requests are sent, and what one failed server affects.
 #include "support/certificates.h"
 #include "support/cluster_world.h"
 #include "support/sparse_catalogue.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
 
-// How many scripts a server was asked to run.
+// The number of script calls that a server has received.
 long long scripts_of(const RedisServer& redis)
 {
     const auto counts = command_counts(redis);
@@ -37,19 +37,19 @@ TEST_CASE("cluster: requests go to the primary of their slot")
         CHECK(scripts_of(world.redis.server(i)) >= before + 2);
         CHECK(world.redis.command({"STRLEN", account_key(key, "state")}).integer
               == 48);
-        // Of several workers, with many requests at once.
+        // Exact across workers, with many concurrent requests.
         check_exact(world.exhaust(world.redis.limited_key(100, i), 100), 100);
     }
     CHECK(walk(world.http, "/v1/pets?limit=5").size() == 13);
     CHECK(walk(world.http, "/v1/pets?limit=5&status=available").size() == 13);
-    // Replicas are not asked.
+    // Replicas receive no scripts.
     for (std::size_t i = 3; i < 6; ++i) {
         CHECK(scripts_of(world.redis.server(i)) == 0);
     }
     CHECK(world.lines_with("[warn]") == 0);
     CHECK(world.lines_with("[error]") == 0);
 
-    // Not the moved accounts' counters.
+    // The marker says that the counters have moved away: they must not be used.
     world.redis.command({"SET", "petstore:limits", "elsewhere x"});
     const auto known = world.redis.limited_key(100, 1);
     expect_error(Http(world.nginx.url(), known.secret).get("/v1/pets"), 503,
@@ -61,7 +61,7 @@ TEST_CASE("cluster: requests go to the primary of their slot")
     world.redis.command({"SET", "petstore:limits", "here x"});
     CHECK(Http(world.nginx.url(), known.secret).get("/v1/pets").status == 200);
 
-    // A seed that is gone.
+    // One of the configured addresses is dead.
     NginxOptions options;
     options.redis = "cluster redis://" + own_address() + ":"
                     + std::to_string(free_port()) + " redis://"
@@ -73,7 +73,7 @@ TEST_CASE("cluster: requests go to the primary of their slot")
         CHECK_FALSE(contains(other.error_log(), "[error]"));
     }
 
-    // Counters in the Cluster, the rest on one Redis, and the other way round.
+    // Counters in the Cluster and everything else on one Redis, and vice versa.
     const RedisServer single;
     const auto key = create_key(single);
     NginxOptions two;
@@ -126,7 +126,7 @@ TEST_CASE("cluster: with TLS and a password")
     }
     CHECK(world.lines_with("[error]") == 0);
 
-    // A name that no certificate has.
+    // A name that is not in any certificate.
     auto other = options;
     other.http += "petstore_redis_ssl_name redis.test;";
     other.redis = world.redis.url(":" + password + "@");
@@ -135,7 +135,7 @@ TEST_CASE("cluster: with TLS and a password")
     CHECK(contains(stranger.error_log(), "does not match"));
 }
 
-TEST_CASE("cluster: metrics and readiness name the server that is away")
+TEST_CASE("cluster: metrics and readiness report an unreachable server")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};
@@ -170,7 +170,7 @@ TEST_CASE("cluster: metrics and readiness name the server that is away")
     for (std::size_t server = 0; server < 3; ++server) {
         CHECK(contains(now, line(server, server == away ? 0 : 1)));
     }
-    // On the connection that has met it, so on the same worker.
+    // The same connection, and so the worker that has seen the failure.
     CHECK(client.get("/readyz").status == 503);
     world.redis.server(away).resume();
     CHECK(wait_until([&] {
@@ -180,7 +180,7 @@ TEST_CASE("cluster: metrics and readiness name the server that is away")
     CHECK(wait_until([&] { return client.get("/readyz").status == 204; }));
 }
 
-TEST_CASE("cluster: a server that hangs slows only what needs it")
+TEST_CASE("cluster: a hanging server delays only requests that need it")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};
@@ -195,7 +195,7 @@ TEST_CASE("cluster: a server that hangs slows only what needs it")
     const auto far = world.redis.limited_key(1'000'000, other);
     Http slow(world.nginx.url(), near.secret);
     Http fast(world.nginx.url(), far.secret);
-    // Known to both workers.
+    // Both workers cache the keys.
     for (int i = 0; i < 20; ++i) {
         for (const auto* key : {&near, &far}) {
             REQUIRE(
@@ -212,7 +212,7 @@ TEST_CASE("cluster: a server that hangs slows only what needs it")
     std::atomic<int> refused{0};
     Meanwhile waiting(
         0ms, [&] { refused += slow.get("/v1/pets/1").status == 503 ? 1 : 0; });
-    // The replica takes over within seconds; none of these requests notices.
+    // The replica takes over within seconds, without affecting these requests.
     std::vector<std::chrono::duration<double>> times;
     int failed = 0;
     while (times.size() < 50 || !took_over()) {
@@ -254,7 +254,7 @@ TEST_CASE("cluster: a slot without a server fails its requests only")
                   [&] { return http.get("/v1/pets/1").status == 200; }));
     CHECK(world.same_workers());
 
-    // All of it is down: the servers say so.
+    // The servers report that the whole Cluster is down.
     for (std::size_t i = 0; i < 6; ++i) {
         world.redis.server(i).command(
             {"CONFIG", "SET", "cluster-require-full-coverage", "yes"});
@@ -282,7 +282,8 @@ TEST_CASE("cluster: a search through a large catalogue follows its slot")
     const auto sold = [](long long id) {
         return pet_json(id, "x", "1", "sold");
     };
-    // Not from memory: each request asks for a page of another size.
+    // Each request asks for a page of a different size, so none is served from
+    // memory.
     int limit = 3;
     const auto page = [&] {
         return world.http

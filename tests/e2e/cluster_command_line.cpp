@@ -49,8 +49,8 @@ std::string pets(int count)
     return lines;
 }
 
-// Moves the slot of a Redis key, and runs `during` while some of its keys, or
-// all, have moved.
+// Moves the slot of a Redis key, and runs `during` when some or all of its keys
+// have moved.
 template <typename During>
 void while_moving(ClusterServers& redis, const std::string& key,
                   const Arguments& moved, During&& during)
@@ -74,7 +74,7 @@ TEST_CASE("cluster command line: keys on all primaries are managed")
     ClusterServers redis;
     std::vector<Made> keys;
     std::set<std::size_t> primaries;
-    // Accounts are random, and so is where they live.
+    // Accounts are random, and so are their slots.
     while (keys.size() < 12 || primaries.size() < 3) {
         REQUIRE(keys.size() < 100);
         keys.push_back(make_key(redis));
@@ -131,19 +131,20 @@ TEST_CASE("cluster command line: commands follow slots that move")
               == true);
         json_of(redis, {"key", "usage", key.id});
     });
-    // An account without a state, in a slot that is moving, and an old map.
+    // An account without a state in a moving slot, and an outdated slot map.
     while_moving(redis, tag, {tag + "state"}, [] {});
     CHECK(json_of(redis, {"key", "enable", key.id}).at("disabled") == false);
 }
 
-TEST_CASE("cluster command line: an import goes on while its slot moves")
+TEST_CASE("cluster command line: an import continues while its slot moves")
 {
     ClusterServers redis;
     does(redis, {"pet", "import", "-"}, pets(300));
     const std::string catalogue = "petstore:{petstore:pets}:";
     const auto lines = pets(600);
     std::thread import;
-    // One of five keys that the import names, the next list, or all.
+    // The keys that have moved: one that the import uses, the bucket of its
+    // first pets, or several.
     const Arguments moved = GENERATE(
         Arguments{"last-id"}, Arguments{"bucket:2"},
         Arguments{"last-id", "changes", "status:available", "bucket:0"});
@@ -156,7 +157,7 @@ TEST_CASE("cluster command line: an import goes on while its slot moves")
         import = std::thread(
             [&] { result = ctl(redis.url(), {"pet", "import", "-"}, lines);
     });
-    // It has begun: servers have refused some of it.
+    // The import has started: servers have rejected some of its commands.
     CHECK(wait_until([&] {
         std::int64_t refused = 0;
         for (std::size_t i = 0; i < 3; ++i) {
@@ -186,14 +187,14 @@ TEST_CASE("cluster command line: commands find the primary after a failover")
     const auto slot = ClusterServers::slot_of("petstore:keys");
     redis.fail_over(redis.replica_of(redis.owner(slot)));
     CHECK(json_of(redis, {"key", "list"}).size() == 1);
-    // One that dies: the command waits.
+    // The primary dies, and the command waits for its replacement.
     const auto dying = redis.owner(slot);
     redis.server(dying).kill_hard();
     CHECK(json_of(redis, {"key", "disable", key.id}).at("disabled") == true);
     redis.server(dying).start();
 }
 
-TEST_CASE("cluster command line: servers that are no help are skipped")
+TEST_CASE("cluster command line: unusable servers are skipped")
 {
     ClusterServers redis;
     RedisServer single;
@@ -253,7 +254,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
     redis.server(5).start();
 }
 
-TEST_CASE("cluster command line: the password is that of all servers")
+TEST_CASE("cluster command line: the password is used for all servers")
 {
     ClusterServers::Options options;
     options.password = "cluster-secret";

@@ -8,15 +8,15 @@ using namespace petstore::e2e;
 
 namespace {
 
-// docs/operations.md: from the promotion on.
+// docs/operations.md; counted from the promotion.
 constexpr auto kBound = 1s;
 
-// Milliseconds of what is acknowledged may be lost.
+// Acknowledged creates or charges of the last milliseconds, which may be lost.
 constexpr std::size_t kMostLost = 100;
-// What the old primary executes until it hears of the new one.
+// Those that the old primary executes before it learns of the new one.
 constexpr std::size_t kMostLostByTakeover = 1000;
 
-// Clients of an account until its limit is used up, and longer.
+// Clients that use up an account's limit and then keep sending requests.
 class Spenders {
 public:
     Spenders(const ClusterWorld& world, const Key& key, int count = 8)
@@ -57,8 +57,8 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// Pets are created and read, and the limit of an account is used up, while
-// `failover` replaces the primary of the catalogue and of that account.
+// Replaces the primary of the catalogue and of an account by `failover`, while
+// pets are created and read and the account's limit is used up.
 void check_failover(
     const std::function<std::size_t(ClusterWorld&, std::size_t primary)>&
         failover,
@@ -93,7 +93,7 @@ void check_failover(
     spenders.end();
 
     const auto stored = compare(writers, world.nginx, world.key);
-    // An id that was assigned again has replaced a lost pet.
+    // A reassigned id has replaced a lost pet.
     const auto lost = stored.lost + stored.ids_twice;
     const auto beyond =
         static_cast<std::size_t>(std::max(spenders.admitted() - kLimit, 0));
@@ -115,7 +115,7 @@ void check_failover(
 
 }  // namespace
 
-TEST_CASE("cluster: a failover by hand loses nothing")
+TEST_CASE("cluster: a manual failover loses nothing")
 {
     check_failover(
         [](ClusterWorld& world, std::size_t primary) {

@@ -1,4 +1,4 @@
-// A running store moves from one Redis to a Cluster, and back.
+// Moves a running store from one Redis to a Cluster and back.
 #include <atomic>
 #include <thread>
 
@@ -21,8 +21,8 @@ Json json_of(const std::string& redis, Arguments arguments)
     return Json::parse(result.out);
 }
 
-// Keys of which each has used another number of requests; the first is banned,
-// the second disabled. Pets, and the record of an Idempotency-Key.
+// Keys with different numbers of used requests (the first one banned, the
+// second disabled), pets, and an Idempotency-Key's record.
 struct Filled {
     explicit Filled(const RedisServer& redis)
     {
@@ -43,7 +43,7 @@ struct Filled {
         redis.command({"SET", kIdempotency, "7:digest", "EX", "5000"});
     }
 
-    // All that an operator can see of it.
+    // Everything that an operator can see of it.
     Json seen(const std::string& redis, const Arguments& options = {}) const
     {
         Json all;
@@ -70,7 +70,7 @@ bool has_no_account(const RedisServer& redis)
         .items.empty();
 }
 
-// Clients of all hosts that use one key up.
+// Clients on all hosts that use up one key.
 class Clients {
 public:
     Clients(const std::vector<std::unique_ptr<NginxServer>>& hosts,
@@ -137,7 +137,7 @@ TEST_CASE("cluster migration: the limits move to a Cluster and back")
     CHECK(has_no_account(main));
     CHECK(store.seen(main.url(), two) == before);
     CHECK(limits("move") == 0);
-    // A new account is created there.
+    // With the limits in the Cluster, keys are changed only with --limit-redis.
     CHECK(ctl(main.url(), {"--limit-redis", cluster.url(), "key", "disable",
                            store.keys[2].id})
               .code
@@ -171,7 +171,7 @@ TEST_CASE("cluster migration: a store moves to a Cluster and back")
     CHECK(has_no_account(single));
     CHECK(move(single.url(), cluster.url()).at("keys") == 0);
 
-    // Nothing is changed where it was.
+    // Commands on the old Redis change nothing.
     for (const auto& command : {Arguments{"key", "create"},
                                 {"key", "list"},
                                 {"pet", "import", "-"},
@@ -183,7 +183,7 @@ TEST_CASE("cluster migration: a store moves to a Cluster and back")
                                    "disable", store.keys[2].id}),
                 "moved to another Redis");
 
-    // Back, with what has changed meanwhile.
+    // Moves back, including the changes made in between.
     CHECK(ctl(cluster.url(), {"key", "delete", store.keys[5].id}).code == 0);
     CHECK(ctl(cluster.url(), {"pet", "import", "-"},
               "{\"name\":\"a\",\"categoryId\":1}\n")
@@ -209,13 +209,13 @@ TEST_CASE("cluster migration: an interrupted move is completed")
     const auto move = [&] {
         return ctl(single.url(), {"move", "--to", cluster.url()});
     };
-    // Another store is there.
+    // The Cluster already holds another store.
     cluster.command({"SET", "petstore:key:x", "1"});
     check_fails(move(), "has data of this prefix");
     CHECK(store.seen(single.url()) == before);
     cluster.command({"DEL", "petstore:key:x"});
 
-    // As petstorectl would be killed.
+    // The state that a killed petstorectl leaves.
     single.command({"SET", kLimitsMarker, "elsewhere-from abc"});
     cluster.command({"SET", kLimitsMarker, "elsewhere-to abc"});
     cluster.command({"SET", "petstore:key:x", "1"});
@@ -261,7 +261,7 @@ TEST_CASE("cluster migration: under traffic no limit is exceeded")
     }
     clients.end();
     CHECK(clients.unauthorized == 0);
-    // Every request was counted, and every pet is there, once.
+    // Every request was counted, and every pet exists exactly once.
     const long long charged = clients.admitted + clients.refused_creates;
     const auto used = [&]() -> long long {
         return json_of(cluster.url(), {"key", "usage", key.id})
@@ -274,7 +274,7 @@ TEST_CASE("cluster migration: under traffic no limit is exceeded")
     CHECK(std::count(pets.begin(), pets.end(), '\n') == count);
     CHECK(contains(pets, "\n{\"id\":" + std::to_string(count) + ","));
 
-    // The rest of the day's budget, to the last request.
+    // Uses the rest of the day's budget, to the last request.
     const auto limit = std::to_string(charged + 100);
     json_of(cluster.url(), {"key", "set", key.id, "--plan", "enterprise",
                             "--per-minute", "1000000", "--per-day", limit});

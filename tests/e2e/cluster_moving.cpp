@@ -72,7 +72,7 @@ TEST_CASE("cluster: many slots move, and a server comes and goes")
     Readers readers(world);
     REQUIRE(readers.continue_all());
     auto slots = world.redis.slots_of(from);
-    // Those with keys first: of the readers' accounts, and this one's.
+    // Slots that hold keys first: the readers' accounts, and this one.
     std::stable_partition(slots.begin(), slots.end(), [&](int slot) {
         return slot == ClusterWorld::slot_of(key)
                || world.redis.server(from)
@@ -109,21 +109,22 @@ TEST_CASE("cluster: the catalogue's slot moves")
     const auto to = world.other_primary();
     const std::string prefix = "petstore:{petstore:pets}:";
 
-    // Half of it is there: what needs both halves waits, then fails.
+    // Half of the slot's keys have moved: commands that need both halves wait,
+    // then fail.
     world.redis.begin_move(slot, from, to);
     world.redis.move_key(prefix + "last-id", from, to);
     for (int i = 0; i < 3; ++i) {
         const auto before = Clock::now();
         expect_error(world.http.post("/v1/pets", kPet), 503,
                      "service_unavailable");
-        // The last attempt comes a little before the timeout.
+        // The last attempt is made shortly before the timeout.
         CHECK(Clock::now() - before >= 600ms);
     }
     expect_error(world.http.get("/v1/pets?limit=3"), 503,
                  "service_unavailable");
     CHECK(world.lines_with("answered with TRYAGAIN") >= 1);
 
-    // The keys that scripts declare, but not the pets.
+    // Moves the keys that scripts declare, but not the pets.
     for (const char* name : {"changes", "status:available"}) {
         world.redis.move_key(prefix + name, from, to);
     }
@@ -135,7 +136,7 @@ TEST_CASE("cluster: the catalogue's slot moves")
           == pet_json(7, "pet 7", "7", "available"));
     CHECK(world.lines_with("is damaged") == 0);
 
-    // A request that waits continues when the move ends.
+    // A waiting request continues when the move ends.
     auto finishing = std::async(std::launch::async, [&] {
         world.redis.move_keys(slot, from, to);
         world.redis.end_move(slot, to);
@@ -148,7 +149,7 @@ TEST_CASE("cluster: the catalogue's slot moves")
     CHECK(walk(world.http, "/v1/pets?limit=3").size() == 11);
     CHECK(walk(world.http, "/v1/pets?status=available&limit=3").size() == 11);
 
-    // Under load, back and forth: no id twice, nothing lost.
+    // Back and forth under load: no id is assigned twice, and nothing is lost.
     Readers readers(world);
     Writers writers(world.nginx, world.key, 2);
     REQUIRE(readers.continue_all());

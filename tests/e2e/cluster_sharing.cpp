@@ -1,5 +1,5 @@
-// A Redis Cluster: accounts of one primary share a call of the limiter,
-// although their slots differ, and while some of them are moving.
+// A Redis Cluster: accounts of one primary share a call of the limiter although
+// their slots differ, even while some slots are moving.
 #include <csignal>
 
 #include "support/cluster_world.h"
@@ -11,8 +11,8 @@ namespace {
 constexpr long long kLimit = 5;
 constexpr std::size_t kPrimaries = 3;
 
-// Clients with an account and a connection each, `each` on every primary, whose
-// requests come to an nginx with one worker in one event-loop iteration.
+// Clients with their own account and connection, `each` per primary. Their
+// requests reach a one-worker nginx in one event-loop iteration.
 class Crowd {
 public:
     Crowd(const ClusterWorld& world, std::size_t each)
@@ -25,7 +25,7 @@ public:
         for (std::size_t i = 0; i < each * kPrimaries; ++i) {
             keys_.push_back(world.redis.limited_key(kLimit, i % kPrimaries));
             clients_.emplace_back(nginx_.port());
-            // Known from now on, like the pet.
+            // The worker caches the key and the pet.
             clients_.back().send(request(i));
             REQUIRE(clients_.back().read().status == 200);
         }
@@ -33,8 +33,7 @@ public:
 
     const Key& key(std::size_t i) const { return keys_.at(i); }
 
-    // Returns how often each answer came, by status, and checks the number that
-    // Remaining must be.
+    // Returns the number of responses by status, and checks their Remaining.
     std::map<int, std::size_t> ask(long long remaining)
     {
         std::map<int, std::size_t> statuses;
@@ -48,7 +47,7 @@ public:
 
     std::vector<Response> ask()
     {
-        // They come together because nginx is stopped while they ask.
+        // nginx is stopped while they are sent, so it reads them together.
         const auto worker = nginx_.workers().at(0);
         ::kill(worker, SIGSTOP);
         const auto stat = "/proc/" + std::to_string(worker) + "/stat";
@@ -97,12 +96,12 @@ TEST_CASE("cluster: accounts of one primary share a call")
     const std::map<int, std::size_t> all = {{200, kEach * kPrimaries}};
     CHECK(crowd.ask(kLimit - 2) == all);
     for (std::size_t i = 0; i < kPrimaries; ++i) {
-        // The requests may come in a few iterations.
+        // The requests may be read in a few iterations.
         CHECK(calls_of(world.redis.server(i)) - before[i] <= 4);
     }
 
-    // Accounts 0, 3, 6 … are on primary 0. The slot of one moves away with its
-    // state, that of another begins to.
+    // Accounts 0, 3, 6 … are on primary 0. One slot is moved with its state;
+    // another move has only begun.
     const auto moving = world.slot_of(crowd.key(0));
     const auto staying = world.slot_of(crowd.key(3));
     world.redis.begin_move(moving, 0, 1);
@@ -110,7 +109,7 @@ TEST_CASE("cluster: accounts of one primary share a call")
     world.redis.move_keys(moving, 0, 1);
     CHECK(crowd.ask(kLimit - 3) == all);
 
-    // And now entirely, which the worker does not know yet.
+    // The first move is complete, which the worker does not know yet.
     world.redis.end_move(moving, 1);
     CHECK(crowd.ask(kLimit - 4) == all);
     world.redis.move_keys(staying, 0, 1);
@@ -121,9 +120,9 @@ TEST_CASE("cluster: accounts of one primary share a call")
     CHECK(world.lines_with("[error]") == 0);
 }
 
-// The first account of a call decides where it is sent. Of those behind it, the
-// server to which their slots are moving has nothing yet.
-TEST_CASE("cluster: no account follows another one to where its slot is moving")
+// The first account of a call decides where the call is sent. The server that
+// the other accounts' slots are moving to does not have their states yet.
+TEST_CASE("cluster: accounts of one call are charged where their states are")
 {
     ClusterWorld world;
     Crowd crowd(world, 2);
@@ -133,8 +132,7 @@ TEST_CASE("cluster: no account follows another one to where its slot is moving")
     for (const auto moving : {world.slot_of(first), slot}) {
         world.redis.begin_move(moving, 0, 1);
     }
-    // As of an account that no one has used for two days: the other server has
-    // to be asked.
+    // Like an account unused for two days: the other server has to be asked.
     world.redis.server(0).command(
         {"DEL", "petstore:{" + first.account + "}:state"});
 

@@ -1,5 +1,5 @@
-// A worker that has just started knows no key: many requests at once must not
-// become many look-ups.
+// A new worker knows no keys: many concurrent requests must not cause many
+// look-ups.
 #include <algorithm>
 
 #include "support/store.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kRequests = 600;
 
-// All connections ask at once, while Redis is not answering yet.
+// Sends a request on every connection before Redis answers any of them.
 std::vector<Answer> ask_at_once(const Store& store)
 {
     Storm storm;
@@ -58,7 +58,7 @@ TEST_CASE("cold: the first requests with a key share its look-up")
     }
 }
 
-TEST_CASE("cold: requests that met a changed key share its look-up")
+TEST_CASE("cold: requests with a changed key share its look-up")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);
@@ -73,14 +73,14 @@ TEST_CASE("cold: requests that met a changed key share its look-up")
     }
 }
 
-TEST_CASE("cold: a deleted key is refused to all waiting requests")
+TEST_CASE("cold: all waiting requests with a deleted key are refused")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);
     CHECK(ctl(store.redis.url(), {"key", "delete", store.key.id}).code == 0);
     Monitor monitor(store.redis);
     check_all(ask_at_once(store), 401);
-    // That it is unknown is remembered for less than a second, and then looked
-    // for by one request.
+    // A worker remembers an unknown key for less than a second; then one
+    // request looks it up again.
     CHECK(look_ups(monitor) <= 3);
 }

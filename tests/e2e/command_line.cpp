@@ -1,4 +1,4 @@
-// SPEC 5: petstorectl and the service look at the same store.
+// SPEC 5: petstorectl and the service share one store.
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -19,13 +19,13 @@ TEST_CASE("command line: a thousand pets are imported and exported")
     for (std::size_t i = 0; i < lines.size(); ++i) {
         CHECK(nlohmann::json::parse(lines[i]) == rows[i]);
     }
-    // What the service makes next does not collide.
+    // The service's next id does not collide with the imported ones.
     CHECK(store.http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}")
               .header("location")
           == "/v1/pets/1001");
 }
 
-TEST_CASE("command line: a status that is set shows at once")
+TEST_CASE("command line: a changed status is visible at once")
 {
     Store store;
     import_pets(store.redis, 3);
@@ -180,7 +180,7 @@ TEST_CASE("command line: no message repeats an API key")
 
 TEST_CASE("command line: the access rules of the documentation suffice")
 {
-    // What stands in code blocks below the heading, for workers and operators.
+    // The code blocks below the heading, for workers and operators.
     std::string text =
         read_file(std::string(E2E_SUPPORT) + "/../../../docs/redis-keys.md");
     text.erase(0, text.find("\n## Access rules"));
@@ -299,7 +299,7 @@ TEST_CASE("command line: doctor names Valkey")
           == "8.0.2");
 }
 
-TEST_CASE("command line: password and prefix come from outside the arguments")
+TEST_CASE("command line: password and prefix need not be arguments")
 {
     RedisServer redis({"requirepass geheim-7"});
     const std::string url = redis.tcp_url();
@@ -362,17 +362,17 @@ TEST_CASE("command line: the container's environment gives user and password")
     CHECK(list(url, {user, file}) == 0);
     CHECK(list(url, {user, file, "REDISCLI_AUTH=other"}) == 0);
     CHECK(list(url, {user}) == 1);
-    CHECK(list(url, {file}) == 1);  // the default user
-    // Options and the URL's own come first.
+    CHECK(list(url, {file}) == 1);  // as the default user
+    // Options and the URL's user and password take precedence.
     CHECK(list(url, {user, file}, {"--user", "nobody"}) == 1);
     CHECK(list(url, {user, file}, {"--password-file", dir / "other"}) == 1);
     CHECK(list("redis://app:pw-of-app@" + redis.address(),
                {"PETSTORE_REDIS_USER=nobody",
                 "PETSTORE_REDIS_PASSWORD_FILE=" + dir / "other"})
           == 0);
-    // Without TLS, authorities protect nothing.
+    // A certificate authority without TLS is an error.
     CHECK(list(url, {user, file, "PETSTORE_REDIS_CA=" + dir / "ca"}) == 2);
-    // As an empty variable in a compose file.
+    // An empty variable, as a compose file sets it.
     CHECK(list("redis://app:pw-of-app@" + redis.address(),
                {"PETSTORE_REDIS_USER=", "PETSTORE_REDIS_PASSWORD_FILE=",
                 "PETSTORE_REDIS_CA="})
@@ -388,7 +388,7 @@ TEST_CASE("command line: an import reports the number of an invalid line")
                             "{\"name\":\"c\",\"categoryId\":3}\n");
     CHECK(result.code != 0);
     CHECK(contains(result.err, "2"));
-    // What was imported is complete and in order.
+    // The invalid pet was not imported.
     for (const auto& row : walk(store.http, "/v1/pets")) {
         CHECK(row.at("name") != "b");
     }
@@ -411,7 +411,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("command line: an error of Redis cannot command the terminal")
+TEST_CASE("command line: an error of Redis cannot control the terminal")
 {
     FakeRedis fake([](const Words&) {
         return FakeRedis::Answer{"-ERR \x1b[31mred\x07\xff"

@@ -7,7 +7,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A Redis that cannot be reached: nothing here may ask it.
+// Runs petstorectl with an unreachable Redis: nothing here may need it.
 Output offline(const Words& arguments)
 {
     return ctl("unix:/nowhere/redis.sock", arguments);
@@ -33,7 +33,7 @@ Words commands_of(Words group)
     return names;
 }
 
-// Every command that does something, as its words.
+// Every executable command, as its words.
 std::vector<Words> all_commands()
 {
     std::vector<Words> commands;
@@ -97,7 +97,8 @@ TEST_CASE("command line: every command has examples that it accepts")
         for (std::string example : examples) {
             INFO(example);
             CHECK(contains(example, "petstorectl"));
-            // The URL is refused only after the command line is accepted.
+            // The URL is rejected only after the rest of the command line is
+            // accepted.
             example =
                 std::regex_replace(example, std::regex("petstorectl"),
                                    ctl_binary() + " --redis nonsense:// ");
@@ -142,7 +143,7 @@ TEST_CASE("command line: completion follows the definitions")
     CHECK(run({ctl_binary(), "complete"}).code == 0);
 }
 
-TEST_CASE("command line: bash completes by the script of the package")
+TEST_CASE("command line: bash completes with the packaged script")
 {
     const auto replies = [](const std::string& line) {
         const std::string script =
@@ -190,7 +191,7 @@ TEST_CASE("command line: the manual page has every command and option")
     CHECK(contains(text, "EXIT STATUS"));
 }
 
-TEST_CASE("command line: the version is that of the package and of the log")
+TEST_CASE("command line: the version matches the package and the log")
 {
     const auto version = split(offline({"version"}).out, '\n').at(0);
     REQUIRE(version.rfind("petstorectl ", 0) == 0);

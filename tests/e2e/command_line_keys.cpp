@@ -1,12 +1,12 @@
-// petstorectl key, for people: look-up, filters, terminals, backup.
+// petstorectl key: look-up, filters, terminal output and backup.
 #include "support/store.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-// The same on a terminal, with `input` typed into it. The terminal's output has
-// both streams, and the input.
+// Runs petstorectl on a terminal and types `input`. The terminal's output
+// combines both streams and the echoed input.
 Output on_terminal(const RedisServer& redis, const std::string& arguments,
                    const std::string& input = "\n", const Words& env = {})
 {
@@ -77,7 +77,7 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(wrong.err, mistyped));
 }
 
-TEST_CASE("command line: of several keys on standard input none is taken")
+TEST_CASE("command line: several keys on standard input are refused")
 {
     RedisServer redis;
     const std::string first = "a-key-made-elsewhere-1";
@@ -95,7 +95,7 @@ TEST_CASE("command line: of several keys on standard input none is taken")
     }
     CHECK(redis.command({"DBSIZE"}).integer == 0);
 
-    // Blank lines at the end are none.
+    // Trailing blank lines are ignored.
     const auto imported = ctl(redis.url(), {"key", "import"}, first + "\r\n\n");
     REQUIRE(imported.code == 0);
     CHECK(ctl(redis.url(), {"key", "find"}, first).out == imported.out);
@@ -109,7 +109,7 @@ TEST_CASE("command line: a key is read from any standard input")
         return run(
             {"bash", "-c", script, ctl_binary(), redis.url(), key.secret});
     };
-    // A program that keeps its end open until it has the id.
+    // A program that keeps the pipe open until it has the id.
     CHECK(in_bash(R"(coproc find { "$0" --redis "$1" key find -; }
                      echo "$2" >&${find[1]}
                      read -r -t 20 id <&${find[0]}
@@ -196,7 +196,7 @@ TEST_CASE("command line: a terminal shows colours and relative dates")
     CHECK_FALSE(contains(on_terminal(redis, "key list --json").out, "\x1b["));
 }
 
-TEST_CASE("command line: key delete asks a person")
+TEST_CASE("command line: key delete asks for confirmation on a terminal")
 {
     RedisServer redis;
     const auto key = create_key(redis, {"--label", "acme"});
@@ -255,7 +255,7 @@ TEST_CASE("command line: exported keys work in another Redis")
                   ctl(store.redis.url(), {"key", "show", id, "--json"}).out)
               == record);
     }
-    // Also what `key list` does not show.
+    // Also the fields that `key list` does not show.
     const auto again = ctl(store.redis.url(), {"key", "export"}).out;
     for (const auto& line : split(backup.out, '\n')) {
         CHECK(contains(again, line));
@@ -265,7 +265,7 @@ TEST_CASE("command line: exported keys work in another Redis")
     Http with_off(store.nginx.url(), off.secret);
     CHECK(with_off.get("/v1/pets").status == 401);
 
-    // What changed meanwhile stays.
+    // Restoring does not undo later changes.
     REQUIRE(
         ctl(store.redis.url(), {"key", "set", key.id, "--label", "new"}).code
         == 0);

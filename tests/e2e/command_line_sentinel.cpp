@@ -8,8 +8,8 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A full synchronization waits for no second replica, and writes no append-only
-// file, during which Redis refuses to end.
+// Makes a full synchronization start at once, and avoids writing an append-only
+// file, during which Redis refuses to exit.
 const std::vector<std::string> kReplicated = {
     "repl-diskless-sync-delay 0", "appendonly no", "protected-mode no"};
 
@@ -23,13 +23,13 @@ std::string by_sentinels(const std::vector<std::string>& urls,
     return text;
 }
 
-// A URL where nobody listens.
+// An address where nothing listens.
 std::string nobody()
 {
     return "redis://" + own_address() + ":" + std::to_string(free_port());
 }
 
-// A Sentinel that names this server, whatever it is asked.
+// A Sentinel that reports this server, whatever it is asked.
 FakeRedis::Script naming(const std::string& host, int port)
 {
     return [host, port](const Words&) {
@@ -42,7 +42,7 @@ FakeRedis::Script replying(const std::string& bytes)
     return [bytes](const Words&) { return FakeRedis::Answer{bytes}; };
 }
 
-// A primary with one replica and a Sentinel that could make that a primary.
+// A primary, its replica, and a Sentinel able to promote it.
 struct Replicated {
     explicit Replicated(const std::vector<std::string>& more = {})
         : config(with(more)), primary(config), replica(config),
@@ -111,13 +111,13 @@ TEST_CASE("command line sentinel: the primary is found")
     CHECK(creates_a_key(by_sentinels({sentinel.url()}), primary));
     CHECK(ctl(by_sentinels({sentinel.url()}), {"doctor"}).code == 0);
 
-    // The second is no Sentinel.
+    // The second address is not a Sentinel.
     RedisServer other;
     CHECK(creates_a_key(
         by_sentinels({nobody(), other.tcp_url(), sentinel.url()}), primary));
     CHECK(other.command({"DBSIZE"}).integer == 0);
 
-    // The URL's database is the servers'.
+    // The URL's database applies to the servers, not to Sentinels.
     CHECK(ctl(by_sentinels({sentinel.url() + "/3"}), {"key", "create"}).code
           == 0);
     auto client = primary.client();
@@ -191,7 +191,7 @@ TEST_CASE("command line sentinel: nothing is written to a replica")
     Replicated pair({"replica-read-only no"});
     FakeRedis liar(naming(own_address(), pair.replica.port()),
                    FakeRedis::Socket::tcp);
-    // The next one knows better.
+    // The next Sentinel has the right answer.
     CHECK(creates_a_key(by_sentinels({liar.url(), pair.sentinel.url()}),
                         pair.primary));
     const auto before = pair.primary.command({"DBSIZE"}).integer;
@@ -202,7 +202,7 @@ TEST_CASE("command line sentinel: nothing is written to a replica")
     CHECK(pair.replica.command({"DBSIZE"}).integer == before);
 }
 
-TEST_CASE("command line sentinel: lying and hanging ones are survived")
+TEST_CASE("command line sentinel: lying and hanging Sentinels are skipped")
 {
     RedisServer primary;
     SentinelServer sentinel(primary);
@@ -225,7 +225,7 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
     survived(replying(""));
     survived([](const Words&) { return FakeRedis::Answer{"", false, true}; });
 
-    // A Sentinel that names a server which hangs.
+    // A Sentinel that reports a hanging server.
     RedisServer hanging;
     FakeRedis fake(naming(own_address(), hanging.port()),
                    FakeRedis::Socket::tcp);
@@ -235,7 +235,8 @@ TEST_CASE("command line sentinel: lying and hanging ones are survived")
                         primary));
 }
 
-TEST_CASE("command line sentinel: one that answers byte by byte is given up")
+TEST_CASE(
+    "command line sentinel: a Sentinel that answers byte by byte times out")
 {
     RedisServer slow;
     FaultProxy proxy(slow);

@@ -1,4 +1,4 @@
-// SPEC 5: petstorectl reaches a Redis by TLS, with redis-cli's options.
+// SPEC 5: petstorectl connects to Redis over TLS, with redis-cli's options.
 #include <csignal>
 
 #include "support/fault_proxy.h"
@@ -93,7 +93,7 @@ TEST_CASE("command line tls: a certificate that does not fit is refused")
     const Words options = {"--sni", "other.test"};
     expect_refused({redis.url(), trusting(other) + options, {}},
                    "certificate verify error: ");
-    // Without --cacert the system's authorities count.
+    // Without --cacert the system's authorities are used.
     expect_refused({redis.url(), options, {}}, "certificate verify error: ");
     expect_works(
         {redis.url(), options, {{"SSL_CERT_FILE", redis.ca.certificate()}}});
@@ -252,7 +252,7 @@ TEST_CASE("command line tls: servers that do not finish the handshake")
     silent.half_open = true;
     proxy.set(silent);
     expect_refused(client, timed_out);
-    // The time is for the whole handshake, not for each byte.
+    // The timeout covers the whole handshake, not each byte.
     NetworkFault slow;
     slow.bytes_per_second = 50;
     proxy.set(slow);
@@ -316,7 +316,7 @@ TEST_CASE("command line tls: an interrupted import reports its progress")
     import.process().signal(SIGINT);
     const auto err = import.failure();
     INFO(err);
-    // The network may have swallowed Redis's last answer, too.
+    // Redis's last reply may have been lost, too.
     CHECK((contains(err, "imported between 512 and 640 pets; interrupted")
            || contains(err, "imported between 384 and 512 pets; interrupted")));
     CHECK(contains(err, "no answer in time"));

@@ -1,4 +1,4 @@
-// SPEC 4: a wrong value is an error of `nginx -t` with file and line.
+// SPEC 4: an invalid value makes `nginx -t` fail with file and line.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ NginxOptions any()
     return options;
 }
 
-// What the module has done in a running nginx, by /proc.
+// The traces of the module in a running nginx, read from /proc.
 struct Footprint {
     bool filter = false;  // its header filter is in nginx's chain
     bool zone = false;    // shared memory of kZone bytes
@@ -45,7 +45,7 @@ Footprint footprint_of(pid_t pid)
         }
     }
 
-    // A filter that is installed has kept the one behind it.
+    // An installed filter has saved the next one in the chain.
     std::size_t symbol = 0;
     for (const auto& line : split(run({"nm", module_file()}).out, '\n')) {
         if (contains(line, "next_header_filter")) {
@@ -112,7 +112,7 @@ public:
 
     Footprint footprint() const { return footprint_of(nginx_.pid()); }
 
-    // The whole response to GET.
+    // The whole response to a GET.
     std::string get(const std::string& path) const
     {
         const int fd = connect_unix(dir_ / "nginx.sock");
@@ -133,7 +133,7 @@ private:
     Process nginx_;
 };
 
-// `nginx -t` of the nginx.conf in that folder.
+// Runs `nginx -t` on the nginx.conf in that folder.
 Output try_configuration(const TempDir& dir)
 {
     return run({nginx_binary(), "-t", "-p", dir.path(), "-c", "nginx.conf",
@@ -165,7 +165,7 @@ TEST_CASE("configuration: valid directives are accepted")
     };
     for (const auto& line : lines) {
         INFO(line);
-        // In every context that SPEC names.
+        // In every context named by SPEC.
         for (auto member : {&NginxOptions::http, &NginxOptions::server,
                             &NginxOptions::location}) {
             auto options = any();
@@ -228,7 +228,7 @@ TEST_CASE("configuration: errors name the file and line of the directive")
         INFO(line);
         auto options = any();
         if (contains(line, "petstore_redis ") || line == "petstore_redis;") {
-            options.location = line;  // http has one already
+            options.location = line;  // http already has one
         } else {
             options.http = line;
         }
@@ -307,7 +307,7 @@ TEST_CASE("configuration: errors in JSON without an API have rate headers")
     CHECK(contains(response, "X-RateLimit-Remaining: 7\r\n"));
 }
 
-TEST_CASE("configuration: the files of nginx-conf run as they are")
+TEST_CASE("configuration: the files of nginx-conf work unchanged")
 {
     int files = 0;
     const CertificateAuthority authority;
@@ -318,8 +318,8 @@ TEST_CASE("configuration: the files of nginx-conf run as they are")
         }
         INFO(file);
         ++files;
-        // As they are but for the folders that belong to root and the ports
-        // that may be taken.
+        // The shipped files, except for folders that root owns and ports that
+        // may be in use.
         TempDir dir;
         auto text = read_file(file);
         replace_all(text, "/run/", dir / "");

@@ -1,5 +1,5 @@
-// SPEC 4: what `nginx -t` says names the file and the line of the directive,
-// quotes the value and lists what is accepted.
+// SPEC 4: messages of `nginx -t` name the directive's file and line, quote the
+// value and list the accepted ones.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A configuration whose parts stand on lines of their own.
+// A configuration whose parts are on known lines.
 struct Parts {
     std::string http;      // line 6
     std::string server;    // line 9
@@ -55,8 +55,8 @@ struct Said {
     std::vector<std::string> lines;  // [emerg], [warn], in their order
 };
 
-// What nginx says to the nginx.conf in that folder, with names of files as
-// they are in it.
+// The messages of nginx about the nginx.conf in that folder, with file names as
+// they appear in it.
 Said ask(const TempDir& dir, std::vector<std::string> command = {})
 {
     for (const auto& word :
@@ -383,7 +383,7 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
     const std::string redis = "petstore_redis rediss://127.0.0.1;";
     const struct {
         const char* directives;
-        const char* message;  // begins with it
+        const char* message;  // its start
     } rows[] = {
         {"petstore_redis_ssl_trusted_certificate /none.pem;",
          ""},  // depends on nginx's version
@@ -409,7 +409,8 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         REQUIRE(said.lines[0].size() > place.size());
         CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
               == place);
-        // Not read without TLS. An empty value cancels an inherited one.
+        // Files are not read without TLS. An empty value cancels an inherited
+        // one.
         is_silent(
             {row.directives, "", "petstore_redis redis://127.0.0.1;", ""});
         is_silent({row.directives, "",
@@ -449,7 +450,7 @@ TEST_CASE("messages: an unresolvable host is reported at petstore_redis")
     refuses({redis, "", "petstore_redis redis://127.0.0.1;",
              "location /store/v1/ { petstore /store/v1; }"},
             message, Parts::kHttp);
-    // Nobody asks for it.
+    // Nothing uses the name.
     is_silent({redis, "", "petstore_redis redis://127.0.0.1;", ""});
 
     TempDir dir;
@@ -481,7 +482,7 @@ TEST_CASE("messages: a password file that cannot be read, and why")
     CHECK(said_of("folder")
           == line("read() \"folder\" failed (21: Is a directory)"));
 
-    // Root may read it all the same, unless it gives that right up.
+    // Root can read it anyway, unless it drops that privilege.
     write_file(dir / "locked", "secret\n");
     chmod((dir / "locked").c_str(), 0);
     std::vector<std::string> humble;
@@ -500,7 +501,7 @@ TEST_CASE("messages: a password file that cannot be read, and why")
     CHECK(said_of("long") == line("the first line of \"long\" " + size));
     write_file(dir / "longest", std::string(4096, 'x') + "\r\nmore\n");
     CHECK(said_of("longest") == Lines{});
-    // Not read where the URL has a password.
+    // The file is not read if the URL has a password.
     is_silent({"petstore_redis_password_file none;", "",
                "petstore_redis redis://:geheim-7@127.0.0.1;", ""});
 }

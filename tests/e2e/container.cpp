@@ -19,7 +19,7 @@ std::string repository(const std::string& file)
     return std::string(E2E_SUPPORT) + "/../../../" + file;
 }
 
-// The files as they are but for folders, ports and the two programs.
+// The shipped files with folders, ports and the two programs replaced.
 class Container {
 public:
     explicit Container(Environment environment)
@@ -89,7 +89,7 @@ public:
         REQUIRE(process_.running());
     }
 
-    // Its exit code, for one that does not start.
+    // The exit code of a container that does not start.
     Output fail() const
     {
         return run({dir_ / "entrypoint"}, "", environment());
@@ -140,7 +140,7 @@ private:
         write_file(dir_ / name, text);
     }
 
-    // nginx -t leaves its configuration to the end of the process.
+    // nginx -t does not free its configuration before it exits.
     Environment environment() const
     {
         auto all = sanitizer_options(Leaks::ignored);
@@ -220,7 +220,7 @@ TEST_CASE("container: the environment configures nginx and petstorectl alike")
     CHECK((rendered.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("container: TLS to Redis needs its authority only")
+TEST_CASE("container: TLS to Redis needs only the authority's certificate")
 {
     const TlsRedis tls("IP:" + own_address());
     Container container({{"PETSTORE_REDIS", tls.url()},
@@ -320,7 +320,7 @@ TEST_CASE("container: plans and locations come from folders")
     CHECK(order.body == "back end");
     CHECK(rate_headers_of(order).remaining == 6);
 
-    // A wrong one is an error at once, and nothing to wait for.
+    // A configuration error is fatal at once: there is nothing to wait for.
     container.add("conf.d/wrong.conf", "petstore_plan;\n");
     const auto result = container.fail();
     CHECK(result.code == 1);
@@ -370,7 +370,7 @@ TEST_CASE("container: a stop finishes running requests")
     client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
     CHECK(wait_until([&] { return back_end.count() == 1; }));
     container.signal(SIGTERM);
-    // It does not accept any more, and still answers.
+    // It no longer accepts connections, but still answers the running request.
     CHECK(wait_until([&] { return container.health() != 0; }));
     back_end.release();
     CHECK(client.read().body == "back end");

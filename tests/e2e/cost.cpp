@@ -1,4 +1,4 @@
-// What a request may cost Redis, counted.
+// Counts the Redis commands that requests cost.
 #include <algorithm>
 #include <csignal>
 #include <functional>
@@ -21,8 +21,8 @@ std::vector<std::string> commands_of(Monitor& monitor,
 
 using Names = std::vector<std::string>;
 
-// Those of Redis's commands that a worker sends to see whether it is a primary
-// still, which names() leaves out.
+// The commands by which a worker checks that Redis is still a primary; names()
+// omits them.
 std::vector<Monitor::Command> role_checks(std::vector<Monitor::Command> all)
 {
     all.erase(
@@ -32,8 +32,8 @@ std::vector<Monitor::Command> role_checks(std::vector<Monitor::Command> all)
     return all;
 }
 
-// The paths of the pages behind `path`, found out by another nginx, so that the
-// worker under test has seen none of them.
+// The paths of the pages after `path`. Another nginx finds them, so that the
+// worker under test has not seen any.
 std::vector<std::string> pages_behind(const Store& store, std::string path,
                                       int pages)
 {
@@ -55,7 +55,7 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
 {
     Store store;
     import_pets(store.redis, 900);
-    // Scripts are loaded and the key is known after one of each.
+    // Loads the scripts and makes the worker cache the key.
     for (int i = 0; i < 2; ++i) {
         CHECK(store.http.get("/v1/pets").status == 200);
         CHECK(store.http.get("/v1/pets?status=sold").status == 200);
@@ -70,8 +70,8 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
         http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}");
     };
 
-    // The limiter's call brings the catalogue's version along: what was read at
-    // that version is answered from memory, as fresh as Redis.
+    // The limiter's reply contains the catalogue's version: data read at that
+    // version are served from memory, and are as fresh as Redis.
     const std::vector<std::pair<std::string, std::string>> reads = {
         {"/v1/pets/700", "LINDEX"},
         {pages_behind(store, "/v1/pets?limit=40", 4).back(), "LRANGE"},
@@ -94,7 +94,7 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
           <= 2);
     CHECK(commands_of(monitor, [&] { http.get("/v1/pets/abc"); })
           == Names{"EVALSHA"});
-    // Refused, but charged: the limiter only.
+    // Refused but charged: only the limiter is called.
     CHECK(commands_of(monitor, [&] { http.post("/v1/pets", "nonsense"); })
           == Names{"EVALSHA"});
     CHECK(commands_of(monitor, [&] { http.get("/v1/pets?limit=0"); })
@@ -103,7 +103,7 @@ TEST_CASE("cost: Redis commands of each operation once the key is known")
           == Names{"EVALSHA"});
     CHECK(commands_of(monitor, [&] { http.request("DELETE", "/v1/pets"); })
           == Names{"EVALSHA"});
-    // Nobody's.
+    // OPTIONS is not charged to anyone.
     CHECK(commands_of(monitor, [&] {
               http.request("OPTIONS", "/v1/pets");
           }).empty());
@@ -136,7 +136,7 @@ TEST_CASE("cost: a catalogue that was walked twice is not read again")
     for (int i = 0; i < 2; ++i) {
         CHECK(walk(http, "/v1/pets").size() == 700);
     }
-    // Nothing of this was asked for in the walks.
+    // The walks requested none of these paths.
     std::vector<std::string> paths;
     for (const std::string filter : {"", "&status=sold", "&status=available"}) {
         for (auto& path :
@@ -153,14 +153,14 @@ TEST_CASE("cost: a catalogue that was walked twice is not read again")
         CHECK(commands_of(monitor, [&] { CHECK(http.get(path).status == 200); })
               == Names{"EVALSHA"});
     }
-    // A new pet: what it touches is read, the rest stays.
+    // A new pet: only what it touches is read.
     CHECK(http.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}").status
           == 201);
     CHECK(commands_of(monitor, [&] { http.get("/v1/pets?limit=99"); })
           == Names{"EVALSHA"});
     CHECK(http.get("/v1/pets/701").status == 200);
     CHECK(http.get(paths.at(0)).json().size() == 7);
-    // A change of one: its bucket is read anew, after the log.
+    // A changed pet: its bucket is read again, after the change log.
     REQUIRE(ctl(store.redis.url(), {"pet", "set-status", "2", "sold"}).code
             == 0);
     monitor.names();
@@ -179,7 +179,8 @@ TEST_CASE("cost: the first request of a key looks it up once")
     Http http(store.nginx.url(), key.secret);
     Monitor monitor(store.redis);
     CHECK(http.get("/v1/pets/1").status == 200);
-    // The record, the limiter, and the pet in the same write as the limiter.
+    // The key record, the limiter, and the pet in the same write as the
+    // limiter.
     const auto first = monitor.names();
     REQUIRE(first.size() == 3);
     CHECK(first[0] == "HGETALL");
@@ -187,8 +188,8 @@ TEST_CASE("cost: the first request of a key looks it up once")
     CHECK(http.get("/v1/pets/1").status == 200);
     CHECK(monitor.names() == Names{"EVALSHA"});
 
-    // An account that Redis has lost: who remembers it looks again, who has
-    // just looked makes it anew.
+    // Redis has lost the account: a worker that has cached it reads the record
+    // again; one that has just read the record recreates the account.
     store.redis.command({"DEL", "petstore:{" + key.account + "}:state"});
     CHECK(http.get("/v1/pets/1").status == 200);
     auto names = monitor.names();
@@ -204,8 +205,8 @@ TEST_CASE("cost: the first request of a key looks it up once")
 
 namespace {
 
-// Lets requests come together: nginx is stopped while they are sent. Each
-// client has a connection that was used before.
+// Stops nginx while requests are sent, so that it reads them together. Each
+// client uses an existing connection.
 void send_together(const NginxServer& nginx, std::vector<RawClient>& clients,
                    const std::vector<std::string>& requests)
 {
@@ -221,7 +222,7 @@ void send_together(const NginxServer& nginx, std::vector<RawClient>& clients,
 
 }  // namespace
 
-TEST_CASE("cost: requests of many keys that come together are one command")
+TEST_CASE("cost: simultaneous requests of many keys are one command")
 {
     constexpr std::size_t kKeys = 64;
     Store store;
@@ -246,7 +247,7 @@ TEST_CASE("cost: requests of many keys that come together are one command")
         const auto response = client.read();
         CHECK(response.status == 200);
         const auto rate = rate_headers_of(response);
-        CHECK(rate.limit - rate.remaining == 2);  // each counts for itself
+        CHECK(rate.limit - rate.remaining == 2);  // each is counted separately
     }
     const auto names = monitor.names();
     CHECK(names.size() <= 4);
@@ -254,8 +255,8 @@ TEST_CASE("cost: requests of many keys that come together are one command")
           == static_cast<std::ptrdiff_t>(names.size()));
 }
 
-TEST_CASE("cost: creates that come together are one call, with and without "
-          "Idempotency-Key")
+TEST_CASE(
+    "cost: simultaneous creates share a call with and without Idempotency-Key")
 {
     constexpr int kPets = 40;
     Store store;
@@ -290,7 +291,7 @@ TEST_CASE("cost: creates that come together are one call, with and without "
         const auto place = response.header("location");
         CHECK(place == "/v1/pets/" + pet.at("id").dump());
         places.insert(place);
-        // What it says is what is stored.
+        // The response matches the stored pet.
         CHECK(store.http.get(place).body == response.body);
     }
     CHECK(places.size() == kPets);
@@ -299,11 +300,11 @@ TEST_CASE("cost: creates that come together are one call, with and without "
         ++calls[command.from_script ? command.name + " in a script"
                                     : command.name];
     }
-    // Of the buckets 0 and 1, by two calls.
+    // In buckets 0 and 1, by two calls.
     CHECK(calls["RPUSH in a script"] == 3);
     CHECK(calls["INCRBY in a script"] == 2);
 
-    // Again: the same pets, and others for those without a key.
+    // Repeats them: the same pets, and new ones for those without a key.
     send_together(store.nginx, clients, requests);
     for (int i = 0; i < kPets; ++i) {
         const auto response = clients[static_cast<std::size_t>(i)].read();
@@ -350,14 +351,14 @@ TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
     CHECK(checks.size() >= 2);
     CHECK(checks.size() <= static_cast<std::size_t>(seconds / 1s) + 1);
     for (std::size_t i = 1; i < checks.size(); ++i) {
-        // By Redis's clock; on a busy machine a command arrives late.
+        // By Redis's clock: on a busy machine a command arrives late.
         CHECK(checks[i].time - checks[i - 1].time > 0.5);
     }
 
     const auto rest = Clock::now() + 1500ms;
     REQUIRE(wait_until([&] { return Clock::now() >= rest; }));
     CHECK(monitor.commands().empty());
-    // Ahead of the first command after that, in the same write.
+    // Before the first command after that, in the same write.
     auto client = store.redis.client();
     const auto reads = [&] {
         const auto stats = client.command({"INFO", "stats"}).text;
@@ -366,7 +367,7 @@ TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
     };
     const auto before = reads();
     CHECK(store.http.get("/v1/pets").status == 200);
-    CHECK(reads() == before + 2);  // this question's, too
+    CHECK(reads() == before + 2);  // including this one's
     Names names;
     for (const auto& command : monitor.commands()) {
         if (!command.from_script
@@ -377,7 +378,7 @@ TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
     CHECK(names == Names{"INFO", "EVALSHA"});
 }
 
-TEST_CASE("cost: requests that come together leave in one write")
+TEST_CASE("cost: simultaneous requests share one write")
 {
     Store store;
     import_pets(store.redis, 10);
@@ -392,8 +393,8 @@ TEST_CASE("cost: requests that come together leave in one write")
     const auto request = store.head("GET /v1/pets/1 HTTP/1.1");
     const auto before = store.redis.info("total_reads_processed");
     int good = 0;
-    // All connections ask, then all read: every turn of nginx's event loop has
-    // work from many of them, as it has under load.
+    // All connections send, then all read: each event-loop iteration of nginx
+    // has work from many of them, as under load.
     for (int done = 0; done < kRequests; done += kConnections) {
         for (auto& client : clients) {
             client.send(request);

@@ -17,7 +17,7 @@ std::string nested(int depth)
            + repeat("]", static_cast<std::size_t>(depth - 1)) + "}";
 }
 
-// A valid body of exactly so many bytes.
+// A valid body of exactly `size` bytes.
 std::string body_of_size(std::size_t size)
 {
     const std::string head = "{\"name\":\"n\",\"categoryId\":1,\"x\":\"";
@@ -80,7 +80,7 @@ TEST_CASE("create: a name comes back as it was sent")
         {R"(\u2028\ufeff)", "\xE2\x80\xA8\xEF\xBB\xBF"},
         {repeat("x", 255), repeat("x", 255)},
         {repeat("\xC3\xA9", 255), repeat("\xC3\xA9", 255)},
-        {repeat("x", 54), repeat("x", 54)},  // around what Redis packs
+        {repeat("x", 54), repeat("x", 54)},  // around sizes that Redis packs
         {repeat("x", 55), repeat("x", 55)},
         {repeat("x", 60), repeat("x", 60)},
         {repeat("x", 61), repeat("x", 61)},
@@ -224,7 +224,7 @@ TEST_CASE("create: an invalid body is refused and creates nothing")
         INFO(body.substr(0, 200));
         expect_error(store.http.post("/v1/pets", body), 400, code);
     }
-    // Whatever is valid JSON but no object. Both codes tell the client enough.
+    // Valid JSON that is not an object. Either code is clear to the client.
     for (const char* body :
          {"[]", "null", "1", "\"text\"", "[{\"name\":\"n\"}]"}) {
         INFO(body);
@@ -265,7 +265,7 @@ TEST_CASE("create: only JSON is accepted")
         CHECK(store.http.post("/v1/pets", kPet, {{"Content-Type", type}}).status
               == 201);
     }
-    // Absent is taken as JSON.
+    // A missing Content-Type means JSON.
     CHECK(store.http.send({"POST", "/v1/pets", {{"Content-Type", ""}}, kPet})
               .status
           == 201);
@@ -489,7 +489,7 @@ TEST_CASE("create: ids are unique and ascending for any number of writers")
     CHECK(*all.rbegin() == kThreads * kEach);
 }
 
-TEST_CASE("create: what was answered with 201 survives the death of Redis")
+TEST_CASE("create: an acknowledged pet survives a crash of Redis")
 {
     Store store;
     std::vector<std::string> bodies;

@@ -1,5 +1,5 @@
-// SPEC 1 "internal_error": what Redis holds and this service cannot have
-// written. No client may take it for a smaller store.
+// SPEC 1 "internal_error": data in Redis that this service cannot have written.
+// Clients must not mistake damage for a smaller store.
 #include <functional>
 #include <map>
 
@@ -48,14 +48,16 @@ std::string line_on(const std::string& key)
     return "petstore: the Redis key " + key + " is damaged";
 }
 
-// Lines on damage from here on: only on this key, and at most one a second.
+// The log lines about damage from now on: for one key only, and at most one per
+// second.
 class DamageLines {
 public:
     explicit DamageLines(const NginxServer& nginx)
         : nginx_(nginx), before_(nginx.error_log().size()), start_(Clock::now())
     {}
 
-    // `meet` meets the damage: the last line may be less than a second old.
+    // `meet` runs into the damage, repeatedly: the last line may be less than a
+    // second old.
     void check_only(const std::string& key, const std::function<void()>& meet)
     {
         CHECK(wait_until([&] {
@@ -84,8 +86,8 @@ struct Walked {
     long long pets = 0;
 };
 
-// Follows the links as a client does that keeps a copy of all pets. What comes
-// of it: the status of the last page, and the pets until then.
+// Follows the links like a client that copies all pets. Returns the status of
+// the last page and the number of pets until then.
 Walked copy(Http& http, const std::string& from)
 {
     Walked walked;
@@ -112,7 +114,7 @@ std::string bucket(int number)
     return kPets + "bucket:" + std::to_string(number);
 }
 
-// Of pet 140, at least.
+// Damage of the bucket that affects at least pet 140.
 std::vector<Damage> damages_of_bucket()
 {
     const auto name = bucket(1);
@@ -135,13 +137,12 @@ TEST_CASE("damage: no page is cut short by a damaged bucket")
     REQUIRE(all.pets == kCount);
     for (const auto& [name, commands] : damages_of_bucket()) {
         INFO(name);
-        // What was remembered of the pets before is true as long as `changes`
-        // says so.
+        // Cached pets are valid as long as `changes` says so.
         run_all(store.redis, commands);
         store.redis.command({"INCR", kPets + "changes"});
         const auto damaged = save(store.redis, kPets + "*");
         DamageLines lines(store.nginx);
-        // Pet 140 is pending; several times, to meet every kind of read.
+        // Pet 140 is pending. Repeated, to cover every kind of read.
         for (int i = 0; i < 4; ++i) {
             for (const char* const from :
                  {"/v1/pets?limit=100", "/v1/pets?limit=7",
@@ -178,7 +179,7 @@ TEST_CASE("damage: a bitmap of another type")
     DamageLines lines(store.nginx);
     expect_error(store.http.get("/v1/pets?status=sold"), 500, "internal_error");
     CHECK(store.http.get("/v1/pets?status=pending").status == 200);
-    // Nothing is left of a pet that cannot be found by its status.
+    // A pet that cannot be indexed by its status is not created at all.
     const auto before = save(store.redis, kPets + "*");
     expect_error(store.http.post("/v1/pets", "{\"name\":\"Rex\","
                                              "\"categoryId\":7,"
@@ -233,7 +234,7 @@ TEST_CASE("damage: the numbers of the catalogue")
             expect_error(store.http.post("/v1/pets", kPet), 500,
                          "internal_error");
         }
-        // No account is to blame, and what needs no pets works.
+        // Accounts are still charged correctly, and requests without pets work.
         const auto response = store.http.get("/v1/nothing");
         expect_error(response, 404, "not_found");
         CHECK(rate_headers_of(response).remaining == left - 121);
@@ -260,7 +261,7 @@ TEST_CASE("damage: an empty store is not damaged")
     CHECK_FALSE(contains(store.nginx.error_log(), "damaged"));
 }
 
-TEST_CASE("damage: a request charged by its subrequest knows no version")
+TEST_CASE("damage: is detected in a request without a version from the limiter")
 {
     NginxOptions options;
     options.server = "location = /twice { rewrite ^ /v1/pets/140 break; "
@@ -387,7 +388,7 @@ TEST_CASE("damage: export and set-status fail, and name the key")
                  {{"LSET", name, "6", "a7:\xFF"}},
                  {{"DEL", name}, {"SET", name, "x"}}}) {
             const auto result = export_fails(commands, name);
-            // What comes before it is written, whole lines only.
+            // Pets before the damage are written, in whole lines only.
             const auto lines = count_of(result.out, "\n");
             CHECK(lines <= static_cast<std::size_t>(number) * 128 + 6);
             CHECK(lines + 106 >= static_cast<std::size_t>(number) * 128);

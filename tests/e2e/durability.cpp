@@ -1,5 +1,5 @@
-// SPEC 4 "petstore_durability": what a 201 waits for, and what happens if it
-// does not come.
+// SPEC 4 "petstore_durability": what a 201 waits for, and what happens without
+// it.
 #include <algorithm>
 #include <csignal>
 #include <future>
@@ -34,7 +34,7 @@ struct Pair {
 
     Pair() { follow(replica, primary); }
 
-    // While one exists, the replica acknowledges nothing.
+    // Prevents the replica from acknowledging anything during its lifetime.
     class Pause {
     public:
         explicit Pause(const RedisServer& redis) : redis_(redis)
@@ -88,7 +88,7 @@ TEST_CASE("durability: a 201 is sent once the replica has the pet")
     auto second = create_later(nginx, redis.key);
     REQUIRE(is_waiting(redis.primary));
     CHECK(pets_in(redis.primary) == 2);
-    // Nobody else waits.
+    // Other requests do not wait.
     CHECK(http.get("/v1/pets/2").status == 200);
     CHECK(http.get("/v1/pets").json().size() == 2);
     CHECK_FALSE(ready(second));
@@ -114,7 +114,7 @@ TEST_CASE("durability: creates that wait together cost one WAIT")
     for (int i = 0; i < kMore; ++i) {
         more.push_back(create_later(nginx, redis.key));
     }
-    // All have been admitted, and wait for the first.
+    // All have been admitted and wait for the first one.
     CHECK(wait_until([&] {
         --remaining;
         return rate_headers_of(http.get("/v1/pets/1")).remaining
@@ -133,7 +133,7 @@ TEST_CASE("durability: creates that wait together cost one WAIT")
     CHECK(pets_in(redis.replica) == 2 + kMore);
 }
 
-TEST_CASE("durability: a pet that no replica confirmed is the retry's")
+TEST_CASE("durability: a retry gets the pet that no replica confirmed")
 {
     Pair redis;
     NginxServer nginx(durable_options(redis.primary.url(), "replicas=1", "1s"));
@@ -154,7 +154,7 @@ TEST_CASE("durability: a pet that no replica confirmed is the retry's")
             .items.at(0)
             .text;
     const auto end = redis.primary.command({"PEXPIRETIME", name}).integer;
-    // A replayed answer is no more durable than the first one.
+    // A replayed response is not more durable than the first one.
     expect_error(create(), 503, "outcome_unknown");
     CHECK(contains(nginx.error_log(), "creates did not become durable"));
     pause.end();
@@ -184,7 +184,8 @@ TEST_CASE("durability: without enough replicas a create is in doubt")
             return http.post("/v1/pets", kRex).json().value("code", "") == code;
         });
     };
-    // Without the script, its text would wait behind the first WAIT.
+    // Load the script first; its text would otherwise wait behind the first
+    // WAIT.
     REQUIRE(wait_until(
         [&] { return http.post("/n/v1/pets", kRex).status == 201; }));
     CHECK(becomes("outcome_unknown"));
@@ -210,7 +211,7 @@ TEST_CASE("durability: it can be set and switched off for each location")
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     REQUIRE(wait_until([&] { return http.get("/v1/pets").status == 200; }));
-    // Redis 8 counts a WAIT when it ends.
+    // A Monitor, because Redis 8 counts a WAIT only when it ends.
     Monitor monitor(redis);
     const auto waits = [&] {
         const auto names = monitor.names();
@@ -225,7 +226,7 @@ TEST_CASE("durability: it can be set and switched off for each location")
     CHECK(waits() > 0);
 }
 
-TEST_CASE("durability: a reload and a shutdown answer a create that waits")
+TEST_CASE("durability: a waiting create is answered in a reload and a shutdown")
 {
     Pair redis;
     // A shutdown may take as long as the timeout.
@@ -308,11 +309,12 @@ TEST_CASE("durability: a user who may not WAIT creates nothing")
     CHECK(contains(nginx.error_log(),
                    " (creates) does not support petstore_durability, creates "
                    "are refused: WAIT answered with NOPERM\n"));
-    // The next create finds it allowed.
+    // Once WAIT is allowed, the next create succeeds.
     redis.primary.command({"ACL", "SETUSER", "worker", "+wait"});
     CHECK(http.post("/v1/pets", kRex).status == 201);
     CHECK(contains(nginx.error_log(), "supports petstore_durability again"));
-    // Forbidden between create and WAIT, then known.
+    // WAIT is forbidden after the check and fails behind the create; later
+    // creates are refused.
     redis.primary.command({"ACL", "SETUSER", "worker", "-wait"});
     expect_error(http.post("/v1/pets", kRex), 503, "outcome_unknown");
     expect_error(http.post("/v1/pets", kRex), 503, "service_unavailable");
@@ -362,7 +364,7 @@ TEST_CASE("durability: fsync on a Redis with WAITAOF, and on one without")
 
 namespace {
 
-// Knows WAITAOF, whatever the Redis behind it does.
+// Supports WAITAOF, whether or not the real Redis behind it does.
 struct FakeDisk {
     RedisServer redis;
     Key key = create_key(redis);
@@ -397,14 +399,14 @@ TEST_CASE("durability: a 201 is sent once the disk has the pet")
     CHECK(create().status == 201);
     {
         const std::lock_guard lock(disk.mutex);
-        // For the connection, for NOSCRIPT, and for the pet.
+        // One for the connection, one for NOSCRIPT, and one for the pet.
         REQUIRE(disk.waits.size() == 3);
         CHECK(disk.waits[0] == Words{"WAITAOF", "1", "0", "1"});
         for (int i = 1; i < 3; ++i) {
             const auto& wait = disk.waits.at(static_cast<std::size_t>(i));
             CHECK(wait[1] == "1");
             CHECK(wait[2] == "0");
-            // What is left of 60 s.
+            // The rest of 60 s.
             CHECK(std::stoi(wait[3]) > 1000);
             CHECK(std::stoi(wait[3]) <= 60000);
         }

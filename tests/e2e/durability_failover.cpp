@@ -13,8 +13,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Two servers, neither of which keeps anything on disk. `url` leads to the
-// current primary.
+// Two servers without persistence. `url` always leads to the current primary.
 class Pair {
 public:
     Pair()
@@ -85,8 +84,8 @@ TEST_CASE("durability: a replica takes over, and no acknowledged pet is lost")
         REQUIRE(writes());
         int refused = writers.refused();
         if (round % 2 == 0) {
-            // While the old primary still serves: what it acknowledges alone
-            // is lost.
+            // The old primary still serves: writes that only it acknowledges
+            // are lost.
             const int before = writers.acknowledged();
             promote(redis.replica());
             REQUIRE(wait_until([&] {

@@ -1,5 +1,5 @@
-// A Redis that becomes a replica and a primary again, or is given other data,
-// without closing its connections.
+// A Redis that becomes a replica and a primary again, or whose data are
+// replaced, without closing its connections.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -13,13 +13,13 @@ namespace {
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 const char* const kOther = "{\"name\":\"other\",\"categoryId\":7}\n";
 
-// A full synchronization waits for no second replica, and writes no append-only
-// file, during which Redis refuses to end.
+// Makes a full synchronization start at once, and avoids writing an append-only
+// file, during which Redis refuses to exit.
 const std::vector<std::string> kReplicated = {
     "repl-diskless-sync-delay 0", "appendonly no", "protected-mode no"};
 
-// Timeouts that a busy machine does not reach: tests count the lines of the
-// log.
+// Timeouts that even a busy machine does not reach, because tests count log
+// lines.
 NginxOptions patient_options(const std::string& redis)
 {
     NginxOptions options;
@@ -57,8 +57,8 @@ void promote(const RedisServer& redis)
     redis.command({"REPLICAOF", "NO", "ONE"});
 }
 
-// Pet 4 is "Rex" in `first`, which a worker may have read; `second` has been as
-// `first` was before.
+// Two histories: `second` is a copy of `first` without pet 4. A worker may have
+// read pet 4, "Rex", from `first`.
 struct Fork {
     RedisServer first{kReplicated};
     RedisServer second{kReplicated};
@@ -71,8 +71,8 @@ struct Fork {
         promote(second);
     }
 
-    // `first` is a replica of `second` and then a primary again, with its data
-    // and another pet 4.
+    // Makes `first` a replica of `second` and then a primary again, with the
+    // data of `second` and another pet 4.
     void fail_back() const
     {
         follow(first, address_of(second));
@@ -86,7 +86,7 @@ struct Fork {
     }
 };
 
-// The ids of clients that are neither the harness nor another Redis.
+// The ids of clients other than the harness and other Redis servers.
 std::vector<std::string> connections_of_nginx(const RedisServer& redis)
 {
     std::vector<std::string> ids;
@@ -100,7 +100,7 @@ std::vector<std::string> connections_of_nginx(const RedisServer& redis)
     return ids;
 }
 
-// Every way to read pet 4, often enough that all caches have it.
+// Reads pet 4 in every way, often enough for all caches to keep it.
 void remember_pet_4(Http& http)
 {
     REQUIRE(http.post("/v1/pets", kPet).header("location") == "/v1/pets/4");
@@ -145,7 +145,7 @@ bool recovers(Http& http)
     return wait_until([&] { return http.get("/v1/pets").status == 200; });
 }
 
-// What Redis has, as bytes that RESTORE takes.
+// Redis's keys, with values in the format of RESTORE.
 std::vector<std::pair<std::string, std::string>> dump(const RedisServer& redis)
 {
     std::vector<std::pair<std::string, std::string>> dumped;
@@ -168,8 +168,7 @@ void restore(const RedisServer& redis,
 
 }  // namespace
 
-TEST_CASE("failover: an idle connection that survives one serves nothing that "
-          "it undid")
+TEST_CASE("failover: an idle connection serves no data that the failover undid")
 {
     const auto path =
         GENERATE(from_range(kPathsOfPet4.begin(), kPathsOfPet4.end()));
@@ -183,7 +182,7 @@ TEST_CASE("failover: an idle connection that survives one serves nothing that "
 
     pass(1100ms);
     redis.fail_back();
-    // The very first answer.
+    // Already the first response is right.
     CHECK(name_of_pet_4(http, path) == "other");
     CHECK(connections_of_nginx(redis.first) == connections);
     CHECK(lines_with(nginx, "has another replication ID") == 1);
@@ -193,15 +192,15 @@ TEST_CASE("failover: an idle connection that survives one serves nothing that "
     }
 }
 
-TEST_CASE("failover: under load it shows within a second")
+TEST_CASE("failover: is noticed within a second under load")
 {
     const Fork redis;
     NginxServer nginx(patient_options(redis.first.url()));
     Http http(nginx.url(), redis.key.secret);
     remember_pet_4(http);
 
-    // Both within the second for which a worker relies on its last check, so
-    // that the connection survives; a slow machine takes longer.
+    // Both role changes fit into the second for which a worker trusts its last
+    // check, so the connection survives; on a slow machine they take longer.
     redis.fail_back();
     const auto done = Clock::now();
     while (Clock::now() < done + 1010ms) {
@@ -223,7 +222,7 @@ TEST_CASE("failover: a replica is not used and named in the log")
     Http http(nginx.url(), redis.key.secret);
     remember_pet_4(http);
     follow(redis.first, address_of(redis.second));
-    // Of what is in memory nothing either.
+    // Nothing is served from memory either.
     pass(1010ms);
     for (int i = 0; i < 20; ++i) {
         CHECK(http.get("/v1/pets/4").status == 503);
@@ -288,7 +287,7 @@ TEST_CASE("failover: cache clear leaves a Redis without pets as it is")
 TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
 {
     RedisServer redis;
-    // As docs/redis-keys.md had it before workers asked for INFO.
+    // The rules of docs/redis-keys.md from before workers used INFO.
     redis.command({"ACL",      "SETUSER",   "petstore",     "on",
                    ">pw",      "resetkeys", "~petstore:*",  "resetchannels",
                    "-@all",    "+ping",     "+select",      "+eval",
@@ -313,7 +312,7 @@ TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
     CHECK(lines_with(nginx, "does not report its replication role (NOPERM)")
           == 1);
     CHECK(lines_with(nginx, "[error]") == 0);
-    // It is asked once for each connection.
+    // INFO is sent once per connection.
     CHECK(contains(redis.command({"INFO", "commandstats"}).text,
                    "cmdstat_info:"));
 }
@@ -342,7 +341,7 @@ TEST_CASE(
 
     read_only = true;
     const int connections = fake.connections();
-    // A stranger's key is looked up, which a replica does.
+    // An unknown key is looked up, which a replica allows.
     int answered = 0;
     const bool reconnected = wait_until([&] {
         answered += http.get("/v1/pets").status != 503;
@@ -370,8 +369,8 @@ TEST_CASE(
 
 namespace {
 
-// A primary and a replica that share a port, and a host name with the addresses
-// of both.
+// A primary and a replica on the same port, and a host name that has both
+// addresses.
 struct TwoAddresses {
     static constexpr char kHost[] = "redis.petstore.test";
     static constexpr char kSecondHost[] = "127.77.0.2";
@@ -405,8 +404,7 @@ struct TwoAddresses {
 
 }  // namespace
 
-TEST_CASE("failover: of several addresses a primary's is used from the first "
-          "request on")
+TEST_CASE("failover: the primary's address is used from the first request on")
 {
     const TwoAddresses redis;
     NginxServer nginx(redis.options(GENERATE(true, false)));
@@ -479,7 +477,7 @@ TEST_CASE("failover: a worker follows the primary to another address")
 
 namespace {
 
-// In front of a Redis; replies to INFO as it is told.
+// A proxy in front of Redis with a configurable reply to INFO.
 struct StrangeInfo {
     RedisServer redis;
     Key key = create_key(redis);
@@ -505,7 +503,8 @@ void check_answers(Http& http)
 {
     for (int request = 0; request < 3; ++request) {
         const auto status = http.get("/v1/pets").status;
-        // 500: a reply too many is read as the next command's, which is damage.
+        // 500: a surplus reply is taken for the next command's, which looks
+        // like damage.
         CHECK((status == 200 || status == 500 || status == 503));
     }
 }

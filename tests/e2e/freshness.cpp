@@ -1,5 +1,5 @@
-// Answers from memory are as fresh as Redis: whoever has a 201 in hand finds
-// the pet on every worker of every host.
+// Responses from memory are as fresh as Redis: after a 201, every worker of
+// every host returns the pet.
 #include <signal.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ long long id_of(const Response& created)
 
 }  // namespace
 
-TEST_CASE("freshness: no read misses a pet whose 201 came before it")
+TEST_CASE("freshness: a read after a 201 never misses the pet")
 {
     TwoHosts hosts;
     import_pets(hosts.redis, 500);
@@ -36,7 +36,7 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
             Response response;
             bool there = false;
             switch (i % 4) {
-            case 0:  // the last page, by a cursor's way
+            case 0:
             case 1: {
                 response = http.get("/v1/pets/" + std::to_string(known));
                 there = response.status == 200 && id_of(response) == known;
@@ -55,7 +55,7 @@ TEST_CASE("freshness: no read misses a pet whose 201 came before it")
                 for (const auto& row : rows) {
                     there = there || row["id"] == known;
                 }
-                // Only the pets of the writer are all pending.
+                // Pet 500 is not the writer's and may not be pending.
                 there = there || known == 500;
                 break;
             }
@@ -120,7 +120,8 @@ TEST_CASE("freshness: writes that a Redis restart has undone are forgotten")
     CHECK(http.get("/v1/pets/3").status == 200);
     CHECK(http.get("/v1/pets").json().size() == 3);
 
-    // The same key and as many pets, others: memory must not answer.
+    // The same key and number of pets, but other pets: they must not be served
+    // from memory.
     redis.kill_hard();
     redis.start();
     import_key(redis, key.secret);
@@ -149,8 +150,8 @@ TEST_CASE("freshness: requests for one page share one read when it has changed")
     for (int i = 0; i < 64; ++i) {
         clients.emplace_back(store.nginx.port());
     }
-    // All of them are accepted and wait in one turn: nginx is stopped while
-    // they ask.
+    // All connections are accepted. nginx is stopped while requests are sent,
+    // so that it reads them in one event-loop iteration.
     REQUIRE(wait_until([&] { return store.nginx.sockets() >= sockets + 64; }));
     const auto worker = store.nginx.workers().at(0);
     ::kill(worker, SIGSTOP);

@@ -1,5 +1,5 @@
-// SPEC 4 "Guard": who is let through, what the others get, and what becomes of
-// the back end's answers.
+// SPEC 4 "Guard": which requests pass, the responses to the others, and what
+// happens to the back end's responses.
 #include <sys/stat.h>
 
 #include "support/guarded_store.h"
@@ -23,7 +23,7 @@ Response status_of_target(const BackEnd::Request& request)
             "of the back end: " + std::to_string(status)};
 }
 
-// The back end's own rate headers, in every form.
+// Rate headers sent by the back end, in every form.
 Response limits_of_its_own(const BackEnd::Request&)
 {
     return {200,
@@ -123,7 +123,7 @@ TEST_CASE("guard: without a valid key the handler never runs")
 
     CHECK(shop.back_end.count() == 0);
     CHECK(shop.charged() == 0);
-    // The scheme in any case, and spaces.
+    // The scheme is case-insensitive, and spaces are allowed.
     CHECK(
         store.http
             .get("/shop/", {{"Authorization", "bEARER   " + store.key.secret}})

@@ -1,4 +1,4 @@
-// SPEC 4 "Guard": its variables, what `nginx -t` says, and
+// SPEC 4 "Guard": its variables, the messages of `nginx -t`, and
 // nginx-conf/guard.conf.
 #include "support/guarded_store.h"
 
@@ -6,7 +6,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// As it is but for the addresses.
+// The shipped file with addresses replaced.
 NginxOptions guard_conf(const RedisServer& redis, const BackEnd& back_end)
 {
     NginxOptions options;
@@ -64,7 +64,7 @@ TEST_CASE("guard: variables in logs and in headers to the back end")
     const auto key = create_key(store.redis, {"--plan", "pro"});
     store.http.use_key(key.secret);
 
-    // Whatever a client makes up.
+    // Values sent by the client are ignored.
     CHECK(store.http
               .get("/shop/", {{"X-Account", "somebody-else"},
                               {"x-account", "root"},
@@ -86,7 +86,7 @@ TEST_CASE("guard: variables in logs and in headers to the back end")
     }));
     CHECK(contains(log_line(store, "all.log"), "|missing_api_key|-\n"));
 
-    // Not yet known in the rewrite phase.
+    // Not set yet in the rewrite phase.
     CHECK(store.http.get("/early/").status == 200);
     CHECK(shop.back_end.last().header("x-early") == "[]");
 }

@@ -12,7 +12,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// "At once", on a loaded machine.
+// What counts as "at once" on a loaded machine.
 constexpr auto kAtOnce = 5s;
 
 std::vector<RawClient> clients_of(const Store& store, int count,
@@ -52,7 +52,7 @@ TEST_CASE("guard: without Redis requests are refused at once")
         CHECK(number(refused, "retry-after") >= 1);
         CHECK(Clock::now() - start < kAtOnce);
     }
-    // The key is still known to be missing.
+    // A missing key is still reported as such.
     expect_error(store.http.get("/shop/", kNoKey), 401, "missing_api_key");
     CHECK(shop.back_end.count() == 1);
     store.redis.start();
@@ -104,7 +104,7 @@ TEST_CASE("guard: clients that leave while Redis is asked leave nothing behind")
                 client.reset();
             }
         }
-        // nginx has noticed, before Redis answers.
+        // nginx notices before Redis answers.
         CHECK(store.nginx.sockets_at_rest() <= sockets);
         store.redis.resume();
     }
@@ -181,7 +181,7 @@ TEST_CASE("guard: slow clients and back ends do not need Redis once admitted")
     CHECK(wait_until([&] { return shop.back_end.count() == 21; }));
     CHECK(store.redis.info("connected_clients") <= connections);
     CHECK(store.redis.info("blocked_clients") == 0);
-    // They are admitted: Redis is no longer needed.
+    // They are already admitted and do not need Redis any more.
     store.redis.stop();
     for (auto& upload : uploads) {
         upload.send("half");
@@ -199,7 +199,7 @@ TEST_CASE("guard: slow clients and back ends do not need Redis once admitted")
 
 TEST_CASE("guard: concurrent requests share the look-up of their key")
 {
-    // The key is not known to the worker: its record is read first.
+    // The worker has not cached the key, so it reads the record first.
     GuardedStore shop;
     auto& store = shop.store;
     store.redis.pause();
@@ -216,7 +216,7 @@ TEST_CASE("guard: concurrent requests share the look-up of their key")
     CHECK(shop.charged() == 50);
 }
 
-TEST_CASE("guard: the plan is exact over workers, with the API beside it")
+TEST_CASE("guard: limits shared with the API are exact across workers")
 {
     NginxOptions options;
     options.server = R"(
@@ -243,7 +243,7 @@ TEST_CASE("guard: the plan is exact over workers, with the API beside it")
 
     check_exact(answers, kLimit);
     CHECK(used(hosts.redis, key, "minute") == kLimit);
-    // Alone, too.
+    // The guard alone is exact, too.
     const auto second = limited_key(hosts.redis, kLimit);
     guarded.request = shop_request(second.secret);
     replace_all(guarded.request, "/shop/", "/shop/file");

@@ -1,5 +1,5 @@
-// SPEC 4 "Guard": the handlers it stands in front of, and the places where it
-// can be turned on and off.
+// SPEC 4 "Guard": the handlers it protects, and the levels at which it can be
+// switched on and off.
 #include <sys/stat.h>
 
 #include <cstring>
@@ -20,7 +20,7 @@ std::string big_body()
     return text;
 }
 
-// Files below a folder of nginx's.
+// Creates files in a folder of nginx's prefix.
 void make_files(const NginxServer& nginx, const std::string& folder)
 {
     mkdir(nginx.path(folder).c_str(), 0777);
@@ -54,7 +54,7 @@ TEST_CASE("guard: request bodies reach the back end intact")
         for (auto* http : {&store.http, &http2}) {
             for (const bool chunked : {false, true}) {
                 if (chunked && http == &http2) {
-                    continue;  // HTTP/2 has none
+                    continue;  // not in HTTP/2
                 }
                 const auto response =
                     http->send({"POST", "/shop/", {}, body, chunked});
@@ -83,7 +83,7 @@ TEST_CASE("guard: 100 Continue is sent only once the request is let through")
     refused.send("POST /shop/ HTTP/1.1\r\nHost: a\r\n" + more + "\r\n");
     const auto response = refused.read();
     expect_error(response, 401, "missing_api_key");
-    // The body may never come.
+    // The body may never arrive.
     CHECK(response.header("connection") == "close");
     refused.finish_sending();
     CHECK(refused.closes());
@@ -114,7 +114,7 @@ TEST_CASE("guard: the body of a refused request is not the next request")
                 + limited.secret + "\r\nContent-Length: " + length + "\r\n\r\n"
                 + smuggled);
     expect_error(client.read(), 429, "rate_limit_exceeded");
-    // Pipelined: several, admitted and not.
+    // Pipelined requests, some admitted and some refused.
     client.send(store.head("GET /shop/1 HTTP/1.1")
                 + "GET /shop/ HTTP/1.1\r\nHost: a\r\n\r\n"
                 + store.head("GET /shop/2 HTTP/1.1"));
@@ -175,7 +175,7 @@ TEST_CASE("guard: static files")
 
     expect_error(http.get("/files/none"), 404, "not_found");
     const auto folder = http.get("/files");
-    CHECK(folder.status == 404);  // not the guarded location
+    CHECK(folder.status == 404);  // outside the guarded location
     CHECK_FALSE(folder.has("x-ratelimit-limit"));
     const auto head = http.head("/files/a.txt");
     CHECK(head.status == 200);
@@ -387,7 +387,7 @@ TEST_CASE("guard: petstore_guard at server and http level")
     const auto open = store.http.get("/guarded/off/", kNoKey);
     CHECK(open.status == 200);
     CHECK_FALSE(open.has("x-ratelimit-limit"));
-    // The API is what it was.
+    // The API is unaffected.
     CHECK(store.http.get("/v1/pets").status == 200);
     CHECK(store.http.request("OPTIONS", "/v1/pets").status == 204);
     expect_error(store.http.get("/v1/pets", kNoKey), 401, "missing_api_key");

@@ -67,7 +67,7 @@ TEST_CASE("health: a silent Redis is not ready after its timeout")
     CHECK(wait_until([&] { return status_of(store.nginx, "/readyz") == 204; }));
 }
 
-TEST_CASE("health: Redis is asked once per second, however many ask")
+TEST_CASE("health: Redis is checked once per second at most")
 {
     Store store(with_health());
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
@@ -117,7 +117,7 @@ TEST_CASE("health: clients that leave while Redis is silent")
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
     const auto before = store.nginx.sockets_at_rest();
     store.redis.pause();
-    // Past the second in which the last answer counts.
+    // Waits out the second for which the last result is valid.
     std::vector<RawClient> clients;
     REQUIRE(wait_until([&] {
         RawClient client(store.nginx.port());

@@ -1,5 +1,5 @@
-// A Redis with a host name that nginx's resolver looks up, in a DNS of the
-// tests' own.
+// A Redis whose host name nginx's resolver looks up in a DNS server run by the
+// test.
 #include "support/dns_server.h"
 #include "support/sentinels.h"
 #include "support/store.h"
@@ -72,7 +72,7 @@ TEST_CASE("host names: addresses and sockets need no resolver")
     CHECK(named.dns.queries() == 0);
 }
 
-TEST_CASE("host names: a name that is unknown at the start may come later")
+TEST_CASE("host names: a name that is unknown at the start may resolve later")
 {
     Named named(DnsServer::Answer{{}, DnsServer::no_such_name});
     NginxServer nginx(named.options("petstore_redis_connect_timeout 5s;"));
@@ -104,7 +104,7 @@ TEST_CASE("host names: a worker whose DNS hangs serves everything else")
         CHECK(http.get("/other").status == 200);
         ++answered;
     }
-    // All of them within the time that one request waited.
+    // All were answered while one request waited.
     CHECK(answered >= 20);
     CHECK(contains(waiting.read_all(), " 503 "));
     CHECK(lines_with(nginx, "[error]") == 1);
@@ -186,7 +186,7 @@ TEST_CASE("host names: if the name is gone, so are its addresses")
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE("host names: of several addresses the primary's is used")
+TEST_CASE("host names: the primary's address is used if there are several")
 {
     Named named(DnsServer::Answer{{"127.77.0.9", own_address(), "127.77.0.1"}});
     NginxServer nginx(named.options());

@@ -1,4 +1,4 @@
-// SPEC 1: HTTP/2 and TLS work as in any nginx location.
+// SPEC 1: HTTP/2 and TLS work as in any other nginx location.
 #include <thread>
 
 #include "support/store.h"
@@ -60,7 +60,7 @@ TEST_CASE("http2: bodies of every size and without a length")
             head + std::string(size - head.size() - 2, 'x') + "\"}";
         const int expected = size <= 16384 ? 201 : 413;
         CHECK(http.post("/v1/pets", body).status == expected);
-        // HTTP/2 has no chunks: libcurl leaves the length out.
+        // HTTP/2 has no chunked encoding: libcurl omits the length.
         http.tolerate_failures();
         const auto streamed = http.send({"POST",
                                          "/v1/pets",
@@ -99,7 +99,7 @@ TEST_CASE("http2: a mirrored create without its body leaves the body alone")
     Http http(store.nginx.tls_url(), store.key.secret);
     http.use_http2();
     http.set_timeout(5s);
-    // nginx hands over such a body only after the subrequest has begun.
+    // nginx passes such a body on only after the subrequest has started.
     for (int id = 1; id <= 3; ++id) {
         const auto response =
             http.post("/mirrored/v1/pets", "{\"name\":\"n\",\"categoryId\":1}");
@@ -111,7 +111,7 @@ TEST_CASE("http2: many streams at the same time")
 {
     Store store(with_tls());
     import_pets(store.redis, 64);
-    // One connection, all requests as streams of it.
+    // Sends all requests as streams of one connection.
     struct Multi {
         CURLM* handle = curl_multi_init();
         ~Multi() { curl_multi_cleanup(handle); }

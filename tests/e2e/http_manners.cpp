@@ -9,8 +9,8 @@ namespace {
 
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 
-// The headers that two responses to the same request share: all except counters
-// and times.
+// The headers that two responses to the same request must share: all except
+// counters and times.
 Headers stable(const Response& response)
 {
     Headers headers;
@@ -40,7 +40,7 @@ TEST_CASE("http: HEAD is GET without the body")
         CHECK(stable(head) == stable(get));
         CHECK(head.header("content-length") == std::to_string(get.body.size()));
     }
-    // The connection is still in step after HEAD.
+    // The connection is still in sync after HEAD.
     RawClient raw(store.nginx.port());
     raw.send(store.head("HEAD /v1/pets/1 HTTP/1.1")
              + store.head("HEAD /v1/pets/99 HTTP/1.1")
@@ -79,7 +79,7 @@ TEST_CASE("http: other methods get 405 and an Allow header")
          {"PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "FOO"}) {
         INFO(method);
         const auto pets = store.http.request(method, "/v1/pets");
-        if (std::string(method) == "TRACE") {  // nginx refuses it by itself
+        if (std::string(method) == "TRACE") {  // refused by nginx itself
             CHECK(pets.status == 405);
             continue;
         }
@@ -270,7 +270,7 @@ TEST_CASE("http: a create whose client left is completed and charged")
     std::atomic<bool> left{false};
     auto forward = forward_to(redis);
     FakeRedis fake([&](const Words& command) {
-        // The create script begins with a key of the catalogue.
+        // The first key of the create script is in the catalogue.
         if (command.size() > 3 && contains(command[3], ":pets}:")) {
             creating = true;
             wait_until([&] { return left.load(); });
@@ -292,7 +292,7 @@ TEST_CASE("http: a create whose client left is completed and charged")
     }
     nginx.sockets_at_rest();
     left = true;
-    // Found by the key of the request.
+    // The pet is found by the Idempotency-Key.
     Http http(nginx.url(), key.secret);
     const auto again =
         http.post("/v1/pets", kPet, {{"Idempotency-Key", "mine"}});
@@ -306,8 +306,8 @@ TEST_CASE("http: a body that nobody read does not become a request")
 {
     Store store;
     import_pets(store.redis, 2);
-    // Each of these is refused without reading its body, and each body is a
-    // request that would show.
+    // Each of these is answered without reading its body. The body is a request
+    // that would create a pet.
     const std::string hidden =
         store.head("POST /v1/pets HTTP/1.1", "Content-Length: 27\r\n")
         + "{\"name\":\"x\",\"categoryId\":1}";
@@ -384,8 +384,8 @@ TEST_CASE("http: a client that half-closes still gets its answer")
     RawClient raw(store.nginx.port());
     raw.send(store.head("GET /v1/pets/1 HTTP/1.1", "Connection: close\r\n"));
     raw.finish_sending();
-    // nginx may take the end of the stream for a client that left; it has to
-    // be one of the two and the server lives.
+    // nginx may treat the end of the stream as a client that left. Either
+    // outcome is acceptable, as long as the server survives.
     const auto answer = raw.read_all();
     CHECK((answer.empty() || contains(answer, "\"id\":1")));
     CHECK(store.http.get("/v1/pets/1").status == 200);
@@ -402,7 +402,7 @@ TEST_CASE("http: responses are neither cached nor compressed by nginx")
     CHECK_FALSE(plain.has("etag"));
     CHECK_FALSE(plain.has("last-modified"));
     CHECK(plain.header("cache-control") == "no-store");
-    // Compression by nginx itself is the operator's choice and has to work.
+    // Compression by nginx is the operator's choice and must work.
     const auto packed =
         store.http.get("/v1/pets?limit=100", {{"Accept-Encoding", "gzip"}});
     CHECK(packed.status == 200);
@@ -424,7 +424,7 @@ TEST_CASE("http: subrequests and other locations are left alone")
     CHECK(plain.body == "plain\n");
     CHECK_FALSE(plain.has("x-ratelimit-limit"));
     CHECK(contains(anyone.get("/missing").body, "<html>"));
-    // An internal redirect into the service is a request like any other.
+    // An internal redirect to the service is handled like any other request.
     expect_json(store.http.get("/internal"), 200, "[]");
     expect_error(anyone.get("/internal"), 401, "missing_api_key");
 }
@@ -445,7 +445,7 @@ TEST_CASE("http: a mirrored request and its mirror both have the body")
     const auto key = import_key(slow, "some-key-of-both-servers");
     import_key(store.redis, key.secret);
 
-    // The mirror reads the body first.
+    // Makes the mirror read the body first.
     slow.pause();
     RawClient client(store.nginx.port());
     client.send("POST /slow/v1/pets HTTP/1.1\r\nHost: localhost\r\n"

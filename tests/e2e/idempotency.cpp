@@ -29,7 +29,7 @@ TEST_CASE("idempotency: a repeated request gets the first response again")
         CHECK(again.header("location") == "/v1/pets/1");
         CHECK(again.header("idempotent-replayed") == "true");
     }
-    // Another key, and none at all, are requests of their own.
+    // Requests with another key or without one are independent.
     CHECK(post(store.http, kRex, "order-2").header("location") == "/v1/pets/2");
     CHECK(store.http.post("/v1/pets", kRex).header("location") == "/v1/pets/3");
     CHECK(walk(store.http, "/v1/pets").size() == 3);

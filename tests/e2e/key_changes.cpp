@@ -1,5 +1,6 @@
-// SPEC 2 and 5: a change of a key takes effect whole or not at all, whatever
-// happens to the command; and what is said to be in effect stays so.
+// SPEC 2 and 5: a change of a key takes effect completely or not at all,
+// whatever happens to the command, and a change reported as in effect is never
+// lost.
 #include <map>
 #include <set>
 
@@ -31,8 +32,8 @@ std::vector<std::string> record_names(const RedisServer& redis)
     return names;
 }
 
-// What must hold after a command was interrupted and run again. Returns the
-// records of the keys that are there, by id.
+// Checks the invariants after a command was interrupted and run again. Returns
+// the existing keys' records by id.
 std::map<std::string, Record> consistent_keys(const RedisServer& redis)
 {
     const auto index = hash(redis, "petstore:keys");
@@ -44,7 +45,8 @@ std::map<std::string, Record> consistent_keys(const RedisServer& redis)
         const auto& id = record.at("id");
         const auto entry = index.find(id);
         if (record.count("unfinished") != 0) {
-            // Of an interrupted create: not valid, and expires.
+            // The record of an interrupted create: it is not valid, and
+            // expires.
             CHECK(record.at("disabled") == "1");
             CHECK(redis.command({"PTTL", name}).integer > 0);
             CHECK((entry == index.end()
@@ -70,9 +72,9 @@ void forget_everything(const RedisServer& redis)
     redis.command({"FLUSHALL"});
 }
 
-// Runs `body` with an interruption at each command that petstorectl sends, in
-// both ways, until the command comes through. `body` returns whether it was
-// interrupted.
+// Runs `body` with an interruption at each command that petstorectl sends,
+// before and after its execution, until none is interrupted. `body` returns
+// whether it was interrupted.
 template <class Body>
 void at_each_command(Body body)
 {
@@ -92,7 +94,7 @@ void at_each_command(Body body)
     }
 }
 
-// An nginx with one worker, which caches what it reads.
+// An nginx with one worker, which caches key records.
 struct Setup {
     RedisServer redis;
     CutRedis cut{redis};
@@ -110,13 +112,13 @@ struct Setup {
         return Http(nginx.url(), secret).get("/v1/pets").status;
     }
 
-    // That a key is unknown is remembered for under a second.
+    // Waits, because a worker remembers an unknown key for up to a second.
     bool soon(const std::string& secret, int wanted) const
     {
         return wait_until([&] { return status(secret) == wanted; }, 3s);
     }
 
-    // The first run is cut, the second is not.
+    // Runs petstorectl over the connection that fails at this command.
     Output interrupted(int number, CutRedis::How how,
                        const std::vector<std::string>& arguments,
                        const std::string& input = "")
@@ -138,7 +140,8 @@ nlohmann::json json_of(const Output& output)
     return nlohmann::json::parse(output.out, nullptr, false);
 }
 
-// A command with an id that has `effect` on what a worker answers.
+// Interrupts a command on a key id that changes a worker's status for the key
+// from `before` to `after`.
 void interrupt_change(const std::vector<std::string>& prepare,
                       const std::vector<std::string>& command, int before,
                       int after)
@@ -168,7 +171,7 @@ void interrupt_change(const std::vector<std::string>& prepare,
         }
         if (cut) {
             const auto again = ctl(setup.redis.url(), with_id(command, key));
-            // Only delete reports that the key is gone already.
+            // Only delete may report that the key no longer exists.
             CHECK((again.code == 0
                    || (command[0] == "delete"
                        && contains(again.err, "there is no key"))));
@@ -238,7 +241,7 @@ TEST_CASE("key changes: an interrupted create leaves no key that works")
             return false;
         }
         const auto left = consistent_keys(setup.redis);
-        // Only a key that was shown may work.
+        // A key may work only if it was printed.
         CHECK(left.size() <= (first.out.empty() ? 0 : 1));
         const auto again = json_of(ctl(setup.redis.url(), command));
         REQUIRE(again.is_object());
@@ -246,7 +249,7 @@ TEST_CASE("key changes: an interrupted create leaves no key that works")
         CHECK(setup.soon(again.at("key"), 200));
         CHECK(consistent_keys(setup.redis).size() == left.size() + 1);
 
-        // A key that was shown can be completed.
+        // A printed key can be completed.
         if (!first.out.empty()) {
             if (left.empty()) {
                 CHECK(contains(ctl(setup.redis.url(), {"key", "list"}).out,
@@ -307,7 +310,7 @@ TEST_CASE("key changes: an interrupted rotation can be run again")
                 consistent_keys(setup.redis).at(key.id).count("replaced_by")
                 != 0;
             if (!over) {
-                // Neither shortened, nor ended.
+                // The key is still valid, with its expiry unchanged.
                 CHECK(setup.status(key.secret) == 200);
             }
             const auto again = ctl(setup.redis.url(), command);
@@ -326,7 +329,7 @@ TEST_CASE("key changes: an interrupted rotation can be run again")
         CHECK(setup.soon(key.secret, 401));
         CHECK(setup.soon(json_of(shown).at("key"), 200));
 
-        // The old key, and one that replaced it: no third one.
+        // Only the old key and its replacement exist.
         const auto keys = consistent_keys(setup.redis);
         CHECK(keys.size() == 2);
         CHECK(record_names(setup.redis).size() == 2);
@@ -375,7 +378,8 @@ TEST_CASE("key changes: of six concurrent rotations one succeeds")
                 remember_secret(json.at("key"));
             } else {
                 CHECK(*code == 1);
-                // On a busy machine one may be overtaken after it has printed.
+                // On a busy machine, a rotation may be overtaken after it has
+                // printed its key.
                 CHECK(((out.empty() && contains(err, "was rotated before"))
                        || contains(err, "by someone else meanwhile")));
             }
@@ -392,7 +396,7 @@ TEST_CASE("key changes: of six concurrent rotations one succeeds")
     }
 }
 
-TEST_CASE("key changes: a rotation that was overtaken in its sleep fails")
+TEST_CASE("key changes: a delayed rotation that was overtaken fails")
 {
     RedisServer redis;
     CutRedis cut(redis);
@@ -452,7 +456,7 @@ TEST_CASE("key changes: a key that cannot be shown is not left behind")
     const std::string rotate = "key rotate " + key.id + " --grace 0";
     for (const auto& command :
          {create, create + " --json", rotate, rotate + " --json"}) {
-        // A full disk, no standard output at all, and a reader that is gone.
+        // A full disk, a closed standard output, and a pipe without a reader.
         for (const char* to :
              {"\"$@\" > /dev/full", "\"$@\" >&-",
               "mkfifo $DIR/pipe; exec 3<> $DIR/pipe 4> $DIR/pipe 3<&-; rm "
@@ -469,7 +473,7 @@ TEST_CASE("key changes: a key that cannot be shown is not left behind")
             CHECK(contains(result.err, "standard output"));
             CHECK(hash(redis, "petstore:keys") == before);
             CHECK(record_names(redis).size() == 1);
-            // The old key was not shortened.
+            // The old key's expiry did not change.
             auto now = hash(redis, record);
             now["epoch"] = old.at("epoch");
             CHECK(now == old);
@@ -487,7 +491,7 @@ TEST_CASE("key changes: a new state of an account accepts no old record")
     const std::string two_id = nlohmann::json::parse(rotated.out).at("id");
     remember_secret(two);
 
-    // A worker that remembers the second key, with the epoch of now.
+    // A worker caches the second key with the current epoch.
     NginxOptions options;
     options.redis = redis.url();
     NginxServer remembers(options);
@@ -496,14 +500,15 @@ TEST_CASE("key changes: a new state of an account accepts no old record")
     CHECK(idle.get("/v1/pets").status == 200);
     const auto epoch = number_of(redis, one, Number::epoch);
 
-    // The second key is disabled. The record of the first one may still name
-    // the epoch of before; nothing has to keep it up to date.
+    // The second key is disabled. The first key's record may still have the
+    // previous epoch, because nothing is required to update it.
     REQUIRE(ctl(redis.url(), {"key", "disable", two_id}).code == 0);
     redis.command({"HSET",
                    "petstore:key:" + hash(redis, "petstore:keys").at(one.id),
                    "epoch", std::to_string(epoch)});
 
-    // Two days go by, the account's state expires, and the first key is used.
+    // As if after two days: the account's state has expired, and the first key
+    // is used.
     redis.command({"DEL", account_key(one, "state")});
     CHECK(Http(other.url(), one.secret).get("/v1/pets").status == 200);
     CHECK(idle.get("/v1/pets").status == 401);
@@ -514,7 +519,7 @@ TEST_CASE("key changes: a worker reads a changed record once")
     Setup setup;
     const auto key = create_key(setup.redis);
     REQUIRE(setup.status(key.secret) == 200);
-    // Each by a worker that has read nothing yet.
+    // Each look-up is by a new worker with empty caches.
     const auto look = [&] {
         NginxServer cold(setup.options());
         Monitor monitor(setup.redis);
@@ -552,7 +557,8 @@ TEST_CASE("key changes: an entry without a record is named and can be deleted")
     CHECK(ctl(redis.url(), {"key", "delete", "AAAABBBBCCCCDDDD"}).code == 0);
     CHECK(ctl(redis.url(), {"key", "list"}).err.empty());
 
-    // One that leads to the record of another key takes nothing with it.
+    // Deleting an entry that points to another key's record leaves that key
+    // alone.
     const auto digest = hash(redis, "petstore:keys").at(key.id);
     redis.command({"HSET", "petstore:keys", "AAAABBBBCCCCDDDD", digest});
     CHECK(ctl(redis.url(), {"key", "show", "AAAABBBBCCCCDDDD"}).code == 1);

@@ -1,4 +1,4 @@
-// SPEC 2: issuing, storing and changing keys.
+// SPEC 2: creating, storing and changing keys.
 #include <algorithm>
 #include <ctime>
 #include <regex>
@@ -27,7 +27,7 @@ std::string in_seconds(int seconds)
 
 }  // namespace
 
-TEST_CASE("keys: have the form that the specification says")
+TEST_CASE("keys: have the specified form")
 {
     RedisServer redis;
     const auto one = create_key(redis);
@@ -39,8 +39,8 @@ TEST_CASE("keys: have the form that the specification says")
     CHECK(one.id != two.id);
     CHECK(one.account != two.account);
 
-    // Redis knows the digest only: no value and no name holds the key. (The
-    // harness looks through Redis's files for every key there ever was.)
+    // Redis stores only the digest: no name or value contains the key. (The
+    // harness searches Redis's files for every key used by the tests.)
     for (const auto& name : redis.command({"KEYS", "*"}).items) {
         CHECK_FALSE(contains(name.text, one.secret));
         CHECK_FALSE(contains(name.text, one.secret.substr(9, 43)));
@@ -73,8 +73,7 @@ TEST_CASE("keys: list and show print everything except the key")
     CHECK_FALSE(json.contains("key"));
 }
 
-TEST_CASE(
-    "keys: disabling enabling and deleting shows on every worker in a second")
+TEST_CASE("keys: changes take effect on every worker within a second")
 {
     const Hosts hosts(2);
     const auto& redis = hosts.redis;
@@ -115,7 +114,7 @@ TEST_CASE("keys: an unknown key works as soon as it is created")
     CHECK(within_a_second(workers, future, 200));
 }
 
-TEST_CASE("keys: imported ones may be any visible characters")
+TEST_CASE("keys: imported keys may have any visible characters")
 {
     Store store;
     for (const std::string& secret :
@@ -154,7 +153,7 @@ TEST_CASE("keys: a malformed key costs no Redis command")
     CHECK(monitor.names().empty());
 }
 
-TEST_CASE("keys: scopes allow reading and writing apart")
+TEST_CASE("keys: scopes allow reading and writing separately")
 {
     Store store;
     import_pets(store.redis, 1);
@@ -176,7 +175,7 @@ TEST_CASE("keys: scopes allow reading and writing apart")
     CHECK(walk(store.http, "/v1/pets").size() == 2);
 }
 
-TEST_CASE("keys: those of another prefix are not valid")
+TEST_CASE("keys: keys of another prefix are not valid")
 {
     NginxOptions options;
     options.servers = R"(server { listen %ADDRESS%:%TLS_PORT%;
@@ -198,7 +197,7 @@ TEST_CASE("keys: those of another prefix are not valid")
     CHECK(staging.get("/v1/pets", ours).status == 401);
     CHECK(production.get("/v1/pets", ours).status == 200);
     CHECK(production.get("/v1/pets", theirs).status == 401);
-    // And the pets are their own.
+    // The pets are separate, too.
     CHECK(staging.post("/v1/pets", "{\"name\":\"n\",\"categoryId\":1}", theirs)
               .status
           == 201);

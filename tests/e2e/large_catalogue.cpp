@@ -1,5 +1,5 @@
-// Catalogues of up to 4,000,000,000 pets, of which only a few exist: requests
-// that no single command of Redis may answer, and where ids end.
+// Catalogues of up to 4,000,000,000 pets, of which only a few exist: searches
+// that must be split into several Redis commands, and the end of the ids.
 #include <map>
 
 #include "support/sparse_catalogue.h"
@@ -29,11 +29,11 @@ std::map<std::string, std::string> contents(const RedisServer& redis)
     return all;
 }
 
-// Calls of a script for requests, and of BITPOS by it.
+// The number of search script calls, and of BITPOS calls in them.
 struct Calls {
     int scripts = 0;
     int bitpos = 0;
-    long long most_bits = 0;  // that one BITPOS may look at
+    long long most_bits = 0;  // scanned by one BITPOS
 };
 
 Calls calls_of(Monitor& monitor)
@@ -42,7 +42,7 @@ Calls calls_of(Monitor& monitor)
     for (const auto& command : monitor.commands()) {
         const auto words = split(command.line, '"');
         if (command.name == "EVALSHA" || command.name == "EVAL") {
-            // The limiter's has no bitmap.
+            // Not the limiter's script, which takes no bitmap.
             calls.scripts += contains(command.line, "status:sold") ? 1 : 0;
         } else if (command.name == "BITPOS") {
             ++calls.bitpos;
@@ -77,22 +77,22 @@ TEST_CASE("large catalogue: a page of a rare status takes several commands")
     SparseCatalogue sparse(store.redis, kPets);
     sparse.place(5);
     sparse.place(kPets);
-    store.http.get("/v1/pets/5");  // the worker knows the version
-    // Redis loses its scripts: each call may be the one that brings the text.
+    store.http.get("/v1/pets/5");  // the worker learns the version
+    // Redis loses its scripts: any call may have to send the script's text.
     store.redis.command({"SCRIPT", "FLUSH"});
     store.http.get("/v1/pets/5");
     Monitor monitor(store.redis);
     expect_json(store.http.get("/v1/pets?status=sold&limit=3"), 200,
                 "[" + row(5) + "," + row(kPets) + "]");
     auto calls = calls_of(monitor);
-    CHECK(calls.scripts == 12 + 1);  // with NOSCRIPT
+    CHECK(calls.scripts == 12 + 1);  // including NOSCRIPT
     CHECK(calls.most_bits <= 8'388'615);
 
-    // From the worker's memory.
+    // Served from the worker's memory.
     store.http.get("/v1/pets?status=sold&limit=3");
     CHECK(calls_of(monitor).scripts == 0);
 
-    // A full page ends the search. A status without a bitmap needs none.
+    // A full page ends the search. A status without a bitmap needs no search.
     const auto first = store.http.get("/v1/pets?status=sold&limit=1");
     CHECK(first.body == "[" + row(5) + "]");
     CHECK(calls_of(monitor).scripts == 12);
@@ -102,7 +102,7 @@ TEST_CASE("large catalogue: a page of a rare status takes several commands")
     calls = calls_of(monitor);
     CHECK(calls.bitpos == 2);
 
-    // The change is seen, wherever the search would be.
+    // A change is visible wherever it is.
     sparse.need_bucket(50'000'000);
     REQUIRE(
         ctl(store.redis.url(), {"pet", "set-status", "50000000", "sold"}).code
@@ -124,7 +124,7 @@ TEST_CASE("large catalogue: 8 million pets take one command")
           == "[" + row(5) + "," + row(7'999'999) + "]");
     const auto calls = calls_of(monitor);
     CHECK(calls.scripts == 1);
-    CHECK(calls.bitpos == 3);  // one for each pet, and that there is no other
+    CHECK(calls.bitpos == 3);  // one per pet, and one that finds no more
 }
 
 TEST_CASE("large catalogue: ids beyond the last pet")
@@ -156,7 +156,7 @@ TEST_CASE("large catalogue: a create in a full one is refused and logged")
     const auto log = store.nginx.error_log();
     CHECK(contains(log, kFullLine));
     CHECK_FALSE(contains(log, "damaged"));
-    // Everything else is served.
+    // All other requests are served.
     CHECK(store.http.get("/v1/pets/4000000000").status == 200);
 
     const auto imported = ctl(store.redis.url(), {"pet", "import", "-"},
@@ -168,7 +168,7 @@ TEST_CASE("large catalogue: a create in a full one is refused and logged")
     CHECK(contents(store.redis) == before);
 }
 
-TEST_CASE("large catalogue: proto-max-bulk-len is no damage")
+TEST_CASE("large catalogue: reaching proto-max-bulk-len is not damage")
 {
     Store store;
     constexpr long long kBits = 8 * 1024 * 1024;

@@ -1,5 +1,5 @@
-// Reloads, shutdowns and killed workers: no request is lost and nothing stays
-// behind.
+// Reloads, shutdowns and killed workers: no request is lost, and nothing is
+// left behind.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -10,8 +10,8 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Clients that send requests until stopped. During a reload, nginx may close a
-// connection between two requests, but must not break a response.
+// Clients that send requests until stopped. During a reload, nginx may close
+// idle connections but must not cut off a response.
 class Load {
 public:
     Load(const Store& store, int threads)
@@ -170,7 +170,7 @@ TEST_CASE("lifecycle: a killed worker is replaced and the rest goes on")
     CHECK(store.client().get("/v1/pets").status == 200);
     const auto before = store.nginx.workers();
     REQUIRE(before.size() == 1);
-    kill(before.front(), SIGTERM);  // the worker alone, in an orderly way
+    kill(before.front(), SIGTERM);  // only the worker, gracefully
     CHECK(wait_until([&] {
         const auto now = store.nginx.workers();
         return now.size() == 1 && now != before;
@@ -220,8 +220,8 @@ TEST_CASE("lifecycle: a broken configuration on reload changes nothing")
     broken.redis = store.redis.url();
     broken.location = "petstore_max_body_size nonsense;";
     const auto workers = store.nginx.workers();
-    // nginx rightly logs [emerg], which the harness would report as a fault:
-    // this runs in its own process.
+    // Checked in a separate process: nginx rightly logs [emerg], which the
+    // harness would report as a fault.
     CHECK(NginxServer::check(broken).code != 0);
     CHECK(store.nginx.workers() == workers);
 }

@@ -1,5 +1,5 @@
-// Objects that outlive each other: requests whose client is gone, replies that
-// nobody waits for. Most faults show only in the sanitized build.
+// Objects that outlive each other: requests whose client is gone, and replies
+// that nothing waits for. Only the sanitized build reveals most faults.
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -11,7 +11,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Sends requests whose client has left before the worker sees them.
+// Sends requests and closes the connection before the worker sees them.
 class LeavingClient {
 public:
     explicit LeavingClient(const NginxServer& nginx)
@@ -65,8 +65,8 @@ TEST_CASE("lifetimes: a client that left before its request was answered")
 
     LeavingClient leaving(store.nginx);
     for (int i = 0; i < 10; ++i) {
-        // The account is denied from memory, and let through: the request is
-        // answered before its handler returns.
+        // The account is denied from memory, or let through in a dry run: the
+        // request is answered before its handler returns.
         CHECK(http.get("/v1/pets").status == 429);
         for (const char* path : {"/tried/v1/pets", "/checked/v1/pets",
                                  "/followed/v1/pets", "/v1/pets"}) {
@@ -107,7 +107,7 @@ TEST_CASE("lifetimes: post_action takes over a request that waits for Redis")
         for (const char* path : {"/served/v1/pets", "/guarded", "/both"}) {
             CAPTURE(known, path);
             const auto before = back_end.count();
-            // Then the action waits for Redis, too.
+            // Whether the post_action waits for Redis, too.
             const bool waits_twice = std::string(path) == "/both";
             store.redis.pause();
             back_end.hold();
@@ -150,7 +150,7 @@ TEST_CASE("lifetimes: NOSCRIPT in answer to the reads of a page")
     options.redis = fake.url();
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
-    // The second page lies in two buckets.
+    // The second page spans two buckets.
     const auto second = next_of(http.get("/v1/pets?limit=100"));
     nginx.reload_and_settle();
     const auto workers = nginx.workers();
@@ -164,9 +164,10 @@ TEST_CASE("lifetimes: NOSCRIPT in answer to the reads of a page")
     CHECK(nginx.workers() == workers);
 }
 
-// The first part of the page fails because Redis is lost, so nginx starts the
-// second part from within that failure, and Redis refuses the new connection at
-// once. The last part, which fails too, closes the client's connection.
+// The page's first part fails because the connection to Redis is lost. During
+// that failure nginx starts the second part, and Redis refuses the new
+// connection at once. The last part fails too and closes the client's
+// connection.
 TEST_CASE("lifetimes: a page that is closed while one of its parts starts")
 {
     const std::string second =
@@ -182,7 +183,7 @@ TEST_CASE("lifetimes: a page that is closed while one of its parts starts")
             return forward(command);
         }
         if (!contains(command.at(1), "other")) {
-            return FakeRedis::Answer{};  // of the first part: no reply yet
+            return FakeRedis::Answer{};  // for the first part: no reply yet
         }
         std::filesystem::rename(socket, socket + ".away");
         return FakeRedis::Answer{"", false, true};
@@ -204,7 +205,7 @@ TEST_CASE("lifetimes: a page that is closed while one of its parts starts")
         }
         location @close { return 444; })";
     NginxServer nginx(options);
-    // Nested, because commands are sent in the order of the pages.
+    // Nested parts, because commands are sent in page order.
     write_file(nginx.path("all.html"),
                "<!--# include virtual=\"/page/left.html\" -->"
                "<!--# include virtual=\"/page/right.html\" -->");

@@ -1,5 +1,5 @@
-// SPEC 3 in its plain cases, one client at a time. What must hold in a storm,
-// over hosts, in faults and for operators is in the other files limits_*.cpp.
+// SPEC 3: the basic cases, one client at a time. Load, several hosts, faults
+// and operators are covered by the other limits_*.cpp.
 #include <cstdlib>
 
 #include "support/store.h"
@@ -62,7 +62,7 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     CHECK(of_day.remaining == 4);
     CHECK(of_day.reset >= unix_time() + 86395);
 
-    // On a tie, the one that resets later.
+    // On a tie, the window that resets later is reported.
     auto tie = client(
         store, {"--plan", "enterprise", "--per-minute", "7", "--per-day", "7"});
     const auto of_tie = rate_headers_of(tie.get("/v1/pets"));
@@ -77,7 +77,7 @@ TEST_CASE("limits: describe the window with the fewest requests left")
     CHECK(of_minute.reset <= unix_time() + 61);
 }
 
-TEST_CASE("limits: a 429 says which limit and when to come back")
+TEST_CASE("limits: a 429 reports the limit and when to retry")
 {
     Store store;
     const auto key = create_key(store.redis, {"--plan", "free"});
@@ -108,7 +108,7 @@ TEST_CASE("limits: a 429 says which limit and when to come back")
     const auto head = http.head("/v1/pets");
     CHECK(head.status == 429);
     CHECK(head.body.empty());
-    // OPTIONS and no key at all are another matter.
+    // The key's limit applies neither to OPTIONS nor to requests without a key.
     CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
     CHECK(Http(store.nginx.url()).get("/v1/pets").status == 401);
 }
@@ -151,7 +151,7 @@ TEST_CASE("limits: a new plan and limits of a single key")
     change(
         {"--plan", "enterprise", "--per-minute", "5000", "--per-day", "6000"},
         5000);
-    // What was used stays used.
+    // Used requests stay used.
     const auto usage =
         ctl(store.redis.url(), {"key", "usage", key.id, "--json"});
     CHECK(usage.code == 0);

@@ -1,5 +1,5 @@
-// SPEC 3: requests without a valid key count in a window of their address, in
-// shared memory.
+// SPEC 3: requests without a valid key are counted by address, in shared
+// memory.
 #include <algorithm>
 
 #include "support/limits.h"
@@ -11,7 +11,7 @@ namespace {
 const char* const kRealIp =
     "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;";
 
-// A new connection each time: any worker answers.
+// Opens a new connection, so any worker may answer.
 Response ask(const NginxServer& nginx, const std::string& address,
              const std::string& key = "")
 {
@@ -43,7 +43,7 @@ TEST_CASE("limits address: IPv4 by the address and IPv6 by the first 64 bits")
              Case{"192.0.2.1", 58},
              Case{"192.0.2.2", 59},
              Case{"193.0.2.1", 59},
-             Case{"::ffff:192.0.2.1", 57},  // the same one
+             Case{"::ffff:192.0.2.1", 57},  // the same address
              Case{"2001:db8:0:1::1", 59},
              Case{"2001:db8:0:1::2", 58},
              Case{"2001:db8:0:1:ffff:ffff:ffff:ffff", 57},
@@ -62,7 +62,7 @@ TEST_CASE("limits address: IPv4 by the address and IPv6 by the first 64 bits")
     }
 }
 
-TEST_CASE("limits address: of an IPv6 connection itself")
+TEST_CASE("limits address: an IPv6 connection is limited by its own address")
 {
     NginxOptions options;
     options.server = "listen [::1]:%PORT%;";
@@ -94,7 +94,7 @@ TEST_CASE("limits address: one window for all workers")
     std::vector<long long> left;
     std::vector<long long> workers;
     for (const auto& answer : answers) {
-        REQUIRE(answer.status == 401);  // it reports, and refuses nobody
+        REQUIRE(answer.status == 401);  // reported only, not enforced
         REQUIRE(answer.limit == 500);
         REQUIRE(answer.reset == answers.front().reset);
         left.push_back(answer.remaining);
@@ -135,7 +135,7 @@ TEST_CASE("limits address: enforced")
 
     const auto& nginx = *hosts.nginx.front();
     Http http(nginx.url());
-    // Guessed keys do not bypass it; a valid one does.
+    // Invalid keys do not bypass the limit; a valid one does.
     const auto refused =
         http.get("/v1/pets", {{"Authorization", "Bearer guess"}});
     const auto message = expect_error(refused, 429, "rate_limit_exceeded");
@@ -146,7 +146,7 @@ TEST_CASE("limits address: enforced")
     const auto good = http.get("/v1/pets");
     CHECK(good.status == 200);
     CHECK(rate_headers_of(good).remaining == 59);
-    // Nor is anybody else refused.
+    // Other addresses are not refused.
     CHECK(ask(nginx, "192.0.2.9").status == 401);
 }
 
@@ -179,8 +179,8 @@ TEST_CASE("limits address: ends after a minute and survives a clock set back")
     set_clock("+0");
     NginxOptions options;
     options.server = "petstore_anonymous_limit 3 enforce;";
-    // Read again with every look at the clock. nginx clears the environment
-    // unless told to keep them.
+    // libfaketime rereads the file at every clock access. nginx clears these
+    // variables unless told to keep them.
     options.main = "env FAKETIME_TIMESTAMP_FILE; env FAKETIME_NO_CACHE;";
     for (auto& [name, value] : clock_off_by("+0")) {
         if (name != "FAKETIME") {
@@ -242,6 +242,6 @@ TEST_CASE("limits address: more addresses than there is memory for")
             REQUIRE(response.header("x-ratelimit-remaining") == "59");
         }
     }
-    // The most recent ones are still known.
+    // The most recent addresses are still known.
     CHECK(remaining(ask(store.nginx, "10.1.99.99")) == 58);
 }

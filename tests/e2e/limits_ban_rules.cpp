@@ -16,7 +16,7 @@ std::string code_after(Http& http, int requests)
     return code;
 }
 
-// As if the ban's time had come.
+// Ends the ban as if its time had passed.
 void end_ban(const RedisServer& redis, const Key& key)
 {
     REQUIRE(number_of(redis, key, Number::ban_end) > 0);
@@ -34,7 +34,7 @@ nlohmann::json usage(const RedisServer& redis, const Key& key)
 TEST_CASE("limits ban: one request over the threshold")
 {
     Store store;
-    // As many denials are allowed as the plan has requests, but at least 100.
+    // The plan's number of denials is allowed, but at least 100.
     for (const int limit : {5, 150}) {
         INFO(limit);
         const int threshold = limit > 100 ? limit : 100;
@@ -57,7 +57,7 @@ TEST_CASE("limits ban: one request over the threshold")
         CHECK(retry == 300);
         CHECK(contains(message, std::to_string(retry) + " seconds"));
 
-        // Before Redis forgets it.
+        // Redis counts the ban for 24 hours.
         CHECK(left(store.redis, key, "bans") > 86'300'000);
         const auto told = usage(store.redis, key);
         CHECK(told.value("bans", 0) == 1);
@@ -68,7 +68,7 @@ TEST_CASE("limits ban: one request over the threshold")
                            + std::to_string(threshold + 1) + " denied requests")
               == 1);
     }
-    // Nobody else is touched.
+    // Other accounts are not affected.
     store.http.use_key(store.key.secret);
     CHECK(store.http.get("/v1/pets").status == 200);
 }
@@ -82,8 +82,8 @@ TEST_CASE("limits ban: applies to every host at once and is logged once")
     for (auto& client : clients) {
         client.use_key(key.secret);
     }
-    // The first worker of the second host remembers the limit, the last one
-    // nothing at all.
+    // The first worker of the second host remembers the limit; the last worker
+    // remembers nothing.
     CHECK(code_after(clients[0], 6) == "rate_limit_exceeded");
     CHECK(code_after(clients[2], 1) == "rate_limit_exceeded");
     wait_until([&] { return code_after(clients[0], 1) == "api_key_banned"; });
@@ -96,7 +96,7 @@ TEST_CASE("limits ban: applies to every host at once and is logged once")
     }
     CHECK(ends.size() == 1);
 
-    // Strikes of all hosts count together: none alone has a hundred.
+    // Strikes are counted across hosts: no host alone has a hundred.
     const auto other = limited_key(hosts.redis, 5);
     for (auto& client : clients) {
         client.use_key(other.secret);
@@ -134,7 +134,7 @@ TEST_CASE("limits ban: requests in it neither extend it nor count")
         REQUIRE(answer.retry_after > 290);
         REQUIRE(answer.retry_after <= 300);
     }
-    // Workers have reported all denials to Redis.
+    // Denials in a ban have not changed the account in Redis.
     clients[0].get("/v1/pets");
     CHECK(hosts.redis.command({"GET", account_key(key, "state")}).text
           == state);
@@ -151,7 +151,7 @@ TEST_CASE("limits ban: twice as long each time and an hour at most")
     CHECK(code_after(store.http, 1) == "");
     for (const int seconds : {300, 600, 1200, 2400, 3600, 3600}) {
         INFO(seconds);
-        // What the worker remembers of the ban before may last a little.
+        // A worker may remember the previous ban for a moment.
         CHECK(wait_until(
             [&] { return code_after(store.http, 1) != "api_key_banned"; }));
         Response response;
@@ -165,7 +165,7 @@ TEST_CASE("limits ban: twice as long each time and an hour at most")
     }
     CHECK(used(store.redis, key, "bans") == 6);
 
-    // 24 hours after the last ban, the length starts over.
+    // 24 hours after the last ban, the length is reset.
     store.redis.command({"PEXPIRE", account_key(key, "bans"), "1"});
     REQUIRE(wait_until([&] { return used(store.redis, key, "bans") == 0; }));
     CHECK(wait_until(
@@ -183,13 +183,13 @@ TEST_CASE("limits ban: petstore_ban sets its length and it ends by itself")
     auto& http = store.http;
     http.use_key(key.secret);
 
-    // Seven refusals, and seven more when those are forgotten.
+    // Seven refusals, and seven more once those have expired.
     CHECK(code_after(http, 5 + 7) == "rate_limit_exceeded");
     CHECK(wait_until([&] { return used(store.redis, key, "strikes") == 7; }));
     CHECK(wait_until([&] { return left(store.redis, key, "strikes") < 0; }));
     CHECK(code_after(http, 7) == "rate_limit_exceeded");
 
-    // The next one is over the threshold.
+    // The next refusal exceeds the threshold.
     const auto banned_for = [&] {
         Response response;
         CHECK(wait_until([&] {
@@ -199,7 +199,7 @@ TEST_CASE("limits ban: petstore_ban sets its length and it ends by itself")
         return number(response, "retry-after");
     };
     CHECK(banned_for() == 3);
-    // It ends by itself, on time and not a moment early.
+    // The ban ends by itself, on time and not earlier.
     const auto end = number_of(store.redis, key, Number::ban_end);
     const auto reset = rate_headers_of(http.get("/v1/pets")).reset;
     CHECK(reset == (end + 999) / 1000);
@@ -209,7 +209,7 @@ TEST_CASE("limits ban: petstore_ban sets its length and it ends by itself")
     CHECK(kept_by(deadline,
                   [&] { return code_after(http, 1) != "api_key_banned"; }));
     CHECK(redis_millis(store.redis) >= end);
-    // The next ones, as long as may be.
+    // The next bans have the maximum length.
     CHECK(banned_for() == 5);
     end_ban(store.redis, key);
     CHECK(wait_until([&] { return code_after(http, 1) != "api_key_banned"; }));
@@ -224,7 +224,8 @@ TEST_CASE("limits ban: off")
     const auto key = limited_key(hosts.redis, 5);
     const auto answers = hosts.storm(key).run(3000);
     check_exact(answers, 5);
-    // A storm of over a second is confirmed, which counts 0 denials.
+    // A denial is confirmed during a storm of over a second, which reports 0
+    // denials.
     CHECK(used(hosts.redis, key, "strikes") == 0);
     CHECK(hosts.redis.command({"EXISTS", account_key(key, "bans")}).integer
           == 0);
@@ -242,7 +243,7 @@ TEST_CASE("limits ban: slow requests over the day limit are not banned")
         CHECK(code_after(http, 90) == "rate_limit_exceeded");
         REQUIRE(wait_until(
             [&] { return used(store.redis, key, "strikes") == 90; }));
-        // The minute is over.
+        // Ends the minute.
         store.redis.command({"PEXPIRE", account_key(key, "strikes"), "1"});
         end_in(store.redis, key, Number::minute_end, 1);
         REQUIRE(
@@ -266,7 +267,7 @@ TEST_CASE("limits ban: lifted by petstorectl on every worker within a second")
     const auto result =
         ctl(hosts.redis.url(), {"key", "unban", key.id, "--json"});
     CHECK(nlohmann::json::parse(result.out).at("was_banned") == true);
-    // It restores no requests: the minute is still used up.
+    // Unbanning restores no requests: the minute is still used up.
     CHECK(within_a_second(clients, key.secret, 429, "rate_limit_exceeded"));
     CHECK(usage(hosts.redis, key).at("banned_until").is_null());
     CHECK(used(hosts.redis, key, "bans") == 0);
@@ -278,7 +279,7 @@ TEST_CASE("limits ban: lifted by petstorectl on every worker within a second")
     CHECK(number(clients[0].get("/v1/pets"), "retry-after") <= 300);
     REQUIRE(within_a_second(clients, key.secret, 429, "api_key_banned"));
 
-    // With the minute over, unbanned means admitted.
+    // Once the minute is over, an unbanned account is admitted.
     end_in(hosts.redis, key, Number::minute_end, 1);
     REQUIRE(
         ctl(hosts.redis.url(), {"key", "set", key.id, "--per-minute", "10000"})

@@ -1,4 +1,4 @@
-// SPEC 3: no window and no ban lasts longer because Redis's clock was set back.
+// SPEC 3: setting Redis's clock back prolongs no window and no ban.
 #include <cstdio>
 
 #include "support/limits.h"
@@ -7,12 +7,12 @@ using namespace petstore::e2e;
 
 namespace {
 
-// The clock of a Redis.
+// A clock for Redis that the test can set.
 class FakeClock {
 public:
     FakeClock() { set(0); }
 
-    // Seconds from the true time.
+    // Sets the offset from the true time, in seconds.
     void set(long long offset) const
     {
         write_file(dir_ / "new", std::to_string(offset));
@@ -41,8 +41,8 @@ struct Clocked {
         return options;
     }
 
-    // Seconds from the true time. Valkey 9 looks at the clock only now and
-    // then.
+    // Sets the offset from the true time, in seconds, and waits until Redis
+    // notices: Valkey 9 reads the clock only now and then.
     void set_clock(long long offset) const
     {
         clock.set(offset);
@@ -56,8 +56,8 @@ struct Clocked {
     RedisServer redis;
 };
 
-// The first denial that is not older than the clock is set: not from the
-// worker's memory.
+// Waits for a denial by Redis under the current clock, not from the worker's
+// memory.
 Response denied_by_redis(Http& http, const RedisServer& redis)
 {
     Response response;
@@ -98,7 +98,7 @@ TEST_CASE("limits clock: a window set back by an hour ends within a minute")
           <= redis_now(host.redis) + 86401);
     CHECK(number(response, "x-ratelimit-remaining-day") == 95);
 
-    // The end stays where it is now, however many requests are denied.
+    // From now on the end does not move, however many requests are denied.
     host.set_clock(40);
     const auto later = denied_by_redis(http, host.redis);
     CHECK(number(later, "x-ratelimit-reset") == reset);
@@ -127,7 +127,7 @@ TEST_CASE("limits clock: a day set back by weeks ends within a day")
     expect_error(response, 429, "rate_limit_exceeded");
     CHECK(number(response, "retry-after") <= 86400);
     CHECK(number(response, "retry-after") > 86000);
-    // Nor is it kept in Redis for weeks.
+    // Redis does not keep the state for weeks either.
     const auto state = account_key(key, "state");
     CHECK(host.redis.command({"PTTL", state}).integer <= 2 * 86400 * 1000);
 }
@@ -154,6 +154,6 @@ TEST_CASE(
     CHECK(number(later, "x-ratelimit-reset") == reset);
     host.set_clock(302);
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
-    // It still counts for the next one.
+    // It still counts towards the length of the next ban.
     CHECK(used(host.redis, key, "bans") == 1);
 }

@@ -1,4 +1,4 @@
-// SPEC 3 and 4: the directives of the limits.
+// SPEC 3 and 4: the rate-limit directives.
 #include <algorithm>
 #include <regex>
 
@@ -17,7 +17,7 @@ Response last_of(Http& http, int requests)
     return response;
 }
 
-// The line of nginx.conf that `nginx -t` complains about, -1 without one.
+// The line of nginx.conf that `nginx -t` reports, or -1 if there is no error.
 int line_of_error(const std::string& http)
 {
     NginxOptions options;
@@ -82,7 +82,7 @@ TEST_CASE("limits directives: a wrong value is reported with its line")
              "petstore_limit_dry_run maybe;",
              "petstore_zone 1;",
          }) {
-        // Not the line where the block ends or the file does.
+        // Not the last line of the block or the file.
         CHECK(line_of_error("\n\n\n" + std::string(wrong) + "\n\n")
               == first + 3);
     }
@@ -108,10 +108,10 @@ TEST_CASE("limits directives: ban parameters apply to their own location")
         }
         return std::make_pair(-1, -1LL);
     };
-    // One is admitted, three are refused, and then …
+    // One request is admitted and three are refused before the ban.
     CHECK(ban_after("/v1", 200) == std::make_pair(3, 7LL));
-    // A directive replaces the one of the level above whole; a first ban is
-    // never cut by the default of max.
+    // A directive replaces the inherited one completely. The default of max
+    // never shortens a first ban.
     CHECK(ban_after("/own/v1", 200) == std::make_pair(100, 7200LL));
     CHECK(ban_after("/none/v1", 200).first == -1);
 }
@@ -133,7 +133,7 @@ TEST_CASE("limits directives: plans are changed and added")
              Case{{"--plan", "business"}, 1000, 100000},
              Case{{"--plan", "gold-2"}, 3, 1000000000000},
              Case{{"--plan", "nobody-defined-this"}, 60, 1000},
-             // Own numbers override the plan's, one by one.
+             // A key's own limits override the plan's individually.
              Case{{"--plan", "pro", "--per-minute", "5"}, 5, 70},
              Case{{"--plan", "pro", "--per-day", "6"}, 7, 6},
              Case{{"--plan", "free", "--per-minute", "2000", "--per-day",
@@ -148,13 +148,13 @@ TEST_CASE("limits directives: plans are changed and added")
         const auto rate = rate_headers_of(http.get("/v1/pets"));
         CHECK(rate.limit == tightest);
         CHECK(rate.remaining == tightest - 1);
-        // And the day's number, which shows when it has less left.
+        // The day's limit is reported when it has less left.
         set_number(store.redis, key, Number::day, day - 2);
         const auto of_day = rate_headers_of(http.get("/v1/pets"));
         CHECK(of_day.limit == day);
         CHECK(of_day.remaining == 1);
     }
-    // Changed by a reload, with what was used staying used.
+    // A reload changes the plan, and used requests stay used.
     const auto key = create_key(store.redis, {"--plan", "pro"});
     Http http(store.nginx.url(), key.secret);
     CHECK(rate_headers_of(last_of(http, 8)).limit == 7);
@@ -201,7 +201,8 @@ TEST_CASE("limits directives: both windows in headers of their own")
         CHECK(code_of(response) == "rate_limit_exceeded");
         check(response, 0, 97);
     }
-    // In a ban these still describe the windows; the three describe the ban.
+    // During a ban these headers still describe the windows; the three rate
+    // headers describe the ban.
     const auto response = http.get("/v1/pets");
     CHECK(code_of(response) == "api_key_banned");
     const auto [rate, reset] = check(response, 0, 97);
@@ -232,7 +233,7 @@ TEST_CASE("limits directives: the fields of the IETF draft")
         REQUIRE(std::regex_match(text, found, form));
         CHECK(std::stoll(found[1]) == minute);
         CHECK(std::stoll(found[3]) == day);
-        // Seconds to go by Redis's clock, never more than the window has.
+        // Seconds left by Redis's clock, never more than the window's length.
         const auto minute_left = left(store.redis, key, "minute");
         const auto day_left = left(store.redis, key, "day");
         CHECK(std::stoll(found[2]) * 1000 >= minute_left);
@@ -242,7 +243,7 @@ TEST_CASE("limits directives: the fields of the IETF draft")
         return std::stoll(found[2]);
     };
     CHECK(check(http.get("/v1/pets"), 2, 99) == 60);
-    // In the middle of the windows, and for every kind of answer.
+    // In the middle of the windows, for every kind of response.
     end_in(store.redis, key, Number::minute_end, 31'500);
     end_in(store.redis, key, Number::day_end, 5'000'500);
     CHECK(check(http.get("/v1/pets/9"), 1, 98) == 32);
@@ -277,10 +278,12 @@ TEST_CASE("limits directives: dry run")
     }
     CHECK(http.post("/v1/pets", "{\"name\":\"x\",\"categoryId\":1}").status
           == 201);
-    // It decides as it would: nothing beyond the limit is counted.
+    // Decisions are the same as without dry run: requests over the limit are
+    // not counted.
     CHECK(used(store.redis, key, "minute") == 3);
 
-    // Elsewhere the same key is refused and in the end banned; here it passes.
+    // In another location the same key is refused and finally banned; here it
+    // passes.
     Response strict;
     for (int i = 0; i < 10; ++i) {
         strict = http.get("/strict/v1/pets");
@@ -338,7 +341,7 @@ TEST_CASE("limits directives: variables report the outcome of a request")
     logged("404 getPet " + who + "PASSED 0 pet_not_found" + time);
     http.post("/v1/pets", "{}");
     logged("429 createPet " + who + "LIMITED 0 rate_limit_exceeded" + time);
-    // From memory, without Redis.
+    // Denied from memory, without Redis.
     http.request("DELETE", "/v1/pets");
     logged("429 - " + who + "LIMITED 0 rate_limit_exceeded -");
     http.get("/v1/nowhere");

@@ -1,5 +1,5 @@
-// SPEC 3: never one request more than the plan allows, and on a healthy Redis
-// never one fewer, over all workers of all hosts.
+// SPEC 3: across all workers of all hosts, exactly as many requests are
+// admitted as the plan allows, on a healthy Redis.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -46,7 +46,7 @@ TEST_CASE(
         }
         CHECK(answers.front().reset >= before + 60);
         CHECK(answers.front().reset <= after + 61);
-        // Refused requests cost nothing, of neither window.
+        // Refused requests are charged to neither window.
         CHECK(used(hosts.redis, key, "minute") == limit);
         CHECK(used(hosts.redis, key, "day") == limit);
     }
@@ -76,20 +76,20 @@ TEST_CASE("limits exact: minute and day together")
     Hosts hosts(3, options);
     const auto key = limited_key(hosts.redis, 200, 300);
 
-    // The minute is closer to its end, and what it refuses costs nothing of
-    // the day.
+    // The minute is used up first, and the requests it refuses are not charged
+    // to the day.
     check_exact(hosts.storm(key).run(500), 200);
     CHECK(used(hosts.redis, key, "day") == 200);
 
-    // Its window ends; of the next minute's 200 the day has 100 left. What the
-    // workers remember of the last minute may refuse a little longer.
+    // The minute ends. Of the next minute's 200 requests, the day has 100 left.
+    // Workers may still refuse a few from memory.
     end_in(hosts.redis, key, Number::minute_end, 1);
     int refused_by_day = 0;
     const auto answers = hosts.storm(key).run_until([&](const Answer& answer) {
         refused_by_day += answer.status == 429 && answer.limit == 300;
         return refused_by_day >= 500;
     });
-    // 99 … 0 of the day, where the minute had 199 … 100.
+    // Remaining is the day's 99 … 0, not the minute's 199 … 100.
     std::vector<long long> remaining;
     for (const auto& answer : admitted(answers)) {
         CHECK(answer.limit == 300);
@@ -111,7 +111,7 @@ TEST_CASE("limits exact: both windows spent with the same request")
     const auto before = redis_now(hosts.redis);
     const auto answers = hosts.storm(key).run(200);
     check_exact(answers, 100);
-    // On a tie, the one that resets later is reported.
+    // On a tie, the window that resets later is reported.
     CHECK(answers.front().reset >= before + 86400);
     CHECK(used(hosts.redis, key, "minute") == 100);
     CHECK(used(hosts.redis, key, "day") == 100);
@@ -125,7 +125,7 @@ TEST_CASE("limits exact: across the end of a window")
     for (const long long limit : {60, 300, 1000}) {
         INFO(limit);
         const auto key = limited_key(hosts.redis, limit);
-        // A window that is about to end, with nothing used.
+        // A window that is about to end and has no used requests.
         end_in(hosts.redis, key, Number::minute_end, sanitized() ? 2000 : 1000);
 
         std::map<long long, long long> refused_in;
@@ -176,7 +176,7 @@ TEST_CASE("limits exact: while scripts are flushed every 100 ms")
         CHECK(used(hosts.redis, key, "day") == 1000);
     }
     flushing.end();
-    // It had an effect.
+    // The flushes had an effect.
     CHECK(command_counts(hosts.redis)["eval"] > 5);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("limits exact: with hosts whose clocks are an hour off")
             }
         }
     }
-    // The clocks really are off.
+    // The clocks really differ.
     std::set<std::string> hours;
     for (const auto& host : hosts.nginx) {
         hours.insert(Http(host->url())

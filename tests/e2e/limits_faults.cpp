@@ -1,6 +1,6 @@
-// SPEC 3: whatever happens to Redis, never one request more than the plan
-// allows. A request whose answer from Redis is lost may be charged without
-// being admitted; it is answered with 503.
+// SPEC 3: whatever happens to Redis, no more requests are admitted than the
+// plan allows. A request whose reply from Redis is lost gets a 503 and may be
+// charged without being admitted.
 #include <atomic>
 #include <set>
 
@@ -10,10 +10,10 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A storm of requests until the limit is reached, with `harm` done several
-// times and until a request fails. Each admitted request has its own Remaining
-// in one window: none was forgotten, no two were counted as one, and the window
-// did not start over.
+// Sends requests until the limit is reached, and calls `harm` several times,
+// until a request fails. Each admitted request has a distinct Remaining in one
+// window: none was forgotten, no two were counted as one, and the window did
+// not restart.
 void check_never_over(Hosts& hosts, long long limit, int harms,
                       const std::function<void()>& harm)
 {
@@ -69,7 +69,7 @@ void check_never_over(Hosts& hosts, long long limit, int harms,
     CHECK(wrong == 0);
     CHECK(used(hosts.redis, key, "minute") == limit);
     CHECK(used(hosts.redis, key, "day") == limit);
-    // It happened in mid-storm, and had an effect.
+    // The harm happened in mid-storm and had an effect.
     CHECK(done_before_refusal >= 2);
     CHECK(failed > 0);
 }

@@ -1,13 +1,12 @@
-// SPEC 2 and 3: what an operator changes takes effect on every worker of every
-// host within a second, and rotation refills nothing and lifts no ban.
+// SPEC 2 and 3: an operator's changes take effect on every worker of every host
+// within a second. Rotation restores no requests and lifts no ban.
 #include "support/limits.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-// Three hosts with two workers each, a connection to every worker, and a key
-// that all of them know.
+// Three hosts with two workers each, a connection to every worker, and a key.
 struct Team {
     explicit Team(long long per_minute, const std::string& ban = "off")
         : hosts(3, with_ban(ban)), key(limited_key(hosts.redis, per_minute)),
@@ -26,7 +25,7 @@ struct Team {
         return options;
     }
 
-    // All workers refuse from memory.
+    // Uses up the limit, until all workers refuse from memory.
     void use_up()
     {
         REQUIRE(
@@ -105,7 +104,7 @@ TEST_CASE("limits operator: a key is disabled and enabled while over its limit")
     team.run({"disable", team.key.id});
     CHECK(team.within(team.key, 401, "invalid_api_key"));
     team.run({"enable", team.key.id});
-    // Nothing was refilled.
+    // No requests were restored.
     CHECK(team.within(team.key, 429, "rate_limit_exceeded"));
     CHECK(used(team.hosts.redis, team.key, "day") == 5);
 }
@@ -123,13 +122,13 @@ TEST_CASE("limits operator: more requests for a key over its limit")
             return response.status == 200
                    && response.header("x-ratelimit-limit") == "1000";
         }));
-    // The window goes on, with what was used of it.
+    // The window continues with its used requests.
     const auto now_used = used(team.hosts.redis, team.key, "minute");
     const auto next = rate_headers_of(team.clients[0].get("/v1/pets"));
     CHECK(next.remaining == 1000 - now_used - 1);
     CHECK(used(team.hosts.redis, team.key, "day") == now_used + 1);
 
-    // And fewer: what was used counts against the new limit.
+    // A lower limit: used requests count against it.
     team.run({"set", team.key.id, "--per-minute", "3"});
     CHECK(team.within(team.key, 429, "rate_limit_exceeded"));
     CHECK(rate_headers_of(team.clients[3].get("/v1/pets")).limit == 3);
@@ -166,7 +165,7 @@ TEST_CASE("limits operator: rotation with grace shares one budget")
     }
     CHECK(used(team.hosts.redis, team.key, "minute") == 100);
 
-    // A rotation refills nothing.
+    // A rotation restores no requests.
     const auto third = team.rotate(fresh, "1h");
     CHECK(team.within(third, 429, "rate_limit_exceeded"));
     CHECK(used(team.hosts.redis, team.key, "minute") == 100);
@@ -218,19 +217,18 @@ TEST_CASE("limits operator: a grace of some seconds ends on time")
     CHECK(team.within(fresh, 200));
 }
 
-TEST_CASE(
-    "limits operator: a key of the account with more requests is not refused "
-    "for one with fewer")
+TEST_CASE("limits operator: a key is not refused because another key of the "
+          "account has a lower limit")
 {
-    // After a rotation with grace the new key is given another plan.
+    // After a rotation with grace, the new key gets a higher limit.
     Team team(5);
     const auto fresh = team.rotate("1h");
     team.run({"set", fresh.id, "--per-minute", "50"});
     REQUIRE(team.within(team.key, 429, "rate_limit_exceeded"));
 
     auto& http = team.clients[0];
-    // They count together: what the one has left is never refused, because
-    // the other one has nothing left.
+    // Both keys share the count. The new key is not refused because the old one
+    // has nothing left.
     for (long long left = 50 - 5 - 1; left >= 0; --left) {
         http.use_key(team.key.secret);
         const auto small = http.get("/v1/pets");

@@ -1,5 +1,5 @@
-// Requests over the limit are refused from memory: Redis does not notice a
-// storm of them. SPEC 3: what requests leave in Redis expires.
+// Requests over the limit are refused from memory: a storm of them does not
+// load Redis. SPEC 3: everything that requests leave in Redis expires.
 #include <algorithm>
 
 #include "support/limits.h"
@@ -10,19 +10,19 @@ namespace {
 
 constexpr std::size_t kStorm = 100'000;
 
-// Commands that workers may send, each once per worker and second. Those that
-// scripts call do not count.
+// The number of commands that a worker may send per second, not counting
+// commands called by scripts.
 constexpr long long kHandful = 5;
 
 struct Cost {
     long long sent = 0;
-    long long executed = 0;  // with those of scripts
+    long long executed = 0;  // including commands called by scripts
     double seconds = 0;
     std::vector<Answer> answers;
 };
 
-// `once`: the commands that each connection may cost until the workers know the
-// key and its limit.
+// `once`: the commands that each connection may cost until the workers have
+// cached the key and its limit.
 Cost measure(const Hosts& hosts, Storm storm, int once)
 {
     storm.connections = 64;
@@ -67,14 +67,14 @@ TEST_CASE("limits storm: over the limit")
     options.location = "petstore_ban threshold=100000000;";
     Hosts hosts(1, options);
     const auto key = limited_key(hosts.redis, 10);
-    // Both workers have met the key and its limit.
+    // Makes both workers cache the key and its limit.
     check_exact(hosts.storm(key).run(500), 10);
 
     const auto cost = measure(hosts, hosts.storm(key), 0);
     CHECK(with(cost.answers, 429, "rate_limit_exceeded") == kStorm);
     CHECK(used(hosts.redis, key, "minute") == 10);
     CHECK(used(hosts.redis, key, "day") == 10);
-    // Few commands, and yet every refusal is counted.
+    // Despite few commands, every refusal is counted.
     CHECK(wait_until([&] {
         return used(hosts.redis, key, "strikes")
                == static_cast<long long>(kStorm) + 500 - 10;
@@ -85,7 +85,7 @@ TEST_CASE("limits storm: into a ban and through it")
 {
     Hosts hosts(1);
     const auto key = limited_key(hosts.redis, 10);
-    // The key, the limiter, and the strikes that may be the last one.
+    // The key record, the limiter, and the strike that may cause the ban.
     const auto cost = measure(hosts, hosts.storm(key), 3);
     CHECK(with(cost.answers, 200, "") == 10);
     CHECK(with(cost.answers, 429, "rate_limit_exceeded") >= 100);
@@ -116,7 +116,7 @@ TEST_CASE("limits storm: what requests leave in Redis expires")
         keys.push_back(limited_key(hosts.redis, 10 + i, 100));
         hosts.storm(keys.back()).run(500);
     }
-    // One that is over its limit but below the threshold, and one below both.
+    // A key over its limit but below the ban threshold, and one below both.
     keys.push_back(limited_key(hosts.redis, 10));
     hosts.storm(keys.back()).run(20);
     keys.push_back(limited_key(hosts.redis, 10));
@@ -133,7 +133,7 @@ TEST_CASE("limits storm: what requests leave in Redis expires")
         INFO(name << " " << ttl);
         const auto what = name.substr(name.rfind(':') + 1);
         if (!contains(name, "{") || what == "keys") {
-            continue;  // an account's keys, their records and their list stay
+            continue;  // key records and an account's list of keys remain
         }
         ++seen[what];
         CHECK(ttl > 0);
@@ -143,7 +143,7 @@ TEST_CASE("limits storm: what requests leave in Redis expires")
             CHECK(ttl <= 86'400'000);
         } else {
             CHECK(what == "state");
-            CHECK(ttl > 86'400'000);  // the day's window is in it
+            CHECK(ttl > 86'400'000);  // it contains the day's window
             CHECK(ttl <= 2 * 86'400'000 + 5000);
         }
     }
@@ -151,7 +151,7 @@ TEST_CASE("limits storm: what requests leave in Redis expires")
     CHECK(seen["bans"] == 5);
     CHECK(seen["strikes"] >= 1);
 
-    // What the accounts leave behind when their keys are deleted has an end.
+    // What accounts leave in Redis when their keys are deleted expires.
     for (const auto& key : keys) {
         REQUIRE(ctl(hosts.redis.url(), {"key", "delete", key.id}).code == 0);
     }

@@ -157,7 +157,7 @@ TEST_CASE("list: Link leads to the next page and only where there is one")
     CHECK(ids_of(third) == sequence(5, 5));
     CHECK_FALSE(third.has("link"));
 
-    // Exactly full, and nothing behind it.
+    // The page is exactly full and has no next page.
     CHECK_FALSE(store.http.get("/v1/pets?limit=5").has("link"));
     CHECK(store.http.get("/v1/pets?limit=4").has("link"));
 
@@ -196,7 +196,7 @@ TEST_CASE("list: a cursor belongs to its filter and may not be broken")
                                     "invalid_parameter"),
                        "cursor"));
     }
-    // Any single letter that changes makes it another one.
+    // Changing any single letter invalidates the cursor.
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto flipped = all;
         flipped[i] = flipped[i] == 'A' ? 'B' : 'A';
@@ -218,7 +218,7 @@ TEST_CASE("list: a new limit with an old cursor is honoured")
           == sequence(3, 22));
 }
 
-TEST_CASE("list: links never repeat what the client said of the host")
+TEST_CASE("list: links never repeat the client's Host header")
 {
     NginxOptions options;
     options.servers = R"(server {
@@ -248,7 +248,7 @@ TEST_CASE("list: links never repeat what the client said of the host")
 TEST_CASE("list: walks of every kind show every pet once and in order")
 {
     Store store;
-    import_pets(store.redis, 400);  // over several of Redis's buckets
+    import_pets(store.redis, 400);  // several buckets
     for (const int limit : {3, 20, 64, 100}) {
         INFO(limit);
         const auto path = "/v1/pets?limit=" + std::to_string(limit);
@@ -266,7 +266,7 @@ TEST_CASE("list: a page is full unless it is the last even for a rare status")
 {
     Store store;
     import_pets(store.redis, 300);
-    // Pets 1, 4, 7 … are available; leave five of them.
+    // Pets 1, 4, 7 … are available; leaves five of them so.
     for (int id = 1; id <= 300; id += 3) {
         if (id % 75 != 1) {
             REQUIRE(ctl(store.redis.url(),
@@ -346,7 +346,7 @@ TEST_CASE("list: a walk while a writer adds shows every pet of the start once")
     std::vector<std::vector<long long>> sold;
     for (int i = 0; i < 5; ++i) {
         auto http = store.client();
-        // The writer is ahead of the walk, or the walk would never end.
+        // Bounded, because the writer stays ahead of the walk.
         std::vector<long long> seen;
         std::string path = "/v1/pets?limit=10";
         while (!path.empty() && seen.size() < 2000) {
@@ -363,7 +363,7 @@ TEST_CASE("list: a walk while a writer adds shows every pet of the start once")
 
     CHECK(added > 0);
     for (const auto& seen : walks) {
-        // Ascending without a gap: each once, none twice.
+        // Ascending without gaps, each exactly once.
         CHECK(seen.size() >= 300);
         CHECK(seen == sequence(1, static_cast<long long>(seen.size())));
     }

@@ -15,7 +15,7 @@ std::string bearer(const std::string& key)
     return "Bearer " + key;
 }
 
-// The lines of a log, once it has this many, all of them complete.
+// Returns the lines of a log once it has `count` complete lines.
 std::vector<std::string> lines_of(const std::string& file, std::size_t count)
 {
     std::string text;
@@ -27,8 +27,8 @@ std::vector<std::string> lines_of(const std::string& file, std::size_t count)
     return split(text, '\n');
 }
 
-// One of the configurations with a JSON log, as it is but for addresses,
-// folders and the Redis.
+// A shipped configuration with a JSON log, with addresses, folders and Redis
+// replaced.
 NginxOptions shipped(const std::string& name, const RedisServer& redis)
 {
     NginxOptions options;
@@ -134,7 +134,7 @@ TEST_CASE("key refusal: the log has the reason, and the id of a known key")
     }
 }
 
-TEST_CASE("key refusal: none where no key was looked up")
+TEST_CASE("key refusal: is empty if no key was looked up")
 {
     NginxOptions options;
     options.http = kRefusalFormat;
@@ -239,7 +239,7 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
     CHECK(line["path"] == "/elsewhere");
     CHECK(line["operation"] == "");
 
-    // What only a broken client sends.
+    // Requests that only a broken client sends.
     for (const auto& [request, path] :
          std::vector<std::pair<std::string, std::string>>{
              {"GET\r\n\r\n", ""},
@@ -269,7 +269,7 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
     CHECK(line["error"] == "rate_limit_exceeded");
 }
 
-TEST_CASE("logs: probes and metrics of production.conf answer without a line")
+TEST_CASE("logs: probes and metrics of production.conf are not logged")
 {
     const RedisServer redis;
     const NginxServer nginx(shipped("production.conf", redis));

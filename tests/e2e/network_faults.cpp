@@ -1,6 +1,6 @@
-// A network with faults between nginx and Redis. Whatever it does, no reply
-// reaches another request, no request is counted twice, no pet that was
-// answered with 201 is lost, and the same worker goes on.
+// Network faults between nginx and Redis. Whatever happens, no reply reaches
+// another request, no request is counted twice, no acknowledged pet is lost,
+// and the same worker keeps running.
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -37,7 +37,7 @@ struct Network {
     }
     Http client() const { return Http(nginx.url(), key.secret); }
 
-    // The next read of anything asks Redis.
+    // Invalidates caches, so the next read of anything asks Redis.
     void forget() const
     {
         redis.command({"INCR", "petstore:{petstore:pets}:changes"});
@@ -50,8 +50,8 @@ struct Network {
     std::vector<pid_t> workers;
 };
 
-// What was asked, what was answered, and whether they belong together. Catch2's
-// assertions are for one thread at a time, so they are made under the lock.
+// Records requests and responses and checks that they match. Catch2's
+// assertions are not thread-safe, so they are made under the lock.
 class Record {
 public:
     explicit Record(const Network& network) : network_(network) {}
@@ -100,17 +100,17 @@ public:
         return response;
     }
 
-    // Once the network is faithful again.
+    // Checks the totals once the network works again.
     void check() const
     {
         INFO(sent_ << " requests, " << remaining_.size() << " admitted, "
                    << acknowledged_ << " pets");
-        // No two were counted as one, none was counted twice.
+        // Each admitted request was counted exactly once.
         CHECK(remaining_.size() == admitted_);
         const auto counted = used(network_.redis, network_.key, "minute");
         CHECK(counted >= static_cast<long long>(admitted_));
         CHECK(counted <= static_cast<long long>(sent_ + others_));
-        // What was acknowledged is there; nothing is there twice.
+        // Every acknowledged pet is stored, and none is stored twice.
         CHECK(created_.size() == acknowledged_);
         auto http = network_.client();
         std::map<long long, std::string> stored;
@@ -126,14 +126,14 @@ public:
         CHECK(network_.nginx.workers() == network_.workers);
     }
 
-    // Within a second: docs/operations.md promises half of it.
+    // Allows a second, although docs/operations.md promises half of one.
     bool recovers(Http& http)
     {
         return kept_by(Clock::now() + 1s,
                        [&] { return get(http, 1).status == 200; });
     }
 
-    // Requests with the key that were not made through this object.
+    // Adds requests with the key that did not use this object.
     void count_others(std::size_t requests) { others_ += requests; }
 
 private:
@@ -162,7 +162,8 @@ private:
     std::map<long long, std::string> created_;
 };
 
-// Each client gets `rounds` pets of its own, from id 1 on, and creates as many.
+// Each client gets `rounds` distinct pets, starting with id 1, and creates as
+// many.
 void get_and_create(Network& network, Record& record, int clients, int rounds)
 {
     std::vector<std::thread> threads;
@@ -193,7 +194,7 @@ TEST_CASE("network: the connection is reset after each byte of a reply")
         },
         [&] { return record.list(http, 100); },
         [&] { return record.create(http); },
-        // From memory once the limiter has replied.
+        // Served from memory once the limiter has replied.
         [&] { return record.list(http, 20); },
     };
     for (std::size_t kind = 0; kind < requests.size(); ++kind) {
@@ -214,7 +215,7 @@ TEST_CASE("network: the connection is reset after each byte of a reply")
                 break;  // the whole reply is shorter
             }
             lost += response.status == 503;
-            // The server worked until now, so the next request reconnects.
+            // Redis was up until now, so the next request reconnects.
             REQUIRE(record.get(http, 7).status == 200);
         }
         INFO(lost << " requests lost, of kind " << kind);
@@ -275,7 +276,7 @@ TEST_CASE("network: a latency below the timeout slows, one above it fails")
             CHECK(record.get(http, id).status == 503);
         }
         CHECK(count_of(network.nginx.error_log(), "[error]") == 1);
-        // It goes on trying.
+        // The worker keeps trying to connect.
         const int connections = network.proxy.connections();
         CHECK(wait_until(
             [&] { return network.proxy.connections() >= connections + 2; }));
@@ -304,7 +305,7 @@ TEST_CASE("network: a page that trickles in")
         slow.send("GET /v1/pets?limit=100 HTTP/1.1\r\nHost: a\r\n"
                   "Authorization: Bearer "
                   + network.key.secret + "\r\n\r\n");
-        // The worker does not wait for it.
+        // The worker serves other requests meanwhile.
         Http other(network.nginx.url());
         for (int i = 0; i < 100; ++i) {
             CHECK(other.request("OPTIONS", "/v1/pets").status == 204);
@@ -325,7 +326,7 @@ TEST_CASE("network: a page that trickles in")
         fault.bytes_per_second = 1024;
         network.forget();
         network.proxy.set(fault);
-        // Bytes keep coming; the time counts from the command nevertheless.
+        // Bytes keep arriving, but the timeout counts from the command.
         CHECK(record.list(http, 100).status == 503);
         network.proxy.heal();
         CHECK(record.recovers(http));
@@ -347,7 +348,7 @@ TEST_CASE("network: a connection that swallows everything")
     fault.half_open = true;
     network.proxy.set(fault);
     CHECK(record.get(http, 2).status == 503);
-    // From here on the breaker answers, and no connections are collected.
+    // From now on the breaker answers, and connections do not accumulate.
     http.close();
     const auto sockets = network.nginx.sockets_at_rest();
     get_and_create(network, record, 8, 20);

@@ -157,7 +157,7 @@ TEST_CASE("openapi: clients that stop reading, pipelines and HTTP/1.0")
     gone.send(requests);  // and never reads
 }
 
-TEST_CASE("openapi: requests for the document have a label of their own")
+TEST_CASE("openapi: requests for the document have their own label")
 {
     NginxOptions options;
     options.server = "location = /status { petstore_status; }";

@@ -1,5 +1,5 @@
-// Each allocation of a request fails in turn: the worker goes on, the client is
-// answered or disconnected, and nothing stays behind. See
+// Each allocation of a request fails in turn: the worker survives, the client
+// gets a response or is disconnected, and nothing is left behind. See
 // fail_each_allocation().
 #include "support/out_of_memory.h"
 #include "support/limits.h"
@@ -48,7 +48,7 @@ std::string imported_pets(long long first, int count, int step = 1)
     return body + "]";
 }
 
-// What workers remember is out of date, as after a change of a pet.
+// Invalidates the workers' caches, as a change of a pet does.
 std::function<void()> changed(StarvedServer& target)
 {
     return [&] {
@@ -63,7 +63,7 @@ long long last_id(const StarvedServer& target)
     return std::atoll(id.text.c_str());
 }
 
-// The pet that was created last.
+// Checks that the response is the pet created last.
 Check is_newest(const StarvedServer& target)
 {
     return [&](const Response& response) {
@@ -72,7 +72,7 @@ Check is_newest(const StarvedServer& target)
     };
 }
 
-// Links of every `step`-th page.
+// The links of every `step`-th page.
 std::vector<std::string> links(StarvedServer& target, std::string path,
                                int step)
 {
@@ -121,7 +121,7 @@ TEST_CASE("out of memory: the first request of a worker")
     fail_each_allocation(target, {filtered});
 }
 
-// Each round reads a page that no one has read before.
+// Each round reads a page that has not been read before.
 TEST_CASE("out of memory: pages read ahead")
 {
     StarvedServer target;
@@ -247,7 +247,7 @@ TEST_CASE("out of memory: refusals")
     const auto send = [&] {
         return target.send({"GET", "/v1/pets", with_key(key.secret)});
     };
-    // As often as it may, and so many times more.
+    // Uses up the key's limit and sends `more` further requests.
     const auto used_up = [&](int more) {
         return [&, more] {
             key = limited_key(target.redis, 1);
@@ -258,7 +258,7 @@ TEST_CASE("out of memory: refusals")
     };
     const auto limited = is_error(429, "rate_limit_exceeded");
     const auto banned = is_error(429, "api_key_banned");
-    // Strikes that were lost with the memory put the ban off.
+    // Strikes lost for lack of memory delay the ban.
     const Check refused = [&](const Response& response) {
         return banned(response).empty() ? "" : limited(response);
     };
@@ -276,7 +276,7 @@ TEST_CASE("out of memory: refusals")
                   is_body(200, imported_pets(1, 1))}});
 }
 
-// The strikes of denied requests are sent by a timer.
+// A timer sends the strikes of denied requests.
 TEST_CASE("out of memory: reports of refusals")
 {
     StarvedServer target;
@@ -319,7 +319,7 @@ TEST_CASE("out of memory: creating")
                              {"Idempotency-Key", std::to_string(number)}},
                             kPet});
     };
-    // Twice the same request, and one pet.
+    // The same request twice creates one pet.
     const Check once = [&](const Response& response) {
         return last_id(target) > last + 1
                    ? "created twice\n"
@@ -351,7 +351,7 @@ TEST_CASE("out of memory: bodies")
             client_body_in_file_only clean;
         })";
     StarvedServer target(options);
-    // The body comes after the server has asked for it, in pieces.
+    // The body arrives in pieces, after the server has asked for it.
     const auto in_pieces = [&] {
         RawClient client(target.nginx.port());
         try {
@@ -409,7 +409,8 @@ TEST_CASE("out of memory: subrequests")
     };
     const auto right = is_body(200, imported_pet(1) + "|" + imported_pet(2)
                                         + "|" + imported_pet(3));
-    // Each part for itself: nginx has sent the status of the page already.
+    // Checks each part separately: nginx has already sent the status of the
+    // page.
     const Check in_part = [&](const Response& response) -> std::string {
         long long id = 0;
         for (const auto& part : split(response.body, '|')) {
@@ -434,17 +435,17 @@ TEST_CASE("out of memory: subrequests")
          {"error_page", get(target, "/failed"), pets}});
 }
 
-// OpenSSL's queue of errors is shared with nginx, which watches it.
+// nginx shares OpenSSL's error queue, and logs errors left in it.
 TEST_CASE("out of memory: over TLS")
 {
     NginxOptions options;
     options.tls = true;
-    // With TLS 1.3, nginx 1.26 itself leaves errors there.
+    // With TLS 1.3, nginx 1.26 itself leaves errors in the queue.
     options.http = "ssl_protocols TLSv1.2;";
     StarvedServer target(options);
     import_pets(target.redis, 20);
     std::unique_ptr<Http> http;
-    // A connection that is there already: handshakes are not ours.
+    // Uses an established connection: the handshake is not under test.
     const auto connect = [&](bool http2) {
         return [&, http2] {
             http = std::make_unique<Http>(target.nginx.tls_url(),
@@ -494,7 +495,7 @@ TEST_CASE("out of memory: a Redis that fails")
     const auto unavailable = is_error(503, "service_unavailable");
     const auto send = [&] {
         const auto response = target.send({"GET", "/v1/pets"});
-        target.next_fault = Fault::none;  // where it never got that far
+        target.next_fault = Fault::none;  // in case it was not used
         return response;
     };
     fail_each_allocation(

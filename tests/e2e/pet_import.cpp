@@ -1,5 +1,5 @@
-// SPEC 5: pet import creates the pets of a file in order, or reports how far it
-// got.
+// SPEC 5: pet import creates the pets of a file in order, or reports how many
+// it created.
 #include <atomic>
 #include <csignal>
 #include <regex>
@@ -34,8 +34,8 @@ long long last_id(const RedisServer& redis)
     return text.text.empty() ? 0 : std::atoll(text.text.c_str());
 }
 
-// How many pets petstorectl reports as created: a range, or the same number
-// twice.
+// The number of created pets that petstorectl reports: a range, or the same
+// number twice.
 std::pair<long long, long long> reported(const std::string& err)
 {
     std::smatch found;
@@ -53,7 +53,7 @@ std::pair<long long, long long> reported(const std::string& err)
 
 TEST_CASE("pet import: keeps the order although Redis loses its scripts")
 {
-    // Two at a time: the scripts that one has lost, the other brings back.
+    // Two imports at once: one sends the scripts again that the other has lost.
     constexpr int kPets = 20'000;
     RedisServer redis({"appendonly no"});
     TempDir dir;
@@ -97,7 +97,7 @@ TEST_CASE("pet import: an idle one that is interrupted reports what it created")
     RedisServer redis;
     SlowImport import(redis.url());
     import.write(pet_lines("p", 1, 1000));
-    // No more input arrives, and it waits.
+    // The import waits for more input.
     REQUIRE(wait_until([&] { return last_id(redis) >= 512; }));
     import.process().signal(number);
     const auto err = import.failure();
@@ -140,8 +140,8 @@ TEST_CASE("pet import: one interrupted while Redis hangs reports a range")
 {
     RedisServer redis;
     CutRedis cut(redis);
-    // After PING, the marker of the limits, and the first batch, which is sent
-    // again as text.
+    // At the second batch: PING, the marker of the limits, and the first batch,
+    // sent twice because of NOSCRIPT, come first.
     cut.cut_at(5, CutRedis::How::sleep);
     SlowImport import(cut.url());
     import.write(pet_lines("p", 1, 1000));
@@ -156,7 +156,7 @@ TEST_CASE("pet import: one interrupted while Redis hangs reports a range")
     CHECK(most > least);
     CHECK(most < 1000);
     CHECK(contains(err, "interrupted"));
-    // Redis resumes with the commands that it was sent.
+    // Redis then executes the commands that it was sent.
     cut.wake();
     CHECK(wait_until([&, high = most] { return last_id(redis) == high; }));
 }
@@ -165,12 +165,13 @@ TEST_CASE("pet import: a second signal ends it at once")
 {
     RedisServer redis;
     CutRedis cut(redis);
-    // After PING and the marker of the limits.
+    // At the text of the first batch, after PING, the marker of the limits and
+    // NOSCRIPT.
     cut.cut_at(4, CutRedis::How::sleep);
     SlowImport import(cut.url());
     import.write(pet_lines("p", 1, 1000));
     REQUIRE(wait_until([&] { return cut.was_cut(); }));
-    // Once a signal was taken, the process no longer catches it.
+    // After the first signal, the process no longer catches it.
     const auto catches = [&] {
         const auto text = read_file(
             "/proc/" + std::to_string(import.process().pid()) + "/status");
@@ -208,7 +209,7 @@ TEST_CASE(
         CHECK(contains(result.err, "closed the connection"));
     }
 
-    // What was never sent was not created.
+    // Pets that were not sent were not created.
     redis.command({"FLUSHALL"});
     SlowImport import(redis.url());
     import.write(pet_lines("p", 1, 512));
@@ -222,13 +223,13 @@ TEST_CASE(
     CHECK(last_id(redis) == 512);
 }
 
-TEST_CASE("pet import: what Redis refuses is reported with its line")
+TEST_CASE("pet import: a pet refused by Redis is reported with its line")
 {
     RedisServer redis;
     REQUIRE(
         ctl(redis.url(), {"pet", "import", "-"}, pet_lines("p", 1, 200)).code
         == 0);
-    // The bucket that pet 257 goes to is damaged.
+    // Damages the bucket that pet 257 belongs to.
     redis.command({"RPUSH", "petstore:{petstore:pets}:bucket:2", "a1:x"});
     const auto result = ctl(redis.url(), {"pet", "import", "-"},
                             "\n" + pet_lines("q", 1, 1000));
@@ -239,8 +240,7 @@ TEST_CASE("pet import: what Redis refuses is reported with its line")
     CHECK(contains(result.err, "line 58: Redis: DAMAGED"));
 }
 
-TEST_CASE(
-    "pet import: a line that is not a pet stops it behind those before it")
+TEST_CASE("pet import: an invalid line stops it after the pets before it")
 {
     RedisServer redis;
     const auto bad = [&](const std::string& line, const std::string& reason) {
@@ -261,7 +261,7 @@ TEST_CASE(
     bad(std::string(70'000, ' ') + "\n", "longer than 64 KiB");
     bad(std::string(700'000, ' ') + "\n", "longer than 64 KiB");
 
-    // A last line without an end, blank lines, and lines of Windows.
+    // A last line without a newline, blank lines, and CRLF line ends.
     redis.command({"FLUSHALL"});
     const auto good = ctl(redis.url(), {"pet", "import", "-"},
                           "\r\n" + pet_line("a")

@@ -1,14 +1,13 @@
-// Everything at once: clients that reset, stall and talk nonsense over HTTP/1
-// and HTTP/2, a Redis that pauses, dies and lies, operators who reload, and all
-// that nginx can put in front of a location. It is random, by a seed that is
-// printed; what must hold is in chaos_requests.cpp, below, and in what the
-// harness asserts of every nginx.
+// Everything at once: clients that reset, stall and send garbage over HTTP/1
+// and HTTP/2, a Redis that pauses, dies and lies, operators who reload, and
+// everything that nginx can put in front of a location. The traffic is random,
+// by a seed that is printed. The invariants are in chaos_requests.cpp, below,
+// and in what the harness asserts for every nginx.
 //
-//   PETSTORE_RANDOM_SEED=N     plays the same again, as far as time allows
-//   PETSTORE_RANDOM_SECONDS=N  for so long
-//   PETSTORE_RANDOM_ONLY=A,B   only these prefixes and pages of
-//   chaos_config.cpp PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx
-//   that failed there
+//   PETSTORE_RANDOM_SEED=N     repeats a run, as far as timing allows
+//   PETSTORE_RANDOM_SECONDS=N  duration
+//   PETSTORE_RANDOM_ONLY=A,B   only these locations of chaos_config.cpp
+//   PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx that failed to DIR
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -27,9 +26,9 @@ namespace {
 constexpr int kHttp1Clients = 10;
 constexpr int kHttp2Clients = 4;
 
-// From Redis back to an answer: the longest pause between two attempts to
-// connect (600 ms), the time that a key may be remembered as unknown (900 ms),
-// and room for a machine that runs other tests too.
+// The time from Redis's return to a response: the longest pause between two
+// connection attempts (600 ms), the time that an unknown key may be remembered
+// (900 ms), and slack for a machine that runs other tests too.
 constexpr auto kBackWithin = 5s;
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise)
@@ -43,12 +42,12 @@ std::uint64_t fresh_seed()
     return std::random_device()() % 1'000'000'000;
 }
 
-// Reads a growing log.
+// Follows a growing log.
 class LogWatch {
 public:
     explicit LogWatch(std::string path) : path_(std::move(path)) {}
 
-    // The first new line that must never be there, or "".
+    // The first new line that must never occur, or "".
     std::string look()
     {
         std::ifstream file(path_, std::ios::binary);
@@ -73,7 +72,7 @@ private:
     std::streamoff at_ = 0;
 };
 
-// Threads of one round. Ends them however it is left.
+// The threads of one round, ended when this goes out of scope.
 class Actors {
 public:
     explicit Actors(Journal& journal) : journal_(journal) {}
@@ -189,7 +188,7 @@ private:
         }
     }
 
-    // Every worker serves again on every connection.
+    // Checks that every worker serves again, on every connection.
     void comes_back(NginxServer& nginx)
     {
         const auto& secret = world_.key(Role::good).secret;
@@ -212,7 +211,7 @@ private:
         }
     }
 
-    // As long as Redis told the truth and lost nothing.
+    // Checks what holds as long as Redis did not lie and lost nothing.
     void keeps_its_word(NginxServer& nginx)
     {
         if (lies_) {
@@ -253,7 +252,7 @@ private:
                 pets[pet["id"]] = pet["name"];
             }
             path = next_of(page);
-            // petstore_base_url
+            // The link may start with petstore_base_url.
             path.erase(0, std::min(path.find("/v1/"), path.size()));
         }
         return pets;
@@ -263,7 +262,7 @@ private:
     {
         nginx.reload_and_settle();
         nginx.sockets_at_rest();
-        // Of nginx's own view: this request is the only one.
+        // By nginx's own status, this request must be the only one.
         std::string rest;
         const bool quiet = wait_until([&] {
             Http http(nginx.url());
@@ -313,7 +312,8 @@ private:
 
 }  // namespace
 
-TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
+TEST_CASE(
+    "random traffic: the service survives misbehaving clients and servers")
 {
     auto seed = number_from("PETSTORE_RANDOM_SEED", fresh_seed());
     const std::chrono::seconds time(
@@ -321,8 +321,8 @@ TEST_CASE("random traffic: of clients, Redis and operators who misbehave")
     std::cerr << "random traffic: seed " << seed << ", " << time.count()
               << " seconds" << std::endl;
 
-    // Nothing that was answered is lost when Redis is killed: with everysec a
-    // write to the file may wait for the disk, and the answer does not.
+    // Killing Redis loses nothing acknowledged. With everysec, a write to the
+    // file may wait for the disk while the reply does not.
     RedisServer redis({"appendfsync no"});
     Journal journal;
     World world(redis, journal);

@@ -1,5 +1,5 @@
-// Each error that Redis can return, at each step of a request: the rows of the
-// table in docs/operations.md, seen by a client and in the log.
+// Each Redis error at each step of a request: the rows of the table in
+// docs/operations.md, as seen by a client and in the log.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -92,7 +92,8 @@ Step step_of(const Words& command)
                                           : Step::none;
 }
 
-// A Redis that returns one error at one step, and counts the commands of it.
+// A Redis that returns one error at one step, and counts the commands of that
+// step.
 class Refusing {
 public:
     Refusing(const RedisServer& redis, const std::string& error)
@@ -116,7 +117,7 @@ private:
             return forward_(command);
         }
         ++hits_;
-        // Redis knows the text, if not the digest.
+        // After NOSCRIPT, EVAL with the script's text works.
         const bool known = contains(error_, "NOSCRIPT") && command[0] == "EVAL"
                            && refused != Step::handshake;
         return known ? forward_(command) : FakeRedis::Answer{error_};
@@ -129,7 +130,7 @@ private:
     FakeRedis redis_;  // last: its threads use the rest
 };
 
-// One nginx, with a location and a Redis for each row.
+// An nginx with a location and a Redis for each row.
 struct World {
     RedisServer redis;
     Key key = create_key(redis);
@@ -154,7 +155,7 @@ struct World {
                               + refusing.back()->redis().url() + "; }\n";
         }
         nginx = std::make_unique<NginxServer>(options);
-        // Redis knows the scripts from here on.
+        // Loads the scripts into Redis.
         Http http(nginx->url(), key.secret);
         CHECK(http.get("/v1/pets").status == 200);
     }
@@ -192,11 +193,11 @@ public:
     }
 
 private:
-    // Nothing was cached yet, so the pet is read.
+    // Nothing is cached, so the pet is read from Redis.
     void read()
     {
         refusing_.refuse(Step::read);
-        // NOSCRIPT is no answer to a read.
+        // NOSCRIPT in reply to a plain read makes it fail.
         expect(http_.get(pets_ + "/1"),
                row_.answer ? row_.answer : kUnavailable, 200);
         CHECK(refusing_.hits() == 1);
@@ -230,7 +231,7 @@ private:
         recover();
     }
 
-    // The request stays denied, and says for how long.
+    // The request stays denied, with the remaining time.
     void strike()
     {
         Http over(world_.nginx->url(), world_.limited.secret);
@@ -249,8 +250,8 @@ private:
         refusing_.redis().drop();
         REQUIRE(wait_until([&] { return refusing_.redis().open() == 0; }));
         const int connections = refusing_.redis().connections();
-        // While it was idle the connection was closed: the first request opens
-        // another, all others are answered by the breaker.
+        // The idle connection was closed: the first request opens another one,
+        // and the breaker answers all others.
         for (int i = 0; i < 3; ++i) {
             expect(http_.get(pets_), kUnavailable, 0);
         }
@@ -274,7 +275,7 @@ private:
         CHECK(response.has("retry-after") == (text != kDamaged));
     }
 
-    // Lines of this Redis with the text.
+    // The number of log lines about this Redis with the text.
     std::size_t lines(const std::string& text) const
     {
         std::size_t count = 0;
@@ -291,7 +292,7 @@ private:
         INFO(answered << " lines in " << seconds << " s");
         switch (row_.log) {
         case Log::nothing:
-            // An error that no read returns.
+            // A read does not report this error.
             CHECK(answered == 0);
             break;
         case Log::warn:
@@ -314,7 +315,8 @@ private:
               == (row_.log == Log::replica ? answered : 0));
     }
 
-    // Served again, and no outage is left in the log.
+    // Waits until requests are served and the log reports the end of every
+    // outage.
     void recover()
     {
         refusing_.refuse(Step::none);

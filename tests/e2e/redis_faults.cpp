@@ -1,4 +1,4 @@
-// What the service does while Redis is away, slow, or not itself.
+// The service while Redis is down, slow or misbehaving.
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool recovers(Http& http, std::chrono::milliseconds within = 60s)
                       within);
 }
 
-// Each worker finds out by itself that Redis is back.
+// Each worker detects by itself that Redis is back.
 bool all_recover(const Store& store)
 {
     return wait_until([&] {
@@ -39,7 +39,7 @@ bool all_recover(const Store& store)
     });
 }
 
-// Sockets of clients that have closed go when nginx has seen it.
+// nginx releases a client's socket once it notices that the client has closed.
 bool settles_at(const NginxServer& nginx, std::size_t sockets)
 {
     return wait_until([&] { return nginx.sockets() <= sockets; });
@@ -69,7 +69,7 @@ TEST_CASE("faults: nginx starts without Redis and recovers")
         expect_unavailable(http.get("/v1/pets/1"));
         expect_unavailable(http.post("/v1/pets", kPet));
     }
-    // What needs no Redis still works.
+    // Requests that need no Redis still work.
     expect_error(Http(nginx.url()).get("/v1/pets"), 401, "missing_api_key");
     CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
 
@@ -86,7 +86,7 @@ TEST_CASE("faults: an outage is answered at once and logged once")
     CHECK(store.http.get("/v1/pets").status == 200);
     store.redis.stop();
     expect_unavailable(store.http.get("/v1/pets"));
-    // In 5 ms, or as soon as the machine answers what needs no Redis.
+    // Within 5 ms, or five times as long as a request that needs no Redis.
     const auto time_of = [&](const char* method, int status) {
         constexpr int kRequests = 200;
         const auto start = Clock::now();
@@ -217,13 +217,13 @@ TEST_CASE(
     auto forward = forward_to(redis);
     FakeRedis fake([&](const Words& command) {
         auto answer = forward(command);
-        // The create is the script that gets the record.
+        // The create is the script call that contains the record.
         for (const auto& word : command) {
             if (contains(word, "7:Rex")) {
                 ++creates;
                 if (lossy) {
                     answer.bytes.resize(answer.bytes.size() / 2);
-                    answer.close = true;  // Redis did it; nobody will know
+                    answer.close = true;  // executed, but the reply is lost
                 }
             }
         }
@@ -244,7 +244,8 @@ TEST_CASE(
     CHECK(recovers(http));
     CHECK(http.get("/v1/pets").json().size() == 2);
 
-    // With an Idempotency-Key the client may ask again and gets the one pet.
+    // With an Idempotency-Key the client may repeat the request and gets the
+    // same pet.
     lossy = true;
     const Headers same = {{"Idempotency-Key", "again"}};
     expect_error(http.post("/v1/pets", kPet, same), 503, "outcome_unknown");
@@ -256,8 +257,7 @@ TEST_CASE(
     CHECK(http.get("/v1/pets").json().size() == 3);
 }
 
-TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
-          "it goes on")
+TEST_CASE("faults: a stopped Redis costs one timeout and recovers when resumed")
 {
     NginxOptions options;
     SECTION("one worker")
@@ -295,8 +295,8 @@ TEST_CASE("faults: a stopped Redis is answered in the timeout and heals when "
     }
     CHECK(unexpected == 0);
 
-    // Now Redis answers everything it was asked meanwhile, late. None of that
-    // may reach a request made from now on.
+    // Now Redis sends all its late replies. None may reach a request made from
+    // now on.
     store.redis.resume();
     bool healed = false;
     const auto deadline = Clock::now() + 60s;
@@ -344,8 +344,9 @@ TEST_CASE("faults: a late reply never answers another request")
     CHECK(http.get("/v1/pets/1").status == 200);
     const auto sockets = nginx.sockets();
 
-    // Clients ask and leave while Redis says nothing; others ask after them, on
-    // the same connection to Redis. The replies to the first must go nowhere.
+    // Clients send requests and leave while Redis is silent; others send
+    // requests after them over the same Redis connection. The replies to the
+    // former must be discarded.
     fake.hold();
     const auto request = [&](int id) {
         return "GET /v1/pets/" + std::to_string(id)
@@ -379,7 +380,7 @@ TEST_CASE("faults: a late reply never answers another request")
                              std::to_string(id) + "0",
                              response.json().value("status", "")));
     }
-    CHECK(fake.connections() == 1);  // or the test would have tested nothing
+    CHECK(fake.connections() == 1);  // else the test would be void
 }
 
 TEST_CASE("faults: clients that leave while Redis is busy leave nothing behind")
@@ -393,7 +394,7 @@ TEST_CASE("faults: clients that leave while Redis is busy leave nothing behind")
     options.location = "petstore_redis_timeout 20s;";
     options.workers = 2;
     NginxServer nginx(options);
-    // Both workers have their connections.
+    // Makes both workers connect.
     for (int i = 0; i < 32; ++i) {
         CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     }
@@ -467,7 +468,7 @@ TEST_CASE("faults: a Redis that sends invalid replies")
         "*2\r\n+only one",
         "+OK\r\n+OK\r\n+OK\r\n+OK\r\n",
         "*0\r\n*0\r\n*0\r\n",
-        "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n",  // odd for a hash
+        "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n",  // odd length for a hash
         "*4\r\n$2\r\nid\r\n:1\r\n$7\r\naccount\r\n*0\r\n",
         "*4\r\n$2\r\nid\r\n$-1\r\n$7\r\naccount\r\n$-1\r\n",
         "$3\r\nabc\r\n",
@@ -516,7 +517,7 @@ TEST_CASE("faults: a Redis that sends invalid replies")
         INFO(nonsense[i].substr(0, 60));
         now = i;
         honest = false;
-        // A key that is known, and one that has to be looked up first.
+        // A cached key, and one that has to be looked up first.
         Http stranger(nginx.url(), "some-imported-key-" + std::to_string(i));
         for (auto* http : {&known, &stranger}) {
             for (int request = 0; request < 3; ++request) {
@@ -524,8 +525,8 @@ TEST_CASE("faults: a Redis that sends invalid replies")
                                       : request == 1
                                           ? http->get("/v1/pets?status=sold")
                                           : http->post("/v1/pets", kPet);
-                // Unavailable, or damage where a reply can only mean that; an
-                // empty answer to a look-up is "no such key".
+                // 503, or 500 if a reply can only mean damage. An empty reply
+                // to a look-up means that there is no such key.
                 const bool no_such_key =
                     http == &stranger && response.status == 401;
                 CHECK((response.status == 503 || response.status == 500
@@ -558,7 +559,7 @@ TEST_CASE("faults: no server writes control characters into the log")
     CHECK(contains(log_after("-EV\x1b[31m\vfake\tline x\r\n"), shown));
     const auto log = log_after("-EV\x1b[31m\nfake\tline x\r\n");
     CHECK(!contains(log, "\nfake"));
-    // Later versions refuse a line break.
+    // Later versions reject a line break.
     CHECK((HIREDIS_MAJOR > 0 || contains(log, shown)));
 }
 
@@ -574,7 +575,8 @@ TEST_CASE("faults: a full queue is logged once a second at most")
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     Http bystander(nginx.url());
 
-    // Each pet is a command, which stays in the queue when its client has left.
+    // Each request sends a command, which stays queued when its client has
+    // left.
     fake.hold();
     const auto start = Clock::now();
     int asked = 0;
@@ -588,7 +590,8 @@ TEST_CASE("faults: a full queue is logged once a second at most")
                                   "Bearer "
                                 + key.secret + "\r\n\r\n");
         }
-        // Answered without Redis: nginx has seen what came before.
+        // A response that needs no Redis shows that nginx has read everything
+        // before it.
         CHECK(bystander.request("OPTIONS", "/v1/pets").status == 204);
         for (auto& client : clients) {
             refused += client.readable(0ms) && client.read().status == 503;
@@ -623,8 +626,8 @@ TEST_CASE("faults: a Redis that accepts and never answers")
     Http http(nginx.url(), key.secret);
     expect_unavailable(http.get("/v1/pets"));
     expect_unavailable(http.post("/v1/pets", kPet));
-    // It does not collect connections meanwhile. (The server, while it holds
-    // its replies, does not notice that one was closed.)
+    // Connections do not accumulate. (While it holds its replies, the fake
+    // server does not notice that one was closed.)
     const auto sockets = nginx.sockets();
     for (int i = 0; i < 50; ++i) {
         CHECK(http.get("/v1/pets").status == 503);

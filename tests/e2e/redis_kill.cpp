@@ -1,11 +1,11 @@
-// Redis is killed again and again while pets are created, with the one setting
-// that loses nothing: appendfsync always.
+// Kills Redis repeatedly while pets are created, with the only setting that
+// loses nothing: appendfsync always.
 #include "support/store.h"
 #include "support/writers.h"
 
 using namespace petstore::e2e;
 
-TEST_CASE("redis killed: again and again, and no acknowledged pet is lost")
+TEST_CASE("redis killed: no acknowledged pet is lost")
 {
     RedisServer redis({"appendfsync always"});
     const auto key = create_key(redis);
@@ -16,7 +16,7 @@ TEST_CASE("redis killed: again and again, and no acknowledged pet is lost")
     NginxServer nginx(options);
     const auto workers = nginx.workers();
 
-    // As many rounds as fit, or as asked for.
+    // As many rounds as fit into 4 s, or PETSTORE_KILL_ROUNDS.
     const int asked = std::atoi(env_or("PETSTORE_KILL_ROUNDS", "0").c_str());
     const auto enough = Clock::now() + 4s;
     int rounds = 0;

@@ -1,11 +1,11 @@
-// Ways to reach a Redis and to be let in.
+// Ways to connect to Redis and to authenticate.
 #include "support/store.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-// Keys and pets made where `url` leads, then asked for through nginx.
+// Creates keys and pets over `url`, then requests them through nginx.
 void expect_works(const std::string& url, NginxOptions options,
                   const RedisServer& redis)
 {
@@ -76,13 +76,13 @@ TEST_CASE("redis: directives give credentials where a URL has none")
     expect_works(options.redis, options, redis);
 }
 
-TEST_CASE("redis: as a user of an access list")
+TEST_CASE("redis: as an ACL user")
 {
     RedisServer redis;
     redis.command({"ACL", "SETUSER", "petstore", "on", ">pw", "~petstore:*",
                    "+@all", "-@dangerous", "+info", "+keys"});
     redis.command({"ACL", "SETUSER", "default", "off"});
-    // From here on the harness itself has to log in.
+    // From now on the harness has to authenticate, too.
     const auto url = "redis://petstore:pw@" + redis.address();
     const auto made =
         ctl(url, {"key", "create", "--plan", "business", "--json"});
@@ -132,14 +132,14 @@ TEST_CASE("redis: a wrong password is 503 and logged without the password")
     }
 }
 
-TEST_CASE("redis: databases are apart")
+TEST_CASE("redis: databases are separate")
 {
     RedisServer redis;
     const auto tcp = redis.tcp_url();
     expect_works(tcp + "/5", {}, redis);
     expect_works(redis.url() + "?db=7", {}, redis);
 
-    // Made in 5, so not there in 0.
+    // Created in database 5, so missing in database 0.
     const auto made = ctl(tcp + "/5", {"key", "create", "--json"});
     const std::string secret = nlohmann::json::parse(made.out).at("key");
     remember_secret(secret);

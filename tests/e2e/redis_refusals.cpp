@@ -1,5 +1,6 @@
-// Bounds: a Redis that refuses writes, is silent, or replies without end costs
-// no request more than its timeout, and no worker more than a fixed memory.
+// Bounds: a Redis that refuses writes, is silent, or sends endless replies
+// delays no request beyond its timeout, and uses a fixed amount of worker
+// memory.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ void set(const RedisServer& redis, const char* name, const char* value)
     REQUIRE(redis.command({"CONFIG", "SET", name, value}).text == "OK");
 }
 
-// BGSAVE and its end, well or badly.
+// Runs BGSAVE and waits for its end, successful or not.
 void save(const RedisServer& redis)
 {
     redis.command({"BGSAVE"});
@@ -43,8 +44,8 @@ long resident(pid_t pid)
 
 }  // namespace
 
-TEST_CASE("redis refusals: writes are refused whole, and served without a "
-          "restart once they can be")
+TEST_CASE("redis refusals: refused writes have no effect and work again "
+          "without a restart")
 {
     Store store;
     import_pets(store.redis, 3);
@@ -120,7 +121,8 @@ TEST_CASE("redis refusals: no command waits longer than its timeout for a "
     Http http(nginx.url(), key.secret);
     http.set_timeout(50s);
     expect_error(http.get("/v1/pets"), 503, "service_unavailable");
-    // The breaker is open, the attempt goes on: nobody else waits.
+    // The breaker is open during the attempt to connect: other requests do not
+    // wait.
     std::vector<RawClient> clients;
     for (int i = 0; i < 50; ++i) {
         clients.emplace_back(nginx.port());
@@ -155,7 +157,7 @@ TEST_CASE("redis refusals: an open breaker answers without Redis")
     fake.drop(true);
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 503; }));
     const int commands = fake.commands();
-    // In one write: an answer that waited for anything would hold up the rest.
+    // In one write: a response that waited for anything would delay the rest.
     RawClient raw(nginx.port());
     std::string requests;
     for (int i = 0; i < 100; ++i) {
@@ -166,8 +168,8 @@ TEST_CASE("redis refusals: an open breaker answers without Redis")
         expect_error(raw.read(), 503, "service_unavailable");
     }
     CHECK(fake.commands() == commands);
-    // Waiting for Redis took no time by nginx's clock, which stands still
-    // during an event-loop iteration.
+    // The time spent on Redis is 0 by nginx's clock, which stands still during
+    // an event-loop iteration.
     CHECK(wait_until([&] {
         return count_of(read_file(nginx.path("time.log")), "503 0.000\n")
                >= 100;
@@ -191,8 +193,8 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
     const auto worker = nginx.workers().at(0);
     const auto before = resident(worker);
 
-    // Clients ask and leave. The worker gets what they ask in one event-loop
-    // iteration, so that many requests share one command.
+    // Clients send requests and leave. The worker reads them in one event-loop
+    // iteration, so that many share one command.
     constexpr int kMost = 16'384;
     fake.hold();
     int asked = 0;

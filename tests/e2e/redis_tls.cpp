@@ -1,4 +1,4 @@
-// Redis behind rediss://, by a real redis-server with certificates of a test
+// Redis over rediss://: a real redis-server with certificates of a test
 // authority.
 #include <filesystem>
 
@@ -34,7 +34,8 @@ void expect_works(const TlsRedis& redis, const NginxOptions& options)
     CHECK(lines_with(nginx.error_log(), "[error]") == 0);
 }
 
-// One line of the outage, with its reason, however many requests it fails.
+// The log has one line with the reason of the outage, however many requests
+// fail.
 void expect_refused(const TlsRedis& redis, const NginxOptions& options,
                     const std::string& reason)
 {
@@ -80,7 +81,7 @@ TEST_CASE("tls: a certificate of another name is refused")
     by_address.redis = redis.url();
     expect_refused(redis, by_address,
                    "certificate does not match \"" + own_address() + "\"");
-    // petstore_redis_ssl_name names the certificate's.
+    // petstore_redis_ssl_name sets the name to check.
     by_address.http += "petstore_redis_ssl_name other.test;";
     expect_works(redis, by_address);
     expect_works(redis, redis.by_name("petstore_redis_ssl_verify off;"));
@@ -101,7 +102,8 @@ TEST_CASE("tls: a certificate of an unknown authority is refused")
                    redis.by_name("petstore_redis_ssl_trusted_certificate "
                                  + other.certificate() + ";"),
                    "certificate verify error");
-    // Without a trusted certificate the system's authorities count.
+    // Without petstore_redis_ssl_trusted_certificate the system's authorities
+    // are used.
     expect_refused(redis, redis.by_name("petstore_redis_ssl_verify on;"),
                    "certificate verify error");
     auto by_variable = redis.by_name("petstore_redis_ssl_verify on;");
@@ -140,8 +142,8 @@ TEST_CASE("tls: client certificates")
                                  + ca.file("client.key") + ";");
         };
         expect_works(redis, with(redis.ca));
-        // With TLS 1.3 the refusal follows the handshake, and its alert may be
-        // lost when the server closes.
+        // With TLS 1.3 the server refuses after the handshake, and its alert
+        // may be lost when it closes the connection.
         const bool told = std::string(version) == "TLSv1.2";
         expect_refused(redis, redis.by_name(),
                        told ? "alert handshake failure" : "SSL_");
@@ -232,19 +234,19 @@ TEST_CASE("tls: a reload takes rotated certificates and passwords")
     NginxServer nginx(options);
     REQUIRE(redis.http(nginx).get("/v1/pets").status == 200);
 
-    // All of them change: authority, both certificates, password.
+    // Replaces the authority, both certificates and the password.
     const CertificateAuthority next;
     next.issue("server", "DNS:redis.test");
     next.issue("client", "DNS:client.test");
     for (const char* file :
          {"ca.crt", "server.crt", "server.key", "client.crt", "client.key"}) {
-        // Another inode: since 1.27, nginx reads no file again whose inode and
-        // time in seconds are the same.
+        // Renamed to get a new inode: since 1.27, nginx does not reread a file
+        // whose inode and modification time in seconds are unchanged.
         std::filesystem::rename(next.file(file), redis.ca.file(file));
     }
     write_file(dir / "password", "second");
     redis.redis.command({"ACL", "SETUSER", "app", "resetpass", ">second"});
-    // Setting a file again reads it.
+    // Setting the file name makes Redis reread the file.
     REQUIRE(redis.redis
                 .command({"CONFIG", "SET", "tls-cert-file",
                           redis.ca.file("server.crt"), "tls-key-file",

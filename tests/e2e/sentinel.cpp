@@ -15,8 +15,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// docs/operations.md: after the switch of a Sentinel, or after a server is
-// back.
+// docs/operations.md; counted from a Sentinel's switch or a server's return.
 constexpr auto kBound = 2s;
 
 std::string new_pet(const std::string& name)
@@ -33,7 +32,7 @@ std::size_t lines_with(const NginxServer& nginx, const std::string& part)
     return count;
 }
 
-// Timeouts that a busy machine does not reach.
+// Timeouts that even a busy machine does not reach.
 NginxOptions patient(const std::string& redis)
 {
     NginxOptions options;
@@ -60,8 +59,8 @@ std::size_t clients_of(const RedisServer& redis)
     return count;
 }
 
-// How many scripts were called, which all writes of nginx are. Those of a
-// primary reach its replicas as the commands they executed.
+// The number of script calls; all writes of nginx are script calls. A replica
+// does not see a primary's script calls but the commands they executed.
 long long scripts_of(const RedisServer& redis)
 {
     long long calls = 0;
@@ -74,7 +73,7 @@ long long scripts_of(const RedisServer& redis)
     return calls;
 }
 
-// Clients that get, list and create all the time.
+// Clients that continuously get, list and create.
 class Load {
 public:
     Load(const NginxServer& nginx, const Key& key, int threads = 4)
@@ -101,7 +100,7 @@ public:
         threads_.clear();
     }
 
-    // Returns once so many more creates were acknowledged.
+    // Returns once `more` creates were acknowledged.
     bool continues(std::size_t more = 20)
     {
         const std::size_t wanted = acknowledged_ + more;
@@ -113,7 +112,7 @@ public:
     std::size_t repeated_ids() const { return repeated_; }
     std::size_t acknowledged() const { return acknowledged_; }
 
-    // Ids that clients know, with the names.
+    // The ids and names of acknowledged pets.
     std::map<long long, std::string> created()
     {
         const std::lock_guard lock(mutex_);
@@ -167,7 +166,7 @@ struct World {
           }()),
           http(nginx.url(), key.secret), workers_(nginx.workers())
     {
-        // The key is everywhere.
+        // Waits until all servers have the key.
         for (std::size_t i = 0; i < redis.count(); ++i) {
             REQUIRE(wait_until([&] {
                 return redis.server(i).command({"DBSIZE"}).integer
@@ -193,7 +192,7 @@ bool is_replica(const RedisServer& redis)
         return contains(redis.command({"INFO", "replication"}).text,
                         "role:slave");
     } catch (const HarnessError&) {
-        return false;  // it closes its connections when it becomes one
+        return false;  // a new replica closes its connections
     }
 }
 
@@ -219,13 +218,13 @@ TEST_CASE("sentinel: the primary serves from the first request on")
     CHECK(Clock::now() - before < 5s);
 }
 
-TEST_CASE("sentinel: a failover by hand is followed at once")
+TEST_CASE("sentinel: a manual failover is followed at once")
 {
     World world;
     Load load(world.nginx, world.key);
     REQUIRE(load.continues());
-    // As docs/operations.md says, so that nothing is written to the old primary
-    // after the new one was promoted.
+    // The procedure of docs/operations.md: nothing is written to the old
+    // primary after the new one was promoted.
     world.redis.server(0).command({"CLIENT", "PAUSE", "60000", "WRITE"});
     REQUIRE(wait_until([&] {
         const auto offset = world.redis.server(0).info("master_repl_offset");
@@ -245,7 +244,7 @@ TEST_CASE("sentinel: a failover by hand is followed at once")
     load.end();
     CHECK(load.unexpected() == 0);
     CHECK(load.repeated_ids() == 0);
-    // All that was acknowledged is there.
+    // Every acknowledged pet is stored.
     for (const auto& [id, name] : load.created()) {
         CHECK(world.http.get("/v1/pets/" + std::to_string(id)).json()["name"]
               == name);
@@ -280,14 +279,14 @@ TEST_CASE("sentinel: a primary that dies is replaced")
     CHECK(wait_until(
         [&] { return lines_with(world.nginx, "has another primary") == 2; }));
 
-    // What the new primary acknowledged stays, with its id.
+    // Pets acknowledged by the new primary keep their ids.
     for (int i = 0; i < 10; ++i) {
         const auto made = world.http.post("/v1/pets", new_pet("after"));
         CHECK(made.status == 201);
         CHECK(world.http.get(made.header("location")).json()["name"]
               == "after");
     }
-    // The old one comes back as a replica and is left alone.
+    // The old primary comes back as a replica and is not used.
     world.redis.server(old).start();
     world.redis.wait_until_settled();
     CHECK(wait_until([&] {
@@ -301,7 +300,7 @@ TEST_CASE("sentinel: a primary that dies is replaced")
     }));
 }
 
-TEST_CASE("sentinel: a primary that was stopped is never written again")
+TEST_CASE("sentinel: nothing is written to a primary that was stopped")
 {
     World world;
     Load load(world.nginx, world.key);
@@ -315,8 +314,8 @@ TEST_CASE("sentinel: a primary that was stopped is never written again")
     }));
     REQUIRE(load.continues());
 
-    // For a moment it takes itself for the primary. What it had received is
-    // executed before it accepts this connection.
+    // For a moment it still acts as the primary, and executes what it had
+    // received before it accepts this connection.
     world.redis.server(old).resume();
     const auto received = scripts_of(world.redis.server(old));
     REQUIRE(load.continues(100));
@@ -330,8 +329,7 @@ TEST_CASE("sentinel: a primary that was stopped is never written again")
     CHECK(clients_of(world.redis.server(now)) == 1);
     CHECK(lines_with(world.nginx, "[error]") <= 1);
 
-    // The pets that clients know are those of the new primary, from the last
-    // that was replicated on.
+    // The last acknowledged pet is the new primary's.
     const auto created = load.created();
     REQUIRE_FALSE(created.empty());
     const auto last = std::to_string(created.rbegin()->first);
@@ -339,11 +337,11 @@ TEST_CASE("sentinel: a primary that was stopped is never written again")
           == created.rbegin()->second);
 }
 
-TEST_CASE("sentinel: a primary that is made a replica by hand is not used")
+TEST_CASE("sentinel: a primary manually made a replica is not used")
 {
     World world;
     CHECK(world.http.get("/v1/pets").status == 200);
-    // Sentinels do not notice for a while.
+    // Sentinels do not notice this for a while.
     world.redis.server(0).command(
         {"REPLICAOF", own_address(), std::to_string(world.redis.port(1))});
     CHECK(wait_until([&] { return world.http.get("/v1/pets").status == 503; }));
@@ -361,8 +359,8 @@ TEST_CASE("sentinel: a primary that is made a replica by hand is not used")
 TEST_CASE("sentinel: limits are never exceeded beyond what a failover loses")
 {
     World world({}, 2);
-    // What a primary has answered and not replicated is lost with it: here
-    // nothing, because clients pause before it dies.
+    // A primary's unreplicated writes are lost with it. Here there are none,
+    // because clients pause before it dies.
     const auto key = create_key(
         world.redis.server(0),
         {"--plan", "enterprise", "--per-minute", "200", "--per-day", "100000"});

@@ -1,4 +1,4 @@
-// Sentinels that are dead, hang or lie: most of them fakes.
+// Sentinels that are down, hang or lie; most are fakes.
 #include <atomic>
 #include <mutex>
 
@@ -29,7 +29,7 @@ std::size_t lines_with(const NginxServer& nginx, const std::string& part)
     return count;
 }
 
-// Says what the test wants.
+// A Sentinel whose replies the test sets.
 class FakeSentinel {
 public:
     explicit FakeSentinel(const RedisServer& primary)
@@ -41,7 +41,7 @@ public:
     std::string url() const { return fake_.url(); }
     std::string address() const { return fake_.address(); }
 
-    // The reply to the question for the address; empty for none.
+    // Sets the reply to the query for the address; empty for no reply.
     void answer(const std::string& bytes)
     {
         const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ const char* const kShort = "petstore_redis_timeout 5s; "
 
 }  // namespace
 
-TEST_CASE("sentinel faults: the first Sentinels are of no use")
+TEST_CASE("sentinel faults: unusable Sentinels are skipped")
 {
     const RedisServer redis;
     const auto key = create_key(redis);
@@ -171,7 +171,7 @@ TEST_CASE("sentinel faults: the first Sentinels are of no use")
         bad.answer("HTTP/1.1 400 Bad Request\r\n\r\n");
         urls = bad.url();
     }
-    SECTION("one answers with an address that is none")
+    SECTION("one answers with an invalid address")
     {
         bad.answer(array_of({"a b", "6379"}));
         urls = bad.url();
@@ -292,7 +292,7 @@ TEST_CASE("sentinel faults: a switch is followed by an idle worker")
     }
     CHECK(wait_until(
         [&] { return lines_with(nginx, "has another primary") == 1; }));
-    // Nothing of the old one is served, and nothing is written to it.
+    // Nothing is served from the old primary, and nothing is written to it.
     Monitor monitor(old);
     CHECK(http.get("/v1/pets/1").status == 404);
     CHECK(http.post("/v1/pets", "{\"name\":\"b\",\"categoryId\":1}")
@@ -317,12 +317,12 @@ TEST_CASE("sentinel faults: without SUBSCRIBE it is asked every second")
     sentinel.answer(next);
     CHECK(wait_until(
         [&] { return lines_with(nginx, "has another primary") == 1; }));
-    CHECK(http.get("/v1/pets").status == 401);  // which has no keys
+    CHECK(http.get("/v1/pets").status == 401);  // the other Redis has no keys
     CHECK(lines_with(nginx, "[error]") == 0);
 }
 
-TEST_CASE("sentinel faults: a flood of switches does not move a worker forth "
-          "and back")
+TEST_CASE("sentinel faults: a flood of switches does not move a worker back "
+          "and forth")
 {
     const RedisServer redis;
     const auto key = create_key(redis);
@@ -343,7 +343,7 @@ TEST_CASE("sentinel faults: a flood of switches does not move a worker forth "
     CHECK(lines_with(nginx, "has another primary") < 20);
 }
 
-TEST_CASE("sentinel faults: commands on the way end in doubt, others wait")
+TEST_CASE("sentinel faults: commands in flight end in doubt and others wait")
 {
     const RedisServer next;
     const auto key = create_key(next);
@@ -364,20 +364,20 @@ TEST_CASE("sentinel faults: commands on the way end in doubt, others wait")
     REQUIRE(wait_until([&] { return slow.commands() > commands; }));
     sentinel.announce(next);
     CHECK(contains(client.read_all(), " 503 "));
-    // Not after the timeout of 10 s, and with a new connection.
+    // Over a new connection, without waiting for the timeout of 10 s.
     CHECK(http.get("/v1/pets").status == 200);
     CHECK(lines_with(nginx, "[error]") == 0);
     slow.release();
 }
 
-TEST_CASE("sentinel faults: an ordinary stop does not wait for Sentinels")
+TEST_CASE("sentinel faults: a graceful stop does not wait for Sentinels")
 {
     const RedisServer redis;
     FakeSentinel sentinel(redis);
     FakeSentinel other(redis);
     other.be_silent();
-    // Until a worker that has just started knows the primary, it may take the
-    // rest of its attempt to connect.
+    // A worker that stops before it knows the primary may first finish its
+    // attempt to connect.
     NginxServer nginx(with(sentinel.url() + " " + other.url(), kShort));
     SECTION("subscribed")
     {
@@ -396,7 +396,7 @@ TEST_CASE("sentinel faults: an ordinary stop does not wait for Sentinels")
         wait_until([&] { return sentinel.open() == 0 && other.open() == 0; }));
 }
 
-TEST_CASE("sentinel faults: nginx -t asks nobody")
+TEST_CASE("sentinel faults: nginx -t connects to no Sentinel")
 {
     const RedisServer redis;
     FakeSentinel sentinel(redis);

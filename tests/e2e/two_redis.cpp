@@ -1,4 +1,4 @@
-// petstore_limit_redis: counters and bans on a Redis of their own.
+// petstore_limit_redis: counters and bans on a separate Redis.
 #include <csignal>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
 
 using Names = std::vector<std::string>;
 
-// What one request costs each Redis.
+// The commands that one request costs each Redis.
 struct Cost {
     Names limits;
     Names main;
@@ -58,7 +58,7 @@ private:
     Monitor main_;
 };
 
-// Scripts are loaded and the key is known.
+// Loads the scripts and makes the worker cache the key.
 void warm_up(TwoRedisStore& store)
 {
     for (int i = 0; i < 2; ++i) {
@@ -91,7 +91,7 @@ Storm storm_of(const std::vector<std::unique_ptr<NginxServer>>& hosts,
     return storm;
 }
 
-// Names of the keys of accounts.
+// The number of account keys in Redis.
 std::size_t account_keys(const RedisServer& redis)
 {
     return redis.command({"KEYS", "petstore:{????????????????}:*"})
@@ -121,7 +121,7 @@ TEST_CASE("two redis: commands of each operation on each")
           == Cost{limiter, {"MGET"}});
     CHECK(monitors.of([&] { http.post("/v1/pets", kPet); })
           == Cost{limiter, {"EVALSHA"}});
-    // No version, for what needs none.
+    // Requests that need no version do not read it.
     CHECK(get("/shop/") == Cost{limiter, {}});
     CHECK(get("/v1/nowhere") == Cost{limiter, {}});
     CHECK(get("/v1/pets/abc") == Cost{limiter, {}});
@@ -137,7 +137,7 @@ TEST_CASE("two redis: commands of each operation on each")
         Http(store.nginx.url(), "unknown").get("/v1/pets");
     }) == Cost{{}, {"HGETALL"}});
 
-    // The first request with a key.
+    // The first request with a key reads its record.
     Http other(store.nginx.url(), store.redis.limited_key(2).secret);
     CHECK(monitors.of([&] { other.get("/v1/pets/700"); })
           == Cost{limiter, {"HGETALL", "MGET"}});
@@ -149,7 +149,7 @@ TEST_CASE("two redis: commands of each operation on each")
               .main.empty());
 }
 
-TEST_CASE("two redis: requests that come together share both commands")
+TEST_CASE("two redis: simultaneous requests share both commands")
 {
     constexpr std::size_t kClients = 64;
     TwoRedisStore store;
@@ -162,7 +162,7 @@ TEST_CASE("two redis: requests that come together share both commands")
     }
     REQUIRE(wait_until(
         [&] { return store.nginx.sockets() >= sockets + kClients; }));
-    // They come together because nginx is stopped while they ask.
+    // nginx is stopped while they are sent, so it reads them together.
     const auto worker = store.nginx.workers().at(0);
     ::kill(worker, SIGSTOP);
     const auto stat = "/proc/" + std::to_string(worker) + "/stat";
@@ -238,7 +238,7 @@ TEST_CASE("two redis: a guard works while the main Redis is away")
     store.redis.main.kill_hard();
     for (int i = 0; i < 3; ++i) {
         CHECK(store.http.get("/shop/").status == 200);
-        // Charged, as every request that the limiter admits.
+        // Charged, like every request that the limiter admits.
         expect_error(store.http.get("/v1/pets"), 503, "service_unavailable");
         expect_error(store.http.get("/v1/pets/1"), 503, "service_unavailable");
         expect_error(store.http.post("/v1/pets", kPet), 503,
@@ -274,14 +274,13 @@ TEST_CASE("two redis: a stopped main Redis delays reads only")
         wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE(
-    "two redis: without the limit Redis nothing is read and nobody served")
+TEST_CASE("two redis: without the limit Redis no request is served")
 {
     TwoRedisStore store;
     import_pets(store.redis.main, 5);
     warm_up(store);
     store.redis.limits.kill_hard();
-    // The first one may find out that it is away after it was asked.
+    // The first request may detect the outage only after it was charged.
     for (int i = 0; i < 2; ++i) {
         expect_error(store.http.get("/v1/pets"), 503, "service_unavailable");
     }
@@ -297,7 +296,7 @@ TEST_CASE(
         wait_until([&] { return store.http.get("/v1/pets").status == 200; }));
 }
 
-TEST_CASE("two redis: a stopped limit Redis is away after the timeout")
+TEST_CASE("two redis: a stopped limit Redis counts as away after the timeout")
 {
     NginxOptions options;
     options.server = "petstore_redis_timeout 300ms;";
@@ -310,7 +309,7 @@ TEST_CASE("two redis: a stopped limit Redis is away after the timeout")
     REQUIRE(wait_until([&] { return store.http.get("/shop/").status == 200; }));
 }
 
-TEST_CASE("two redis: no read misses a pet whose 201 came before it")
+TEST_CASE("two redis: a read after a 201 never misses the pet")
 {
     TwoRedis redis;
     const auto key = redis.create_key();
@@ -363,7 +362,7 @@ TEST_CASE("two redis: a change of a key takes effect with the next request")
     const auto hosts = hosts_of(redis);
     std::vector<Http> clients;
     for (const auto& host : hosts) {
-        for (int i = 0; i < 4; ++i) {  // both workers, most likely
+        for (int i = 0; i < 4; ++i) {  // most likely both workers
             clients.emplace_back(host->url(), key.secret);
             CHECK(clients.back().get("/v1/pets").status == 200);
         }
@@ -376,7 +375,7 @@ TEST_CASE("two redis: a change of a key takes effect with the next request")
     for (auto& client : clients) {
         CHECK(wait_until([&] { return client.get("/v1/pets").status == 200; }));
     }
-    // The record is written, but the account is out of reach.
+    // The record is written, but the account is unreachable.
     redis.limits.kill_hard();
     const auto failed = redis.ctl({"key", "disable", key.id});
     CHECK(failed.code == 1);
@@ -432,7 +431,7 @@ TEST_CASE("two redis: an empty limit Redis starts new windows")
     warm_up(store);
     store.redis.limits.command({"FLUSHALL"});
     Monitors monitors(store.redis);
-    // The state may be lost, and with it an epoch: the record is read again.
+    // The state may be lost, and an epoch with it: the record is read again.
     const auto cost =
         monitors.of([&] { CHECK(store.http.get("/shop/").status == 200); });
     CHECK(cost == Cost{{"EVALSHA", "EVALSHA"}, {"HGETALL"}});
@@ -441,7 +440,7 @@ TEST_CASE("two redis: an empty limit Redis starts new windows")
           == Cost{{"EVALSHA"}, {}});
 }
 
-TEST_CASE("two redis: the same one twice is one")
+TEST_CASE("two redis: the same Redis twice counts as one")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -452,19 +451,20 @@ TEST_CASE("two redis: the same one twice is one")
     Http http(nginx.url(), key.secret);
     CHECK(http.post("/v1/pets", kPet).status == 201);
     CHECK(http.get("/v1/pets").status == 200);
-    // The worker's and this one; petstorectl's may take a moment to go.
+    // The worker's connection and this one; petstorectl's may take a moment to
+    // close.
     CHECK(wait_until([&] { return redis.info("connected_clients") == 2; }));
     Monitor monitor(redis);
     CHECK(http.get("/v1/pets").status == 200);
     CHECK(monitor.names() == Names{"EVALSHA"});
 }
 
-TEST_CASE("two redis: locations choose their own")
+TEST_CASE("two redis: each location may have its own")
 {
     TwoRedis redis;
     const auto key = redis.create_key();
     NginxOptions options = redis.with();
-    // The same Redis for all, by naming it.
+    // The same Redis for everything, named explicitly.
     options.servers = "server { listen %ADDRESS%:%TLS_PORT%; petstore_redis "
                       + redis.limits.url() + "; location /v1/ { petstore; } }";
     NginxServer nginx(options);

@@ -1,4 +1,4 @@
-// The move of a running store's limits to a second Redis, and back.
+// Moves a running store's limits to a second Redis and back.
 #include <atomic>
 #include <thread>
 
@@ -8,7 +8,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Hosts with one Redis, which change to two and back.
+// Hosts with one Redis that change to two and back.
 struct Fleet {
     explicit Fleet(const TwoRedis& redis, int count) : redis_(redis)
     {
@@ -37,8 +37,8 @@ private:
     NginxOptions two_;
 };
 
-// Clients that send requests with one key to all hosts until the end, and count
-// the answers.
+// Clients that continuously send requests with one key to all hosts, and count
+// the responses.
 class Traffic {
 public:
     Traffic(const Fleet& fleet, const Key& key)
@@ -89,7 +89,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("two redis: the move under traffic, and the way back")
+TEST_CASE("two redis: limits move under traffic and back")
 {
     constexpr long long kLimit = 100'000'000;
     TwoRedis redis;
@@ -109,8 +109,8 @@ TEST_CASE("two redis: the move under traffic, and the way back")
         REQUIRE(moved.code == 0);
         return nlohmann::json::parse(moved.out).at("accounts").get<int>();
     };
-    // Every request that was admitted is counted on the Redis that now has the
-    // account, and the end of the day window has not moved.
+    // Every admitted request is counted on the Redis that now has the account,
+    // and the end of the day window has not changed.
     const auto check_counts = [&](const RedisServer& there,
                                   const RedisServer& gone, long long admitted,
                                   long long day_end) {
@@ -131,7 +131,7 @@ TEST_CASE("two redis: the move under traffic, and the way back")
     REQUIRE(more());
     const auto day_end = number_of(redis.main, key, Number::day_end);
     CHECK(move("move") == 6);
-    // Until its reload, a host refuses.
+    // A host refuses requests until it is reloaded.
     const auto refused = traffic.unavailable();
     REQUIRE(wait_until([&] { return traffic.unavailable() > refused; }));
     fleet.use_two(0);
@@ -196,7 +196,8 @@ TEST_CASE("two redis: an interrupted move is completed by the next")
     }
     redis.main.command(
         {"SET", account_key(keys[0], "bans"), "2", "EX", "1000"});
-    // As petstorectl would be killed: one account was renamed, one copied too.
+    // The state left by a killed petstorectl: one account was renamed, another
+    // one also copied.
     const auto value = [](const RedisServer& from, const std::string& name) {
         return from.command({"GET", name}).text;
     };

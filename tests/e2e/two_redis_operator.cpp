@@ -1,4 +1,4 @@
-// petstorectl with a second Redis for the limits.
+// petstorectl with a separate limit Redis.
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
@@ -16,7 +16,7 @@ TEST_CASE("two redis: petstorectl remembers where the limits are")
     CHECK(limits_marker(redis.main) == "elsewhere");
     CHECK(limits_marker(redis.limits) == "here");
 
-    // Without the option nothing is changed or shown.
+    // Without the option, commands neither change nor show anything.
     for (const auto& command : {Arguments{"key", "create"},
                                 {"key", "list"},
                                 {"key", "show", key.id},
@@ -27,14 +27,14 @@ TEST_CASE("two redis: petstorectl remembers where the limits are")
                                 {"key", "rotate", key.id}}) {
         check_fails(ctl(redis.main.url(), command), "--limit-redis");
     }
-    // What concerns pets only needs no limits.
+    // Commands for pets do not need the limits.
     CHECK(ctl(redis.main.url(), {"pet", "import", "-"},
               "{\"name\":\"a\",\"categoryId\":1}\n")
               .code
           == 0);
     CHECK(ctl(redis.main.url(), {"cache", "clear"}).code == 0);
 
-    // The option, or the variable.
+    // By the option or the variable.
     CHECK(redis.ctl({"key", "show", key.id}).code == 0);
     CHECK(
         run({ctl_binary(), "--redis", redis.main.url(), "key", "usage", key.id},
@@ -45,7 +45,7 @@ TEST_CASE("two redis: petstorectl remembers where the limits are")
     CHECK(ctl(redis.main.url(), {"--prefix", "other", "key", "list"}).code
           == 0);
 
-    // A wrong one.
+    // The wrong limit Redis is detected.
     RedisServer wrong;
     const Arguments disable{"key", "disable", key.id};
     const auto with = [&](const std::string& limits) {
@@ -73,11 +73,11 @@ TEST_CASE("two redis: petstorectl does not mix a store of one with another")
                 "petstorectl limits move");
     CHECK(other.command({"DBSIZE"}).integer == 0);
     CHECK(one.command({"EXISTS", kLimitsMarker}).integer == 0);
-    // The same Redis is one, by the same URL …
+    // The same Redis twice, by the same URL, counts as one …
     CHECK(ctl(one.url(), {"--limit-redis", one.url(), "key", "disable", key.id})
               .code
           == 0);
-    // … and by another it is noticed.
+    // … and by another URL it is detected.
     RedisServer empty;
     check_fails(
         ctl(empty.url(), {"--limit-redis", empty.tcp_url(), "key", "create"}),
@@ -145,7 +145,7 @@ TEST_CASE("two redis: the access rules of the documentation suffice")
     TwoRedis redis;
     const auto text =
         read_file(std::string(E2E_SUPPORT) + "/../../../docs/redis-keys.md");
-    // The block with this user, as it is.
+    // The ACL rules of this user in the documentation.
     const auto rules_of = [&](const std::string& user) {
         const auto start = text.find("ACL SETUSER " + user + " ");
         REQUIRE(start != std::string::npos);
@@ -187,7 +187,7 @@ TEST_CASE("two redis: the access rules of the documentation suffice")
     Http denied(nginx.url(), limited.secret);
     REQUIRE(wait_until(
         [&] { return code_of(denied.get("/v1/pets")) == "api_key_banned"; }));
-    // A clock that was set back also moves the end of the ban.
+    // After a clock was set back, the limiter also corrects the end of the ban.
     const auto day = 86'400'000LL;
     set_number(redis.limits, limited, Number::day_end,
                redis_millis(redis.limits) + 3 * day);
@@ -199,7 +199,7 @@ TEST_CASE("two redis: the access rules of the documentation suffice")
     CHECK_FALSE(contains(nginx.error_log(), "NOPERM"));
     CHECK_FALSE(contains(nginx.error_log(), "[error]"));
 
-    // petstorectl's are those of one Redis, on both.
+    // petstorectl needs the rules for one Redis on both.
     auto rules = rules_of("petstore");
     const auto start = text.find("    +exists +persist");
     for (const auto& line :
@@ -271,7 +271,7 @@ TEST_CASE("two redis: the limits do not move to a third Redis")
     CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
 }
 
-TEST_CASE("command line: a Redis that hangs is given up")
+TEST_CASE("command line: a hanging Redis times out")
 {
     RedisServer hanging;
     hanging.pause();

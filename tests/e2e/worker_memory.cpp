@@ -1,4 +1,4 @@
-// petstore_worker_memory: what a worker may remember of keys, pets and answers.
+// petstore_worker_memory: the memory for cached keys, pets and responses.
 #include <openssl/sha.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ using namespace petstore::e2e;
 
 namespace {
 
-// Keys that exist, as petstorectl would have imported them: ids of 16
-// characters, an account for each.
+// Existing keys, as imported by petstorectl: ids of 16 characters, one account
+// per key.
 class ManyKeys {
 public:
     ManyKeys(const RedisServer& redis, int count) : count_(count)
@@ -36,8 +36,8 @@ public:
         }
     }
 
-    // One request with each key, over many connections. Returns how many were
-    // answered with this status.
+    // Sends one request with each key over many connections. Returns the number
+    // of responses with this status.
     int request_each(const NginxServer& nginx, int status) const
     {
         constexpr int kConnections = 16;
@@ -63,7 +63,7 @@ public:
                         }
                     }
                 } catch (const HarnessError&) {
-                    // Reported by the count.
+                    // The count shows a failure.
                 }
             });
         }
@@ -125,7 +125,7 @@ NginxOptions many_requests(const RedisServer& redis)
 
 TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
 {
-    // The sanitized nginx is slow: an eighth of the keys in an eighth of the
+    // The sanitized nginx is slow: uses an eighth of the keys and of the
     // memory.
     const int count = sanitized() ? 12'500 : 100'000;
     RedisServer redis({"appendonly no"});
@@ -142,7 +142,7 @@ TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
     const auto grown = resident(pid) - before;
     INFO("grown by " << grown);
     if (!sanitized()) {
-        // Buffers and requests included.
+        // Includes buffers and requests.
         CHECK(grown <= std::size_t{400} * static_cast<std::size_t>(count));
     }
     CHECK(command_counts(redis)["hgetall"] == count);
@@ -150,7 +150,7 @@ TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
     CHECK(command_counts(redis)["hgetall"] == count);
 }
 
-TEST_CASE("worker memory: keys, pets and answers stay within it")
+TEST_CASE("worker memory: keys and pets and responses stay within it")
 {
     constexpr std::size_t kMegabyte = 1024 * 1024;
     constexpr std::size_t kMemory = 8 * kMegabyte;
@@ -168,8 +168,8 @@ TEST_CASE("worker memory: keys, pets and answers stay within it")
     const auto pid = nginx.workers().at(0);
     const auto before = resident(pid);
 
-    // More of each than there is room for; pets and answers are kept from the
-    // second time on.
+    // More of each than fits; pets and responses are cached on the second
+    // request.
     for (int round = 0; round < 3; ++round) {
         CHECK(walk(http, "/v1/pets?limit=100").size()
               == static_cast<std::size_t>(pets));
@@ -179,10 +179,10 @@ TEST_CASE("worker memory: keys, pets and answers stay within it")
 
     const auto grown = resident(pid) - before;
     INFO("grown by " << grown);
-    // AddressSanitizer adds to each block, and keeps those that were freed.
+    // AddressSanitizer enlarges each block and keeps freed ones.
     if (!sanitized()) {
         CHECK(grown > kMemory * 3 / 4);
-        // Buffers, requests and what is lost between blocks.
+        // Allows for buffers, requests and fragmentation.
         CHECK(grown < kMemory + kMegabyte);
     }
 }

@@ -1,4 +1,4 @@
-// Workers connect to Redis when they start, and only those that need it.
+// Workers that need Redis connect when they start; others do not connect.
 #include "support/fault_proxy.h"
 #include "support/limits.h"
 #include "support/one_worker.h"
@@ -7,7 +7,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// A Redis that counts: each connection costs it PING and INFO.
+// A Redis that counts connections: each costs PING and INFO.
 struct Counted {
     RedisServer redis;
     Key key = create_key(redis);
@@ -48,7 +48,7 @@ TEST_CASE("worker start: every worker connects before the first request")
     CHECK(redis.fake.connections() == 4);
 }
 
-TEST_CASE("worker start: only what is used is connected to")
+TEST_CASE("worker start: workers connect only to a Redis in use")
 {
     Counted redis;
     FakeRedis unused(forward_to(redis.redis));
@@ -114,7 +114,7 @@ TEST_CASE("worker start: a single process connects for its first request")
 }
 
 TEST_CASE("worker start: a Redis that is away is logged once and found when it "
-          "is there")
+          "returns")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -143,7 +143,7 @@ TEST_CASE("worker start: a Redis that is away is logged once and found when it "
     CHECK(lines_with(nginx, "[warn]") == 0);
 
     redis.start();
-    // By both workers, without a request for pets.
+    // Both workers have connected without a request for pets.
     const auto up = "petstore_redis_up{redis=\"" + label + "\"} 1\n";
     CHECK(wait_until(
         [&] { return contains(Http(nginx.url()).get("/status").body, up); }));

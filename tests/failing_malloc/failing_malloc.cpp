@@ -1,8 +1,8 @@
 // Replaces malloc() and its family, and every form of operator new. Each
-// allocation counts once, however many of these functions it passes through,
-// and is then left to the next definition: glibc's, libstdc++'s or
-// AddressSanitizer's. That one also frees it, so free() and operator delete are
-// not replaced.
+// allocation is counted once, however many of these functions it passes
+// through, and then forwarded to the next definition: glibc's, libstdc++'s or
+// AddressSanitizer's. That definition also frees it, so free() and operator
+// delete are not replaced.
 #include "failing_malloc.h"
 
 #include <dlfcn.h>
@@ -21,10 +21,10 @@ FailingMalloc g_own;
 FailingMalloc* g_control = &g_own;
 
 // Initial-exec, because other thread-local variables of a library may allocate
-// when they are first used.
+// on first use.
 #define THREAD_LOCAL __attribute__((tls_model("initial-exec"))) thread_local
 
-// operator new calls malloc(), which must not count again.
+// operator new calls malloc(), which must not be counted again.
 THREAD_LOCAL int g_depth;
 THREAD_LOCAL bool g_looking_up;
 
@@ -33,7 +33,7 @@ struct Nested {
     ~Nested() { --g_depth; }
 };
 
-// Not backtrace(): that loads a library when it is first called.
+// Not backtrace(), which loads a library when first called.
 void record_stack(FailingMalloc& control)
 {
     control.frames = 0;
@@ -71,8 +71,8 @@ bool is_to_fail(By by)
     return true;
 }
 
-// The next definition of a function. nullptr while dlsym() is at work: it may
-// allocate, and does without when it gets nothing.
+// The next definition of a function. nullptr while dlsym() runs: it may
+// allocate, and copes with a failure.
 template <typename Function>
 Function* look_up(const char* name)
 {
@@ -139,14 +139,15 @@ FailingMalloc* failing_malloc_control()
     return g_control;
 }
 
-// The runtime insists on being the first library; a preloaded one comes before.
+// Otherwise the runtime insists on being the first library, but a preloaded one
+// comes before it.
 const char* __asan_default_options()
 {
     return "verify_asan_link_order=0";
 }
 
-// LeakSanitizer knows the dynamic linker's own memory by who calls malloc(),
-// which is this library now.
+// LeakSanitizer recognizes the dynamic linker's own memory by the caller of
+// malloc(), which is this library now.
 const char* __lsan_default_suppressions()
 {
     return "leak:ld-linux\n";

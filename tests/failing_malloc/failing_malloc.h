@@ -1,6 +1,6 @@
-// Makes chosen allocations of one process fail. Two uses: preloaded into nginx
-// and controlled through a shared file, or compiled into a test program and
-// controlled in place.
+// Makes chosen allocations of one process fail. Either preloaded into nginx and
+// controlled through a shared file, or compiled into a test program and
+// controlled directly.
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,17 @@
 #include <atomic>
 #include <cstdint>
 
-// Lives in memory that the test and the process under test share. The test
-// writes everything but `counted` and `failed`, and `armed` last.
+// Shared memory between the test and the process under test. The test writes
+// everything except `counted` and `failed`, and `armed` last.
 struct FailingMalloc {
-    std::atomic<pid_t> armed;         // this process counts and fails; 0: none
-    std::atomic<std::int64_t> first;  // number of the first one to fail, from 1
-    std::atomic<std::int64_t> times;  // how many in a row fail
-    std::atomic<bool> only_new;       // malloc() and its family are left alone
+    std::atomic<pid_t> armed;         // id of the process affected; 0: none
+    std::atomic<std::int64_t> first;  // the first allocation to fail, from 1
+    std::atomic<std::int64_t> times;  // number of failures in a row
+    std::atomic<bool> only_new;       // does not affect malloc() and its family
     std::atomic<std::int64_t> counted;
     std::atomic<std::int64_t> failed;
 
-    // Return addresses of the last allocation that failed, innermost first.
+    // Return addresses of the last failed allocation, innermost first.
     static constexpr int kMaxFrames = 48;
     std::atomic<int> frames;
     void* stack[kMaxFrames];

@@ -1,10 +1,10 @@
-// For LD_PRELOAD: shifts the time of day by as many seconds as the file that
-// FAKE_CLOCK names says, read again with every look at the clock. The monotonic
-// clock is left alone.
+// For LD_PRELOAD: shifts the time of day by the number of seconds in the file
+// named by FAKE_CLOCK, which is read at every clock access. The monotonic clock
+// is not changed.
 //
-// Redis needs this instead of libfaketime, which asks for memory before it is
-// ready, from jemalloc, which looks at the clock before it is ready. So nothing
-// here allocates or needs the dynamic linker.
+// Redis needs this instead of libfaketime: libfaketime allocates from jemalloc
+// before it is ready, and jemalloc reads the clock. So nothing here allocates
+// or needs the dynamic linker.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

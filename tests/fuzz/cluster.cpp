@@ -1,4 +1,4 @@
-// What servers of a Cluster answer: slot maps and redirects.
+// Replies of Cluster servers: slot maps and redirects.
 #include "redis/slot_map.h"
 #include "replies.h"
 

@@ -1,4 +1,4 @@
-// Cursors. Only what encode_cursor() has written is accepted.
+// Cursors. Only output of encode_cursor() is accepted.
 #include "api/page.h"
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-// URLs of Redis, and how they are logged: never with the password.
+// Redis URLs, and their logged form, which never contains the password.
 #include "redis/endpoint.h"
 #include "fuzz.h"
 #include "redis/deployment.h"

@@ -1,4 +1,4 @@
-// Content types, dates and durations: the first byte selects.
+// Content types, dates and durations, selected by the first byte.
 #include "api/date.h"
 #include "api/media_type.h"
 #include "fuzz.h"

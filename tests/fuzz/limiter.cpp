@@ -1,5 +1,5 @@
-// What a server answers to the limiter's scripts. Nothing is admitted that was
-// not asked for, and both forms of a reply mean the same.
+// Replies to the limiter's scripts. No reply admits more than was requested,
+// and both forms of a reply mean the same.
 #include "store/accounts/limiter.h"
 #include "replies.h"
 #include "store/accounts/account_state.h"
@@ -35,7 +35,7 @@ std::string bulk(std::string_view text)
         .append("\r\n");
 }
 
-// The array of which the reply is the short form.
+// The array form of a reply in the short form.
 std::string as_array(std::string_view reply, std::size_t accounts)
 {
     std::string array = "*" + std::to_string(accounts + 1) + "\r\n";

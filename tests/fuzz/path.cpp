@@ -1,4 +1,4 @@
-// Paths, and ids in them. An id has one spelling.
+// Paths and the ids in them. An id has exactly one spelling.
 #include "api/router.h"
 #include "api/text.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// Bodies of createPet, against another parser: what is accepted is JSON with
-// these members, and the response is JSON with the same values.
+// Bodies of createPet, compared with another parser: accepted bodies are JSON
+// with these members, and the response is JSON with the same values.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,8 +15,8 @@ using nlohmann::json;
 
 namespace {
 
-// Discarded if it is not JSON. Nothing if a number is beyond double: JSON
-// allows it, and so does the API in a member that it ignores.
+// Discarded if it is not JSON; nothing if a number exceeds double, which JSON
+// and, in ignored members, the API allow.
 std::optional<json> parsed_by_other(std::string_view body)
 {
     try {

@@ -1,4 +1,4 @@
-// Query strings of listPets. A valid query survives in the links of its page.
+// Query strings of listPets. Links of a page preserve a valid query.
 #include "api/page.h"
 #include "fuzz.h"
 

@@ -9,7 +9,7 @@
 
 namespace petstore::fuzz {
 
-// Appends the reply in words, so that whole trees can be compared.
+// Appends the reply as text, so that whole trees can be compared.
 inline void describe(const redis::Reply& reply, std::string& out)
 {
     out.push_back(static_cast<char>('0' + static_cast<int>(reply.type())));
@@ -21,7 +21,7 @@ inline void describe(const redis::Reply& reply, std::string& out)
 }
 
 // Calls `visit` with each reply in the stream, which arrives in pieces of
-// `step` bytes. False if the stream breaks.
+// `step` bytes. Returns false if the stream breaks.
 template <typename Visit>
 bool for_each_reply(std::string_view stream, std::size_t step, Visit&& visit)
 {

@@ -1,4 +1,4 @@
-// The byte stream from Redis. How it is cut into pieces must not matter.
+// The byte stream from Redis. The result must not depend on how it is split.
 #include "redis/error_table.h"
 #include "redis/replication.h"
 #include "replies.h"

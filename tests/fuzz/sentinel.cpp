@@ -1,4 +1,4 @@
-// What Sentinels answer.
+// Replies of Sentinels.
 #include "redis/sentinel.h"
 #include "replies.h"
 

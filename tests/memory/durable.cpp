@@ -1,5 +1,5 @@
-// A durable write gets its reply if it was confirmed, else a failure, and
-// either once, whichever allocation fails. The next one is served.
+// Whichever allocation fails, a durable write gets exactly one result: its
+// reply if it was confirmed, else a failure. The next write is served.
 #include <array>
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// A request ends exactly once, whichever allocation fails, and never with a 4xx
+// Whichever allocation fails, a request ends exactly once, and never with a 4xx
 // status for lack of memory. The next request is served.
 #include <array>
 #include <memory>
@@ -39,7 +39,7 @@ struct SilentLog final : store::StorageLog {
     int damages = 0;
 };
 
-// A client that needs no memory of its own while its request is served.
+// A client that allocates nothing while its request is served.
 struct Client final : service::Request, service::GuardResponder {
     api::Method method() const noexcept override { return verb; }
     std::string_view path() const noexcept override { return uri; }
@@ -101,7 +101,7 @@ struct Client final : service::Request, service::GuardResponder {
     int status = 0;
 };
 
-// Which Redis replies first, if counters and bans are on their own.
+// Whether counters and bans are on a second Redis, and which one replies first.
 enum class Two { no, limits_first, limits_last };
 
 struct Requests {
@@ -111,7 +111,7 @@ struct Requests {
                              timer, log, lookups, plans},
                             store::MemoryShares(1 << 20))
     {
-        // As Worker does: OpenSSL crashes if its first use runs out of memory.
+        // Like Worker: OpenSSL crashes if its first use runs out of memory.
         static_cast<void>(api::sha256({}));
         store::scripts::limit();
         store::scripts::strike();
@@ -187,7 +187,8 @@ struct Requests {
         }
     }
 
-    // Ended with `status`, or for lack of memory with an error of the server.
+    // Checks that the request ended with `status`, or for lack of memory with a
+    // server error.
     void check_end(Client& client, int status)
     {
         CAPTURE(client.uri, client.status);
@@ -204,7 +205,7 @@ struct Requests {
         CHECK(client.releases == 1);
     }
 
-    // Once there is memory again.
+    // Checks a request once there is enough memory again.
     void check_next(int status)
     {
         Client next;
@@ -225,7 +226,7 @@ struct Requests {
         array({bulk("id"), bulk("a key whose id needs memory"), bulk("account"),
                bulk("an account whose name needs memory"), bulk("plan"),
                bulk("pro"), bulk("epoch"), bulk("7")})};
-    // On one request: each is sent alone.
+    // Decisions on one request, because each request is sent alone.
     const Ready admitted{decided(1, 0)};
     const Ready limited{decided(0, 0)};
     const Ready banned{array(
@@ -281,11 +282,11 @@ struct AdmittedLast : Admitted {
     AdmittedLast() : Admitted(Two::limits_last) {}
 };
 
-// The first denial is reported at once, which bans the account.
+// The first denial is reported immediately and bans the account.
 struct Refused : Requests {
     Refused()
     {
-        // The key is known.
+        // Makes the worker cache the key.
         Client first;
         make(first, api::Method::options, "/v1/pets");
         first.verb = api::Method::get;

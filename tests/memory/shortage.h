@@ -9,8 +9,8 @@
 #include "catch.h"
 #include "failing_malloc/failing_malloc.h"
 
-// While one exists, allocations of this process fail: from the `first` on
-// `times` in a row.
+// During its lifetime, allocations of this process fail: `times` in a row, from
+// the `first` on.
 class Shortage {
 public:
     Shortage(std::int64_t first, std::int64_t times)
@@ -30,10 +30,10 @@ private:
     static FailingMalloc& control() { return *failing_malloc_control(); }
 };
 
-// Makes each allocation of Case::act() fail in turn: alone, and together with
-// all later ones. Each time a new Case is created; act() may throw
-// std::bad_alloc, and check() checks the outcome, with enough memory again. A
-// case that allocates nothing tests nothing.
+// Makes each allocation of Case::act() fail in turn: first alone, then with all
+// later ones. Creates a new Case each time. act() may throw std::bad_alloc;
+// check() then checks the outcome, with enough memory. A case that allocates
+// nothing tests nothing.
 template <typename Case, bool kMustAllocate = true>
 void fail_each_allocation()
 {

@@ -1,4 +1,4 @@
-// A waiter for Redis is called exactly once, whichever allocation fails, and
+// Whichever allocation fails, a waiter for Redis is called exactly once, and
 // the next one gets the right result.
 #include <memory>
 
@@ -66,7 +66,7 @@ struct LookUps {
         CHECK_FALSE(thrown);
         for (const auto& waiter : waiters) {
             CHECK(waiter.calls == 1);
-            // Never that there is no such key.
+            // A failure is never reported as an unknown key.
             CHECK((waiter.key != nullptr) != waiter.failed);
         }
         KeyWaiter waiter;
@@ -148,7 +148,7 @@ std::string decided(int accounts)
     return bulk(windows + stamp(5, "200", "1000"));
 }
 
-// Two keys of one account, which take two commands, and one of another.
+// Two keys of one account, which need two commands, and a key of another.
 struct Limits {
     store::Ref<store::CachedKey> make_key(const std::string& account)
     {
@@ -162,7 +162,7 @@ struct Limits {
         for (const auto& key : {first, first, second, other, other}) {
             queue.add(key, {}, waiters[next++]);
         }
-        for (auto& waiter : more) {  // more than memory is reserved for
+        for (auto& waiter : more) {  // more than have reserved memory
             queue.add(first, {}, waiter);
         }
         wire.end_iteration();
@@ -260,7 +260,7 @@ struct DenialWaiter final : store::DenialWaiter {
     std::int64_t limit = 0;
 };
 
-// A report in the background, one that a request waits for, and the timer's.
+// A background report, one that a request waits for, and the timer's.
 struct Denials : Limits {
     void act()
     {
@@ -298,7 +298,7 @@ struct Denials : Limits {
         CHECK(waiter.calls == 1);
         CHECK(waiter.limit == 60);
         CHECK_FALSE(wire.waits());
-        // Nothing is held up: the next reports are sent.
+        // Later reports are still sent.
         for (const auto& key : {first, other}) {
             commands = 0;
             key->account->count_denial(policy, key->limits, 0);
@@ -354,7 +354,7 @@ std::string rows(int count)
                                           bulk("s7:a name that needs memory")));
 }
 
-// What the scripts and commands of a catalogue of equal pets reply.
+// The replies of scripts and commands for a catalogue of identical pets.
 struct Reads {
     void pump()
     {
@@ -372,7 +372,7 @@ struct Reads {
         }
     }
 
-    // As a request does it.
+    // Like a request.
     void read(const ReadKey& key, store::Version version, ReadWaiter& waiter)
     {
         try {
@@ -408,8 +408,8 @@ struct Reads {
     {
         auto version = kVersion;
         std::size_t next = 0;
-        // Rereads of what has changed fill whole buckets, the last round is
-        // answered from them.
+        // Rereading changed pets loads whole buckets, which serve the last
+        // round.
         for (int round = 0; round < 4; ++round) {
             for (const auto& key : keys) {
                 read(key, version, waiters.at(next++));

@@ -1,4 +1,4 @@
-// A value is right or missing: a lack of memory must not look like a client's
+// A value is right or missing: lack of memory must not look like a client's
 // error or like damaged data.
 #include <openssl/err.h>
 #include <openssl/opensslv.h>
@@ -60,8 +60,8 @@ struct Query {
     std::variant<api::ListQuery, api::Error> parsed;
 };
 
-// OpenSSL reports a lack of memory like any other failure. It must be
-// initialized before: it crashes if memory runs out during initialization.
+// OpenSSL reports a lack of memory like any other failure. It must already be
+// initialized: it crashes if memory runs out during initialization.
 struct Digest {
     void act()
     {
@@ -103,8 +103,8 @@ struct Command {
     std::string out;
 };
 
-// A stream that cannot be read for lack of memory ends the connection; no reply
-// is cut or made up.
+// A stream that cannot be read for lack of memory breaks the connection; no
+// reply is truncated or invented.
 struct Stream {
     void act()
     {
@@ -196,7 +196,7 @@ TEST_CASE("queries and links")
 
 TEST_CASE("digests")
 {
-    // OpenSSL 3.5 allocates for none.
+    // OpenSSL 3.5 computes digests without allocating.
     constexpr bool kAllocates = OPENSSL_VERSION_NUMBER < 0x30100000L;
     fail_each_allocation<Digest, kAllocates>();
 }

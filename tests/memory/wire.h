@@ -9,16 +9,15 @@
 #include "redis/scheduler.h"
 #include "redis/script.h"
 
-// Records commands; the test supplies the replies. Allocates no more than a
-// real link does: to format a command. A command that it has no memory for is
-// not sent.
+// Records commands; the test supplies the replies. Like a real link, it
+// allocates only to format a command. A command without memory is not sent.
 class Wire final : public petstore::redis::Link,
                    public petstore::redis::Scheduler {
 public:
     struct Sent {
         petstore::redis::ReplyHandler* handler;
-        // Of the command: its name, its first argument if that has 40 bytes as
-        // a script's digest has, and whether its last argument is -1.
+        // The command's name, its first argument if it has 40 bytes as a
+        // script's digest has, and whether its last argument is -1.
         std::array<char, 16> name;
         std::array<char, 41> digest;
         bool whole;
@@ -79,7 +78,7 @@ public:
     }
 
     bool waits() const { return first_ != last_; }
-    // The oldest command, to which the caller now replies.
+    // Takes the oldest command, to which the caller then replies.
     Sent take() { return sent_.at(first_++ % sent_.size()); }
 
 private:

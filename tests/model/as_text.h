@@ -2,7 +2,7 @@
 
 #include "redis/command.h"
 
-// The call of a script with its text: a fresh Redis knows no digests, and
+// Makes a script call send the script's text: a new Redis knows no digests, and
 // pipelined commands cannot be repeated after NOSCRIPT.
 inline petstore::redis::Command as_text(petstore::redis::Command command)
 {

@@ -1,5 +1,5 @@
 // The catalogue's commands and scripts in a real Redis, compared with a plain
-// list of the pets in memory.
+// list of pets in memory.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -37,12 +37,12 @@ std::mt19937 seeded()
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str())));
 }
 
-// The distribution of the statuses over the ids.
+// How statuses are distributed over ids.
 struct Spread {
     const char* name;
     double rare;  // share of sold
     double half;  // share of pending
-    int run;      // ids that get their status together
+    int run;      // length of runs with one status
 };
 
 constexpr Spread kSpreads[] = {
@@ -51,7 +51,7 @@ constexpr Spread kSpreads[] = {
     {"in runs", 0.33, 0.33, 50}, {"in long runs", 0.2, 0.2, 400},
 };
 
-// A link over a blocking connection: replies arrive when wait() is called.
+// A link over a blocking connection. wait() delivers replies.
 class BlockingLink final : public redis::Link {
 public:
     explicit BlockingLink(redis::BlockingConnection& connection)
@@ -71,7 +71,7 @@ public:
         return 1;
     }
 
-    // Waits for the oldest reply. False if no command is open.
+    // Waits for the oldest reply. Returns false if no command is pending.
     bool wait()
     {
         if (handlers_.empty()) {
@@ -103,8 +103,7 @@ public:
         return connection.get();
     }
 
-    // One name in a hundred is so long that Redis stores its bucket in several
-    // listpacks.
+    // One name in a hundred is so long that its bucket needs several listpacks.
     api::NewPet some_pet(Status status)
     {
         const auto length = pick(1, 100) == 1 ? pick(200, 1020) : pick(1, 40);
@@ -169,7 +168,7 @@ public:
         REQUIRE(created.result == Result::created);
     }
 
-    // What the limiter replies.
+    // The version in the limiter's reply.
     store::Version version()
     {
         const auto number = [this](const std::string& key) {
@@ -189,7 +188,7 @@ public:
         return json;
     }
 
-    // What read() should return.
+    // The expected result of read().
     Page expected(const api::ListQuery& query) const
     {
         const auto end = static_cast<api::PetId>(pets.size());
@@ -216,8 +215,8 @@ public:
         return std::uniform_int_distribution<std::int64_t>(from, to)(random);
     }
 
-    // Where pages start: anywhere, at boundaries of buckets and bytes, at the
-    // end and far beyond it.
+    // A random page start: anywhere, at boundaries of buckets and bytes, at the
+    // end or far beyond it.
     api::PetId some_start()
     {
         const auto end = static_cast<api::PetId>(pets.size());
@@ -270,7 +269,7 @@ public:
         }
     }
 
-    // For comparison. A counter of 0 counts as missing.
+    // All keys, for comparison. A counter of 0 counts as missing.
     std::map<std::string, std::string> contents()
     {
         auto all = save();
@@ -329,7 +328,7 @@ TEST_CASE("model: pages and pets equal those of a plain list")
 
 namespace {
 
-// What the script of a filtered page costs.
+// The cost of a filtered page's script.
 struct Work {
     std::int64_t calls = 0;
     std::int64_t records = 0;
@@ -362,8 +361,8 @@ Work work_of(const Shop& shop,
     return work;
 }
 
-// Bitmaps that look dense but are not: the distances from one pet of the status
-// to the next, repeated; 0 for a random one.
+// Bitmaps that look dense but are not: repeated distances between pets of the
+// status; 0 stands for a random distance.
 const std::vector<std::vector<int>> kSteps = {
     {128},
     {1, 127},
@@ -431,7 +430,7 @@ TEST_CASE("model: a lost record fails a filtered page")
 {
     Shop shop;
     shop.fill(1000, kSpreads[1]);
-    // The second bucket is lost, and the end of the fourth.
+    // The second bucket and the end of the fourth are lost.
     const auto lost = [](api::PetId id) {
         return (id > 128 && id <= 256) || (id > 400 && id <= 512);
     };
@@ -513,9 +512,9 @@ TEST_CASE("model: a pet never takes the place of another one")
     const auto changes = shop.schema.changes();
     const auto sold = shop.schema.status_bitmap(Status::sold);
     const auto replay = shop.schema.idempotency("acc", idempotency.key);
-    // Damages the data by `break_it`; then the reply must name `damaged`
-    // (empty: any other error, Redis versions differ) and change nothing.
-    // Restores the data.
+    // Damages the data with `break_it`. The reply must then name `damaged`
+    // (empty: any other error, as Redis versions differ), and nothing may
+    // change. Restores the data.
     const auto check = [&](const std::vector<e2e::Words>& break_it,
                            const std::string& damaged) {
         INFO(break_it.back()[0] << ' ' << break_it.back()[1]);
@@ -541,7 +540,7 @@ TEST_CASE("model: a pet never takes the place of another one")
         check({{"DEL", bucket}}, bucket);
     }
     if (count > 0) {
-        // The next id would be 1 again.
+        // Otherwise the next id would be 1 again.
         check({{"DEL", last_id}}, last_id);
         check({{"SET", last_id, "0"}}, last_id);
         check({{"DEL", last_id}, {"DEL", shop.schema.bucket(0)}}, last_id);
@@ -567,8 +566,8 @@ TEST_CASE("model: a pet never takes the place of another one")
     CHECK(created.id == count + 1);
 }
 
-// Batches of every size, at every place in a bucket, with pets that were
-// created before, and with buckets that cannot take them.
+// Batches of every size at every place in a bucket, with pets created before,
+// and with buckets that cannot take them.
 TEST_CASE("model: pets created together equal those created one by one")
 {
     Shop together;
@@ -583,7 +582,7 @@ TEST_CASE("model: pets created together equal those created one by one")
         const bool once = together.pick(0, 1) == 1;
         const bool damage = together.pick(0, 9) == 0;
         const auto last = static_cast<api::PetId>(together.pets.size());
-        // A stray record: its bucket takes no pet.
+        // A stray record prevents its bucket from taking pets.
         const auto stray = together.schema.bucket(store::bucket_of(last + 1)
                                                   + together.pick(0, 1));
         if (damage) {
@@ -599,7 +598,7 @@ TEST_CASE("model: pets created together equal those created one by one")
                 keys.emplace_back();
             } else {
                 auto key = std::to_string(together.pick(1, 3000));
-                // Sometimes the request of before.
+                // Sometimes repeats the earlier request.
                 if (known.count(key) && together.pick(0, 1)) {
                     pet.name = known[key].second;
                 }
@@ -662,7 +661,7 @@ TEST_CASE("model: pets created together equal those created one by one")
         left.erase(together.schema.idempotency("acc", api::sha256(key.first)));
     }
     for (auto* all : {&left, &right}) {
-        all->erase(together.schema.changes());  // a time
+        all->erase(together.schema.changes());  // derived from the time
     }
     CHECK(left == right);
 }
@@ -730,7 +729,7 @@ struct Waiter final : store::ReadWaiter {
     std::vector<store::ReadResult> results;
 };
 
-// One request: reads ahead, gets the version, gets its response.
+// Simulates a request: reads ahead, gets the version, gets its response.
 void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
                 const api::ListQuery& query, api::PetId pet)
 {
@@ -765,7 +764,7 @@ TEST_CASE("model: cached reads return what is in the catalogue")
 {
     const auto spread =
         GENERATE(from_range(std::begin(kSpreads), std::end(kSpreads)));
-    // So little that buckets evict each other, and enough for all.
+    // Either so little that buckets evict each other, or enough for all.
     const auto bytes = GENERATE(std::size_t{8} * 1024, std::size_t{1} << 20);
     INFO(spread.name << ", " << bytes << " bytes");
     Shop shop;
@@ -785,7 +784,7 @@ TEST_CASE("model: cached reads return what is in the catalogue")
             shop.add(shop.some_pet(kStatuses[shop.pick(0, 2)]));
             break;
         case 2:
-            // Rarely, so that buckets are useful in between.
+            // Rarely, so that cached buckets are useful in between.
             if (shop.pick(0, 5) == 0) {
                 while (link.wait()) {
                 }

@@ -1,5 +1,5 @@
 // The caches of several workers over a real Redis while pets change: each
-// answer must be as fresh as Redis was when its version was read.
+// response must be as fresh as its version.
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -32,8 +32,8 @@ redis::BlockingConnection connect(const e2e::RedisServer& redis)
                                                   std::chrono::seconds(20));
 }
 
-// A link whose commands are executed, and whose replies are delivered, one by
-// one when the test says so.
+// A link that executes commands and delivers replies one by one, when the test
+// says so.
 class SlowLink final : public redis::Link {
 public:
     explicit SlowLink(const e2e::RedisServer& redis)
@@ -75,7 +75,7 @@ public:
     }
 
     std::uint64_t generation = 1;
-    std::multiset<std::string> names;  // of the first key or script
+    std::multiset<std::string> names;  // the first key or script
 
 private:
     struct Sent {
@@ -107,7 +107,7 @@ struct Worker {
     store::Reader reader;
 };
 
-// What the pets were after each change: a letter for each.
+// The pets after a change: one letter each.
 using State = std::string;
 
 struct Answer {
@@ -127,8 +127,8 @@ std::string json(api::PetId id, char letter)
     return text;
 }
 
-// All answers that are right: each bucket as it was at some time, and as many
-// of its pets as there were then or before.
+// All correct responses: each bucket in any state it has had, with any number
+// of pets that existed then or before.
 class Right {
 public:
     Right(const std::deque<State>& times, const ReadKey& key)
@@ -198,7 +198,7 @@ private:
 
 class Shop;
 
-// As PetRead: the version travels ahead of what is read.
+// Like PetRead: the version is requested before what is read.
 class Request final : private redis::ReplyHandler, private store::ReadWaiter {
 public:
     Request(Shop& shop, Worker& worker, const ReadKey& key);
@@ -271,7 +271,7 @@ public:
         history.push_back(pets);
     }
 
-    // As a version before the log did, or an operator by hand.
+    // Changes a status without the log, like an older version or an operator.
     void set_status_unlogged(api::PetId id, char status)
     {
         State pets = history.back();
@@ -292,10 +292,10 @@ public:
         history.push_back(pets);
     }
 
-    // Does one of the things that make pets change.
+    // Makes one random change.
     void change()
     {
-        // Mostly a few pets, so their buckets change while they are read.
+        // Mostly the same few pets, so that buckets change while they are read.
         const auto last = static_cast<int>(history.back().size());
         const api::PetId id = pick(0, 2) ? pick(1, 10) * 60 : pick(1, last);
         const int what = pick(1, 100);
@@ -309,7 +309,7 @@ public:
         } else if (what <= 86) {
             set_status_unlogged(id, letter());
             call(redis::Command("INCR").key(schema.changes()));
-            if (what <= 83) {  // the next one is logged
+            if (what <= 83) {  // the next change is logged
                 set_status(pick(1, last), letter());
             }
         } else if (what <= 90) {
@@ -328,7 +328,7 @@ public:
         }
     }
 
-    // So many changes that no worker finds all in the log.
+    // More changes than the log holds.
     void change_often()
     {
         for (int i = 0; i <= store::ChangeLog::kLength; ++i) {
@@ -401,7 +401,7 @@ void Request::on_read(const store::ReadResult& result) noexcept
         if (error->code == api::ErrorCode::pet_not_found) {
             return check({});
         }
-        // A pet that is missing from data of another connection.
+        // A pet missing from data of another connection.
         return check({"error", 0});
     }
     const auto& response =
@@ -467,7 +467,7 @@ TEST_CASE("model: no answer of any worker is older than its request")
             unread += requests.front()->from_memory;
             requests.pop_front();
         }
-        // Only what open requests may see.
+        // Keeps only states that open requests may see.
         while (requests.empty() && shop.history.size() > 1) {
             shop.history.pop_front();
         }
@@ -480,7 +480,7 @@ TEST_CASE("model: no answer of any worker is older than its request")
         CHECK(worker->damage.keys.empty());
         CHECK(worker->link.names.count(shop.schema.change_log()) > 50);
     }
-    // All open requests end.
+    // Completes all open requests.
     for (int i = 0; i < 1000; ++i) {
         for (const auto& worker : shop.workers) {
             worker->link.execute();
@@ -528,13 +528,14 @@ TEST_CASE("model: the change log has the latest changes, and no more")
     shop.call(as_text(shop.catalogue.clear_caches()));
     CHECK(log().empty());
 
-    // A number that a double would round.
+    // A number that double cannot represent.
     shop.redis.command({"SET", shop.schema.changes(), "9007199254740992"});
     shop.set_status(600, shop.history.back()[599] == 'a' ? 's' : 'a');
     CHECK(log() == std::vector<std::string>{"9007199254740993:4"});
 
-    // A value of another type, or a forbidden command: the status changes, and
-    // no entry is left that could be taken for a later one's predecessor.
+    // With a value of another type or a forbidden command, the status still
+    // changes, and no entry remains that could pass for a later one's
+    // predecessor.
     const auto next = [&] {
         shop.set_status(1, shop.history.back()[0] == 'a' ? 's' : 'a');
     };

@@ -3,7 +3,7 @@
 #include "as_text.h"
 #include "store/pets/pet_batch.h"
 
-// Creates a pet with a call of its own.
+// Creates a pet in a separate call.
 inline petstore::redis::Command
 create_one(const petstore::store::Schema& schema,
            const petstore::api::NewPet& pet)

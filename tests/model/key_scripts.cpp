@@ -1,4 +1,4 @@
-// The scripts that change key records, in a real Redis.
+// Tests the scripts that change key records, in a real Redis.
 #include <string>
 #include <vector>
 
@@ -98,7 +98,8 @@ TEST_CASE("key scripts: a record is written once per epoch that was read")
           == 0);
 }
 
-TEST_CASE("key scripts: the epoch of a record grows even against the clock")
+TEST_CASE(
+    "key scripts: the epoch of a record grows even if the clock is behind")
 {
     RedisServer redis;
     const auto key = some_key();
@@ -160,7 +161,7 @@ TEST_CASE("key scripts: only an existing state takes a record's epoch")
     CHECK(touch(redis, std::to_string(first)) == first + 502);
     CHECK(touch(redis, "0") == first + 503);
 
-    // A record edited by hand does no harm.
+    // A record with an invalid epoch does no harm.
     CHECK(touch(redis, "9007199254740993") < micros(redis) + 1'000'000);
     CHECK(touch(redis, "nonsense") < micros(redis) + 1'000'000);
     CHECK(touch(redis) > first + 503);

@@ -1,5 +1,5 @@
-// Catalogues of 100 million pets and more, of which only a few exist: what one
-// call may cost Redis, and where ids end.
+// Catalogues of 100 million pets and more, of which only a few exist: the
+// bounded cost of one call, and the largest id.
 #include <map>
 #include <random>
 #include <set>
@@ -23,7 +23,7 @@ using e2e::SparseCatalogue;
 namespace {
 
 constexpr PetId kPets = 100'000'000;
-constexpr PetId kSpan = 8'388'608;  // bits of one call
+constexpr PetId kSpan = 8'388'608;  // bits per call
 
 struct Fixture {
     const redis::Reply& send(const redis::Command& command)
@@ -36,7 +36,7 @@ struct Fixture {
         return send(as_text(script));
     }
 
-    // Calls `between` after each call but the last.
+    // Calls `between` after each script call but the last.
     template <class Between>
     store::PageReader::Page read(const api::ListQuery& query, Between between)
     {
@@ -100,7 +100,7 @@ std::string lines_of(const std::set<PetId>& pets, const api::ListQuery& query)
     return lines;
 }
 
-// How many bits each BITPOS looks at.
+// The number of bits that each BITPOS scans.
 std::vector<PetId> searched(e2e::Monitor& monitor)
 {
     std::vector<PetId> bits;
@@ -171,7 +171,7 @@ TEST_CASE("model: a rare status of a large catalogue takes bounded calls")
         const auto page = f.read(query);
         CHECK(page.body == lines_of(pets, query));
         CHECK(page.more == (pets.size() > std::size_t(limit)));
-        // A full page may end the search.
+        // A full page may end the search early.
         CHECK((limit == 100 ? f.calls == expected : f.calls <= expected));
         for (const PetId bits : searched(monitor)) {
             CHECK(bits <= kSpan + 7);
@@ -190,7 +190,7 @@ TEST_CASE("model: pages of a large catalogue have the pets of a plain list")
     std::set<PetId> pets;
     for (int i = 0; i < 60; ++i) {
         const PetId id = pick(1, kPets);
-        // Some alone, some in groups, some at the ends of calls.
+        // Single pets, groups, and pets at the ends of calls.
         const PetId first = i % 3 ? id : id / kSpan * kSpan + pick(0, 12);
         for (PetId next = first; next < first + (i % 4) * 3 + 1; ++next) {
             if (next > 0 && next <= kPets && pets.insert(next).second) {
@@ -212,10 +212,10 @@ TEST_CASE("model: pages of a large catalogue have the pets of a plain list")
         REQUIRE(page.more == (rest > query.limit));
         calls += f.calls;
     }
-    CHECK(calls > 500);  // else nothing was tested
+    CHECK(calls > 500);  // else the test would be void
 }
 
-TEST_CASE("model: a search sees what changes ahead of it")
+TEST_CASE("model: a search sees changes ahead of it")
 {
     Fixture f;
     SparseCatalogue sparse(f.redis, kPets);
@@ -231,13 +231,13 @@ TEST_CASE("model: a search sees what changes ahead of it")
     const auto query = sold(0, 100);
     const auto page = f.read(query, [&] {
         if (++at == 1) {
-            change(5, Status::available);     // was read
-            change(2 * kSpan, Status::sold);  // is ahead
+            change(5, Status::available);     // already searched
+            change(2 * kSpan, Status::sold);  // not yet searched
             change(far, Status::pending);     // likewise
         }
     });
     CHECK(page.body == lines_of({5, 2 * kSpan, kPets}, query));
-    // A version that was read before the first call is older than the change.
+    // The version read before the first call is older than the change.
     CHECK(f.redis.command({"GET", f.schema.changes()}).text == "1003");
     CHECK(f.read(query).body == lines_of({2 * kSpan, kPets}, query));
 }
@@ -262,8 +262,8 @@ TEST_CASE("model: ids end at 4,000,000,000")
                  "have");
         CHECK(f.contents() == before);
     }
-    // One less is not refused for that reason. Without SETBIT, which would take
-    // 500 MB.
+    // The id before the limit is not refused for that reason. Without SETBIT,
+    // which would take 500 MB.
     set_last_id(store::kMaxPets - 1);
     f.redis.command({"ACL", "SETUSER", "default", "-setbit"});
     const auto& reply = f.send(create_one(f.schema, pet));
@@ -271,7 +271,7 @@ TEST_CASE("model: ids end at 4,000,000,000")
     CHECK_FALSE(store::is_full(reply));
 }
 
-TEST_CASE("model: proto-max-bulk-len ends the ids, too")
+TEST_CASE("model: proto-max-bulk-len also limits the ids")
 {
     Fixture f;
     f.redis.command({"CONFIG", "SET", "proto-max-bulk-len", "1mb"});
@@ -287,7 +287,7 @@ TEST_CASE("model: proto-max-bulk-len ends the ids, too")
         CHECK(f.contents() == before);
     }
 
-    // A pet beyond it, of a time when it was higher.
+    // A pet beyond the limit, from a time when the limit was higher.
     SparseCatalogue(f.redis, bits + 1).need_bucket(bits + 1);
     const auto saved = f.contents();
     const auto& reply = f.call(f.catalogue.set_status(bits + 1, Status::sold));

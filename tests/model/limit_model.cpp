@@ -1,10 +1,10 @@
-// The limiter's scripts in a real Redis, compared with a model of SPEC 3 that
-// was written without looking at them.
+// The limiter's scripts in a real Redis, compared with an independent model of
+// SPEC 3.
 //
-// Time passes by moving all data of an account into the past: scripts use times
-// only relative to now, so the effect is the same. Setting the clock back moves
-// the data into the future. The real time of a call is bracketed by TIME before
-// and after it.
+// Moving all data of an account into the past simulates passing time: scripts
+// use times only relative to now, so the effect is the same. Setting the clock
+// back moves the data into the future. TIME before and after a call brackets
+// its real time.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -35,7 +35,7 @@ constexpr Number kDay = 86'400'000;
 constexpr Number kLastId = 7;
 constexpr Number kChanges = 3;
 
-// The time in which a call was executed.
+// The time span in which a call was executed.
 struct Span {
     Number from = 0;
     Number to = 0;
@@ -62,7 +62,7 @@ enum Field { kEpoch, kBanEnd, kMinuteUsed, kMinuteEnd, kDayUsed, kDayEnd };
 
 struct State {
     Numbers fields = Numbers(6, 0);
-    Number end = 0;  // of the key in Redis
+    Number end = 0;  // expiry of the Redis key
 
     Number& operator[](Field field) { return fields[field]; }
     Number operator[](Field field) const { return fields[field]; }
@@ -84,7 +84,7 @@ enum class Kind { limit, strike, touch, unban, pass, forget };
 struct Call {
     Kind kind = Kind::limit;
     Number epoch = 0;
-    Number count = 0;  // of requests, of strikes, of milliseconds
+    Number count = 0;  // requests, strikes or milliseconds
     bool fresh = false;
 };
 
@@ -107,8 +107,8 @@ struct Reply {
     }
 };
 
-// The account after a call that Redis started at `begun` and that read the
-// clock at `now`; nullopt if the reply contradicts that.
+// Computes the account after a call that Redis started at `begun` and that read
+// the clock at `now`; nullopt if the reply contradicts that.
 class Model {
 public:
     Model(Account account, const Reply& reply, Span span, Number begun,
@@ -151,11 +151,11 @@ public:
     }
 
 private:
-    // An epoch made from the time in microseconds.
+    // Whether the epoch was derived from the current time, in microseconds.
     bool is_new_epoch(Number epoch) const { return span_.has(epoch / 1000); }
 
-    // After the clock was set back: no window ends later than one that opens
-    // now, and no ban later than one that starts now.
+    // Limits ends after the clock was set back: no window ends later than one
+    // opened now, and no ban later than one started now.
     void bring_back_ends()
     {
         State& state = *account_.state;
@@ -206,7 +206,8 @@ private:
             state = State{};
             (*state)[kEpoch] = (*reply_.state)[kEpoch];
             state->end = kSetNow;
-            // Never the caller's, not even one that was read just now.
+            // A new account never takes the caller's epoch, not even one just
+            // read.
             if (!is_new_epoch((*state)[kEpoch])) {
                 return false;
             }
@@ -230,7 +231,7 @@ private:
         if (admitted != expected || *reply_.state != next.fields) {
             return false;
         }
-        // Only the counts differ, and perhaps the minute is a new one.
+        // Only the counts changed, and possibly a new minute began.
         const bool usual = expected == call.count && before && !day_opens
                            && (*before)[kBanEnd] == 0
                            && next[kDayEnd] == (*before)[kDayEnd]
@@ -350,8 +351,8 @@ public:
         }
     }
 
-    // Pipelines one call per account; calls of the limiter take several
-    // accounts. Returns the number of calls.
+    // Pipelines one call per account, or limiter calls for several accounts.
+    // Returns the number of calls.
     int step()
     {
         std::shuffle(accounts_.begin(), accounts_.end(), random_);
@@ -359,7 +360,7 @@ public:
         for (auto& account : accounts_) {
             calls.push_back(choose(account));
         }
-        std::vector<std::size_t> ends;  // of the groups
+        std::vector<std::size_t> ends;  // ends of the groups
         for (std::size_t from = 0; from < calls.size(); from = ends.back()) {
             std::size_t to = from + 1;
             const auto most = static_cast<std::size_t>(pick(1, 6));
@@ -402,7 +403,7 @@ private:
     Call choose(Account& account)
     {
         if (chance(1)) {
-            plan(account);  // as if an operator changed it
+            plan(account);  // like an operator's change
         }
         Call call;
         call.epoch = account.state ? (*account.state)[kEpoch] : pick(0, 1);
@@ -430,7 +431,7 @@ private:
         return call;
     }
 
-    // A moment, a while, or until about some expiry: the account's next call
+    // A moment, a while, or until about some expiry. The account's next call
     // comes some milliseconds later.
     Number step_of(const Account& account)
     {
@@ -439,7 +440,7 @@ private:
         if (chance(50)) {
             return whiles[pick(0, std::size(whiles) - 1)];
         }
-        // Sets the clock back by a moment, a window, many windows.
+        // Setbacks of the clock: a moment, a window, many windows.
         static const Number back[] = {1,         1000,     59'000,    61'000,
                                       3'600'000, 2 * kDay, 400 * kDay};
         if (chance(40)) {
@@ -592,7 +593,7 @@ private:
         return reply;
     }
 
-    // The parts of a reply of the limiter: the accounts and what ends it.
+    // Splits a limiter's reply into the accounts and the trailer.
     std::vector<Reply> limit_replies(const redis::Reply& reply,
                                      const std::vector<Call>& calls,
                                      std::size_t from, std::size_t accounts)
@@ -655,8 +656,8 @@ private:
         return copies;
     }
 
-    // In a Cluster, it does not come with the reply. The lengths of its numbers
-    // come first.
+    // In a Cluster, replies have no version. The lengths of its numbers come
+    // first.
     store::Version version_of(std::string_view bytes) const
     {
         if (in_cluster_) {
@@ -734,7 +735,7 @@ private:
     }
 
     // Redis reads the clock when a script starts, and again for TIME in the
-    // script. Any pair of moments may be right.
+    // script, so any pair of moments may be right.
     Account expected(const Account& account, const Call& call,
                      const Reply& reply, Span span)
     {
@@ -766,8 +767,8 @@ private:
         }
     }
 
-    // Checks the expiry of all keys. Learns those that this call has set, which
-    // must be `length` after it.
+    // Checks the expiry of all keys. Learns those set by this call, which must
+    // be `length` after it.
     void check_ends(Account& account, const Call& call, const Numbers& ends,
                     Span span, Number after)
     {
@@ -785,7 +786,7 @@ private:
                 fail(account, std::string(what) + " has no end");
             }
             if (actual == -2) {
-                // Expired at this moment, or right before it was moved.
+                // Expired at this moment, or just before it was moved.
                 if (expected != kSetNow
                     && std::min(expected, expected + passed) <= after) {
                     return false;
@@ -950,9 +951,9 @@ TEST_CASE("model: 100,000 calls of the limiter's scripts")
     CHECK(seen["new account"] > 100);
 }
 
-// In one Redis, which has all keys.
+// In one Redis, which holds all keys.
 TEST_CASE("model: 50,000 calls of the limiter's scripts for a Cluster")
 {
     auto seen = check_calls(50'000, Limiter::Accounts::cluster);
-    CHECK(seen["new account"] == 0);  // always read once more
+    CHECK(seen["new account"] == 0);  // such accounts are always reread
 }

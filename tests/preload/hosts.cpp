@@ -1,5 +1,5 @@
-// Preloaded into nginx: gives a host name the addresses that a test wants it to
-// have. /etc/hosts is the machine's, and glibc offers nothing for one process.
+// Preloaded into nginx: makes a host name resolve to addresses chosen by a
+// test. /etc/hosts is global, and glibc has nothing for a single process.
 #include <dlfcn.h>
 #include <netdb.h>
 
@@ -8,8 +8,9 @@
 #include <sstream>
 #include <string>
 
-// E2E_HOST: the name and its addresses, separated by spaces. A path instead of
-// addresses is a file with one; the name does not resolve until it exists.
+// E2E_HOST: the name and its addresses, separated by spaces. Instead of
+// addresses, the path of a file with one address; the name does not resolve
+// until the file exists.
 extern "C" int getaddrinfo(const char* node, const char* service,
                            const addrinfo* hints, addrinfo** found)
 {
@@ -23,7 +24,7 @@ extern "C" int getaddrinfo(const char* node, const char* service,
     if (node == nullptr || !(words >> word) || word != node) {
         return real(node, service, hints, found);
     }
-    // glibc frees a list element by element, so lists may be joined.
+    // glibc frees lists element by element, so they may be joined.
     addrinfo* first = nullptr;
     addrinfo** end = &first;
     while (words >> word) {

@@ -1,4 +1,4 @@
-"""The soak test as curves over time: memory, descriptors, requests per second."""
+"""Charts of the soak test over time: memory, descriptors, requests per second."""
 
 from svg import Canvas
 
@@ -18,7 +18,7 @@ TITLES = {
 
 
 def nice_step(top):
-    """Between lines of the grid: four to eight of them."""
+    """The distance between grid lines, for four to eight of them."""
     step = 1.0
     while top / step > 8:
         step *= 2 if top / step <= 16 else 10
@@ -108,7 +108,7 @@ def of_workers(run, value):
 
 
 def shown(name, colour, curves):
-    """Many curves under one name."""
+    """Several curves under one name."""
     return [(name if i == 0 else "", colour, points) for i, points in enumerate(curves)]
 
 

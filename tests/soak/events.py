@@ -1,4 +1,4 @@
-"""What happens to nginx and Redis during the soak test, and when."""
+"""The schedule of what happens to nginx and Redis during the soak test."""
 
 import threading
 import time
@@ -9,8 +9,8 @@ from watch import Generation
 
 RELOAD_FIRST = 30
 REPLICA_AWAY = 20
-# An old worker ends with its last request, and waits for Redis no longer than its
-# timeouts; the rest is for a busy machine.
+# An old worker exits after its last request, and waits for Redis no longer than its
+# timeouts. The rest allows for a busy machine.
 OLD_WORKER_SECONDS = 10
 # docs/operations.md: service resumes within half a second of Redis (a worker tries
 # at most 0.6 seconds apart), and within 2 seconds of a Sentinel's announcement.
@@ -68,11 +68,11 @@ class Events:
     def _guard(self, steps):
         try:
             steps()
-        except Exception as problem:  # is reported by the main thread
+        except Exception as problem:  # reported by the main thread
             self.problem = problem
 
     def _sleep_until(self, moment):
-        """False if the test has ended before."""
+        """Returns false if the test ends first."""
         return not self.ended.wait(max(0, self.began + moment - time.monotonic()))
 
     def _reloads(self):

@@ -1,4 +1,4 @@
-"""Runs nginx and Redis for a long time under load, reloads and outages. Run by
+"""Runs nginx and Redis for a long time under load, with reloads and outages. Run by
 scripts/soak."""
 
 import argparse
@@ -38,9 +38,10 @@ CONNECTIONS = 256
 SATURATION_CONNECTIONS = 64
 SATURATION_SECONDS = 5
 SATURATION_ROUNDS = 3
-# Numbers of pets: those of each part of the test begin with another one.
+# Offset between the request numbers of the parts of the test, which keeps them
+# distinct.
 PART = 10**9
-RESTART_AT, FAILOVER_AT = 0.35, 0.65  # of the time
+RESTART_AT, FAILOVER_AT = 0.35, 0.65  # shares of the duration
 
 
 def parse_arguments():
@@ -79,7 +80,7 @@ def parse_arguments():
 
 @dataclass
 class Run:
-    """All that was seen."""
+    """Everything observed in a run."""
 
     folder: Path
     workers: int
@@ -99,7 +100,8 @@ class Run:
 
     @property
     def longest_pause(self):
-        """Of the thread that samples: it is late if the machine is busy."""
+        """The longest delay of the sampling thread, which is late if the machine is
+        busy."""
         times = [sample.time for sample in self.watch.samples]
         return max(b - a for a, b in zip(times, times[1:])) - WATCH_SECONDS
 
@@ -114,7 +116,7 @@ class Soak:
         self.deployment = Deployment(
             stack, folder, options.build, PETS, RARE, keys, options.workers
         )
-        # Uses up the only request of the key that is to be denied.
+        # Uses the only request of the key that is to be denied.
         check(self.deployment, Load("/v1/pets/1", keys.denied), 429)
         self.requests = Traffic(self.deployment.port, keys).requests()
         write_requests(folder / "requests", self.requests)
@@ -143,7 +145,7 @@ class Soak:
             if outcome.unexpected:
                 one = outcome.unexpected[0]
                 raise BenchError(f"{one.kind}: {one.status} before anything happened")
-            if number:  # the first one warms up
+            if number:  # the first round is a warm-up
                 rates.append(outcome.rate)
         return statistics.median(rates)
 

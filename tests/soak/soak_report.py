@@ -1,4 +1,4 @@
-"""Formats what the soak test has seen, as text, JSON and Markdown."""
+"""Formats the results of the soak test as text, JSON and Markdown."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from paced import percentile
 
 BEGIN = "<!-- soak: written by scripts/soak -->"
 END = "<!-- end of soak -->"
-SAMPLES_EVERY = 10  # in the JSON
+SAMPLES_EVERY = 10  # seconds, in the JSON
 NOT_HERE = ("node", "Fastify", "ioredis", "wrk")
 
 
@@ -24,7 +24,7 @@ def served(run):
 
 
 def all_latencies(outcome):
-    """Of failed requests too."""
+    """Latencies of all requests, failed ones included."""
     total = sum(outcome.latencies.values(), Counter())
     for failed in outcome.failed.values():
         for (_, bucket), count in failed.items():
@@ -58,7 +58,7 @@ def outage_line(run, verdict, event):
 
 
 def generations(run):
-    """Medians over the workers and samples of each generation."""
+    """The medians over the workers and samples of each generation."""
     for generation in run.events.generations:
         usages = [
             sample.workers[pid]

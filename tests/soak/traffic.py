@@ -7,7 +7,7 @@ from paced import NUMBER, Request, render
 
 REQUESTS = 60_000
 FRESH = 0.01  # share of requests on a new connection, besides half the creates
-# Few enough that a worker has cached all of them within half a minute.
+# Few enough for a worker to cache all of them within half a minute.
 PETS = 2_000
 STATUSES = ("available", "pending", "sold")
 # Answered without Redis: never 503.
@@ -75,8 +75,8 @@ class Traffic:
         return 200, "/v1/openapi.json", ""
 
     def _create(self):
-        """With an Idempotency-Key it may be repeated, so a connection may be used
-        that the server may be closing. Without one it needs a new connection."""
+        """A create with an Idempotency-Key can be repeated, so it may use a connection
+        that the server might be closing. One without needs a new connection."""
         headers = [f"Authorization: Bearer {self._key()}"]
         fresh = self.random.random() < 0.5
         if not fresh:

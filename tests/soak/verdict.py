@@ -10,18 +10,17 @@ from events import OLD_WORKER_SECONDS
 from traffic import WITHOUT_REDIS
 
 MIB = 2**20
-# Workers of all generations are compared at this age: caches are filled, and the
+# Workers of all generations are compared at this age: their caches are full and the
 # next reload has not begun.
 AGE = (35, 58)  # seconds
-# Generations after the first ones may differ from each other by noise only.
+# From this generation on, only noise may make generations differ.
 SETTLED = 2
-GROWTH_OF_GENERATIONS = 0.05  # from the first third of them to the last one
-# The smallest block that malloc can leak has 24 bytes: a leak in one request of ten
-# is above this.
+GROWTH_OF_GENERATIONS = 0.05  # from the first third of them to the last
+# malloc's smallest block has 24 bytes, so leaking one in ten requests exceeds this.
 BYTES_PER_REQUEST = 2.0
 MASTER_BYTES_PER_RELOAD = 8192
 DESCRIPTORS = 8  # new connections at the time of a sample
-# docs/operations.md: a primary that dies loses a few milliseconds.
+# Seconds. docs/operations.md: a failover loses the last few milliseconds.
 LOST_BEFORE_FAILOVER = 0.5
 BAD_LINE = re.compile(
     r"\[alert\]|\[emerg\]|Sanitizer|runtime error:|exited on signal"
@@ -37,7 +36,8 @@ class Check:
 
 
 def slope(points):
-    """Theil and Sen: the median of the slopes of all pairs. Outliers do not count."""
+    """Theil-Sen estimator: the median of the slopes of all pairs; robust to
+    outliers."""
     slopes = [
         (y2 - y1) / (x2 - x1)
         for i, (x1, y1) in enumerate(points)
@@ -72,7 +72,8 @@ class Verdict:
         self.checks.append(Check(text, found, met))
 
     def _aged(self):
-        """For each generation that lived long enough: its samples at that age."""
+        """Yields each generation that lived long enough, with its samples at that
+        age."""
         generations = self.run.events.generations
         for index, generation in enumerate(generations):
             end = min(generation.born + AGE[1], self.run.ended)
@@ -114,7 +115,8 @@ class Verdict:
             f" {BYTES_PER_REQUEST:g} bytes per request",
             f"{per_request:.2f}", per_request <= BYTES_PER_REQUEST,
         )  # fmt: skip
-        # RSS: what is private depends on what its workers have written.
+        # RSS, because the master's private share depends on what its workers have
+        # written.
         points = []
         for number, event in enumerate(self.run.events.reloads):
             after = [s for s in self.run.watch.samples if s.time > event.end]
@@ -196,7 +198,7 @@ class Verdict:
         )
 
     def _creates(self):
-        """An id that a failover lost is assigned again, so names count, not ids."""
+        """Compares names, not ids: an id that a failover lost is assigned again."""
         found, doubled = {}, 0
         for line in self.run.export.splitlines():
             pet = json.loads(line)

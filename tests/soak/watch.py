@@ -13,7 +13,7 @@ KB = re.compile(r"^(Rss|Pss|Private_Clean|Private_Dirty): +(\d+) kB", re.M)
 
 @dataclass(frozen=True)
 class Usage:
-    """Of a process; bytes. `private` is what no other process shares."""
+    """Memory of a process in bytes. `private` is not shared with any other process."""
 
     rss: int
     pss: int
@@ -25,10 +25,10 @@ class Usage:
         try:
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
             descriptors = len(os.listdir(f"/proc/{pid}/fd"))
-        except OSError:  # has ended
+        except OSError:  # has exited
             return None
         kb = {name: int(value) * 1024 for name, value in KB.findall(text)}
-        if "Rss" not in kb:  # is ending
+        if "Rss" not in kb:  # is exiting
             return None
         private = kb["Private_Clean"] + kb["Private_Dirty"]
         return Usage(kb["Rss"], kb["Pss"], private, descriptors)
@@ -39,12 +39,12 @@ class Sample:
     time: float
     master: Usage
     workers: dict  # pid: Usage
-    redis: list  # of each server, None while it is away
+    redis: list  # of each server; None while it is down
 
 
 @dataclass
 class Generation:
-    """The workers that one reload has started."""
+    """The workers started by one reload."""
 
     born: float
     workers: set

@@ -11,7 +11,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Made by another implementation, of 32 zero bytes, 32 bytes 0xFF and the
+// Created by another implementation from 32 zero bytes, 32 bytes 0xFF and the
 // bytes 0 to 31.
 constexpr char kZeroKey[] =
     "petstore_00000000000000000000000000000000000000000002hcngJ";
@@ -86,7 +86,7 @@ TEST_CASE("headers without a Bearer token", "[bearer]")
     }
 }
 
-TEST_CASE("keys as other implementations make them", "[bearer]")
+TEST_CASE("keys equal those made by other implementations", "[bearer]")
 {
     CHECK(make_key("petstore", filled(0)) == kZeroKey);
     CHECK(make_key("petstore", filled(0xFF)) == kOnesKey);
@@ -94,7 +94,7 @@ TEST_CASE("keys as other implementations make them", "[bearer]")
     CHECK(make_key("staging", counting()) == kStagingKey);
 }
 
-TEST_CASE("issued keys are known by their checksum", "[bearer]")
+TEST_CASE("issued keys are recognized by their checksum", "[bearer]")
 {
     CHECK(key_form(kZeroKey, "petstore") == KeyForm::issued);
     CHECK(key_form(kOnesKey, "petstore") == KeyForm::issued);
@@ -102,7 +102,7 @@ TEST_CASE("issued keys are known by their checksum", "[bearer]")
     CHECK(key_form(kStagingKey, "staging") == KeyForm::issued);
 }
 
-TEST_CASE("issued keys of another installation are imported ones", "[bearer]")
+TEST_CASE("issued keys of another installation count as imported", "[bearer]")
 {
     CHECK(key_form(kStagingKey, "petstore") == KeyForm::imported);
     CHECK(key_form(kCountKey, "staging") == KeyForm::imported);
@@ -180,7 +180,7 @@ TEST_CASE("short ids are the leading digits", "[bearer]")
     CHECK(base62_id(counting(), 0) == "");
 }
 
-TEST_CASE("hostile tokens are judged without harm", "[bearer]")
+TEST_CASE("hostile tokens do no harm", "[bearer]")
 {
     std::mt19937 random(9);
     for (int i = 0; i < 2000; ++i) {

@@ -31,7 +31,7 @@ TEST_CASE("SHA-256 of known texts", "[digest]")
     CHECK(
         hex_of(std::string(1000, 'a'))
         == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
-    // A digest leaves nothing behind for the next one.
+    // A digest does not affect the next one.
     CHECK(hex_of("abc") == kOfAbc);
     CHECK(
         hex_of({})

@@ -102,7 +102,8 @@ TEST_CASE("errors made by nginx have a code", "[error]")
     }
 }
 
-TEST_CASE("of errors made by nginx, 429 and 503 ask to retry", "[error]")
+TEST_CASE("of the errors made by nginx only 429 and 503 can be retried",
+          "[error]")
 {
     for (int status = 400; status < 600; ++status) {
         CAPTURE(status);

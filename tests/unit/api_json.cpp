@@ -65,7 +65,7 @@ std::string repeated(std::string_view part, int times)
 
 }  // namespace
 
-TEST_CASE("a complete body gives a pet", "[json]")
+TEST_CASE("a complete body is parsed as a pet", "[json]")
 {
     const NewPet pet =
         pet_of(R"({"name":"Rex","categoryId":42,"status":"sold"})");
@@ -74,7 +74,7 @@ TEST_CASE("a complete body gives a pet", "[json]")
     CHECK(pet.status == Status::sold);
 }
 
-TEST_CASE("status is available when omitted", "[json]")
+TEST_CASE("an omitted status means available", "[json]")
 {
     CHECK(pet_of(R"({"name":"Rex","categoryId":42})").status
           == Status::available);
@@ -375,7 +375,7 @@ TEST_CASE("nesting ends at 16 levels", "[json]")
     CHECK(message_of(nested(17)) == "The body is nested too deeply.");
     CHECK(code_of(repeated("[", 100'000)) == "invalid_json");
     CHECK(code_of(repeated(R"({"x":)", 100'000)) == "invalid_json");
-    // Depth is what is open at once, not what was ever opened.
+    // Depth counts what is open at once, not all that was opened.
     CHECK(code_of(with_member("\"x\":[" + repeated("[],{},", 100) + "[]]"))
           == "accepted");
 }
@@ -414,9 +414,10 @@ TEST_CASE("an id may be ignored instead of refused", "[json]")
     CHECK(imported(R"({"id":})") == "invalid_json");
 }
 
-TEST_CASE("of several errors the first in a fixed order is reported", "[json]")
+TEST_CASE("the first of several errors in a fixed order is reported", "[json]")
 {
-    // Syntax anywhere, then id, then what is missing, then what is invalid.
+    // Order: syntax errors anywhere, then id, then missing members, then
+    // invalid ones.
     CHECK(code_of(R"({"id":1,"name":2)") == "invalid_json");
     CHECK(code_of(R"({"name":2,"categoryId":"x","x":[}])") == "invalid_json");
     CHECK(code_of(R"({"name":1,"id":1})") == "read_only_field");

@@ -30,7 +30,7 @@ void check_view(const RateView& view, std::int64_t limit,
 
 }  // namespace
 
-TEST_CASE("a window has what is left of its limit", "[limit]")
+TEST_CASE("a window reports what is left of its limit", "[limit]")
 {
     CHECK(Window{60, 0, 0}.remaining() == 60);
     CHECK(Window{60, 59, 0}.remaining() == 1);
@@ -77,7 +77,7 @@ TEST_CASE("limited: the violated window", "[limit]")
                1'700'000'037);
     check_view(rate_view(decision_of(Verdict::limited, 10, 1000)), 1000, 0,
                1'700'080'000);
-    // A plan made smaller leaves more used than the limit.
+    // After a plan was reduced, more may be used than the limit.
     check_view(rate_view(decision_of(Verdict::limited, 70, 100)), 60, 0,
                1'700'000'037);
 }

@@ -19,7 +19,7 @@ TEST_CASE("content types that are JSON", "[media_type]")
     }
 }
 
-TEST_CASE("content types that are not", "[media_type]")
+TEST_CASE("content types that are not JSON", "[media_type]")
 {
     for (const std::string& type :
          {""s, ";"s, "text/json"s, "application/jsonx"s, "application/json5"s,

@@ -10,7 +10,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Made by another implementation.
+// Created by another implementation.
 constexpr char kCursor20[] = "ASoAAAAAAAAAFAFN3wg";
 constexpr char kCursor20Sold[] = "AXMAAAAAAAAAFN-8KCU";
 constexpr char kCursorMaxPending[] = "AXB__________-u2RTI";
@@ -37,7 +37,7 @@ std::string problem_of(std::string_view text)
 
 }  // namespace
 
-TEST_CASE("without parameters the first 20 of all", "[page]")
+TEST_CASE("without parameters the first 20 pets are listed", "[page]")
 {
     for (const char* text : {"", "&", "&&&", "=", "=1", "x", "x=1&y=2"}) {
         CAPTURE(text);
@@ -111,7 +111,7 @@ TEST_CASE("known parameters must not repeat", "[page]")
     CHECK(problem_of("x=1&x=2") == "accepted");
 }
 
-TEST_CASE("broken encoding matters in known parameters only", "[page]")
+TEST_CASE("invalid encoding is an error in known parameters only", "[page]")
 {
     CHECK(problem_of("limit=%") == "limit is not correctly encoded.");
     CHECK(problem_of("limit=5%2") == "limit is not correctly encoded.");
@@ -120,7 +120,7 @@ TEST_CASE("broken encoding matters in known parameters only", "[page]")
     CHECK(query_of("x=%zz&limit=7&%=1&lim%it=3&y%2=%").limit == 7);
 }
 
-TEST_CASE("parameter names are compared whole and by case", "[page]")
+TEST_CASE("parameter names are case-sensitive and compared in full", "[page]")
 {
     CHECK(query_of("Limit=7&LIMIT=7&limits=7&limi=7&limit%20=7&limit[]=7").limit
           == 20);
@@ -137,7 +137,7 @@ TEST_CASE("a cursor continues after an id", "[page]")
     CHECK(query_of("cursor=%41SoAAAAAAAAAFAFN3wg").after == 20);
 }
 
-TEST_CASE("cursors as other implementations write them", "[page]")
+TEST_CASE("cursors equal those written by other implementations", "[page]")
 {
     CHECK(encode_cursor(20, std::nullopt) == kCursor20);
     CHECK(encode_cursor(20, Status::sold) == kCursor20Sold);
@@ -160,11 +160,11 @@ TEST_CASE("broken cursors are refused", "[page]")
              ""s,
              "x"s,
              "20"s,
-             "ASoAAAAAAAAAFAFN3w"s,    // cut
+             "ASoAAAAAAAAAFAFN3w"s,    // truncated
              "ASoAAAAAAAAAFAFN3wgA"s,  // longer
              "ASoAAAAAAAAAFAFN3wg="s,  // padded
              "ASoAAAAAAAAAFAFN3wh"s,   // not canonical
-             "ASoAAAAAAAAAFQFN3wg"s,   // another id, the old checksum
+             "ASoAAAAAAAAAFQFN3wg"s,   // other id, old checksum
              "ASoAAAAAAAAAABuXC3U"s,   // id 0
              "ASr__________1_xCwA"s,   // id -1
              "AioAAAAAAAAAFOp6ZAs"s,   // version 2
@@ -216,7 +216,7 @@ TEST_CASE("the links to the next and the first page", "[page]")
              "rel=\"first\"");
 }
 
-TEST_CASE("the next link reads as the same query, moved on", "[page]")
+TEST_CASE("the next link is the same query with the next cursor", "[page]")
 {
     const std::string link = page_links("", {7, Status::pending, 3}, 12345);
     const std::size_t from = link.find('?') + 1;

@@ -75,8 +75,8 @@ TEST_CASE("names that may be stored", "[pet]")
              "Rex"s,
              " Rex "s,
              "\xE2\x80\x83x"s,  // em space, x
-             "\xE2\x80\x8B"s,   // zero width space, no white space
-             "\xEF\xBB\xBF"s,   // no white space either
+             "\xE2\x80\x8B"s,   // zero width space, not white space
+             "\xEF\xBB\xBF"s,   // not white space either
              "\xC2\xAD"s,       // soft hyphen, just above the controls
              "~"s,
              "\xF0\x9F\x90\xB6"s,
@@ -138,7 +138,7 @@ TEST_CASE("a name is UTF-8", "[pet]")
     }
 }
 
-TEST_CASE("hostile names are judged without harm", "[pet]")
+TEST_CASE("hostile names do no harm", "[pet]")
 {
     std::mt19937 random(4);
     int accepted = 0;

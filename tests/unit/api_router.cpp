@@ -32,7 +32,7 @@ TEST_CASE("the collection lists and creates", "[router]")
     }
 }
 
-TEST_CASE("a pet can be read only", "[router]")
+TEST_CASE("a pet can only be read", "[router]")
 {
     const std::pair<Method, Operation> rows[] = {
         {Method::get, Operation::get_pet}, {Method::head, Operation::get_pet},

@@ -102,10 +102,10 @@ TEST_CASE("UTF-8 length counts code points", "[text]")
 TEST_CASE("invalid UTF-8 has no length", "[text]")
 {
     for (const char* text : {
-             "\x80",              // continuation alone
+             "\x80",              // lone continuation byte
              "\xBF",              //
              "a\x80",             //
-             "\xC3",              // cut
+             "\xC3",              // truncated
              "\xC3(",             // no continuation
              "\xE2\x82",          //
              "\xE2(\xAC",         //
@@ -127,7 +127,7 @@ TEST_CASE("invalid UTF-8 has no length", "[text]")
          }) {
         CAPTURE(text);
         CHECK_FALSE(utf8_length(text).has_value());
-        // Wherever it stands.
+        // At any position.
         for (std::size_t before = 0; before < 20; ++before) {
             const std::string start(before, 'a');
             CHECK_FALSE(is_utf8(start + text));
@@ -176,7 +176,7 @@ TEST_CASE("every code point decodes to itself", "[text]")
     CHECK(is_utf8(""));
 }
 
-TEST_CASE("JSON strings escape what must be and nothing else", "[text]")
+TEST_CASE("JSON strings escape only what must be escaped", "[text]")
 {
     CHECK(json_string("") == R"("")");
     CHECK(json_string("Rex") == R"("Rex")");
@@ -187,7 +187,7 @@ TEST_CASE("JSON strings escape what must be and nothing else", "[text]")
     CHECK(json_string("\xC3\xA9\xF0\x9F\x90\xB6")
           == "\"\xC3\xA9\xF0\x9F\x90\xB6\"");
     CHECK(json_string("\"") == R"("\"")");
-    // Wherever it stands among others.
+    // At any position.
     for (std::size_t before = 0; before < 20; ++before) {
         const std::string start(before, '\xFF');
         for (int value = 0; value < 256; ++value) {

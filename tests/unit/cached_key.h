@@ -6,7 +6,7 @@
 
 #include "store/keys/key_cache.h"
 
-// A key of this account that the worker has read.
+// A key of this account that the worker has cached.
 inline petstore::store::Ref<petstore::store::CachedKey>
 make_key(petstore::store::KeyCache& cache, const std::string& account,
          std::int64_t epoch)

@@ -23,7 +23,7 @@ using Words = std::vector<std::string>;
 const std::string kOk = "+OK\r\n";
 const std::string kLost;  // instead of a reply
 
-// What the servers do, and did.
+// Simulates the servers and records their commands.
 struct World {
     using Script = std::function<std::string(const Words&)>;
 
@@ -42,7 +42,7 @@ struct World {
     std::function<void()> on_pause = [] {};
 };
 
-// The other end is the World.
+// A stream to a server of the World.
 class FakeStream final : public redis::ByteStream {
 public:
     FakeStream(World& world, int port) : world_(world), port_(port) {}
@@ -80,7 +80,7 @@ public:
     std::size_t read(char* buffer, std::size_t size) override
     {
         if (output_.empty()) {
-            CHECK(closed_);  // else nothing would ever come
+            CHECK(closed_);  // else it would wait forever
             return 0;
         }
         const std::size_t got = output_.copy(buffer, size);
@@ -165,7 +165,7 @@ std::string echo(const Words& words)
     return "+" + words.back() + "\r\n";
 }
 
-// The message of its failure; empty without one.
+// The message of the call's failure; empty if it succeeds.
 template <typename Call>
 std::string failure_of(Call&& call)
 {
@@ -209,7 +209,7 @@ TEST_CASE("cluster session: replies come in the order of the commands", "[ctl]")
     CHECK(at.world.seen.empty());
     for (const auto& key : keys) {
         CHECK(at.session->receive().text() == key);
-        CHECK(at.world.seen.size() == keys.size());  // all in one go
+        CHECK(at.world.seen.size() == keys.size());  // all in one pipeline
     }
     CHECK(at.session->is_cluster());
     CHECK(at.session->descriptor(key_of(2)) == 102);
@@ -230,7 +230,7 @@ TEST_CASE("cluster session: a redirect in a pipeline keeps the order", "[ctl]")
     for (const auto& key : keys) {
         CHECK(at.session->receive().text() == key);
     }
-    // From now on the command goes to the new server.
+    // From now on the command is sent to the new server.
     at.world.seen.clear();
     CHECK(at.ask(slow) == slow);
     CHECK(at.world.seen.size() == 1);
@@ -252,7 +252,8 @@ TEST_CASE("cluster session: ASK is followed for one command only", "[ctl]")
     }
 }
 
-TEST_CASE("cluster session: what a moving slot refuses is repeated", "[ctl]")
+TEST_CASE("cluster session: commands refused by a moving slot are repeated",
+          "[ctl]")
 {
     const std::string refusal =
         GENERATE("-TRYAGAIN Multiple keys request during rehashing\r\n",
@@ -267,14 +268,15 @@ TEST_CASE("cluster session: what a moving slot refuses is repeated", "[ctl]")
     CHECK(at.ask(key_of(1)) == key_of(1));
     CHECK(at.world.pauses == 3);
 
-    // Not for ever.
+    // It gives up eventually.
     refusals = 1'000'000;
     CHECK_THROWS_AS(at.ask(key_of(1)), ctl::Failure);
     CHECK(at.world.pauses < 3 + 160);
     CHECK(at.world.pauses > 3 + 140);
 }
 
-TEST_CASE("cluster session: damage counts unless the slot is moving", "[ctl]")
+TEST_CASE("cluster session: damage is reported unless the slot is moving",
+          "[ctl]")
 {
     Session at;
     const auto key = key_of(1);
@@ -292,8 +294,7 @@ TEST_CASE("cluster session: damage counts unless the slot is moving", "[ctl]")
     CHECK(at.ask(key) == key);
 }
 
-TEST_CASE("cluster session: servers that contradict each other get time",
-          "[ctl]")
+TEST_CASE("cluster session: contradicting servers get time to agree", "[ctl]")
 {
     Session at;
     const auto key = key_of(1);
@@ -320,7 +321,7 @@ TEST_CASE("cluster session: waits for the end of a failover", "[ctl]")
     };
     CHECK(at.ask(key) == key);
     CHECK(at.world.seen.back().first == 3);
-    // Others do not wait.
+    // Commands to other servers do not wait.
     CHECK(at.ask(key_of(2)) == key_of(2));
     CHECK(at.world.pauses == 3);
     CHECK_THROWS_AS(at.ask(key_of(1, 7)), ctl::NotServing);
@@ -342,7 +343,7 @@ TEST_CASE("cluster session: a command whose reply was lost is not repeated",
         CHECK(lost.sent());
     }
     CHECK(at.world.seen.size() == 2);
-    // A later command gets a connection of its own.
+    // A later command opens a new connection.
     at.world.servers[1] = echo;
     CHECK(at.ask(key_of(1, 1)) == key_of(1, 1));
 }

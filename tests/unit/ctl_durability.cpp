@@ -10,7 +10,7 @@ using petstore::ctl::durability_row;
 using petstore::ctl::DurabilityFacts;
 using petstore::ctl::reachable_durability;
 
-TEST_CASE("doctor finds the row of the table of durability", "[ctl]")
+TEST_CASE("doctor finds its row in the table of durability", "[ctl]")
 {
     DurabilityFacts facts;
     CHECK(durability_row(facts).empty());

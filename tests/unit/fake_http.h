@@ -17,7 +17,7 @@
 #include "store/scripts.h"
 #include "store/storage.h"
 
-// Fakes of what surrounds the service: clock, timer, log, a worker's storage
+// Fakes of the service's environment: clock, timer, log, a worker's storage
 // over a FakeLink, and clients.
 
 // Stands still unless the test advances it.
@@ -76,17 +76,17 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> banned_accounts;
 };
 
-// A worker's storage; the test plays Redis, whose clock agrees with the host's.
+// A worker's storage. The test plays Redis, whose clock agrees with the host's.
 struct FakeWorker {
     using Names = std::vector<std::string>;
 
     static constexpr std::int64_t kEpoch = 7;
     static constexpr const char* kKey = "a-key-of-a1";
 
-    // An account as the limiter replies it.
+    // An account in the limiter's reply.
     struct Account {
         long long admitted = 1;
-        std::int64_t minute = 3;  // used
+        std::int64_t minute = 3;  // used requests
         std::int64_t day = 40;
         petstore::api::Millis ban_for = 0;
         std::int64_t epoch = kEpoch;
@@ -95,7 +95,7 @@ struct FakeWorker {
     };
 
     FakeWorker() : FakeWorker(nullptr) {}
-    // Counters and bans are on another Redis.
+    // With counters and bans on another Redis.
     explicit FakeWorker(FakeLink& limits) : FakeWorker(&limits) {}
 
     explicit FakeWorker(FakeLink* limits)
@@ -150,7 +150,7 @@ struct FakeWorker {
 
     using Fields = std::map<std::string, std::string>;
 
-    // A key record; `fields` adds to it.
+    // A key record with additional fields.
     static std::string record(const Fields& fields = {})
     {
         Fields all = fields;
@@ -190,7 +190,7 @@ struct FakeWorker {
             items, stamp(clock.host, number_of(last_id), number_of(changes)));
     }
 
-    // As the script has it.
+    // The number in a reply, as the script reads it: nil is 0.
     static std::string number_of(const std::string& value)
     {
         Replies replies;
@@ -211,7 +211,7 @@ struct FakeWorker {
                                   integer(clock.host), state(account)}));
     }
 
-    // Three pets, as commands read them and as clients see them.
+    // Three pets, as stored in Redis and as shown to clients.
     static std::string three_pets()
     {
         return array({bulk("s7:Rex"), bulk("a8:Tom"), bulk("p9:Ada")});
@@ -221,8 +221,8 @@ struct FakeWorker {
         R"({"id":2,"name":"Tom","categoryId":8,"status":"available"},)"
         R"({"id":3,"name":"Ada","categoryId":9,"status":"pending"}])";
 
-    // What a healthy Redis replies: the key is known, the account admitted or
-    // else banned, and there are three pets.
+    // Replies like a healthy Redis that knows the key, admits every request,
+    // bans on every report of denials, and has three pets.
     void reply()
     {
         REQUIRE_FALSE(idle());
@@ -244,14 +244,14 @@ struct FakeWorker {
         }
     }
 
-    // Ends the iteration, and Redis admits.
+    // Ends the iteration and admits the request.
     void end_and_admit()
     {
         link.end_iteration();
         admit();
     }
 
-    // The worker has read the key's record already.
+    // Makes the worker cache the key's record.
     void know_key(const Fields& fields = {})
     {
         struct Waiter final : petstore::store::KeyWaiter {
@@ -319,7 +319,7 @@ struct FakeRequest final : petstore::service::Request {
     std::optional<Header> repeated;
     std::int64_t length = -1;
     petstore::service::AddressWindow address{{60, 59, 1'700'000'060}, false};
-    int counted = 0;  // in the window of its address
+    int counted = 0;  // in its address's window
 };
 
 // A client's request and its outcome. leave() frees the request and its state,
@@ -340,7 +340,7 @@ public:
         request().uri = path;
     }
 
-    // A subrequest of `main`, or `main` after an internal redirect.
+    // A subrequest of `main`, or `main` itself after an internal redirect.
     enum class Part { subrequest, redirect };
     FakeClient(FakeWorker& worker, const FakeClient& main,
                const std::string& path = "/v1/pets",
@@ -364,13 +364,13 @@ public:
                 worker_.settings, worker_.storage, worker_.durable_link};
     }
 
-    // As nginx's handlers do.
+    // Starts the task like nginx's handlers.
     void start() { start_task<petstore::service::ApiRequest>(context()); }
     void start_guard()
     {
         start_task<petstore::service::GuardRequest>(context(), *this);
     }
-    // start(), to the end of the event-loop iteration.
+    // Calls start() and ends the event-loop iteration.
     void send()
     {
         start();
@@ -402,7 +402,7 @@ public:
         state_.reset();
     }
 
-    // The body, or a reason why there is none, arrives.
+    // The body arrives, or the reason why there is none.
     void receive(Result result)
     {
         REQUIRE(body_waiter != nullptr);

@@ -5,7 +5,7 @@
 
 #include "store/accounts/limit_queue.h"
 
-// A request that waits for the limiter, and what became of it.
+// A request that waits for the limiter, and its result.
 struct Waiter final : petstore::store::LimitWaiter {
     using Kind = petstore::store::LimitResult::Kind;
     using NoReply = petstore::redis::NoReply;

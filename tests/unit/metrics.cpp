@@ -1,4 +1,4 @@
-// The metrics without nginx: slots, their sums and how they are written.
+// The metrics without nginx: slots, their sums, and their output.
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -25,7 +25,7 @@ bool is_alive(std::int64_t process) noexcept
     return process != kDead;
 }
 
-// As the module lays them out, with two workers.
+// Laid out like in the module, with two workers.
 struct Host {
     Host()
     {
@@ -85,7 +85,7 @@ std::set<std::string> all_matches(const std::string& text,
     return found;
 }
 
-// The names, types and labels in a text that Prometheus reads.
+// The names, types and labels in a text in Prometheus's format.
 Descriptions descriptions_in(const std::string& text)
 {
     const std::regex type("# TYPE ([a-z_]+) ([a-z]+)");
@@ -110,7 +110,7 @@ Descriptions descriptions_in(const std::string& text)
     return metrics;
 }
 
-// Those in the tables of docs/monitoring.md.
+// Those documented in the tables of docs/monitoring.md.
 Descriptions documented()
 {
     const std::regex row(
@@ -225,12 +225,12 @@ TEST_CASE("metrics: names beyond the table share the last place")
     CHECK(long_names[0].size() == 255);
 }
 
-TEST_CASE("metrics: a Redis is up while no live worker misses it")
+TEST_CASE("metrics: a Redis is up unless a live worker reports it down")
 {
     Host host;
     const auto place = host.directory->redis.add("redis://a:6379/0");
     const std::string line = "petstore_redis_up{redis=\"redis://a:6379/0\"} ";
-    CHECK(host.text().find(line) == std::string::npos);  // in use by nobody
+    CHECK(host.text().find(line) == std::string::npos);  // not in use
 
     auto& one = host.first.redis[place];
     auto& two = host.second.redis[place];
@@ -239,7 +239,7 @@ TEST_CASE("metrics: a Redis is up while no live worker misses it")
     CHECK(host.has_line(line + "1"));
     two.down.add();
     CHECK(host.has_line(line + "0"));
-    host.second.owner = kDead;  // before its breaker closed
+    host.second.owner = kDead;  // died before its breaker closed
     CHECK(host.has_line(line + "1"));
     host.second.owner = 2;
     two.down.subtract();
@@ -301,7 +301,7 @@ TEST_CASE("metrics: rates are those of the last complete seconds")
     Host host;
     const auto now = static_cast<std::uint32_t>(host.now);
     const auto passed = index_of(Verdict::passed);
-    host.one->recent.add(passed, now);  // not complete
+    host.one->recent.add(passed, now);  // second not complete
     for (int i = 0; i < 20; ++i) {
         host.one->recent.add(passed, now - 1);
         host.two->recent.add(passed, now - 10);
@@ -310,7 +310,7 @@ TEST_CASE("metrics: rates are those of the last complete seconds")
     CHECK(is_about(host.totals().rates[passed], 4));
     host.now += 3600;
     CHECK(is_about(host.totals().rates[passed], 0));
-    // The place of a second long ago is used again.
+    // The slot of a second long ago is reused.
     host.one->recent.add(passed, now - 1 + 64);
     host.now = now + 64;
     CHECK(is_about(host.totals().rates[passed], 0.1));

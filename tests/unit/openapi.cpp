@@ -62,7 +62,7 @@ void for_each_object(const json& value, Visit&& visit)
     }
 }
 
-// The codes of a response, by its schema.
+// The error codes in a response's schema.
 std::set<std::string> codes_of(const json& response)
 {
     return response["content"]["application/json"]["schema"]["allOf"][1]
@@ -170,7 +170,7 @@ TEST_CASE("every response has the headers that it may have", "[openapi]")
     }
 }
 
-TEST_CASE("references lead somewhere, and every component is used", "[openapi]")
+TEST_CASE("references resolve and every component is used", "[openapi]")
 {
     auto settings = usual();
     settings.window_headers = GENERATE(true, false);

@@ -16,7 +16,7 @@ using Outage = std::optional<std::uint64_t>;
 
 constexpr std::string_view kOk = "+OK\r\n";
 
-// How the breaker takes a reply to a command.
+// Passes a reply to a command to the breaker.
 Outage reply(Breaker& breaker, std::string_view text, std::uint64_t now)
 {
     Replies replies;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kTimeout = 500;
 
-// With CLUSTER KEYSLOT: "foo" 12182, "bar" 5061, "a" 15495.
+// By CLUSTER KEYSLOT: "foo" 12182, "bar" 5061, "a" 15495.
 constexpr int kFoo = 12182;
 constexpr int kBar = 5061;
 
@@ -68,7 +68,8 @@ struct FakeCluster final : ClusterLink::Host {
         given_up.emplace_back(error.error_code());
     }
 
-    // The slots below kFoo are the first server's, the others the second's.
+    // Assigns the slots below kFoo to the first server, the others to the
+    // second.
     void find()
     {
         give({range(0, kFoo - 1, "one"), range(kFoo, 16383, "two")});
@@ -139,13 +140,13 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
         cluster.link.on_no_map();
         CHECK(foo.text == "not sent");
         CHECK(bar.text == "not sent");
-        // Not before it is time for another search.
+        // No new search before the interval is over.
         Outcome soon;
         cluster.get("foo", soon);
         CHECK(soon.text == "not sent");
         CHECK(cluster.searches == 1);
         cluster.wait(ClusterLink::kSearchInterval);
-        // Once a search has failed, nobody waits for the next one.
+        // After a failed search, commands do not wait for the next one.
         cluster.get("foo", soon);
         CHECK(soon.calls == 2);
         CHECK(cluster.searches == 2);
@@ -176,7 +177,7 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
     CHECK(cluster.alarm == 0);
 }
 
-TEST_CASE("a moved slot's command follows it", "[redis]")
+TEST_CASE("a command follows its moved slot", "[redis]")
 {
     FakeCluster cluster;
     cluster.link.warm_up();
@@ -200,7 +201,7 @@ TEST_CASE("a moved slot's command follows it", "[redis]")
     cluster.servers["three"].reply(bulk("3"));
     CHECK(foo.text == "3");
 
-    // Later commands go there at once.
+    // Later commands are sent there directly.
     Outcome again;
     cluster.get("foo", again);
     CHECK(cluster.servers["three"].sent.size() == 2);
@@ -209,7 +210,7 @@ TEST_CASE("a moved slot's command follows it", "[redis]")
     CHECK(foo.calls == 1);
 }
 
-TEST_CASE("a moving slot's command follows for this time only", "[redis]")
+TEST_CASE("an ASK redirect applies to one command only", "[redis]")
 {
     FakeCluster cluster;
     cluster.link.warm_up();
@@ -226,7 +227,7 @@ TEST_CASE("a moving slot's command follows for this time only", "[redis]")
     cluster.servers["three"].reply("+OK\r\n");
     cluster.servers["three"].reply(bulk("3"));
     CHECK(foo.text == "3");
-    // What was sent meanwhile may have been executed before it.
+    // Commands sent meanwhile may have been executed before it.
     CHECK(cluster.link.reorderings("foo") != redirected);
     CHECK(cluster.link.reorderings("bar") == 0);
     CHECK(cluster.link.connection_generation("foo") == generation);
@@ -236,7 +237,7 @@ TEST_CASE("a moving slot's command follows for this time only", "[redis]")
     CHECK(cluster.servers["two"].commands.size() == 1);
 }
 
-TEST_CASE("a command across slots follows a moved slot, but no moving one",
+TEST_CASE("a command across slots follows a moved slot but not a moving one",
           "[redis]")
 {
     FakeCluster cluster;
@@ -339,7 +340,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
             cluster.wait(ClusterLink::kRetryInterval);
             REQUIRE(server.sent.size() < 100);
         }
-        // An attempt at the last moment would leave doubt.
+        // A later attempt would leave the outcome in doubt.
         CHECK(cluster.clock < 1000 + kTimeout);
         CHECK(cluster.clock + ClusterLink::kLastRetry >= 1000 + kTimeout);
         CHECK(foo.text == "not sent");
@@ -364,7 +365,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     CHECK(foo.calls == 1);
 }
 
-TEST_CASE("damage on a server that a slot moves to may be a key to come",
+TEST_CASE("damage on the target of a moving slot may be a key not yet moved",
           "[redis]")
 {
     FakeCluster cluster;
@@ -422,7 +423,7 @@ TEST_CASE("a lost command makes the link search for another map", "[redis]")
     CHECK(foo.text == "1");
     CHECK(bar.text == "1");
 
-    // No map: the last one stays.
+    // Without a new map, the last one stays valid.
     cluster.wait(ClusterLink::kSearchInterval);
     cluster.servers["one"].full = true;
     Outcome full;

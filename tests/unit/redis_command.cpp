@@ -78,7 +78,7 @@ TEST_CASE("the first key routes a command", "[redis]")
     command.key("p:first").arg("value").key("p:second");
     CHECK(command.routing_key() == "p:first");
 
-    // Arguments move when more are added, and when the command does.
+    // Adding arguments or moving the command moves its arguments.
     for (int i = 0; i < 300; ++i) {
         command.key("p:" + std::to_string(i));
     }
@@ -120,7 +120,7 @@ TEST_CASE("a script is called by its text after NOSCRIPT only", "[redis]")
 
     CHECK(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
     CHECK(words(command) == Words{"EVAL", "return 1", "0"});
-    // Once only.
+    // Only once.
     CHECK_FALSE(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
 }
 

@@ -14,7 +14,7 @@ using State = petstore::redis::Decoder::State;
 
 namespace {
 
-// A reply in words, so that whole trees can be compared.
+// A reply as text, so that whole trees can be compared.
 std::string describe(const Reply& reply)
 {
     switch (reply.type()) {
@@ -39,7 +39,7 @@ std::string describe(const Reply& reply)
     return "?";
 }
 
-// Takes all whole replies; "broken" ends the list.
+// Takes all complete replies; "broken" ends the list.
 void drain(Decoder& decoder, std::vector<std::string>& replies)
 {
     for (;;) {

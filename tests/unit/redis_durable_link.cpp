@@ -88,7 +88,8 @@ struct Fixture {
         durable.send(redis::Command("X").own(name), handler);
     }
 
-    // The second word of the oldest commands without a reply, or all of WAIT.
+    // The second word of each command without a reply, oldest first, or the
+    // whole WAIT.
     Lines open() const
     {
         Lines names;
@@ -108,7 +109,7 @@ struct Fixture {
 
     void end() { wire.end_iteration(); }
 
-    // The connection supports WAIT.
+    // Confirms that the connection supports WAIT.
     void support()
     {
         durable.warm_up();
@@ -210,7 +211,7 @@ TEST_CASE("commands wait until the last batch has ended", "[redis]")
     CHECK(f.open().empty());
     f.pass(100);
     f.end();
-    // Until the time of the last command is over.
+    // Until the last command's time is over.
     CHECK(f.open() == Lines{"b", "c", "WAIT 2 400"});
     CHECK(f.host.alarm == 10'600);
     f.wire.reply(pet(2));
@@ -252,7 +253,7 @@ TEST_CASE("a handler that sends again starts the next batch", "[redis]")
     CHECK(f.a.calls == 1);
 }
 
-TEST_CASE("a lost connection leaves what was written in doubt", "[redis]")
+TEST_CASE("a lost connection leaves written commands in doubt", "[redis]")
 {
     Fixture f;
     f.support();
@@ -309,7 +310,7 @@ TEST_CASE("a WAIT that was not sent confirms nothing", "[redis]")
     CHECK(f.a.outcome == "in doubt");
 }
 
-TEST_CASE("each command of a batch has its own time", "[redis]")
+TEST_CASE("each command of a batch has its own timeout", "[redis]")
 {
     Fixture f;
     f.support();
@@ -326,7 +327,7 @@ TEST_CASE("each command of a batch has its own time", "[redis]")
     CHECK(f.host.lines == Lines{"1 not reached"});
     CHECK(f.host.alarm == 10'700);
     f.pass(200);
-    // It is still waiting for the first WAIT.
+    // The command is still waiting for the first WAIT.
     CHECK(f.b.outcome == "not sent");
     CHECK_FALSE(f.host.alarm);
 
@@ -352,7 +353,7 @@ TEST_CASE("each command of a batch has its own time", "[redis]")
     CHECK(f.host.lines.size() == 1);
 }
 
-TEST_CASE("a late command shortens the wait of nobody else", "[redis]")
+TEST_CASE("a late command does not shorten the wait of others", "[redis]")
 {
     Fixture f;
     f.support();
@@ -379,7 +380,7 @@ TEST_CASE("a WAIT never waits forever", "[redis]")
     Fixture f;
     f.support();
     f.send(f.a, "a");
-    f.host.time += 500;  // an event-loop iteration that took long
+    f.host.time += 500;  // a long event-loop iteration
     f.end();
     CHECK(f.open() == Lines{"a", "WAIT 2 1"});
     f.host.time += 500;
@@ -473,7 +474,7 @@ TEST_CASE("no command is sent before the connection supports the wait",
         CHECK(f.host.lines == Lines{"WAIT: NOPERM no"});
         CHECK_FALSE(f.host.alarm);
 
-        // It is asked again for the next command, and reported once.
+        // The next command checks again; the error is reported once.
         f.send(f.c);
         f.end();
         CHECK(f.open() == Lines{"WAIT 0 1"});
@@ -626,7 +627,7 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     }
     f.wire.reply(integer(1));
     CHECK(f.a.calls == 0);
-    // In the time that is left.
+    // With the remaining time.
     REQUIRE(f.open() == Lines{"WAITAOF 1 0 300"});
     SECTION("both")
     {
@@ -656,7 +657,7 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     }
 }
 
-TEST_CASE("a closed link fails whatever waits", "[redis]")
+TEST_CASE("a closed link fails all waiting commands", "[redis]")
 {
     Fixture f;
     f.support();

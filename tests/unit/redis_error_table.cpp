@@ -225,7 +225,7 @@ TEST_CASE("errors that Redis returns before executing have no effect",
     }
 }
 
-TEST_CASE("only a replica refuses as a replica", "[redis]")
+TEST_CASE("only READONLY and MASTERDOWN come from a replica", "[redis]")
 {
     CHECK(redis::error_row("READONLY").replica);
     CHECK(redis::error_row("MASTERDOWN").replica);
@@ -243,7 +243,7 @@ TEST_CASE("an unknown error may have come after an effect", "[redis]")
     }
 }
 
-TEST_CASE("an unknown error is the operator's", "[redis]")
+TEST_CASE("an unknown error needs the operator", "[redis]")
 {
     for (const char* code : {"NEWERROR", "err", ""}) {
         CAPTURE(code);

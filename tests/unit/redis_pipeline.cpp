@@ -85,7 +85,7 @@ TEST_CASE("a pipeline keeps its order over thousands of commands", "[redis]")
             REQUIRE(
                 pipeline.add(redis::Command("PING"), &handlers[added], added));
         }
-        pipeline.sent(pipeline.unsent().size() - 3);  // never all of it
+        pipeline.sent(pipeline.unsent().size() - 3);  // leaves bytes unsent
         pop();
         pop();
     }
@@ -138,7 +138,7 @@ TEST_CASE("a lost connection fails each command by whether it was written",
     CHECK(written.causes == std::vector<NoReply>{NoReply::in_doubt});
     CHECK(in_part.causes == std::vector<NoReply>{NoReply::in_doubt});
     CHECK(waiting.causes == std::vector<NoReply>{NoReply::not_sent});
-    // Only the command that was added meanwhile is left.
+    // Only the command added meanwhile is left.
     CHECK(pipeline.unsent() == "*1\r\n$5\r\nAGAIN\r\n");
     CHECK(pipeline.deadline() == 9);
     CHECK_FALSE(pipeline.expects_reply());

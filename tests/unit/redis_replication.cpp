@@ -110,7 +110,7 @@ TEST_CASE("a server that does not report its role is not asked again until "
     CHECK(watch.due(1'001'000));
 }
 
-TEST_CASE("another replication ID is found once", "[redis]")
+TEST_CASE("a changed replication ID is reported once", "[redis]")
 {
     Replies replies;
     RoleWatch watch;

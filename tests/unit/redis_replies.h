@@ -8,8 +8,7 @@
 #include "redis/command.h"
 #include "redis/decoder.h"
 
-// Decodes replies from their RESP form. Each call ends the life of the reply
-// before it.
+// Decodes replies from RESP. Each call invalidates the previous reply.
 class Replies {
 public:
     const petstore::redis::Reply& operator()(std::string_view resp)

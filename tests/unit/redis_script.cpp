@@ -16,7 +16,7 @@ TEST_CASE("a script's digest is the SHA-1 of its text in hex", "[redis]")
     const Script script("name", "return 1");
     CHECK(script.name == "name");
     CHECK(script.text == "return 1");
-    // SCRIPT LOAD replies this.
+    // As replied by SCRIPT LOAD.
     CHECK(script.sha1 == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
     CHECK(Script("empty", "").sha1
           == "da39a3ee5e6b4b0d3255bfef95601890afd80709");

@@ -77,14 +77,14 @@ public:
 
     std::vector<std::string> results;
     std::vector<NoReply> causes;
-    std::optional<redis::Command> next;  // sent from the first result
+    std::optional<redis::Command> next;  // sent by the first result's handler
     redis::Link* link = nullptr;
 };
 
 const redis::Script kScript("answer", "return KEYS[1]");
 constexpr char kUnknown[] = "-NOSCRIPT No matching script.\r\n";
 
-// A call whose key outlives no caller.
+// A call whose key does not outlive this function.
 redis::Command command()
 {
     redis::Command command(kScript, 1);

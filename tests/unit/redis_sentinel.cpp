@@ -65,7 +65,7 @@ TEST_CASE("a Sentinel may not know the primary, or refuse to answer", "[redis]")
           == Result::refused);
 }
 
-TEST_CASE("an answer that is no address is invalid", "[redis]")
+TEST_CASE("an answer that is not an address is invalid", "[redis]")
 {
     const auto reply = GENERATE(values<std::string>(
         {"+OK\r\n",

@@ -48,7 +48,7 @@ std::optional<Redirect> redirect_of(const std::string& reply)
 
 }  // namespace
 
-// The numbers are those that CLUSTER KEYSLOT of Redis 7.0 returns.
+// The numbers are from CLUSTER KEYSLOT of Redis 7.0.
 TEST_CASE("keys have the slots that Redis gives them", "[redis]")
 {
     CHECK(hash_slot("") == 0);
@@ -96,7 +96,7 @@ TEST_CASE("a server that does not know its address has the one that was asked",
     }
 }
 
-TEST_CASE("other replies are no slot map", "[redis]")
+TEST_CASE("other replies are not slot maps", "[redis]")
 {
     const auto good = server(bulk("10.0.0.1"), 7001);
     std::vector<std::string> replies = {

@@ -1,4 +1,4 @@
-// Each reason to refuse a request, and the response to it.
+// Every reason to refuse a request, and its response.
 #include "service_test.h"
 
 namespace {
@@ -93,7 +93,7 @@ TEST_CASE("a request over the minute limit is refused until the minute ends",
     CHECK(client.state().error_code == "rate_limit_exceeded");
     CHECK(client.authenticate.empty());
     CHECK(client.ended());
-    // What was read ahead is not waited for.
+    // The response does not wait for what was read ahead.
     CHECK(worker.open() == Names{"LRANGE"});
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a banned account is refused until the ban ends", "[service]")
     CHECK(client.state().error_code == "api_key_banned");
 }
 
-TEST_CASE("a denial asks clients to wait a second at least", "[service]")
+TEST_CASE("a denial asks clients to wait at least a second", "[service]")
 {
     FakeWorker worker;
     worker.know_key();
@@ -338,7 +338,7 @@ TEST_CASE("a malformed API key is refused without Redis", "[service]")
     FakeClient client(worker);
     const auto token = GENERATE(std::string(513, 'x'), std::string("two words"),
                                 std::string("not-ascii-\xC3\xA4"),
-                                // A wrong check sum.
+                                // A wrong checksum.
                                 "petstore_" + std::string(49, 'a'));
     CAPTURE(token);
     client.request().headers[Header::authorization] = "Bearer " + token;
@@ -441,7 +441,7 @@ TEST_CASE("an expired key is refused once Redis's clock is known", "[service]")
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.ended());
 
-    // The clock is known by now, and so is the key.
+    // Redis's clock is known by now, and the key is cached.
     FakeClient again(worker);
     again.start();
     CHECK(again.status == 401);

@@ -1,10 +1,10 @@
-// Accounts in a Cluster, where the limiter's script cannot read the marker of
-// the limits' place.
+// Accounts in a Cluster, where the limiter's script cannot read the marker that
+// says where the limits are.
 #include "service_test.h"
 
 namespace {
 
-// A link that is a Cluster's from the start.
+// A link to a Cluster from the start.
 struct Limits {
     Limits() { link.cluster = true; }
     FakeLink link;
@@ -119,8 +119,7 @@ TEST_CASE("cluster: requests of an iteration share the marker", "[service]")
     CHECK(guarded.admissions == 1);
 }
 
-TEST_CASE("cluster: a reply without sense is not asked for forever",
-          "[service]")
+TEST_CASE("cluster: a nonsensical reply is not requested forever", "[service]")
 {
     Fixture f;
     f.client.start_guard();

@@ -19,7 +19,7 @@ struct Fixture {
         client.sent_body = kRex;
     }
 
-    // Up to the body, or to the command that creates the pet.
+    // Runs the request up to the body or the command that creates the pet.
     void admit()
     {
         client.send();
@@ -40,7 +40,7 @@ struct Fixture {
         worker.reply_to("create_pets", array({integer(1), integer(id)}));
     }
 
-    // To a create with an Idempotency-Key.
+    // Replies to a create with an Idempotency-Key.
     void reply_created_once(long long id)
     {
         worker.reply_to("create_pets",
@@ -303,7 +303,7 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
     CHECK_FALSE(f.client.replayed);
 }
 
-TEST_CASE("the same request again gets the first pet", "[service]")
+TEST_CASE("a repeated request gets the first pet", "[service]")
 {
     Fixture f;
     f.client.request().headers[Header::idempotency_key] = "x";
@@ -340,7 +340,7 @@ TEST_CASE("only the create itself goes over the durable link", "[service]")
     CHECK(f.worker.idle());
     REQUIRE(durable.commands.size() == 1);
     CHECK(durable.commands[0][1] == store::scripts::create_pets().sha1);
-    // A repeated create writes, too.
+    // A replayed create writes, too.
     REQUIRE(durable.commands[0].size() == 12);
     CHECK(durable.commands[0].back() == "1");
     SECTION("confirmed")
@@ -400,7 +400,7 @@ TEST_CASE("a create without a reply may have happened", "[service]")
             "create_pets",
             GENERATE(as<std::string>{}, "+OK\r\n", "*0\r\n",
                      "*2\r\n:0\r\n:0\r\n", "*2\r\n:2\r\n:9\r\n",
-                     // About an Idempotency-Key that was not sent.
+                     // About an Idempotency-Key, but none was sent.
                      Fixture::known(1), Fixture::known(-1)));
     }
     CHECK(f.client.status == 503);

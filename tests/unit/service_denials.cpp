@@ -11,8 +11,8 @@ const FakeWorker::Fields kTwoPerMinute = {
 const FakeWorker::Account kDenied{0, 2, 5};
 const FakeWorker::Account kBanned{0, 2, 5, 300'000};
 
-// An account of two requests per minute that has used them up, as the worker
-// has just learned. More than three denials are a ban.
+// An account that has used up its two requests per minute, as the worker has
+// just learned. More than three denials cause a ban.
 struct Denied : FakeWorker {
     Denied()
     {
@@ -26,7 +26,7 @@ struct Denied : FakeWorker {
         REQUIRE(client.releases == 0);
     }
 
-    // Sends a request and returns it, which may not have ended.
+    // Sends a request and returns it; it may not have ended.
     FakeClient& send()
     {
         clients.push_back(std::make_unique<FakeClient>(*this));
@@ -79,7 +79,7 @@ TEST_CASE("a denial from memory is confirmed in the background after 500 ms",
     FakeClient& client = worker.send();
     CHECK(client.status == 429);
     REQUIRE(worker.open() == Names{"strike"});
-    // With the denials so far.
+    // Reports the denials so far.
     CHECK(worker.link.commands[0][7] == "3");
 
     // One confirmation at a time.
@@ -88,7 +88,7 @@ TEST_CASE("a denial from memory is confirmed in the background after 500 ms",
     worker.reply_strike(3, false, kDenied);
     CHECK(client.responses == 1);
 
-    // Valid for as long again.
+    // The denial is valid for the same time again.
     worker.clock.advance(499);
     CHECK(worker.send().status == 429);
     CHECK(worker.idle());
@@ -221,7 +221,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK(worker.log.banned_accounts.empty());
     CHECK(client.ended());
 
-    // The ban is repeated from memory, and its denials are not counted.
+    // The ban is served from memory, and its denials are not counted.
     FakeClient& next = worker.send();
     CHECK(next.status == 429);
     CHECK(next.state().limit_status == "BANNED");
@@ -286,7 +286,7 @@ TEST_CASE("a denial whose report cannot be sent is answered at once",
     CHECK(client.status == 429);
     CHECK(client.state().limit_status == "LIMITED");
     CHECK(client.ended());
-    // Nothing was forgotten.
+    // No denials were lost.
     worker.link.full = false;
     worker.send();
     REQUIRE(worker.open() == Names{"strike"});

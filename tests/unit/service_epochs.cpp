@@ -23,7 +23,7 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
     CHECK(worker.open() == Names{"HGETALL"});
     CHECK(worker.cached_key() == nullptr);
 
-    // The new plan counts.
+    // The new plan applies.
     worker.reply_record({{"epoch", "8"}, {"plan", "pro"}});
     worker.link.end_iteration();
     REQUIRE(worker.open() == Names{"limit"});
@@ -37,11 +37,11 @@ TEST_CASE("a record of an older epoch is read again", "[service]")
 TEST_CASE("a request is checked once, however often its record is read",
           "[service]")
 {
-    // LeakSanitizer finds a second handler that replaces the first one.
+    // If a second handler replaced the first, LeakSanitizer would report it.
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/pets");
-    client.request().arguments = "limit=none";  // its error allocates
+    client.request().arguments = "limit=none";  // whose error allocates memory
     client.send();
     worker.reply_limit(stale(8));
     worker.reply_record({{"epoch", "8"}});
@@ -164,7 +164,7 @@ TEST_CASE("a key removed meanwhile is refused", "[service]")
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
 
-    // Also for the next one, without a look-up.
+    // The next request is refused, too, without a look-up.
     FakeClient next(worker, Method::get, kNothing);
     next.start();
     CHECK(next.status == 401);
@@ -240,7 +240,7 @@ TEST_CASE("nothing is read ahead again after the record was reread",
     CHECK(worker.open() == Names{"limit"});
     worker.last_id = bulk("1");
     worker.reply_limit({1, 3, 40, 0, 8});
-    // What was read before the decision does not count.
+    // Data read before the decision are not used.
     CHECK(client.responses == 0);
     CHECK(worker.open() == Names{"LRANGE"});
     worker.reply_to("LRANGE", array({bulk("a7:Rex")}));

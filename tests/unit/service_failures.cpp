@@ -39,7 +39,7 @@ TEST_CASE("a failed look-up of a key is not a 401", "[service]")
     CHECK(client.body
           == R"({"code":"service_unavailable","message":"The store is out of )"
              R"(reach at the moment. Please try again later.","status":503})");
-    // Nothing is known of the key: the limit of a free one.
+    // Nothing is known about the key, so the limit of a free one is reported.
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
     CHECK(client.authenticate.empty());
     CHECK(client.request().counted == 0);
@@ -71,7 +71,7 @@ TEST_CASE("requests beyond those that may wait for Redis are refused at once",
     CHECK(worker.log.refused_requests == 1);
     CHECK(worker.storage.waiting_requests == kMost);
 
-    // As soon as one has its answer, the next may wait.
+    // When one request ends, another may wait.
     worker.link.end_iteration();
     worker.link.lose(NoReply::not_sent);
     CHECK(worker.storage.waiting_requests == kMost - 1);

@@ -37,7 +37,7 @@ TEST_CASE("a pet is read behind the limiter's command", "[service]")
     CHECK(f.client.state().deprecated);
     CHECK(f.client.ended());
 
-    // From memory.
+    // Served from memory.
     FakeClient again(f.worker, Method::get, "/v1/pets/2");
     again.send();
     CHECK(f.worker.open() == Names{"limit"});
@@ -61,7 +61,7 @@ TEST_CASE("an id beyond the last one is 404 without waiting for a read",
     CHECK(f.client.state().deprecated);
     f.worker.reply_to("LINDEX", kNil);
 
-    // A page brings the worker the last id.
+    // A page makes the worker learn the last id.
     FakeClient list(f.worker);
     list.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());

@@ -211,13 +211,13 @@ TEST_CASE("a request that has passed a guard needs no other scope", "[service]")
     subrequest.start_guard();
     CHECK(subrequest.admissions == 1);
 
-    // The API's operations are another matter.
+    // The API's operations still need their scope.
     FakeClient api(f.worker, f.client, "/v1/pets", FakeClient::Part::redirect);
     api.start();
     CHECK(api.status == 403);
 }
 
-// As with auth_request in a server whose locations are all guarded.
+// Like auth_request in a server whose locations are all guarded.
 TEST_CASE("a subrequest that passes a guard lends its scope to no other method",
           "[service]")
 {

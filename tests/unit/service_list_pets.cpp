@@ -89,7 +89,7 @@ TEST_CASE("a filtered page is read by one script", "[service]")
     CHECK(f.client.link == link_after(1, 1, api::Status::sold));
 }
 
-TEST_CASE("a page in memory needs no command but the limiter's", "[service]")
+TEST_CASE("a cached page needs only the limiter's command", "[service]")
 {
     Fixture f;
     f.client.request().arguments = "limit=2";
@@ -108,7 +108,7 @@ TEST_CASE("a page in memory needs no command but the limiter's", "[service]")
     CHECK(second.cached == f.client.cached);
     CHECK(f.worker.idle());
 
-    // A pet was changed since.
+    // A pet was changed in the meantime.
     f.worker.changes = bulk("6");
     FakeClient third(f.worker);
     third.request().arguments = "limit=2";
@@ -138,7 +138,7 @@ TEST_CASE("a page of an empty catalogue is empty", "[service]")
     f.worker.changes = kNil;
     f.client.send_and_admit();
     f.worker.reply_to("LRANGE", array({}));  // read ahead
-    // Are both keys of the version lost, or are there no pets?
+    // Checks whether the version's keys are lost or there are no pets.
     REQUIRE(f.worker.open() == Names{"LINDEX", "GET"});
     f.worker.reply_to("LINDEX", kNil);
     f.worker.reply_to("GET", kNil);

@@ -109,7 +109,7 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     CHECK(f.third.responses == 0);
     CHECK(f.first.state().deciding != nullptr);
 
-    // One of them asks for both.
+    // One of them asks on behalf of both.
     f.worker.link.end_iteration();
     REQUIRE(f.worker.open() == Names{"limit"});
     CHECK(f.worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
@@ -121,12 +121,11 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     CHECK(f.third.ended());
 }
 
-TEST_CASE("after a lost reply nobody asks again for the same request",
-          "[service]")
+TEST_CASE("after a lost reply no subrequest asks again", "[service]")
 {
     Family f;
     f.worker.link.lose(NoReply::in_doubt);
-    // One that comes later, such as an error page.
+    // A later subrequest, such as an error page.
     FakeClient later(f.worker, f.first, kNothing);
     later.start();
     for (FakeClient* client : {&f.first, &f.second, &f.third, &later}) {
@@ -136,7 +135,7 @@ TEST_CASE("after a lost reply nobody asks again for the same request",
     f.worker.link.end_iteration();
     CHECK(f.worker.idle());
 
-    // The next request of the client does.
+    // The client's next request asks again.
     FakeClient next(f.worker, Method::get, kNothing);
     next.start();
     f.worker.end_and_admit();
@@ -161,7 +160,7 @@ TEST_CASE("a stale record does not make subrequests charge twice", "[service]")
 {
     Family f;
     f.worker.reply_limit({-1, 0, 0, 0, 8});
-    // The first one reads the record, the others ask with theirs.
+    // The first one reads the record; the second asks with the old one.
     CHECK(f.worker.open() == Names{"HGETALL"});
     f.worker.reply_record({{"epoch", "8"}});
     f.worker.link.end_iteration();
@@ -171,7 +170,7 @@ TEST_CASE("a stale record does not make subrequests charge twice", "[service]")
     CHECK(f.worker.link.commands[0].back() == asked({{7, 60, 1000, 1, 0}}));
     f.worker.reply_limit({-1, 0, 0, 0, 8});
 
-    // The newer record is in memory by now.
+    // The newer record is already cached.
     CHECK(f.worker.idle());
     f.worker.link.end_iteration();
     CHECK(f.worker.open() == Names{"limit"});
@@ -203,7 +202,7 @@ TEST_CASE("a request that leaves with its waiting subrequests is forgotten",
         f.second.leave();
         f.first.leave();
     }
-    // The limiter's reply is due.
+    // The limiter's reply is still due.
     CHECK(f.first.releases + f.second.releases + f.third.releases == 0);
     f.worker.reply_limit({1, 3, 40});
     for (FakeClient* client : {&f.first, &f.second, &f.third}) {
@@ -216,7 +215,7 @@ TEST_CASE("a request that leaves with its waiting subrequests is forgotten",
     CHECK(bystander.status == 404);
 }
 
-TEST_CASE("a request that leaves before a failed decision asks no more",
+TEST_CASE("a request that leaves before a failed decision does not ask again",
           "[service]")
 {
     Family f;
@@ -368,7 +367,7 @@ TEST_CASE("a request that waits for a guard's decision survives the guard",
                           FakeClient::Part::redirect);
     guard.start_guard();
     redirected.start();
-    guard.leave();  // alone, as if the guard could not be suspended
+    guard.leave();  // alone, as if nginx could not suspend the guard
     worker.end_and_admit();
     CHECK(guard.releases == 1);
     worker.end_and_admit();  // it asks for itself

@@ -1,4 +1,4 @@
-// Requests that end while Redis is asked, and exceptions.
+// Requests that end while Redis is working, and exceptions.
 #include <stdexcept>
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// A path through the service, which takes some commands to Redis.
+// A path through the service, each with several Redis commands.
 enum class Path { list, get, create, denied, guard };
 
 const auto kPaths = {Path::list, Path::get, Path::create, Path::denied,
@@ -43,7 +43,7 @@ struct Journey {
         if (lose) {
             worker.link.lose(NoReply::in_doubt);
         } else if (path == Path::denied && worker.open().front() == "limit") {
-            // As many denials as the threshold allows were counted.
+            // Denials up to the threshold have been counted.
             worker.cached_key()->account->set_reported(60, worker.clock.now);
             worker.reply_limit({0, 60, 70});
         } else {
@@ -57,7 +57,7 @@ struct Journey {
     FakeClient client{worker};
 };
 
-// A request that records its steps and throws in the chosen one.
+// A request that records its steps and throws in a chosen one.
 struct Probe final : service::Task, service::AdmissionClient {
     explicit Probe(const Context& context)
         : Task(context), admission(*this, *this)
@@ -123,7 +123,7 @@ struct Probed {
 
 }  // namespace
 
-TEST_CASE("each way through the service ends its request once", "[service]")
+TEST_CASE("each path through the service ends its request once", "[service]")
 {
     const auto path = GENERATE(values(kPaths));
     CAPTURE(static_cast<int>(path));
@@ -421,7 +421,7 @@ TEST_CASE("subrequests ask again if the request that decides has thrown",
     p.client.start_task<Probe>(p.client.context());
     follower.send_and_admit();
     CHECK(p.client.failures == 1);
-    // The decision was made before.
+    // The decision had already been made.
     CHECK(follower.status == 404);
     CHECK(p.worker.idle());
 }

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "fake_http.h"
 
-// What the tests of the service share. Not for other headers.
+// Shared by the tests of the service. Must not be included by other headers.
 using namespace petstore;
 using Method = api::Method;
 using Names = FakeWorker::Names;

@@ -14,9 +14,9 @@ struct Fixture {
         }
         return names;
     }
-    // On the limit Redis.
+    // Pending commands on the limit Redis.
     Names asked() const { return open(limits); }
-    // On the main Redis.
+    // Pending commands on the main Redis.
     Names read() const { return open(worker.link); }
 
     void decide(const FakeWorker::Account& account = {})
@@ -32,7 +32,7 @@ struct Fixture {
     }
     void page() { worker.reply_to("LRANGE", FakeWorker::three_pets()); }
 
-    // The page is in memory.
+    // Makes the worker cache the page.
     void remember_page()
     {
         FakeClient other(worker);
@@ -65,10 +65,10 @@ TEST_CASE("two Redis: both are asked in one iteration", "[service]")
     CHECK(f.worker.idle());
     f.worker.link.end_iteration();
     REQUIRE(f.asked() == Names{"limit"});
-    // One account, and no version.
+    // The command has one account, and no version.
     CHECK(f.limits.commands[0].size() == 5);
     CHECK(f.limits.commands[0][2] == "1");
-    // What is read ahead comes after the version, so it is as new.
+    // Data read ahead follow the version, so they are at least as new.
     REQUIRE(f.read() == Names{"MGET", "LRANGE"});
     CHECK(f.worker.link.commands[0]
           == FakeLink::Words{"MGET", "petstore:{petstore:pets}:last-id",
@@ -77,7 +77,7 @@ TEST_CASE("two Redis: both are asked in one iteration", "[service]")
 
 TEST_CASE("two Redis: a page needs both replies, in any order", "[service]")
 {
-    // The limiter's reply comes before this many of the main Redis.
+    // The limiter's reply comes before this many replies of the main Redis.
     const int before = GENERATE(2, 1, 0);
     const bool limiter_first = GENERATE(true, false);
     CAPTURE(before, limiter_first);
@@ -98,7 +98,7 @@ TEST_CASE("two Redis: a page needs both replies, in any order", "[service]")
     }
     check_page(f.client);
 
-    // It was confirmed, and is answered from memory from now on.
+    // The page was confirmed, and is served from memory from now on.
     FakeClient next(f.worker);
     next.send();
     CHECK(f.read() == Names{"MGET"});
@@ -136,7 +136,7 @@ TEST_CASE("two Redis: requests of an iteration share one version", "[service]")
     CHECK(f.asked() == Names{"limit"});
     CHECK(f.read() == Names{"MGET", "LINDEX"});
 
-    // Requests that come later need one of their own.
+    // Later requests need another version.
     FakeClient later(f.worker);
     later.send();
     CHECK(f.read() == Names{"MGET", "LINDEX", "MGET"});
@@ -204,7 +204,7 @@ TEST_CASE("two Redis: a denied request does not wait for the main one",
     f.decide({0, 60, 70});
     CHECK(f.client.status == 429);
     CHECK(f.client.ended());
-    // The next one is denied from memory and asks nobody.
+    // The next request is denied from memory and sends nothing.
     FakeClient next(f.worker);
     next.send();
     CHECK(next.status == 429);
@@ -370,7 +370,7 @@ TEST_CASE("two Redis: a version from before a lost connection is not used",
     f.version();
     ++f.worker.link.generation;
     f.decide();
-    // The page in memory is dropped, and the version read again.
+    // The cached page is dropped, and the version is read again.
     REQUIRE(f.read() == Names{"MGET"});
     f.version();
     f.page();
@@ -400,7 +400,7 @@ TEST_CASE("two Redis: a late decision does not undo a newer version",
     two.admitted = 2;
     two.epoch = 9;
     f.decide(two);
-    // The page that was in memory lacks pet 4.
+    // The cached page lacks pet 4.
     CHECK(f.client.responses == 0);
     f.page();
     CHECK(newer.status == 200);
@@ -410,7 +410,7 @@ TEST_CASE("two Redis: a late decision does not undo a newer version",
     CHECK(f.client.body.find("Eve") != std::string::npos);
     CHECK(f.worker.idle());
 
-    // Nothing was dropped.
+    // The caches were not dropped.
     FakeClient again(f.worker);
     again.request().arguments = "limit=2";
     again.send();
@@ -420,17 +420,17 @@ TEST_CASE("two Redis: a late decision does not undo a newer version",
 TEST_CASE("two Redis: the limit Redis cannot take back an epoch", "[service]")
 {
     Fixture f;
-    // It failed over, and may have lost the latest epochs.
+    // The limit Redis failed over, and may have lost the latest epochs.
     ++f.limits.generation;
     f.client.start_guard();
     f.worker.link.end_iteration();
     REQUIRE(f.asked() == Names{"limit"});
     CHECK(f.limits.commands[0].back()
-          == asked({{0, 60, 1000, 1, 0}}));  // no account has 0
+          == asked({{0, 60, 1000, 1, 0}}));  // no account has epoch 0
     FakeWorker::Account stale;
     stale.admitted = -1;
     f.decide(stale);
-    // The record that the lost epoch announced is found.
+    // The record is read again, although its epoch was lost.
     f.worker.reply_record({{"disabled", "1"}});
     CHECK(f.client.status == 401);
     CHECK(f.client.ended());
@@ -492,7 +492,7 @@ TEST_CASE("two Redis: a subrequest's list reads the version that it lacks",
     f.client.start_guard();
     part.start();
     f.worker.link.end_iteration();
-    CHECK(f.worker.idle());  // nobody has asked for pets
+    CHECK(f.worker.idle());  // no request is for pets
     f.decide();
     CHECK(f.client.admissions == 1);
     REQUIRE(f.read() == Names{"MGET"});
@@ -547,7 +547,7 @@ TEST_CASE("two Redis: a request that leaves is released after both replies",
     }
     CHECK(f.client.releases == 1);
     CHECK(f.client.responses == 0);
-    // What it has read ahead serves the next one.
+    // Data it has read ahead serve the next request.
     f.page();
     FakeClient next(f.worker);
     next.send();

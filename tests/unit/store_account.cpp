@@ -97,7 +97,7 @@ TEST_CASE("a denial ends with the window that it is for", "[store]")
     CHECK_FALSE(denies(account, 7020));
 }
 
-TEST_CASE("a denial from memory counts Redis's clock on", "[store]")
+TEST_CASE("a denial from memory extrapolates Redis's clock", "[store]")
 {
     Account account("a");
     account.remember(limited(), 5000, 5020);
@@ -161,7 +161,7 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK_FALSE(account.has_denials());
     CHECK(account.take_denials() == 0);
 
-    // The minute limit, where that is higher.
+    // A higher minute limit raises the threshold.
     const api::Limits higher{5, 10};
     for (int i = 0; i < 5; ++i) {
         CHECK_FALSE(account.count_denial(policy, higher, 1000));
@@ -169,7 +169,7 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK(account.count_denial(policy, higher, 1000));
 }
 
-TEST_CASE("denials that Redis has counted add up with new ones", "[store]")
+TEST_CASE("new denials add to those that Redis has counted", "[store]")
 {
     Account account("a");
     api::BanPolicy policy;
@@ -179,7 +179,7 @@ TEST_CASE("denials that Redis has counted add up with new ones", "[store]")
     account.set_reported(9, 1000);
     CHECK_FALSE(account.count_denial(policy, limits, 1001));
     CHECK(account.count_denial(policy, limits, 60'999));
-    // A window after the report they no longer count.
+    // Denials expire one window after their report.
     CHECK(account.take_denials() == 2);
     CHECK_FALSE(account.count_denial(policy, limits, 61'000));
     CHECK(account.take_denials() == 1);
@@ -206,7 +206,7 @@ TEST_CASE("an account may outlive the cache", "[store]")
     CHECK(account->id() == "a");
 }
 
-TEST_CASE("the keys of an account share what is known of it", "[store]")
+TEST_CASE("the keys of an account share its state", "[store]")
 {
     KeyCache cache(1 << 20);
     auto account = cache.account("a");
@@ -215,7 +215,7 @@ TEST_CASE("the keys of an account share what is known of it", "[store]")
     account->return_denials(5);
     CHECK(cache.account("a")->has_denials());
     account.reset();
-    // It is forgotten with its last user.
+    // It is dropped with its last user.
     CHECK_FALSE(cache.account("a")->has_denials());
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("the index counts the memory of accounts in use", "[store]")
     {
         const auto first = index.get("x");
         const auto second = index.get("y");
-    }  // the table has its size
+    }  // the table has grown to its size
     const auto empty = index.bytes();
     {
         const auto first = index.get("an account whose name needs memory");
@@ -272,7 +272,7 @@ TEST_CASE("an index finds its accounts at each size of its table", "[store]")
     CHECK(index.bytes() < full - 300 * sizeof(Account));
 }
 
-TEST_CASE("a denied account keeps its denials apart", "[store]")
+TEST_CASE("a denied account stores its denials separately", "[store]")
 {
     Account account("a");
     const auto before = account.bytes();

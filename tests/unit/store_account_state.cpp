@@ -35,7 +35,8 @@ TEST_CASE("an account's state is six doubles", "[store]")
     check_numbers(AccountState::decode(bytes));
 }
 
-TEST_CASE("the windows of an account are the last four", "[store]")
+TEST_CASE("the last four doubles of an account's state are its windows",
+          "[store]")
 {
     const auto bytes = encode_numbers({60, 61000, 1000, 86401000});
     REQUIRE(bytes.size() == AccountState::kWindowsSize);

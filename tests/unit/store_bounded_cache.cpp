@@ -132,7 +132,7 @@ TEST_CASE("a bounded cache keeps what is used while it grows", "[store]")
         REQUIRE(cache.find(i));
     }
     cache.put(kFull, {kFull, 10, alive});
-    CHECK(cache.bytes() > 2 * before);  // both tables
+    CHECK(cache.bytes() > 2 * before);  // the old table and the new one
     for (int i = 0; i < 40; ++i) {
         cache.evict_one();
     }
@@ -140,7 +140,7 @@ TEST_CASE("a bounded cache keeps what is used while it grows", "[store]")
     for (int i = 0; i < kFull / 2; ++i) {
         CHECK(cache.find(i));
     }
-    // The old table goes with its last entry.
+    // The old table is freed with its last entry.
     for (int i = 0; i < 8; ++i) {
         cache.put(-1, {i, 10, alive});
     }
@@ -183,7 +183,7 @@ TEST_CASE("a bounded cache refuses values of more than a quarter", "[store]")
     cache.put(1, {1, 16 * 1024 + 1, nullptr});
     CHECK(cache.find(1) == nullptr);
     CHECK(cache.bytes() == 0);
-    // The value before it stays.
+    // The previous value stays.
     cache.put(1, {2, 16 * 1024, nullptr});
     cache.put(1, {3, 16 * 1024 + 1, nullptr});
     REQUIRE(cache.find(1));

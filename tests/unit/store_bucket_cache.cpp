@@ -67,7 +67,7 @@ TEST_CASE("cached buckets stay within their bound", "[store]")
         cache.put(i % 300, bucket_with(i % 129, std::size_t(1 + i % 40)), 1);
         REQUIRE(cache.bytes() <= kMax);
     }
-    // A bucket that would evict most of the others is not kept.
+    // A bucket that would evict most others is not kept.
     cache.put(7, bucket_with(128, 1000), 1);
     CHECK(cache.find(7, {1 << 20, 1}) == nullptr);
     CHECK(cache.bytes() > kMax / 2);
@@ -110,7 +110,7 @@ TEST_CASE("a doorkeeper knows a key the second time, then forgets it",
     CHECK_FALSE(door.seen_before(3));
     CHECK(door.seen_before(3));
     CHECK_FALSE(door.seen_before(3));
-    // Another one takes its place.
+    // Another key takes its place.
     CHECK_FALSE(door.seen_before(13));
     CHECK_FALSE(door.seen_before(3));
     CHECK_FALSE(door.seen_before(0));

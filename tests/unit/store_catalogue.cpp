@@ -89,7 +89,7 @@ TEST_CASE("a page beyond the last id does not overflow", "[store]")
     Replies replies;
     PageReader reader(query);
     for (std::size_t i = 0; i < commands.size(); ++i) {
-        // A negative position would count from the end of the list.
+        // Negative positions would count from the end of the list.
         for (const auto& position :
              {words(commands[i])[2], words(commands[i])[3]}) {
             CHECK(std::stoi(position) >= 0);
@@ -114,7 +114,7 @@ TEST_CASE("a filtered page is one script", "[store]")
     far.after = std::numeric_limits<std::int64_t>::max();
     CHECK(words(kCatalogue.list_by_status(far))[4] == "4503599627370496");
     CHECK(words(kCatalogue.list_by_status(far))[8] == "4503599635759111");
-    // Only of a catalogue that goes on after the search.
+    // Only if the catalogue continues after the search.
     CHECK(words(kCatalogue.list_by_status(query, 8'388'615)).size() == 9);
     CHECK(words(kCatalogue.list_by_status(query, 8'388'616)).back() == "1");
     CHECK(words(kCatalogue.list_by_status(query, 8'388'616)).size() == 10);
@@ -164,8 +164,8 @@ TEST_CASE("the last page ends with its bucket", "[store]")
 TEST_CASE("a page ends at the first gap", "[store]")
 {
     Replies replies;
-    // 127 and 128 in the first bucket, 129 and 130 in the second, where pets
-    // were created between the two reads.
+    // 127 and 128 in the first bucket, 129 and 130 in the second. Pets were
+    // created between the two reads.
     PageReader reader(query_of(3, 126));
     REQUIRE(reader.add(0, replies(array({bulk("a1:x")}))));
     REQUIRE(reader.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));

@@ -56,10 +56,10 @@ TEST_CASE("change log: a bucket has changed since its last entry", "[store]")
     CHECK(log.unchanged(9, 99, 0, 3));
     CHECK_FALSE(log.unchanged(0, 7, 2, 3));
     CHECK_FALSE(log.unchanged(7, 9, 2, 3));
-    // Nothing is known of later changes.
+    // Later changes are unknown.
     CHECK_FALSE(log.unchanged(6, 6, 0, 4));
     CHECK(log.unchanged(6, 6, 4, 4));
-    // Before the log began.
+    // Before the start of the log.
     CHECK_FALSE(log.unchanged(6, 6, -1, 3));
     CHECK_FALSE(log.unchanged(0, -1, -1, 3));
     CHECK(log.unchanged(0, -1, 0, 3));
@@ -76,7 +76,7 @@ TEST_CASE("change log: old and later entries do no harm", "[store]")
     for (const int bucket : {4, 5, 6}) {
         CHECK_FALSE(log.unchanged(bucket, bucket, 0, 3));
     }
-    // Later ones count up to the first without an entry.
+    // Later entries count up to the first gap.
     log.add({{4, 6}, {5, 6}, {7, 6}}, 4);
     CHECK(log.known() == 5);
     CHECK_FALSE(log.unchanged(9, 9, 5, 7));
@@ -158,7 +158,8 @@ TEST_CASE("change log: it reaches back as far as Redis keeps entries",
     CHECK(log.reaches(kStart));
     CHECK(log.reaches(kStart + ChangeLog::kLength));
     CHECK_FALSE(log.reaches(kStart + ChangeLog::kLength + 1));
-    // Some more than needed: changes may follow before the log is read.
+    // A few more than needed, because changes may follow before the log is
+    // read.
     CHECK(log.entries_until(kStart + 1) > 1);
     CHECK(log.entries_until(kStart + 1) < 100);
     CHECK(log.entries_until(kStart + ChangeLog::kLength) == ChangeLog::kLength);
@@ -184,7 +185,7 @@ TEST_CASE("change log: buckets that share a place change together", "[store]")
     CHECK_FALSE(log.unchanged({3, 6}, kStart, kStart + 1));
     CHECK_FALSE(log.unchanged({100, 10'000'000}, kStart, kStart + 1));
     CHECK(log.unchanged({100, 10'000'000}, kStart + 1, kStart + 1));
-    // It knows of no bucket, but never forgets a change.
+    // It tracks no buckets, but never forgets a change.
     ChangeLog none(0);
     none.add_unknown(kStart);
     none.add(replies(array({bulk(std::to_string(kStart + 1) + ":6")})),
@@ -199,7 +200,7 @@ TEST_CASE("change log: cleared, it knows nothing", "[store]")
     log.log.clear();
     CHECK_FALSE(log.unchanged(20, 20, 0, 1));
     CHECK(log.unchanged(20, 20, 1, 1));
-    // Another history may have lower numbers.
+    // A different history may have lower numbers.
     log.log.add_unknown(5);
     Replies replies;
     log.log.add(replies(array({bulk("6:8")})), 6);

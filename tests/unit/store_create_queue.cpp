@@ -50,7 +50,7 @@ struct Fixture {
         return *waiters.back();
     }
 
-    // Of each open command, the names of its pets.
+    // The names of the pets in each open command.
     std::vector<std::string> sent(const FakeLink& of) const
     {
         std::vector<std::string> all;
@@ -87,7 +87,7 @@ TEST_CASE("create queue: the creates of an iteration share a call", "[store]")
     CHECK(f.sent().empty());
     f.link.end_iteration();
     CHECK(f.sent() == Names{"ab"});
-    // Those of the next iteration do not wait for its reply.
+    // Creates of the next iteration do not wait for the reply.
     Waiter& c = f.add("c");
     f.link.end_iteration();
     CHECK(f.sent() == Names{"ab", "c"});
@@ -104,7 +104,8 @@ TEST_CASE("create queue: the creates of an iteration share a call", "[store]")
     }
 }
 
-TEST_CASE("create queue: Idempotency-Keys have a call of their own", "[store]")
+TEST_CASE("create queue: creates with an Idempotency-Key have a separate call",
+          "[store]")
 {
     Fixture f;
     Waiter& a = f.add("a", "x");
@@ -161,7 +162,7 @@ TEST_CASE("create queue: a call has a bounded number of pets", "[store]")
     CHECK(f.sent() == Names{full, full, "a"});
 }
 
-TEST_CASE("create queue: each link has calls of its own", "[store]")
+TEST_CASE("create queue: each link has separate calls", "[store]")
 {
     Fixture f;
     FakeLink durable;
@@ -174,13 +175,12 @@ TEST_CASE("create queue: each link has calls of its own", "[store]")
     CHECK(f.sent() == Names{"a"});
     CHECK(f.sent(durable) == Names{"bd"});
     CHECK(f.sent(other) == Names{"c"});
-    // A repeated request must write, too, where the answer waits for that.
+    // On a durable link, a repeated request must write, too.
     CHECK(durable.commands[0].back() == "1");
     CHECK(f.link.commands[0].back() == "s7:a");
 }
 
-TEST_CASE("create queue: a failure is that of all requests of the call",
-          "[store]")
+TEST_CASE("create queue: a failed call fails all its requests", "[store]")
 {
     Fixture f;
     f.add("a");
@@ -222,7 +222,7 @@ TEST_CASE("create queue: a failure is that of all requests of the call",
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
     }
-    // The next ones are not affected.
+    // Later creates are not affected.
     f.link.full = false;
     f.add("c");
     f.link.end_iteration();

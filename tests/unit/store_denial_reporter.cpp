@@ -66,7 +66,7 @@ struct Waiter final : store::DenialWaiter {
     api::Decision decision;
 };
 
-// What Redis knows of the account after a report.
+// What Redis knows about the account after a report.
 struct Status {
     long long denials = 0;
     long long new_ban = 0;
@@ -109,7 +109,7 @@ struct Fixture {
         }
     }
 
-    // Redis has denied a request of the account a moment ago.
+    // As if Redis had just denied a request of the account.
     void remember_denial()
     {
         account().remember(limited(), clock.now, clock.now);
@@ -119,7 +119,7 @@ struct Fixture {
         return account().denial(key->limits, clock.now).has_value();
     }
 
-    // Of the oldest command without a reply.
+    // The denials in the oldest command without a reply.
     std::string reported()
     {
         REQUIRE_FALSE(link.commands.empty());
@@ -228,7 +228,7 @@ TEST_CASE("a background report asks for the status even without denials",
     f.reporter.report(f.key, f.policy);
     CHECK(f.reported() == "0");
     f.link.reply(reply_of({0}));
-    // Confirmed for as long as a decision of the limiter.
+    // Confirmed for as long as a limiter's decision.
     f.clock.now += 899;
     CHECK(f.denies());
     f.clock.now += 1;
@@ -358,7 +358,7 @@ TEST_CASE("a new ban is logged once", "[store]")
     CHECK(f.account().denial(f.key->limits, f.clock.now)->verdict
           == Verdict::banned);
 
-    // The ban is old news to the next report.
+    // The next report does not log the ban again.
     f.reporter.report(f.key, f.policy);
     f.link.reply(reply_of({0, 0, 60, kRedisNow + 300'000}));
     CHECK(f.bans.accounts.size() == 1);
@@ -380,7 +380,8 @@ TEST_CASE("a waiting request logs the ban that it has caused", "[store]")
     CHECK(f.waiter.decision.now == kRedisNow);
 }
 
-TEST_CASE("a waiting request is denied as Redis says now", "[store]")
+TEST_CASE("a waiting request is denied by the latest status from Redis",
+          "[store]")
 {
     Fixture f;
     f.deny();
@@ -473,7 +474,7 @@ TEST_CASE("waiting requests do not hold up background reports", "[store]")
     CHECK(f.link.sent.size() == 3);
 }
 
-TEST_CASE("a report keeps the key that it is for", "[store]")
+TEST_CASE("a report keeps its key alive", "[store]")
 {
     Fixture f;
     f.deny();

@@ -30,7 +30,7 @@ store::Ref<CachedKey> key_of(int i)
     return key;
 }
 
-// As petstorectl creates them: ids of 16 characters, one account per key.
+// Like keys created by petstorectl: ids of 16 characters, one account per key.
 store::Ref<CachedKey> usual_key_of(KeyCache& cache, int i)
 {
     auto id = std::to_string(i);
@@ -44,7 +44,7 @@ store::Ref<CachedKey> usual_key_of(KeyCache& cache, int i)
     return key;
 }
 
-// Blocks that are in use, large ones included.
+// Bytes of blocks in use, large ones included.
 std::size_t used(const struct mallinfo2& heap)
 {
     return heap.uordblks + heap.hblkhd;
@@ -122,7 +122,7 @@ TEST_CASE("keys stay within their memory, and those in use stay longest",
     CHECK(cache.size() > 1400);
     CHECK(cache.bytes() > kMegabyte * 8 / 10);
     CHECK(cache.find(digest_of(0)) != nullptr);
-    // Their accounts left with them.
+    // Their accounts were dropped with them.
     cache.account("a00000000000000")->return_denials(7);
     CHECK_FALSE(cache.account("a00000000000000")->has_denials());
 }
@@ -179,8 +179,8 @@ TEST_CASE("100,000 keys fit into a worker's default memory", "[store]")
     }
     CHECK(cache.size() == 100'000);
     CHECK(cache.bytes() <= shares.keys);
-    // Keys leave enough for responses, and for buckets, which take four times
-    // as much.
+    // Keys leave enough memory for responses, and for buckets, which take four
+    // times as much.
     CHECK(shares.responses >= 10 * kMegabyte);
     CHECK(shares.keys + 5 * shares.responses <= 128 * kMegabyte);
 }
@@ -188,8 +188,8 @@ TEST_CASE("100,000 keys fit into a worker's default memory", "[store]")
 TEST_CASE("a cached key with its account takes at most 400 bytes of the heap",
           "[store]")
 {
-    // The tables double, so the share of a key varies with their number. The
-    // largest that 100,000 keys and less can have is just after a doubling.
+    // Tables double, so memory per key varies with the number of keys. For up
+    // to 100,000 keys it is largest just after a doubling.
     constexpr int kMost = 65'537;
     std::vector<api::Digest> digests;
     for (int i = 0; i < kMost; ++i) {
@@ -260,7 +260,7 @@ TEST_CASE("accounts that are denied evict keys from a full cache", "[store]")
     CHECK(cache.size() > before / 2);
 }
 
-TEST_CASE("of two keys whose digests start alike, the later one is cached",
+TEST_CASE("the later of two keys whose digests start alike is cached",
           "[store]")
 {
     KeyCache cache(kMegabyte);
@@ -286,7 +286,7 @@ TEST_CASE("a key larger than a quarter of the memory is not kept", "[store]")
     key->record = store::CachedRecord(record);
     cache.put(digest_of(2), key);
     CHECK(cache.find(digest_of(2)) == nullptr);
-    // It evicts the record that it would have replaced.
+    // It evicts the record that it was to replace.
     cache.put(digest_of(1), key);
     CHECK(cache.find(digest_of(1)) == nullptr);
     CHECK(cache.size() == 0);
@@ -304,7 +304,7 @@ TEST_CASE("a flood of unknown keys evicts no known key", "[store]")
         CHECK(cache.find_refused(digest_of(i), 1000));
     }
     CHECK(cache.size() == 1000);
-    // Bounded: the first ones are forgotten.
+    // The number is bounded: the first keys are forgotten.
     CHECK_FALSE(cache.find_refused(digest_of(1000), 1000));
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("an unknown key is remembered for less than a second", "[store]")
     CHECK(KeyCache::kRefusedFor + KeyCache::kRefusedAgain < 1000);
 }
 
-TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
+TEST_CASE("only one request looks up an unknown key again", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
@@ -329,13 +329,13 @@ TEST_CASE("one request, not all, looks up an unknown key again", "[store]")
     CHECK_FALSE(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedAgain - 1));
-    // It never got a reply: the refusal is not repeated any more.
+    // The look-up never got a reply: the refusal is not repeated any more.
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
-    // It got one.
+    // The next one got a reply.
     cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, later);
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedFor - 1));
-    // The key is known by now.
+    // The key is cached now.
     cache.put(digest, key_of(1));
     CHECK_FALSE(cache.find_refused(digest, later));
 }
@@ -374,6 +374,6 @@ TEST_CASE("the ids of refused keys count towards the memory", "[store]")
     };
     CHECK(remembered(1000) < 64);  // 1/16 of the memory
     CHECK(remembered(10) > 4 * remembered(1000));
-    // Larger than all of it, and still the last one is remembered.
+    // An id larger than the limit is still remembered until the next one.
     CHECK(remembered(100'000) == 2);
 }

@@ -45,7 +45,7 @@ struct Waiter final : store::KeyWaiter {
     int calls = 0;
     KeyResult result;
 
-    // Loads again from the callback.
+    // Loads again in the callback.
     KeyLoader* loader = nullptr;
     api::Digest digest{};
     Waiter* next = nullptr;

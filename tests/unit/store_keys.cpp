@@ -26,7 +26,7 @@ KeyRecords::Found parse(const std::vector<std::string>& fields)
     return KeyRecords::parse(replies(array(items)));
 }
 
-// The record that write_key.lua writes, as the reply to HGETALL.
+// The record written by write_key.lua, as the reply to HGETALL.
 KeyRecords::Found round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;

@@ -91,7 +91,7 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
     link.end_iteration();
     REQUIRE(link.sent.size() == 2);
     CHECK(link.sent[0][3] == "petstore:{one}:state");
-    // The script may not read the marker, and this account needs it.
+    // The script must not read the marker, which this account needs.
     CHECK(link.sent[0].back() == ::asked({{kEpoch, 60, 1000, 2, 2}}));
     CHECK(link.sent[1][3] == "petstore:{two}:state");
     CHECK(link.sent[1].back() == ::asked({{kEpoch, 60, 1000, 2, 3}}));
@@ -114,9 +114,9 @@ TEST_CASE("all requests of an iteration travel in one command", "[store]")
     const auto& command = f.link.sent.front();
     CHECK(command[0] == "EVALSHA");
     CHECK(command[2] == "3");
-    CHECK(command.back() == asked(5, true));  // one has just read the record
+    CHECK(command.back() == asked(5, true));  // one just read the record
 
-    // Three are admitted, the first ones, each with a number of its own.
+    // The first three are admitted, each with a different number.
     f.link.reply(decided(3, 60));
     for (int i = 0; i < 5; ++i) {
         const auto& waiter = *f.waiters[static_cast<std::size_t>(i)];
@@ -169,7 +169,7 @@ TEST_CASE("no command names an account twice", "[store]")
     }
     f.link.reply(decided(2, 2));
     f.link.reply(decided(2, 4));
-    // In the order of the commands: the first key's requests come first.
+    // In command order: the first key's requests come first.
     const std::vector<std::int64_t> remaining = {59, 57, 56, 58};
     for (std::size_t i = 0; i < remaining.size(); ++i) {
         CHECK(f.waiters[i]->calls == 1);
@@ -311,7 +311,7 @@ TEST_CASE("a command that cannot be sent fails every waiter", "[store]")
         CHECK(waiter->calls == 1);
         CHECK(waiter->causes == std::vector<NoReply>{NoReply::not_sent});
     }
-    // The key does not keep the batch that has failed.
+    // The key does not keep the failed batch.
     f.link.full = false;
     f.add();
     f.link.end_iteration();

@@ -1,5 +1,5 @@
-// The limiter's queue in a Cluster: one command per server, and what follows if
-// the slot map was wrong.
+// The limiter's queue in a Cluster: one command per server, and recovery from
+// an outdated slot map.
 #include "catch.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kEpoch = 7;
 constexpr long long kForeign = -5;
 
-// Accounts whose id begins with the same letter are on one server.
+// Accounts whose ids begin with the same letter are on one server.
 struct Fixture {
     Fixture()
     {
@@ -50,7 +50,7 @@ struct Fixture {
         return *waiters.back();
     }
 
-    // a1 and a2 share a command, and `error` is the reply.
+    // Sends a command for a1 and a2 and replies with `error`.
     void ask_two_singly(std::string_view error);
 
     const store::Schema schema{"petstore"};
@@ -77,7 +77,7 @@ std::string asked(const std::vector<std::int64_t>& requests)
     return ::asked(accounts);
 }
 
-// A script's reply: of each account the number of admitted requests.
+// A script's reply with the number of admitted requests of each account.
 std::string decided(const std::vector<long long>& admitted)
 {
     std::vector<std::string> items;
@@ -138,7 +138,7 @@ TEST_CASE("accounts of one server of a Cluster share a command", "[store]")
     CHECK(a1.sent == 1);
 }
 
-TEST_CASE("an account that another server has is asked for alone", "[store]")
+TEST_CASE("an account on another server is asked for separately", "[store]")
 {
     Fixture f;
     auto& a1 = f.add("a1");
@@ -158,7 +158,7 @@ TEST_CASE("an account that another server has is asked for alone", "[store]")
     CHECK(first.admitted);
     CHECK(second.calls == 1);
     CHECK_FALSE(second.admitted);
-    CHECK(first.sent == 1);  // what followed the first command, followed once
+    CHECK(first.sent == 1);  // notified of the first command only
     CHECK(f.link.sent.size() == 2);
 }
 
@@ -202,8 +202,9 @@ TEST_CASE("the command for a moved account may not be sent", "[store]")
     CHECK(moved.causes == std::vector<NoReply>{NoReply::not_sent});
 }
 
-TEST_CASE("a server that refuses scripts across slots is asked singly",
-          "[store]")
+TEST_CASE(
+    "a server that refuses scripts across slots is asked for single accounts",
+    "[store]")
 {
     Fixture f;
     f.ask_two_singly(
@@ -218,7 +219,7 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
     f.add("a2");
     f.add("a2");
     f.link.end_iteration();
-    REQUIRE(f.link.sent.size() == 5);  // at once now
+    REQUIRE(f.link.sent.size() == 5);  // singly at once
     CHECK(f.link.sent[3] == alone("a1", 1));
     CHECK(f.link.sent[4] == alone("a2", 2));
     f.link.reply(decided({1}));
@@ -226,24 +227,24 @@ TEST_CASE("a server that refuses scripts across slots is asked singly",
     CHECK(f.waiters[4]->admitted);
 }
 
-TEST_CASE("accounts are asked for singly while the slot of one moves",
+TEST_CASE("accounts are asked for separately while the slot of one moves",
           "[store]")
 {
     Fixture f;
     f.ask_two_singly("-ASK 12182 127.0.0.1:7001\r\n");
     f.link.reply(decided({1}));
-    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // which is not followed
+    f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // not followed
     CHECK(f.waiters[0]->admitted);
     CHECK(f.waiters[1]->error == "ASK 12182 127.0.0.1:7001");
 
-    // The next ones share a command again.
+    // Later requests share a command again.
     f.add("a1");
     f.add("a2");
     f.link.end_iteration();
     CHECK(f.link.sent.size() == 4);
 }
 
-TEST_CASE("an error of a command across slots is that of all its accounts",
+TEST_CASE("an error of a command across slots fails all its accounts",
           "[store]")
 {
     Fixture f;

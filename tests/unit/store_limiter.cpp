@@ -86,7 +86,7 @@ AccountStatus status_after(long long denials, long long new_ban,
         array({integer(denials), integer(new_ban), integer(5000), state}));
 }
 
-// Neither script replies like this.
+// A reply that neither script sends.
 std::string foreign_reply()
 {
     return GENERATE(as<std::string>{}, "$-1\r\n", "$0\r\n\r\n", "$1\r\nx\r\n",
@@ -98,7 +98,7 @@ std::string foreign_reply()
                     "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n");
 }
 
-// What the script's struct.unpack('<d…') makes of the packed argument.
+// The packed argument as decoded by the script's struct.unpack('<d…').
 std::vector<double> unpack(const std::string& packed)
 {
     REQUIRE(packed.size() % 8 == 0);
@@ -274,7 +274,7 @@ TEST_CASE("usual accounts beside others come as their windows", "[store]")
     CHECK(result_of(reply({state(3, 40)})).kind == Kind::invalid);
 }
 
-TEST_CASE("a decision that was cut or continued is invalid", "[store]")
+TEST_CASE("a truncated or extended decision is invalid", "[store]")
 {
     const std::string end = stamp(5000, "17", "5");
     const std::string longer = end + windows(3, 40) + windows(3, 40);
@@ -286,7 +286,7 @@ TEST_CASE("a decision that was cut or continued is invalid", "[store]")
         CHECK(result_of(limit_reply({bulk(windows(3, 40))}, part)).kind
               == kind);
     }
-    // Of fewer accounts, or of more, than it is asked about.
+    // For fewer or more accounts than were asked about.
     CHECK(results_of(bulk(windows(3, 40) + end), {1, 1})[0].kind
           == Kind::invalid);
     CHECK(result_of(bulk(windows(3, 40) + windows(3, 40) + end)).kind
@@ -308,12 +308,12 @@ TEST_CASE("a limiter on another Redis brings no version of the catalogue",
     CHECK(result.decision(0).minute.used == 3);
     CHECK_FALSE(result.version);
 
-    // Where the catalogue is on the same Redis, this is an empty one.
+    // With the catalogue on the same Redis, this reply means an empty one.
     const auto here = result_of(resp);
     REQUIRE(here.version);
     CHECK(here.version->is_empty());
 
-    // Nor is anything else in their place taken for a version.
+    // Other values in their place are not taken for a version either.
     const auto strange = reply({answer(1, state(3, 40))});
     CHECK_FALSE(result_of(strange, 1, kLimiterElsewhere).version);
     CHECK(result_of("*2\r\n:1\r\n:2\r\n", 1, kLimiterElsewhere).kind
@@ -400,7 +400,7 @@ TEST_CASE("a reply that neither script gives is invalid", "[store]")
 
 TEST_CASE("an impossible decision is invalid", "[store]")
 {
-    // More admitted than asked for.
+    // More admitted requests than were asked for.
     CHECK(result_of(reply({answer(2, state(2, 2))})).kind == Kind::invalid);
     CHECK(result_of(reply({array({bulk("1"), state(1, 1)})})).kind
           == Kind::invalid);

@@ -31,7 +31,7 @@ std::string error(const std::string& text)
     return "-" + text + "\r\n";
 }
 
-// What next() says of each of `pets`.
+// The outcome that next() returns for each pet.
 struct Outcome {
     Result result;
     api::PetId id;
@@ -74,7 +74,7 @@ TEST_CASE("pet batch: one call creates all pets", "[store]")
                    "shop:{shop:pets}:status:sold",
                    "shop:{shop:pets}:status:available", "shop:{shop:pets}:", "",
                    "s7:Rex", "a-1:Tom", "s7:Rex"});
-    // A link that makes the client wait changes nothing: all of them write.
+    // A durable link changes nothing: all of these write.
     CHECK(words(batch.create(true)) == words(batch.create()));
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("pet batch: pets with an Idempotency-Key bring its record", "[store]")
     CHECK(words(batch.create()) == expected);
     expected.emplace_back("1");
     CHECK(words(batch.create(true)) == expected);
-    // One that is in the batch must come first.
+    // An Idempotency-Key that is already in the batch must be answered first.
     CHECK_FALSE(batch.add(kTom, "a1", idempotency(0x11, 0x55)));
     CHECK(batch.size() == 2);
 }
@@ -123,13 +123,13 @@ TEST_CASE("pet batch: it is full at its bound, and can be shortened", "[store]")
     CHECK(left[9] == "a-1:Tom");
 }
 
-TEST_CASE("pet batch: the reply says what became of each pet", "[store]")
+TEST_CASE("pet batch: the reply has the outcome of each pet", "[store]")
 {
     using O = Outcome;
     CHECK(
         outcomes(array({integer(2), integer(7)}), 2, false)
         == std::vector<O>{{Result::created, 7, ""}, {Result::created, 8, ""}});
-    // A bucket that cannot take its part.
+    // A bucket that cannot take its pets.
     CHECK(outcomes(array({integer(1), integer(128), error("DAMAGED b")}), 3,
                    false)
           == std::vector<O>{{Result::created, 128, ""},
@@ -158,7 +158,8 @@ TEST_CASE("pet batch: the reply says what became of each pet", "[store]")
           == std::vector<O>{{Result::replayed, 3, ""}});
 }
 
-TEST_CASE("pet batch: a reply that cannot be one says nothing", "[store]")
+TEST_CASE("pet batch: an impossible reply leaves every outcome unclear",
+          "[store]")
 {
     for (const auto& reply :
          {array({}), array({integer(2)}), array({integer(3), integer(0)}),

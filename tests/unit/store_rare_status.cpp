@@ -1,5 +1,4 @@
-// A page of a status that is rare in a large catalogue: several calls of a
-// script, one after the other.
+// Pages of a rare status in a large catalogue: several sequential script calls.
 #include "catch.h"
 
 #include <string>
@@ -16,7 +15,7 @@ using store::Version;
 
 namespace {
 
-// The bits of one call, and the last ids of the first two calls from id 0 on.
+// The bits per call, and the last ids of the first two calls from id 0.
 constexpr api::PetId kSpan = 8'388'608;
 constexpr api::PetId kFirst = kSpan + 7;
 constexpr api::PetId kSecond = kFirst + kSpan;
@@ -59,7 +58,7 @@ struct Fixture {
             std::get<api::Error>(waiter.results[0]).message.text());
     }
 
-    // Of the open call: the id to start after, how many, and where to stop.
+    // The open call's arguments: the id to start after, the count, and the end.
     std::vector<std::string> search() const
     {
         REQUIRE(link.commands.size() == 1);
@@ -166,7 +165,7 @@ TEST_CASE("a search goes on after the last row, if that is later", "[store]")
     CHECK(f.page().body == json({kFirst, kFirst + 100}));
 }
 
-TEST_CASE("a search accepts no row twice and no other end", "[store]")
+TEST_CASE("a search accepts no repeated row and no invalid end", "[store]")
 {
     Fixture f;
     f.reader.read(sold(20), Version{2 * kSpan, 1}, f.waiter);
@@ -247,7 +246,7 @@ TEST_CASE("requests join a search that goes on", "[store]")
     CHECK(f.reader.find(sold(20), now) != nullptr);
 }
 
-// The page may then be of two times. It is as new as its version, and no longer
+// The page may then mix two states. It is as new as its version, and is not
 // used once the change is known.
 TEST_CASE("a change between two calls outdates the page", "[store]")
 {

@@ -106,8 +106,7 @@ TEST_CASE("a page's replies may come in any order", "[store]")
     }
 }
 
-TEST_CASE("what was read while commands overtook each other is not kept",
-          "[store]")
+TEST_CASE("data read while commands were reordered are not kept", "[store]")
 {
     Fixture f;
     f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
@@ -148,7 +147,7 @@ TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
 TEST_CASE("NOSCRIPT as the reply to any plain command is only a failed read",
           "[store]")
 {
-    // A pet, the version, and both commands on a catalogue that looks empty.
+    // A pet, the version, and both commands for a catalogue that looks empty.
     const auto now =
         GENERATE(std::optional(kNow), std::optional<store::Version>(),
                  std::optional(store::Version{}));
@@ -196,7 +195,7 @@ const Names kWhole{"LRANGE whole"};
 const Names kScript{"EVALSHA"};
 const Names kLog{"LRANGE log"};
 
-// A reader over a simulated catalogue. A third of the pets is pending, a third
+// A reader over a simulated catalogue. A third of the pets are pending, a third
 // sold.
 struct Shop {
     explicit Shop(int pets)
@@ -205,7 +204,7 @@ struct Shop {
         for (int i = 0; i < pets; ++i) {
             add();
         }
-        reader.find(pet(1), now);  // lets the reader know the version
+        reader.find(pet(1), now);  // tells the reader the version
     }
 
     void add()
@@ -264,7 +263,7 @@ struct Shop {
         return "[" + body + "]";
     }
 
-    // Replies to the oldest command from the catalogue as it is now.
+    // Replies to the oldest command from the current catalogue.
     void reply()
     {
         const auto command = link.commands.front();
@@ -327,8 +326,8 @@ struct Shop {
         return names;
     }
 
-    // One request: reads ahead, gets `now` with the limiter's reply, gets its
-    // response. Returns the commands sent.
+    // Simulates a request: reads ahead, gets `now` with the limiter's reply,
+    // gets its response. Returns the commands sent.
     Names ask(const ReadKey& key)
     {
         const bool ahead = reader.read_ahead(key);
@@ -362,7 +361,7 @@ struct Shop {
     store::Version now;
     std::vector<std::string> records;
     std::vector<std::string> changes;  // the log
-    int whole = 0;                     // buckets read
+    int whole = 0;                     // number of whole buckets read
     const store::Schema schema{"petstore"};
     const store::Catalogue catalogue{schema};
     FakeLink link;
@@ -412,7 +411,7 @@ TEST_CASE("a page over two buckets loads both", "[store]")
     CHECK(shop.ask(Shop::page(0, 100)) == kNone);
     CHECK(shop.ask(Shop::page(156, 99)) == kNone);
     CHECK(shop.ask(Shop::page(156, 100)) == two_slices);
-    // If one of the two is cached, only the other one is read.
+    // If one of the two is cached, only the other is read.
     CHECK(shop.ask(Shop::page(250)) == kWhole);
     CHECK(shop.ask(Shop::page(250, 19)) == kNone);
 }
@@ -474,7 +473,7 @@ TEST_CASE("a changed pet invalidates its bucket", "[store]")
     shop.ask(Shop::page(130, 40));
 }
 
-TEST_CASE("a changed pet leaves what other buckets hold in memory", "[store]")
+TEST_CASE("a changed pet does not invalidate other buckets", "[store]")
 {
     Shop shop(1000);
     const auto sold = api::Status::sold;
@@ -485,7 +484,7 @@ TEST_CASE("a changed pet leaves what other buckets hold in memory", "[store]")
     const std::vector<ReadKey> hit = {
         Shop::pet(200), Shop::pet(129), Shop::page(100, 29),
         Shop::page(100, 20, sold), Shop::page(255, 3, sold)};
-    // From Redis, and from buckets.
+    // Responses read from Redis, and built from cached buckets.
     const bool from_buckets = GENERATE(false, true);
     for (int i = 0; from_buckets && i < 2; ++i) {
         for (api::PetId id = 1 + i; id <= 1000; id += 128) {
@@ -524,7 +523,7 @@ TEST_CASE("an unlogged change invalidates everything", "[store]")
     case 0:  // by an older petstorectl
         shop.changes.pop_back();
         break;
-    case 1:  // followed by a logged one
+    case 1:  // followed by a logged change
         shop.changes.pop_back();
         shop.change(151, 'a');
         break;
@@ -590,7 +589,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     if (waiters[2].results.empty()) {
         shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
     }
-    // Answered from memory, except for a pet that changed.
+    // Served from memory, except for a changed pet.
     shop.reader.read(Shop::pet(257), shop.now, waiters[3]);
     while (!shop.link.commands.empty()) {
         shop.reply();
@@ -622,7 +621,7 @@ TEST_CASE("requests with many versions share two reads of the change log",
     int reads = 0;
     while (!shop.link.commands.empty()) {
         reads += shop.link.commands.front()[1] == shop.schema.change_log();
-        // A reply that had left Redis before the later changes.
+        // The reply left Redis before the later changes.
         const auto changes = shop.changes;
         if (logged && reads == 1) {
             shop.changes.resize(1);
@@ -695,7 +694,7 @@ TEST_CASE("fewer changes than before invalidate everything", "[store]")
     shop.now.changes -= 100;
     shop.record(3) = "s8:another";
     CHECK(shop.ask(Shop::pet(3)) == kOne);
-    // From then on, changes have their new numbers.
+    // From now on, changes have new numbers.
     CHECK(shop.ask(Shop::pet(4)) == kWhole);
     CHECK(shop.ask(Shop::pet(5)) == kNone);
     shop.change(200, 'a');
@@ -712,7 +711,7 @@ TEST_CASE("a filtered page depends on the first pet of the next one", "[store]")
     }
     shop.change(5, 's');
     shop.change(300, 's');
-    // From Redis, and from buckets.
+    // Responses read from Redis, and built from cached buckets.
     const bool from_buckets = GENERATE(false, true);
     for (int i = 0; from_buckets && i < 2; ++i) {
         for (api::PetId id = 1 + i; id <= 600; id += 128) {
@@ -785,7 +784,7 @@ TEST_CASE("filtered pages load the buckets that hold them", "[store]")
     const auto sold = [](api::PetId after) {
         return Shop::page(after, 50, api::Status::sold);
     };
-    // The first read notes the buckets, the second loads them in the
+    // The first read registers the buckets; the second loads them in the
     // background.
     CHECK(shop.ask(sold(100)) == kScript);
     CHECK(shop.whole == 0);
@@ -836,7 +835,7 @@ namespace {
 
 const std::string kCatalogue = "petstore:{petstore:pets}:";
 
-// The error of a read to which Redis replies from the catalogue.
+// The error of a read whose replies come from the catalogue.
 api::ErrorCode failure(Shop& shop, const ReadKey& key,
                        const std::optional<store::Version>& now)
 {
@@ -860,7 +859,7 @@ TEST_CASE("pets missing from a bucket are damage", "[store]")
     for (const auto& key :
          {Shop::pet(191), Shop::pet(195), Shop::pet(200), Shop::page(189, 1),
           Shop::page(190, 1), Shop::page(100, 100), Shop::page(199)}) {
-        // Alone, and with the whole bucket.
+        // First as a single pet, then with the whole bucket.
         for (int i = 0; i < 3; ++i) {
             shop.log.keys.clear();
             CHECK(failure(shop, key, known) == api::ErrorCode::internal_error);
@@ -878,7 +877,7 @@ TEST_CASE("pets missing from a bucket are damage", "[store]")
 TEST_CASE("damage names the bucket that is missing", "[store]")
 {
     Shop shop(400);
-    // A page of 100 from the first bucket into the second.
+    // A page of 100 pets from the first two buckets.
     Waiter waiter;
     shop.reader.read(Shop::page(100, 100), shop.now, waiter);
     REQUIRE(shop.sent() == Names{"LRANGE", "LRANGE"});
@@ -903,7 +902,7 @@ TEST_CASE("pets created after the version was read are not damage", "[store]")
     }
     shop.reply();
     CHECK_FALSE(error_of(waiter));
-    // Read before it was created.
+    // With a version from before the pet was created.
     CHECK(failure(shop, Shop::pet(132), before)
           == api::ErrorCode::pet_not_found);
     CHECK(shop.log.keys.empty());
@@ -1276,7 +1275,7 @@ TEST_CASE("a page in flight while all data are dropped is not kept", "[store]")
     REQUIRE(shop.sent() == kSlice);
 
     // Redis executes the read on data of another generation, or on a smaller
-    // catalogue that grows again afterwards.
+    // catalogue that later grows again.
     if (GENERATE(false, true)) {
         shop.link.generation = 2;
     } else {

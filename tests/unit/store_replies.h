@@ -9,7 +9,7 @@
 #include "redis_replies.h"
 #include "store/accounts/account_state.h"
 
-// Numbers as our scripts encode them, see account_state.h.
+// Encodes numbers like the scripts, see account_state.h.
 inline std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
 {
     std::string bytes;
@@ -17,7 +17,7 @@ inline std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
     return bytes;
 }
 
-// What limit.lua is asked about an account.
+// A request to limit.lua about an account.
 struct Asked {
     std::int64_t epoch;
     std::int64_t per_minute;
@@ -39,7 +39,7 @@ inline std::string asked(const std::vector<Asked>& accounts)
     return packed;
 }
 
-// How a reply of limit.lua ends.
+// The trailer of limit.lua's reply.
 inline std::string stamp(std::int64_t now, std::string_view last_id = "0",
                          std::string_view changes = "0")
 {
@@ -48,7 +48,7 @@ inline std::string stamp(std::int64_t now, std::string_view last_id = "0",
            + std::string(changes);
 }
 
-// A reply of limit.lua about accounts of which one is not as usual.
+// A reply of limit.lua in which not all accounts are as usual.
 inline std::string limit_reply(std::vector<std::string> accounts,
                                const std::string& stamp)
 {
@@ -56,7 +56,7 @@ inline std::string limit_reply(std::vector<std::string> accounts,
     return array(accounts);
 }
 
-// What limit.lua replies of an account that is not as usual.
+// limit.lua's reply about an account that is not as usual.
 inline std::string answer(long long admitted, const std::string& state)
 {
     return array({integer(admitted), state});

@@ -49,7 +49,7 @@ std::string written(const StoredKey& key, const std::string& field)
 
 }  // namespace
 
-TEST_CASE("a key is written only if it is as it was read", "[store]")
+TEST_CASE("a key is written only if unchanged since it was read", "[store]")
 {
     auto key = some_key();
     auto command = words(kCommands.write(key, key.record.epoch));
@@ -62,7 +62,7 @@ TEST_CASE("a key is written only if it is as it was read", "[store]")
     // The script sets the epoch.
     CHECK(written(key, "epoch") == "no such field");
 
-    // A new key: an unfinished one expires.
+    // A new key that is unfinished expires.
     key.unfinished = true;
     command = words(kCommands.write(key, std::nullopt));
     CHECK(command[0] == "EVALSHA");

@@ -124,7 +124,7 @@ TEST_CASE("a version is replaced by the latest of its history", "[store]")
     const auto next = f.reader.note({4, 6});
     CHECK(f.reader.latest(old)->last_id == 4);
 
-    // The other one was damaged in the meantime, and this one was not.
+    // A damaged version neither replaces a valid one nor is replaced by it.
     const auto damaged = f.reader.note({-1, 6});
     CHECK(f.reader.latest(damaged)->last_id == -1);
     CHECK(f.reader.latest(next)->last_id == 4);

@@ -1,4 +1,4 @@
-// The requests that a plan consists of, and the responses to them.
+// The requests of a plan, and their responses.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <vector>
 
-// Instead of a status, if there was no response.
+// In place of a status if there was no response.
 enum Failure { no_connection = 1, closed, timed_out, malformed };
 constexpr const char* failure_names[] = {"", "no-connection", "closed",
                                          "timed-out", "malformed"};
@@ -22,14 +22,14 @@ inline std::string status_name(int status)
 struct Request {
     std::string kind;
     int expected = 0;
-    bool fresh = false;       // on a new connection, which ends with it
+    bool fresh = false;       // on a new connection, closed afterwards
     bool numbered = false;    // creates a pet; the text has placeholders
-    bool repeatable = false;  // HTTP allows repeating it
+    bool repeatable = false;  // safe to repeat, by HTTP
     std::string text;
 };
 
-// The file has, for each request, a line "KIND STATUS FLAGS LENGTH" and then
-// the text of that length.
+// For each request, the file has a line "KIND STATUS FLAGS LENGTH" followed by
+// LENGTH bytes of text.
 inline std::vector<Request> read_requests(const std::string& name)
 {
     std::ifstream file(name, std::ios::binary);

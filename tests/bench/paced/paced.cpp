@@ -1,6 +1,6 @@
 // Sends requests at a fixed rate, each when it is due, however slow the server
-// is. Latency counts from when a request was due, so a stall counts for all
-// requests that it delayed. tests/bench/paced.py starts this and reads the
+// is. Latency is measured from the due time, so a stall counts for every
+// request that it delays. Started by tests/bench/paced.py, which reads the
 // output.
 
 #include "http.h"
@@ -38,7 +38,7 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr auto reply_timeout = seconds(10);
-// In a request: replaced by the number of the request, of as many digits.
+// Replaced in a request by its number, padded to the same length.
 constexpr char placeholder[] = "############";
 constexpr std::size_t digits = sizeof placeholder - 1;
 constexpr std::size_t fresh_slots = 8192;
@@ -56,7 +56,7 @@ struct Options {
     double rate = 0;  // 0: as fast as the connections allow
     std::size_t connections = 64;
     double seconds = 1;
-    double warm_up = 0;  // seconds, of these, whose latencies do not count
+    double warm_up = 0;  // leading seconds whose latencies do not count
     std::uint64_t first_number = 1;
     std::string requests;
     std::string output;
@@ -74,7 +74,7 @@ struct Connection {
 
     int fd = -1;
     State state = unused;
-    std::uint32_t generation = 0;  // tells events of an earlier socket apart
+    std::uint32_t generation = 0;  // identifies events of an earlier socket
     bool used = false;             // has carried a response
     Job job;
     std::string input;
@@ -93,7 +93,7 @@ std::size_t latency_bucket(Clock::duration latency)
 }
 
 struct Second {
-    std::map<std::pair<std::string, int>, std::uint64_t> counts;  // by end
+    std::map<std::pair<std::string, int>, std::uint64_t> counts;  // by end time
     // By due time.
     std::map<std::size_t, std::uint64_t> latencies;
     std::map<std::pair<int, std::size_t>, std::uint64_t> failed;
@@ -261,7 +261,6 @@ private:
             lost(index);
     }
 
-    // The connection has ended.
     void lost(std::size_t index)
     {
         Connection& connection = connections_[index];
@@ -272,8 +271,8 @@ private:
         }
         if (connection.state == Connection::connecting)
             return finish(index, {no_connection, true, true, {}});
-        // The server may close a connection that it has not used for a moment,
-        // and cannot know that a request is on its way: RFC 9112, 9.3.1.
+        // The server may close an idle connection without knowing that a
+        // request is on its way: RFC 9112, 9.3.1.
         if (connection.used && connection.input.empty()
             && connection.job.request->repeatable) {
             std::fprintf(output_, "raced %lld %s\n",

@@ -1,5 +1,5 @@
--- What both peers run in Redis: key, limits and the work in one call, as is
--- usual for services of this kind.
+-- The script that both peers run in Redis: key, limits and operation in one
+-- call, as is usual for such services.
 --
 -- KEYS  1 hash of the API key
 -- ARGV  1 get, list or create   2… its arguments

@@ -1,4 +1,5 @@
--- Pets for the peers. ARGV: first id, last id, one pet in how many is pending.
+-- Creates pets for the peers. ARGV: first id, last id, and N: one pet in N is
+-- pending.
 local rare = tonumber(ARGV[3])
 for id = tonumber(ARGV[1]), tonumber(ARGV[2]) do
   local status = id % 2 == 0 and 'sold' or 'available'

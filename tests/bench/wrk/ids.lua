@@ -1,4 +1,4 @@
--- GET of pets at random. Arguments: seed, highest id.
+-- GETs random pets. Arguments: seed, highest id.
 local head, tail, highest
 
 function init(args)

@@ -1,4 +1,4 @@
--- GET of one path with the API keys in a file, one a line, in turn. Arguments:
+-- GETs one path with each API key in a file, one per line, in turn. Arguments:
 -- where to start, file.
 local head, tail
 local keys, at = {}, 0

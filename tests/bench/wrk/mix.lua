@@ -1,4 +1,5 @@
--- 70 % the first page, 20 % one of 1,000 pets, 10 % a new pet. Argument: seed.
+-- 70 % GET the first page, 20 % GET one of 1,000 pets, 10 % create a pet.
+-- Argument: seed.
 local list, create
 local pets = {}
 

@@ -1,5 +1,5 @@
--- GET of the paths in a file, one a line, in turn. Arguments: where to
--- start, file.
+-- GETs the paths in a file, one per line, in turn. Arguments: where to start,
+-- file.
 local requests, at = {}, 0
 
 function init(args)

@@ -1,5 +1,5 @@
-// Calls from pages of other origins: what petstore_cors lets a script see, and
-// that it sees nothing without.
+// Calls from pages of other origins: what petstore_cors lets a script read, and
+// that a script reads nothing without it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -42,8 +42,8 @@ after(async () => {
     await store?.stop();
 });
 
-// Calls fetch() in a page of this origin. Returns what a script gets: status,
-// headers and body, or the name of the error.
+// Calls fetch() in a page of this origin. Returns what a script can read:
+// status, headers and body, or the name of the error.
 async function fetchFrom(origin, url, options) {
     const tab = await openPage(browser);
     await tab.goto(`${origin}/`);

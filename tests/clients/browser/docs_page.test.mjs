@@ -1,4 +1,4 @@
-// The documentation page in a browser, served as the shipped configurations do.
+// The documentation page in a browser, served by the shipped configurations.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -62,7 +62,7 @@ before(async () => {
     browser = await launch();
 });
 
-// Says why a test failed that waited in vain.
+// Shows the problems of pages that a failed test has left open.
 let opened = [];
 afterEach(async () => {
     for (const page of opened.filter((each) => !each.isClosed())) {
@@ -94,7 +94,8 @@ async function openDocs(options) {
 
 const operation = (name) => `[id^=operations-][id$=-${name}]`;
 
-// The page must have done nothing that it should not.
+// Checks that the page had only the expected problems and requested nothing
+// from other origins.
 async function finish(page, expected = [], origin = store.url) {
     assert.deepEqual(page.seen.problems, expected);
     assert.deepEqual(foreign(page, origin), []);
@@ -110,7 +111,7 @@ async function enterKey(page, value) {
     await page.waitForSelector('[role=dialog]', { hidden: true });
 }
 
-// Sends an operation's request and returns the answer.
+// Sends an operation's request and returns the response.
 async function execute(page, name) {
     const block = operation(name);
     if (!await page.$(`${block} [aria-expanded=true]`)) {
@@ -121,7 +122,7 @@ async function execute(page, name) {
     return response(page, name);
 }
 
-// Waits for an operation's answer. Returns it as the page shows it.
+// Waits for an operation's response. Returns it as shown on the page.
 async function response(page, name) {
     const block = operation(name);
     await page.waitForSelector(`${block} .live-responses-table pre`);
@@ -193,7 +194,7 @@ test('try it: a pasted key lists the pets of the store', async () => {
     assert.match(text, /x-ratelimit-remaining/);
     const lines = apiLog().slice(before);
     assert.equal(lines.length, 1);
-    // The optional parameters have no values but defaults.
+    // Optional parameters have only their default values.
     assert.match(lines[0], /"GET \/v1\/pets(\?limit=20)? HTTP\/1.1" 200 /);
     await finish(page);
 });
@@ -227,7 +228,7 @@ test('try it: a wrong key is a 401 with its body', async () => {
         + 'status of 401 (Unauthorized)']);
 });
 
-test('try it: a request sent as soon as the button is there', async () => {
+test('try it: a request can be sent as soon as the button appears', async () => {
     const page = await openDocs();
     await enterKey(page, key);
     await page.evaluate((block) => {
@@ -246,7 +247,7 @@ test('try it: a request sent as soon as the button is there', async () => {
     await finish(page);
 });
 
-test('a key stays in the memory of the page', async () => {
+test('a key is kept in page memory only', async () => {
     const page = await openDocs();
     await page.click('.btn.authorize');
     const field = await page.$eval('#auth-bearer-value', (input) => ({
@@ -278,7 +279,7 @@ test('a key stays in the memory of the page', async () => {
     await page.browserContext().close();
 });
 
-test('everything is within reach of the keyboard', async () => {
+test('everything can be operated by keyboard', async () => {
     const page = await openDocs();
     const tabTo = async (selector) => {
         for (let presses = 0; presses < 60; ++presses) {
@@ -325,7 +326,7 @@ test('fits a phone, with a response', async () => {
     await finish(page);
 });
 
-test('its query cannot make the page show another document', async () => {
+test('the query string cannot select another document', async () => {
     const page = await open();
     const document = `${elsewhere}/animals/v1/openapi.json`;
     await page.goto(`${store.url}/docs/?url=${document}&configUrl=${document}`);

@@ -1,5 +1,5 @@
 // Requests generated from the document: valid ones succeed, invalid ones get a
-// documented 4xx, and every response is what the document says.
+// documented 4xx, and every response matches the document.
 //
 // PETSTORE_RANDOM_SEED repeats a run.
 
@@ -13,7 +13,7 @@ import { fetchDocument, Judge, resolve } from '../support/document.mjs';
 import { startStore } from '../support/store.mjs';
 
 const seed = Number(process.env.PETSTORE_RANDOM_SEED ?? Date.now() % 2 ** 31);
-const runs = 200; // of each property
+const runs = 200; // per property
 
 let store;
 let document;
@@ -39,7 +39,7 @@ after(async () => {
     await store.stop();
 });
 
-// With http, because fetch changes headers and targets.
+// Uses node:http, because fetch changes headers and targets.
 function send(method, target, { headers = {}, body } = {}) {
     return new Promise((done, reject) => {
         const request = http.request(store.url, { method, agent, path: target,
@@ -62,8 +62,8 @@ function send(method, target, { headers = {}, body } = {}) {
     });
 }
 
-// A response that the document allows, with a status that `expected` matches
-// and, for an error, one of these codes.
+// Checks that the response is documented, that its status matches `expected`,
+// and that an error has one of these codes.
 async function expectResponse(expected, codes, method, target, options) {
     const exchange = await send(method, target, options);
     const { status, body } = exchange;
@@ -88,8 +88,8 @@ const check = (property) => fc.assert(property,
 
 const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
 
-// Texts that are and are not what a schema allows, boundaries included. What the
-// generator does not know makes the test fail, so that a new keyword is noticed.
+// Generators of texts that a schema allows and forbids, boundaries included.
+// Fails on an unknown keyword, so that new ones are noticed.
 function textsOf(schema) {
     schema = resolve(document, schema);
     const known = ['type', 'format', 'minimum', 'maximum', 'default', 'enum',
@@ -177,7 +177,7 @@ test('listPets: valid parameters', async () => {
 
 for (const name of ['limit', 'status', 'cursor']) {
     test(`listPets: an invalid ${name}`, async () => {
-        // No text that the test makes up is a cursor.
+        // No generated text is a valid cursor.
         const values = name === 'cursor' ? fc.oneof(fc.string(),
             fc.base64String({ maxLength: 60 }))
             : textsOf(parameter(name).schema).invalid;
@@ -216,13 +216,13 @@ test('getPet: ids that exist, and others', async () => {
     }));
 });
 
-// A JSON text with the digits of categoryId as they are.
+// A JSON text that keeps the digits of categoryId.
 const newPet = (name, categoryId, status, more = '') => `{"name":${
     JSON.stringify(name)},"categoryId":${categoryId}${status === undefined ? ''
     : `,"status":${JSON.stringify(status)}`}${more}}`;
 const json = { 'Content-Type': 'application/json' };
 
-// Of NewPet, from the document.
+// Generators for the members of NewPet in the document.
 function members() {
     const { name, categoryId, status } = schemaOf('NewPet').properties;
     return { name: textsOf(name), categoryId: textsOf(categoryId),
@@ -236,7 +236,7 @@ test('createPet: valid bodies and keys', async () => {
     await check(fc.asyncProperty(name.valid, categoryId.valid,
         optional(status.valid), optional(once.valid),
         async (one, two, three, idempotencyKey) => {
-            // One for each pet: a repeated one would be 422.
+            // Unique per pet: a repeated key would cause a 422.
             const headers = idempotencyKey === undefined ? json : { ...json,
                 'Idempotency-Key': `${++used}${idempotencyKey}`.slice(0, 255) };
             const { body } = await expectResponse(/^201$/, [], 'POST',
@@ -252,7 +252,7 @@ test('createPet: an invalid member', async () => {
     const cases = fc.oneof(
         name.invalid.map((text) => newPet(text, '1')),
         others.map((text) => `{"name":${text},"categoryId":1}`),
-        // What is not JSON is another test.
+        // Invalid JSON is covered by another test.
         categoryId.invalid.filter((text) => text === text.trim()).filter((text) => {
             try {
                 return JSON.parse(text) !== undefined;
@@ -318,7 +318,7 @@ test('createPet: other media types and codings', async () => {
 
 test('createPet: an invalid Idempotency-Key', async () => {
     const { invalid } = textsOf(parameter('idempotencyKey').schema);
-    // Bytes that HTTP allows in a header. White space around it does not count.
+    // Only bytes allowed in an HTTP header. White space around them is ignored.
     const values = invalid.map((text) => text.trim()
         .replace(/[^\x20-\x7e\xa1-\xff]/g, 'é'))
         .filter((text) => !/^[!-~]{1,255}$/.test(text));
@@ -348,7 +348,7 @@ test('all operations: keys of any kind', async () => {
     }));
 });
 
-test('the generated requests reached what they are for', (t) => {
+test('the generated requests covered every expected outcome', (t) => {
     for (const name of ['listPets 200 ', 'listPets 400 invalid_parameter',
         'listPets 401 missing_api_key', 'listPets 401 invalid_api_key',
         'createPet 201 ', 'createPet 400 invalid_json',
@@ -362,7 +362,7 @@ test('the generated requests reached what they are for', (t) => {
     t.diagnostic(`${sent} requests, PETSTORE_RANDOM_SEED=${seed}`);
 });
 
-test('the judge of these responses can fail', async () => {
+test('the checks of these responses can fail', async () => {
     const broken = structuredClone(document);
     broken.paths['/pets'].get.responses['200'].content['application/json']
         .schema.items = { type: 'string' };

@@ -1,5 +1,5 @@
-// The documents that the module serves pass the linters of others, warnings
-// included.
+// The documents served by the module pass third-party linters without a
+// warning.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -16,7 +16,7 @@ const here = path.join(clients, 'contract');
 let store;
 let document;
 
-// { code, output } of a linter, given a document.
+// Runs a linter on a document. Returns { code, output }.
 function lint(name, args, text) {
     const file = path.join(store.dir, `${name}.json`);
     fs.writeFileSync(file, JSON.stringify(text));
@@ -60,7 +60,7 @@ for (const [name, linter] of Object.entries({ redocly, spectral })) {
     });
 }
 
-// What a location's directives change in its document.
+// The effects of a location's directives on its document.
 const variants = {
     'absolute links and headers of both windows':
         'petstore_base_url https://api.pets.test/shop/v1; '
@@ -71,7 +71,7 @@ const variants = {
 };
 
 for (const [name, location] of Object.entries(variants)) {
-    test(`${name}: linted, and true of the responses`, async (t) => {
+    test(`${name}: passes the linters and matches the responses`, async (t) => {
         const other = await startStore({ location });
         t.after(() => other.stop());
         const text = await fetchDocument(other);

@@ -1,4 +1,4 @@
-// Prism as a proxy in front of a server, which checks each exchange against a
+// Prism as a proxy in front of a server. It checks each exchange against a
 // document.
 
 import fs from 'node:fs';
@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { address, freePort, root, Server } from '../support/store.mjs';
 
-// `file` gets the document. Options are those of "prism proxy".
+// Writes the document to `file`. `options` are those of "prism proxy".
 export async function startPrism(document, upstream, file, options = []) {
     fs.writeFileSync(file, JSON.stringify(document));
     const port = await freePort();
@@ -20,7 +20,7 @@ export async function startPrism(document, upstream, file, options = []) {
     };
 }
 
-// What Prism complains of in a response, as a text, or nothing.
+// Prism's complaint about a response as text, or nothing.
 export async function violation(response) {
     const header = response.headers.get('sl-violations');
     if (header) {

@@ -19,8 +19,8 @@ before(async () => {
 });
 after(() => store.stop());
 
-// Prism in front of the module, with this document. The document's server is a
-// path, which Prism leaves to the upstream's URL.
+// Starts Prism in front of the module with this document. The document's server
+// is only a path, which Prism does not add to the upstream's URL.
 async function start(t, name, text, options = []) {
     const prism = await startPrism(text, store.url + store.base,
         path.join(store.dir, `${name}.json`), ['--errors', ...options]);
@@ -93,13 +93,15 @@ test('valid requests', async (t) => {
 });
 
 test('invalid requests', async (t) => {
-    // Without `security`, or Prism refuses requests without a key itself.
+    // Without `security`, because Prism would reject requests without a key
+    // itself.
     const open = structuredClone(document);
     delete open.security;
     const prism = await start(t, 'lenient', open,
         ['--validate-request', 'false']);
     const post = (headers, body) => ['POST', '/pets', headers, body];
-    // Not invalid_json: Prism parses bodies itself. See replay.test.mjs.
+    // Without invalid_json, because Prism parses bodies itself. See
+    // replay.test.mjs.
     const cases = [
         [401, 'missing_api_key', ['GET', '/pets', { Authorization: '' }]],
         [400, 'invalid_parameter', ['GET', '/pets?limit=0']],

@@ -1,5 +1,6 @@
-// What the end-to-end tests over HTTP received is what the document says: by
-// Prism and by ajv. PETSTORE_E2E_TESTS is the program that has these tests.
+// Checks the responses that the end-to-end tests received over HTTP against the
+// document, with Prism and ajv. PETSTORE_E2E_TESTS is the program with these
+// tests.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,14 +16,15 @@ import { startPrism, violation } from './prism.mjs';
 const program = process.env.PETSTORE_E2E_TESTS
     ?? path.join(root, 'build/tests/tests/e2e_tests');
 
-// Tests whose nginx.conf changes nothing of what the document says, by the start
-// of their names: not those of error_page, of upstream servers and of Sunset.
+// The tests whose nginx.conf does not change what the document describes, by
+// the start of their names: not those of error_page, upstream servers and
+// Sunset.
 const filter = ['list:', 'create:', 'get: a', 'get: what', 'get: the other',
     'authentication:', 'http:', 'idempotency:', 'limits:',
     'nginx errors: inside', 'nginx errors: client_max', 'nginx errors: the',
     'nginx errors: with p'].map((start) => `${start}*`).join(',');
 
-// Their nginx.conf returns whatever status the client names.
+// The nginx.conf of these tests returns any status that the client names.
 const madeUp = /[?&]fail=(404|418)\b/;
 
 let store;
@@ -59,7 +61,7 @@ const codeOf = ({ status, body }) =>
 const describe = ({ method, target, status }) =>
     `${method} ${target.slice(0, 80)}: ${status}`;
 
-// Equal for exchanges that a validator cannot tell apart.
+// Equal for exchanges that look the same to a validator.
 function shape(exchange) {
     const { path: template } = judge.operation(exchange.method, exchange.target);
     return [exchange.method, template, exchange.status, codeOf(exchange),
@@ -68,7 +70,7 @@ function shape(exchange) {
         .join(' ');
 }
 
-// Prism refuses integers that a double cannot hold, whatever the format.
+// Prism rejects integers that a double cannot represent, whatever their format.
 const isHuge = ({ body }) => (body.match(/":-?\d{16,}/g) ?? []).some((text) =>
     !Number.isSafeInteger(Number(text.slice(2))));
 
@@ -87,7 +89,7 @@ test('ajv: every exchange is documented', (t) => {
         + ' methods that the document does not have');
 });
 
-test('ajv: the recorded exchanges have what they are recorded for', () => {
+test('ajv: the recorded exchanges cover the expected statuses and codes', () => {
     const statuses = new Set(exchanges.map(({ status }) => status));
     for (const status of [200, 201, 400, 401, 404, 413, 415, 422, 429]) {
         assert.ok(statuses.has(status), `no exchange with ${status}`);
@@ -101,7 +103,7 @@ test('ajv: the recorded exchanges have what they are recorded for', () => {
     }
 });
 
-test('ajv: a header, code or status less in the document is noticed', () => {
+test('ajv: a header, code or status missing from the document is noticed', () => {
     const responses = (broken) => broken.paths['/pets'].get.responses;
     const enums = (broken) => responses(broken)['400'].content[
         'application/json'].schema.allOf[1].properties.code;
@@ -144,7 +146,7 @@ test('Prism: no violation', async (t) => {
         status === 200 && body.startsWith('[{')));
     bent.body = bent.body.replace('"categoryId":', '"category":');
 
-    // Answers with the exchange that the request names.
+    // Responds with the recorded response that the request names.
     const upstream = http.createServer((request, response) => {
         const index = request.headers['x-exchange'];
         const { status, headers, body } = index === 'bent' ? bent
@@ -165,7 +167,7 @@ test('Prism: no violation', async (t) => {
         upstream.closeAllConnections();
         upstream.close();
     });
-    // Prism would refuse requests without a key itself.
+    // Prism would reject requests without a key itself.
     const open = structuredClone(document);
     delete open.security;
     const prism = await startPrism(open,

@@ -1,5 +1,5 @@
-// A client in TypeScript with types generated from the document, without a cast:
-// it compiles, and it works.
+// A TypeScript client with types generated from the document compiles without a
+// cast, and works.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -28,7 +28,7 @@ function run(command, ...args) {
 }
 const bin = (name) => path.join(clients, 'node_modules/.bin', name);
 
-// Writes the types of a document; compiles the two programs with them.
+// Generates the types of a document, and compiles the two programs with them.
 async function compile(text) {
     fs.writeFileSync(path.join(build, 'openapi.json'), JSON.stringify(text));
     const types = await run(bin('openapi-typescript'), 'openapi.json', '-o',
@@ -51,7 +51,7 @@ before(async () => {
             skipLibCheck: true, outDir: 'out',
             paths: { 'petstore-types': ['./petstore-types.d.ts'] } },
         files: ['client.ts', 'mistakes.ts', 'environment.d.ts'] }));
-    // Instead of all types of Node.js.
+    // Replaces the types of Node.js.
     fs.writeFileSync(path.join(build, 'environment.d.ts'),
         'declare const process: { argv: string[] };');
 
@@ -67,7 +67,7 @@ after(async () => {
     await store.stop();
 });
 
-test('the source has no way around the types', () => {
+test('the source does not bypass the types', () => {
     for (const name of fs.readdirSync(sources)) {
         const code = fs.readFileSync(path.join(sources, name), 'utf8')
             .replace(/\/\/ (?!@ts-ignore).*/g, '');

@@ -1,9 +1,9 @@
-// The exchanges in docs/http.md are what the module answers.
+// Checks that the module responds as shown in docs/http.md.
 //
-// A block "```http request SETUP" is sent as it stands, byte for byte, but for
-// <API_KEY>, <ETAG> (that of openapi.json) and … (9,000 characters), and the
-// "```http response" after it must be the answer; values that differ from run to
-// run are not compared. PETSTORE_UPDATE_DOCS=1 writes the answers into the page.
+// A block "```http request SETUP" is sent byte for byte, except for <API_KEY>,
+// <ETAG> (that of openapi.json) and … (9,000 characters). The "```http
+// response" after it must be the response; values that differ between runs are
+// not compared. PETSTORE_UPDATE_DOCS=1 writes the responses into the page.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -23,12 +23,12 @@ const pets = [['Rex', 1, 'available'], ['Bella', 1, 'available'],
 
 const location = (text) => ({ options: { location: text } });
 
-// Configurations, by the word behind "http request". `keys` are options of the
-// key, `prepare` brings the store into the state. Without a word: a new account
-// for each request.
+// Configurations by the word after "http request". `keys` are options of the
+// key; `prepare` sets up the store. Without a word, each request has a new
+// account.
 const setups = {
     '': {},
-    same: {}, // the account and store of all such requests
+    same: {}, // one account and store for all these requests
     'read-only': { keys: { scopes: 'read' } },
     'one-per-minute': { keys: { perMinute: 1, perDay: 100 },
         prepare: (store, key) => list(store, key) },
@@ -42,8 +42,8 @@ const setups = {
     'no-replica': { options: { location: 'petstore_durability replicas=1; '
         + 'petstore_redis_timeout 1s;',
     server: 'location /n/v1/ { petstore /n/v1; }' },
-    // Redis must have the script before: its text would wait behind the WAIT.
-    // And the first create may find that connection not ready.
+    // Loads the script into Redis: its text would otherwise wait behind the
+    // WAIT. The first create may also find that the connection is not ready.
     prepare: async (store) => {
         const key = await store.createKey();
         await waitUntil(async () =>
@@ -109,7 +109,8 @@ async function redis(store, ...commands) {
     }
 }
 
-// Sends bytes; what has arrived once complete(text) holds or the server closes.
+// Sends bytes. Returns what has arrived once complete(text) is true or the
+// server closes.
 function raw(port, bytes, complete, host) {
     return new Promise((resolve, reject) => {
         const socket = net.connect(port, host, () => socket.write(bytes));
@@ -134,12 +135,12 @@ function isComplete(text) {
         || (length !== undefined && Buffer.byteLength(body) >= Number(length)));
 }
 
-// Without what differs from run to run, and the order of headers, which differs
+// Removes what differs between runs, and the order of headers, which differs
 // between versions of nginx.
 function normal(response) {
     const [head, ...body] = response.trimEnd().split('\n\n');
     const text = body.join('\n\n');
-    // The length of a message with a number of seconds differs.
+    // A message with a number of seconds varies in length.
     const lengths = /Retry in|cursor=/.test(text) ? /^(Content-Length): .*/gm
         : /$^/;
     const [status, ...headers] = head
@@ -186,12 +187,13 @@ describe('exchanges', { concurrency: 1 }, () => {
     }
 });
 
-// Rows "| status | `code` | …" of the table of errors; one may have two statuses.
+// Rows "| status | `code` | …" of the table of errors. A row may have two
+// statuses.
 const rows = [...page.matchAll(/^\| (\d{3}(?:, \d{3})*) \| \[`(\w+)`\]/gm)]
     .map(([, statuses, code]) => statuses.split(', ')
         .map((status) => `${status} ${code}`));
 
-test('each row of the table of errors has its exchange, and the reverse', () => {
+test('the table of errors and the exchanges have the same errors', () => {
     const shown = blocks.filter(({ response }) => /^HTTP\/1.1 [45]/.test(response))
         .map(({ response }) => `${/ (\d{3}) /.exec(response)[1]} ${
             /^\{"code":"(\w+)"/m.exec(response)?.[1]}`);

@@ -1,5 +1,5 @@
-// The recipes of docs/recipes.md, as they stand there, against a stub and the
-// module. check-docs runs the page's commands.
+// Runs the code in docs/recipes.md against a stub and the module. check-docs
+// runs the page's commands.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const examples = path.join(root, 'docs/examples');
 const page = fs.readFileSync(path.join(root, 'docs/recipes.md'), 'utf8');
 
-// Below node_modules, where the example finds its package.
+// Below node_modules, so that the example finds its package.
 const copies = path.join(root, 'tests/clients/node_modules/.recipes');
 fs.mkdirSync(copies, { recursive: true });
 const octokitCopy = path.join(copies, `octokit-${process.pid}.mjs`);
@@ -36,7 +36,7 @@ async function all(iterable) {
 }
 
 // Each client has create(pet) and list(filters), and calls sleep(seconds)
-// instead of waiting. Errors have the service's `code`.
+// instead of waiting. Its errors have the service's `code`.
 function javascript(url, key, sleep) {
     const store = new Petstore(url, key);
     store.sleep = sleep;
@@ -92,7 +92,7 @@ function python(url, key, sleep) {
 const kim = { name: 'Kim', categoryId: 7 };
 const created = { status: 201, headers: {}, body: { id: 1, ...kim } };
 
-test('the page has the examples as they are', () => {
+test('the page shows the example files unchanged', () => {
     const blocks = [...page.matchAll(/^```\w+ (docs\/\S+)\n(.*?)^```$/gms)];
     assert.deepEqual(blocks.map(([, name]) => name).sort(),
         ['docs/examples/octokit.mjs', 'docs/examples/petstore.mjs',
@@ -107,7 +107,7 @@ for (const [name, client] of Object.entries({ python, javascript,
     describe(name, () => {
         let stub;
         let waits;
-        // A client of a server with these responses.
+        // A client of a stub with these responses.
         async function against(t, responses) {
             stub = await startStub(responses);
             waits = [];
@@ -120,7 +120,7 @@ for (const [name, client] of Object.entries({ python, javascript,
             return store;
         }
 
-        test('repeats a create with its key after the time in Retry-After',
+        test('retries a create with the same key after Retry-After',
             async (t) => {
                 const store = await against(t, [
                     refusal(429, 'rate_limit_exceeded', 42),
@@ -141,7 +141,7 @@ for (const [name, client] of Object.entries({ python, javascript,
                 }
             });
 
-        test('has another key for another pet', async (t) => {
+        test('uses a different Idempotency-Key for each pet', async (t) => {
             const store = await against(t, [created, created]);
             await store.create(kim);
             await store.create(kim);
@@ -158,13 +158,13 @@ for (const [name, client] of Object.entries({ python, javascript,
             assert.equal(stub.requests.length, 5);
         });
 
-        test('gives up at once where Retry-After is an hour', async (t) => {
+        test('gives up at once if Retry-After is an hour', async (t) => {
             const store = await against(t, [refusal(429, 'api_key_banned', 3600)]);
             await assert.rejects(store.list({}), { code: 'api_key_banned' });
             assert.deepEqual(waits, []);
         });
 
-        test('does not repeat what would be refused again', async (t) => {
+        test('does not retry errors that would recur', async (t) => {
             const store = await against(t, [refusal(400, 'invalid_field')]);
             await assert.rejects(store.create(kim), { code: 'invalid_field' });
             assert.equal(stub.requests.length, 1);
@@ -202,8 +202,8 @@ describe('with the module', () => {
             const waits = [];
             const id = JSON.parse(await store.ctl('key', 'list', '--json'))
                 .find(({ last4 }) => key.endsWith(last4)).id;
-            // Instead of up to a minute, waits until the operator has raised
-            // the limit.
+            // Instead of sleeping for up to a minute, waits until the operator
+            // has raised the limit.
             const shop = client(store.url, key, async (seconds) => {
                 waits.push(seconds);
                 await store.ctl('key', 'set', id, '--per-minute', '1000',
@@ -214,7 +214,7 @@ describe('with the module', () => {
                 'the new limit has taken effect');
             });
             t.after(() => shop.stop());
-            const rows = await shop.list({}); // three requests at least
+            const rows = await shop.list({}); // at least three requests
             assert.deepEqual(rows.slice(0, pets).map((pet) => pet.name),
                 Array.from({ length: pets }, (_, i) => `pet ${i + 1}`));
             assert.equal(new Set(rows.map((pet) => pet.id)).size, rows.length);

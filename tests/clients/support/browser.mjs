@@ -1,4 +1,4 @@
-// A headless Chromium, and what a page did in it.
+// A headless Chromium that records what pages do.
 
 import puppeteer from 'puppeteer-core';
 
@@ -7,8 +7,8 @@ export function launch() {
         executablePath: process.env.PETSTORE_CHROMIUM ?? '/usr/bin/chromium',
         headless: true,
         args: [
-            // Needs user namespaces, which containers lack. It opens only our
-            // own pages.
+            // The sandbox needs user namespaces, which containers lack. Only
+            // our own pages are opened.
             '--no-sandbox',
             '--disable-dev-shm-usage',
             '--disable-gpu',
@@ -17,7 +17,7 @@ export function launch() {
     });
 }
 
-// A new page in a profile of its own. page.seen has what happened in it:
+// Opens a page in a separate profile. page.seen records what happens in it:
 //   problems   errors on the console, exceptions, violations of the
 //              Content-Security-Policy
 //   requests   { method, url, headers } of each request
@@ -32,7 +32,7 @@ export async function openPage(browser, { scheme = 'light', width = 1200 } = {})
     page.on('console', (message) => {
         if (['error', 'warn'].includes(message.type())) {
             const at = page.seen.problems.push(message.text()) - 1;
-            // The text of an Error is only "JSHandle@error".
+            // For an Error, text() is only "JSHandle@error".
             for (const argument of message.args()) {
                 argument.evaluate((value) => String(value)).then((text) => {
                     page.seen.problems[at] = text;
@@ -56,7 +56,7 @@ export async function openPage(browser, { scheme = 'light', width = 1200 } = {})
     return page;
 }
 
-// The requests to other origins than this one. A data: URL is none.
+// The requests to other origins. A data: URL does not count.
 export function foreign(page, origin) {
     return page.seen.requests.map(({ url }) => url)
         .filter((url) => !url.startsWith(`${origin}/`)

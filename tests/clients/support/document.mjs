@@ -1,5 +1,5 @@
-// The OpenAPI document that a running module serves, and whether an exchange is
-// what it says.
+// The OpenAPI document that a running module serves, and a check of exchanges
+// against it.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -24,7 +24,7 @@ export function resolve(document, value) {
     return value;
 }
 
-// Of HTTP itself, so no document names them.
+// Headers of HTTP itself, which documents do not list.
 const hopHeaders = new Set(['connection', 'content-length', 'content-type',
     'date', 'keep-alive', 'server', 'transfer-encoding']);
 
@@ -43,8 +43,8 @@ export class Judge {
             .replace(/\/$/, '');
     }
 
-    // { path, method, operation } or nothing if the document has no such
-    // operation. HEAD is GET without the body.
+    // Returns { path, method, operation }, or nothing if the document has no
+    // such operation. HEAD is GET without the body.
     operation(method, target) {
         const [raw] = target.split('?');
         const path = Object.keys(this.document.paths).find((template) =>
@@ -66,8 +66,8 @@ export class Judge {
                 `${instancePath} ${message} ${JSON.stringify(params)}`);
     }
 
-    // What contradicts the document in an exchange { method, target, status,
-    // headers: [[name, value], …], body }, as texts.
+    // Returns texts about what contradicts the document in an exchange {
+    // method, target, status, headers: [[name, value], …], body }.
     problems({ method, target, status, headers, body }) {
         const found = this.operation(method, target);
         if (!found) {

@@ -1,4 +1,4 @@
-// Of node:test: failures, what tests report with t.diagnostic(), and a count.
+// A reporter for node:test: failures, t.diagnostic() messages, and a count.
 
 import { inspect } from 'node:util';
 

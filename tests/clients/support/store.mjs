@@ -5,7 +5,7 @@
 //   await fetch(store.url + store.base + '/pets', ...);
 //   await store.stop();
 //
-// The environment says what is tested:
+// Environment variables:
 //   PETSTORE_MODULE_DIR    folder of the module, build/ by default
 //   PETSTORECTL            the command, build/petstorectl by default
 //   PETSTORE_E2E_NGINX     another nginx
@@ -30,17 +30,17 @@ const nginxBinary = process.env.PETSTORE_E2E_NGINX ?? 'nginx';
 
 process.env.PATH += ':/usr/sbin:/sbin';
 
-// For servers to start and end, on a machine that may stall.
+// Timeout for servers to start and exit, on a machine that may stall.
 const patience = 60_000;
 
-// Each test process has an address, so that no other takes its ports.
+// Each test process has its own address, so that others cannot take its ports.
 export const address = [127, 64 + ((process.pid >> 16) & 63), (process.pid >> 8) & 255,
     process.pid & 255].join('.');
 
 const fatal =
     /\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:/;
 
-// Waits until condition() returns something true, and returns it.
+// Waits until condition() returns a true value, and returns it.
 export async function waitUntil(condition, what) {
     const deadline = Date.now() + patience;
     for (;;) {
@@ -57,8 +57,8 @@ export async function waitUntil(condition, what) {
 
 const given = new Set(); // ports
 
-// A port of our address that nobody listens on. Never the same one twice: the
-// kernel may choose one again before its server has started.
+// Returns a free port of our address, never the same one twice: the kernel may
+// choose a port again before its server has started.
 export async function freePort() {
     for (;;) {
         const port = await new Promise((resolve, reject) => {
@@ -84,7 +84,7 @@ function accepts(port) {
     });
 }
 
-// A server that ends with this process, however that ends.
+// A server that is stopped when this process ends for any reason.
 export class Server {
     constructor(dir, command, args) {
         this.name = path.basename(command);
@@ -93,7 +93,7 @@ export class Server {
         this.child = spawn('setpriv',
             ['--pdeathsig', 'TERM', '--', command, ...args],
             { stdio: ['ignore', out, out] });
-        // A test that fails before it stops its servers must not wait for them.
+        // A failed test must not wait for servers that it did not stop.
         this.child.unref();
         fs.closeSync(out);
         this.exit = new Promise((resolve) => {
@@ -112,7 +112,7 @@ export class Server {
         }
     }
 
-    // Returns the exit code, or the signal that ended it.
+    // Returns the exit code, or the signal that killed the server.
     async end(signal) {
         this.child.kill(signal);
         const timer = setTimeout(() => this.child.kill('SIGKILL'), patience);
@@ -125,7 +125,7 @@ export class Server {
 function configuration(options, { port, redisUrl }) {
     const added = [options.main, options.http, options.server,
         options.location, options.servers].join('\n');
-    // A test that sets a timeout has the defaults for the other.
+    // A test that sets one timeout gets the module's default for the other.
     const timeouts = /petstore_redis_(connect_)?timeout/.test(added) ? ''
         : 'petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;';
     return `load_module ${moduleDir}/ngx_http_petstore_module.so;
@@ -158,8 +158,7 @@ http {
 `;
 }
 
-// What nginx must not have written: lines of errors that it must not have, and
-// API keys.
+// Finds what nginx must not have written: fatal log lines and API keys.
 function problems(dir, keys) {
     const found = [];
     for (const name of fs.readdirSync(dir)) {
@@ -185,12 +184,12 @@ function problems(dir, keys) {
 //   servers                        more server blocks
 //   workers                        number of workers, 1
 //   base                           base path, '/v1'
-// The text may have %ADDRESS% and %PORT%, those of the store.
+// Texts may contain %ADDRESS% and %PORT%, which are the store's.
 export async function startStore(options = {}) {
     options = { main: '', http: '', server: '', location: '', servers: '',
         workers: 1, base: '/v1', ...options };
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'petstore-clients-'));
-    // The workers of root's nginx run as another user.
+    // Workers of an nginx started by root run as another user.
     fs.chmodSync(dir, 0o755);
     const [port, redisPort] = [await freePort(), await freePort()];
     const redisUrl = `redis://${address}:${redisPort}/0`;
@@ -247,7 +246,7 @@ export async function startStore(options = {}) {
         dir,
         accessLog: () => read('access.log'),
         errorLog: () => read('error.log'),
-        // petstorectl with these arguments; returns what it prints.
+        // Runs petstorectl with these arguments; returns its output.
         ctl,
         // Options are those of "petstorectl key create", in camel case:
         // { plan, perMinute, perDay, label, scopes, expires, account … }.
@@ -260,8 +259,8 @@ export async function startStore(options = {}) {
             keys.push(key);
             return key;
         },
-        // Ends both. Throws if nginx wrote what it must not, or did not exit
-        // cleanly.
+        // Stops both servers. Throws if nginx wrote what it must not, or did
+        // not exit cleanly.
         stop,
     };
 }

@@ -1,9 +1,9 @@
-// A server that answers with a list of responses, one after the other.
+// A server that sends a list of responses, one after the other.
 
 import http from 'node:http';
 
 // Each response is { status, headers, body }, or null to break the connection.
-// `requests` has what came: { method, url, headers, body }.
+// `requests` records the requests: { method, url, headers, body }.
 export async function startStub(responses) {
     const requests = [];
     const queue = [...responses];

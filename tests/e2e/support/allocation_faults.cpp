@@ -22,8 +22,8 @@ struct Place {
     std::uintptr_t offset;  // as addr2line counts in a shared object
 };
 
-// What is mapped at an address. Segments of a shared object follow each other
-// in memory as they do in its own numbering, so its first mapping is zero.
+// The mapping at an address. A shared object's segments are mapped in the order
+// of their addresses, so offsets count from its first mapping.
 Place place_of(const std::string& maps, std::uintptr_t address)
 {
     std::string file;
@@ -101,9 +101,9 @@ void AllocationFaults::disarm()
 std::string AllocationFaults::stack() const
 {
     std::string text;
-    // The library's own frames come first.
+    // Skips the library's own frames, which come first.
     for (int i = 0; i < control_->frames; ++i) {
-        // One byte less: the call, not what follows it.
+        // One byte back: the call, not the instruction after it.
         const auto place = place_of(
             maps_, reinterpret_cast<std::uintptr_t>(control_->stack[i]) - 1);
         if (contains(place.file, "failing_malloc")) {

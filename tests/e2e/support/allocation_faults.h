@@ -12,7 +12,7 @@
 
 namespace petstore::e2e {
 
-// Makes allocations of a running nginx worker fail, see failing_malloc.h.
+// Makes allocations in a running nginx worker fail, see failing_malloc.h.
 class AllocationFaults {
 public:
     AllocationFaults();
@@ -20,28 +20,28 @@ public:
     AllocationFaults(const AllocationFaults&) = delete;
     AllocationFaults& operator=(const AllocationFaults&) = delete;
 
-    // The environment that nginx has to be started with.
+    // The environment to start nginx with.
     std::vector<std::pair<std::string, std::string>> env() const;
 
-    // From now on allocations of `worker` are counted, and from the `first` on
-    // `times` in a row fail. `only_new`: those by operator new, which are not
-    // nginx's.
+    // Starts counting allocations of `worker`, and fails `times` in a row from
+    // number `first` on. `only_new`: affects operator new only, which nginx
+    // itself does not use.
     void arm(pid_t worker, std::int64_t first, std::int64_t times,
              bool only_new);
     void disarm();
 
-    // Since arm().
+    // Counted since arm().
     std::int64_t counted() const { return control_->counted; }
     std::int64_t failed() const { return control_->failed; }
 
-    // Where the last of them failed: functions with file and line as far as
-    // addr2line knows them, one a line.
+    // The stack of the last failure, one function per line, with file and line
+    // if addr2line knows them.
     std::string stack() const;
 
 private:
     TempDir dir_;
     FailingMalloc* control_;
-    std::string maps_;  // of the worker, /proc/<pid>/maps
+    std::string maps_;  // the worker's /proc/<pid>/maps
 };
 
 }  // namespace petstore::e2e

@@ -10,7 +10,7 @@ namespace petstore::e2e {
 
 namespace {
 
-// Of FastCGI's records.
+// FastCGI record types.
 enum RecordType { kBeginRequest = 1, kEndRequest = 3, kParams = 4, kStdin = 5 };
 constexpr char kStdout = 6;
 
@@ -30,7 +30,7 @@ std::string record(char type, const std::string& content)
     return text + content;
 }
 
-// The length of a name or value in a record of parameters.
+// Reads the length of a name or value in a parameters record.
 std::size_t take_length(const std::string& text, std::size_t& at)
 {
     std::size_t length = byte(text, at++);
@@ -45,12 +45,12 @@ std::size_t take_length(const std::string& text, std::size_t& at)
 std::string header_name(std::string parameter)
 {
     std::replace(parameter.begin(), parameter.end(), '_', '-');
-    return to_lower(parameter.substr(5));  // HTTP_
+    return to_lower(parameter.substr(5));  // without HTTP_
 }
 
 }  // namespace
 
-// A connection's bytes. A method returns false at the connection's end.
+// Reads a connection's bytes. Methods return false at its end.
 class BackEnd::Reader {
 public:
     explicit Reader(int fd) : fd_(fd) {}
@@ -80,7 +80,7 @@ public:
         return true;
     }
 
-    // Sends back whatever comes.
+    // Echoes all input.
     void echo()
     {
         while (send_all(fd_, std::exchange(buffer_, {}))

@@ -10,8 +10,8 @@
 
 namespace petstore::e2e {
 
-// The service behind a proxy: an HTTP/1.1 or FastCGI server of one thread per
-// connection at own_address(), which records what reaches it.
+// The service behind a proxy: an HTTP/1.1 or FastCGI server at own_address()
+// with one thread per connection, which records requests.
 class BackEnd {
 public:
     struct Request {
@@ -34,7 +34,7 @@ public:
 
     std::string address() const;  // host:port
 
-    // Whole requests so far, in the order of their arrival.
+    // Complete requests so far, in the order of arrival.
     std::vector<Request> requests() const;
     std::size_t count() const { return requests().size(); }
     // The latest one.

@@ -25,7 +25,7 @@ CertificateAuthority::CertificateAuthority()
              dir_ / "ca.crt"});
 }
 
-// "openssl ca", because "x509" of OpenSSL 3.0 cannot set dates.
+// Uses "openssl ca", because "x509" of OpenSSL 3.0 cannot set dates.
 void CertificateAuthority::issue(const std::string& name,
                                  const std::string& names, bool expired) const
 {

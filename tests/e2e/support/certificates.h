@@ -6,18 +6,18 @@
 
 namespace petstore::e2e {
 
-// A certificate authority with a folder of its own, and the certificates that
-// it signs: NAME.crt and NAME.key in that folder.
+// A certificate authority with its own folder, and the certificates that it
+// signs: NAME.crt and NAME.key in that folder.
 class CertificateAuthority {
 public:
     CertificateAuthority();
 
-    // `names` is a subjectAltName, such as "DNS:redis.test". Replaces a
-    // certificate of that file name.
+    // `names` is a subjectAltName, such as "DNS:redis.test". Replaces an
+    // existing certificate of this file name.
     void issue(const std::string& name, const std::string& names,
                bool expired = false) const;
 
-    // Of the authority itself: "ca.crt".
+    // The authority's own certificate, "ca.crt".
     std::string certificate() const { return dir_ / "ca.crt"; }
     std::string file(const std::string& name) const { return dir_ / name; }
 

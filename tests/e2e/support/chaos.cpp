@@ -7,8 +7,8 @@ namespace petstore::e2e {
 
 namespace {
 
-// SplitMix64, by Sebastiano Vigna: the same numbers with every library, which
-// std::uniform_int_distribution does not promise.
+// SplitMix64 by Sebastiano Vigna: yields the same numbers with every standard
+// library, unlike std::uniform_int_distribution.
 std::uint64_t mix(std::uint64_t value)
 {
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;

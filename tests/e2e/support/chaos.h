@@ -22,7 +22,7 @@ public:
 
     std::uint64_t next();
     bool chance(int percent) { return between(1, 100) <= percent; }
-    int between(int low, int high);  // both included
+    int between(int low, int high);  // inclusive
     std::chrono::milliseconds millis(int low, int high);
     std::string bytes(std::size_t size);  // any of 256 values
 
@@ -41,18 +41,20 @@ private:
     std::uint64_t state_;
 };
 
-// What the actors did, and the failures that they found. Shared by all threads.
+// Records what the actors did and the failures that they found. Shared by all
+// threads.
 class Journal {
 public:
-    // Kept for the report of a failure; only the latest are.
+    // Adds a note to the report of a failure. Only the latest notes are kept.
     void note(const std::string& who, const std::string& what);
-    // A failure. The notes up to the first one are kept for the report.
+    // Records a failure. The notes up to the first failure are kept for the
+    // report.
     void complain(const std::string& who, const std::string& what);
     void count(const std::string& what, std::uint64_t by = 1);
 
     bool failed() const noexcept { return failed_; }
     std::vector<std::string> complaints() const;
-    // What led to the first complaint, or the latest notes without one.
+    // The notes up to the first failure; without one, the latest notes.
     std::string notes() const;
     std::uint64_t counted(const std::string& what) const;
     std::string counts() const;
@@ -72,7 +74,7 @@ private:
     std::map<std::string, std::uint64_t> counts_;
 };
 
-// Printable, and short enough for a line of a report.
+// Makes `bytes` printable and short enough for a line of a report.
 std::string excerpt(std::string_view bytes, std::size_t size = 300);
 
 }  // namespace petstore::e2e

@@ -8,9 +8,9 @@ namespace petstore::e2e {
 
 namespace {
 
-// %…% as in NginxServer. What lies in front of a module's handler and behind
-// it: every way there is to reach a petstore location but directly, and to
-// leave it.
+// Every way to reach a petstore location indirectly, and to leave it:
+// everything that can run before or after a module's handler. %…% as in
+// NginxServer.
 const char* const kLocations = R"(
         listen unix:%DIR%/h1.sock;
         listen unix:%DIR%/h2.sock http2;
@@ -132,7 +132,7 @@ const char* const kHttp = R"(
                         '$petstore_limit_remaining $petstore_error_code $petstore_redis_time';
 )";
 
-// A line in half of all configurations.
+// Adds a line to half of all configurations.
 void maybe(std::string& text, Random& random, const std::string& line)
 {
     if (random.chance(50)) {
@@ -149,8 +149,8 @@ const std::string& path_of(const std::string& page)
     return page;
 }
 
-// To find out which location a failure needs: PETSTORE_RANDOM_ONLY lists those
-// that are asked, separated by commas.
+// Restricts locations to those in PETSTORE_RANDOM_ONLY, separated by commas, to
+// find out which of them a failure needs.
 template <typename T>
 std::vector<T> only(std::vector<T> all)
 {
@@ -225,7 +225,7 @@ NginxOptions random_configuration(Random& random,
     std::string http = kHttp;
     maybe(http, random, "petstore_zone 32k;");
     maybe(http, random, "petstore_plan enterprise minute=50 day=5000;");
-    // Both, always: a harness may have patient ones of its own.
+    // Always sets both, because the harness may set patient ones.
     http += "    petstore_redis_connect_timeout 250ms; petstore_redis_timeout "
             + random.pick<std::string>({"100ms", "500ms"}) + ";\n";
     maybe(http, random,

@@ -11,36 +11,36 @@ namespace petstore::e2e {
 
 // A location of the server under random traffic.
 struct Route {
-    std::string prefix;  // where "/pets" follows
+    std::string prefix;  // followed by "/pets"
 
-    // Of whom the answer is. `service`: of the module, with all that belongs to
-    // it. `mixed`: put together from several locations, or redirected with a
-    // status of its own, so only HTTP itself is certain.
+    // The origin of the response. `service`: the module, so everything is
+    // checked. `mixed`: combined from several locations, or redirected with a
+    // new status, so only HTTP itself is checked.
     enum Answers { service, mixed } answers = service;
 
     bool dry_run = false;
-    bool gone = false;          // getPet is over
+    bool gone = false;          // getPet is past its sunset
     bool refuses_post = false;  // by limit_except
     bool limits = false;        // by nginx's limit_req
-    bool asks_others = false;   // a subrequest's failure is a 500 of nginx
+    bool asks_others = false;   // a failed subrequest makes nginx return 500
 };
 
 const std::vector<Route>& routes();
-// Whole paths, all of them mixed.
+// Whole paths, all with mixed responses.
 const std::vector<std::string>& pages();
 
-// The server with these locations; everything else is chosen at random.
-// `redis`: URLs, one of which nginx uses; `direct`: of the Redis behind.
+// A server with these locations; everything else is random. `redis`: URLs, one
+// of which nginx uses; `direct`: the URL of the Redis behind the proxy.
 NginxOptions random_configuration(Random& random,
                                   const std::vector<std::string>& redis,
                                   const std::string& direct);
-// How many connections to Redis a worker may have with it.
+// The number of connections to Redis that a worker may have.
 constexpr int kRedisLinks = 3;
 
-// How clients reach it.
+// The addresses that clients connect to.
 std::vector<Target> targets(const NginxServer& nginx, bool http2);
 
-// Files that the configuration needs.
+// Writes the files that the configuration needs.
 void write_pages(const NginxServer& nginx);
 
 }  // namespace petstore::e2e

@@ -4,8 +4,8 @@ namespace petstore::e2e {
 
 namespace {
 
-// Long after every timeout that applies to a polite client: an answer that is
-// not there by then never comes.
+// Longer than every timeout that applies to a polite client: a response not
+// received by then never comes.
 constexpr auto kNever = 25s;
 
 std::string without_secrets(std::string text)
@@ -21,7 +21,7 @@ std::string without_secrets(std::string text)
     throw HarnessError(why + ": " + excerpt(bytes, 600));
 }
 
-// Takes a line without its end; false when it is not all there.
+// Takes a line without its line end; false if it is incomplete.
 bool take_line(const std::string& bytes, std::size_t& at, std::string& line)
 {
     const auto end = bytes.find("\r\n", at);
@@ -234,7 +234,7 @@ std::string Http1Client::request_of(const Ask& ask, const Manner& manner)
     return head_of(ask, manner) + body_of(ask, manner);
 }
 
-// Waits, but not for longer than nothing comes: what has come is kept.
+// Waits until something arrives, at most for `time`. Keeps what arrives.
 void Http1Client::pause(Wire& wire, std::chrono::milliseconds time)
 {
     wire.receive(buffer_, time);
@@ -264,7 +264,8 @@ bool Http1Client::send_somehow(Wire& wire, const std::string& bytes)
 
 // --- polite clients ----------------------------------------------------------
 
-// The body goes out once the server wants it. False: it does not, and answers.
+// Sends the body once the server asks for it. False if the server responds
+// instead.
 bool Http1Client::expect_then_send(Wire& wire, Ask& ask, const Manner& manner)
 {
     const auto head = head_of(ask, manner);
@@ -305,7 +306,8 @@ void Http1Client::polite()
             next.last = how.close;
             going = !how.close;
             if (how.expect && next.ask.body && sent.empty()) {
-                // A refused body may stay away: nginx closes then.
+                // A refused body need not be sent: nginx closes the connection
+                // then.
                 next.last = !expect_then_send(*wire, next.ask, how);
                 sent.push_back(std::move(next));
                 break;
@@ -314,7 +316,7 @@ void Http1Client::polite()
             sent.push_back(std::move(next));
         }
         if (!bytes.empty()) {
-            send_somehow(*wire, bytes);  // a refusal may come before its end
+            send_somehow(*wire, bytes);  // a refusal may arrive before the end
         }
         if (!read_answers(*wire, sent, fresh)) {
             return;
@@ -323,8 +325,8 @@ void Http1Client::polite()
     }
 }
 
-// False: the connection is over. The first request of a fresh connection has
-// to be answered whatever happens; later ones may meet nginx closing an idle
+// Returns false if the connection has ended. The first request on a connection
+// must always be answered; later ones may meet nginx closing an idle
 // connection.
 bool Http1Client::read_answers(Wire& wire, std::vector<Sent>& sent, bool fresh)
 {
@@ -377,7 +379,7 @@ bool Http1Client::read_answers(Wire& wire, std::vector<Sent>& sent, bool fresh)
 
 // --- the others --------------------------------------------------------------
 
-// Goes away somewhere between the first byte sent and the last received.
+// Leaves at some point between the first byte sent and the last byte received.
 void Http1Client::leave()
 {
     const auto wire = Wire::open(target_, random_.chance(20));
@@ -423,8 +425,8 @@ void Http1Client::leave()
     random_.chance(60) ? wire->reset() : wire->close();
 }
 
-// Asks for more than fits the socket and does not read, or stops in the middle
-// of a body.
+// Requests more than the socket can buffer and does not read, or stops in the
+// middle of a body.
 void Http1Client::stall()
 {
     const auto wire = Wire::open(target_, true);
@@ -462,8 +464,8 @@ void Http1Client::stall()
     random_.chance(50) ? wire->reset() : wire->close();
 }
 
-// What no client sends. A key of ours only where the header is right, because
-// nginx logs lines that are not.
+// Sends what no client would. Uses a real key only in well-formed headers,
+// because nginx logs malformed lines.
 void Http1Client::nonsense()
 {
     const auto wire = Wire::open(target_);
@@ -512,7 +514,7 @@ void Http1Client::nonsense()
     });
     world_.journal.note(name_, "nonsense: " + excerpt(bytes, 60));
     sent_ = bytes;
-    // Twice: the second must not be taken for part of the first.
+    // The second copy must not be taken for part of the first.
     wire->send(random_.chance(30) ? bytes + bytes : bytes);
     pause(*wire, random_.millis(0, 200));
     random_.chance(40) ? wire->reset() : wire->close();

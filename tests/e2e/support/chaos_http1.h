@@ -5,9 +5,9 @@
 
 namespace petstore::e2e {
 
-// An HTTP/1 client that opens one connection after the other until stopped.
-// Sometimes it is polite, and then every response must arrive and be right;
-// sometimes it leaves, stalls or sends nonsense.
+// An HTTP/1 client that opens connections, one after the other, until stopped.
+// If it is polite, every response must arrive and be right; otherwise it
+// leaves, stalls or sends nonsense.
 class Http1Client {
 public:
     Http1Client(World& world, std::vector<Target> targets, std::uint64_t seed,
@@ -57,8 +57,8 @@ private:
     std::string sent_;    // on this connection, for the report
 };
 
-// Takes one whole response off the front; false if it is incomplete. `ended`:
-// the connection has ended. Throws HarnessError if it is not HTTP.
+// Takes one complete response from the front; false if it is incomplete.
+// `ended`: the connection has ended. Throws HarnessError if it is not HTTP.
 bool take_response(std::string& bytes, bool head, bool ended,
                    Response& response);
 

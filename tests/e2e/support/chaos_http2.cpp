@@ -55,7 +55,7 @@ std::string setting(std::uint16_t id, std::uint32_t value)
     return big_endian(id, 2) + big_endian(value, 4);
 }
 
-// HPACK without Huffman and without tables: every field a literal.
+// HPACK without Huffman coding or the dynamic table: every field is a literal.
 std::string hpack_text(std::string_view text)
 {
     std::string out;
@@ -121,7 +121,8 @@ void Http2Client::complain(const std::string& what, const Stream* stream)
 void Http2Client::connection()
 {
     polite_ = random_.chance(60);
-    // A buffer as small as that makes TCP so slow that nginx gives up.
+    // Only impolite clients use a small buffer: it makes TCP so slow that nginx
+    // gives up.
     wire_ = Wire::open(target_, !polite_ && random_.chance(30));
     if (!wire_) {
         return;
@@ -159,8 +160,8 @@ void Http2Client::connection()
         }
         check_patience();
     }
-    // An idle connection nginx may close without a word, when it reloads for
-    // example, whatever is on the way to it; an answer it may not cut off.
+    // nginx may close an idle connection without notice, for example in a
+    // reload, even if a request is on its way. It must not cut off a response.
     for (const auto& [id, stream] : streams_) {
         if (polite_ && !alive_ && !goaway_ && stream.started) {
             complain("an answer is cut off (" + wire_->ended() + ")", &stream);
@@ -203,7 +204,7 @@ void Http2Client::frame(std::uint8_t type, std::uint8_t flags, std::uint32_t id,
         && !wire_->send(big_endian(payload.size(), 3) + big_endian(type, 1)
                         + big_endian(flags, 1) + big_endian(id, 4) + payload)) {
         alive_ = false;
-        goaway_ = true;  // a refusal that we did not read is no surprise
+        goaway_ = true;  // a refusal may have gone unread
     }
 }
 
@@ -227,7 +228,7 @@ std::string Http2Client::block_of(const Ask& ask) const
 void Http2Client::headers(std::uint32_t id, const std::string& block, bool end)
 {
     const std::uint8_t flags = end ? kEndStream : 0;
-    // nginx takes some of them for unexpected.
+    // nginx rejects some CONTINUATION frames as unexpected.
     if (polite_ || !random_.chance(20) || block.size() < 2) {
         return frame(kHeaders, flags | kEndHeaders, id, block);
     }
@@ -254,7 +255,7 @@ void Http2Client::open_stream()
         stream.body = *stream.ask.body;
         stream.body_stalls = !polite_ && random_.chance(10);
     }
-    // A window that is opened only later, or bit by bit.
+    // The window is opened later, or bit by bit.
     stream.wants_window = stream_window_ < 65535;
     streams_[id] = std::move(stream);
     if (!polite_ && random_.chance(20)) {
@@ -264,7 +265,7 @@ void Http2Client::open_stream()
     }
 }
 
-// Some bytes of each body at a time. All fit the window that nginx gives.
+// Sends some bytes of each body. Every body fits nginx's window.
 void Http2Client::send_bodies()
 {
     for (auto& [id, stream] : streams_) {
@@ -276,7 +277,7 @@ void Http2Client::send_bodies()
         auto size = static_cast<std::size_t>(
             random_.chance(70) ? most : random_.between(1, most));
         const bool all = size == stream.body.size() && !stream.body_stalls;
-        // Sometimes the end comes alone.
+        // Sometimes sends the end in a separate frame.
         const bool ends = all && !random_.chance(20);
         frame(kData, ends ? kEndStream : 0, id, stream.body.substr(0, size));
         stream.body.erase(0, size);
@@ -295,7 +296,7 @@ void Http2Client::send_bodies()
     }
 }
 
-// What a client may do.
+// Does something unusual that a client may do.
 void Http2Client::disturb()
 {
     if (random_.chance(10)) {
@@ -314,7 +315,7 @@ void Http2Client::disturb()
         frame(kPriority, 0, next_id_, big_endian(0, 4) + "\x10");
     }
     if (random_.chance(2)) {
-        frame(0x42, 0, 0, random_.bytes(10));  // to be ignored
+        frame(0x42, 0, 0, random_.bytes(10));  // must be ignored
     }
     if (!polite_ && random_.chance(4)) {
         break_rules();
@@ -328,7 +329,7 @@ void Http2Client::disturb()
     }
 }
 
-// What a client must not do. nginx may answer as it likes.
+// Does something that a client must not do. nginx may respond in any way.
 void Http2Client::break_rules()
 {
     const std::uint32_t id =
@@ -356,7 +357,7 @@ void Http2Client::break_rules()
         return frame(kSettings, 0, 0,
                      setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0xFFFFFFFF));
     case 9:
-        // Windows that are used already shrink below zero.
+        // Makes windows that are in use negative.
         return frame(kSettings, 0, 0,
                      setting(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0));
     case 10:
@@ -425,8 +426,8 @@ void Http2Client::on_frame(std::uint8_t type, std::uint8_t flags,
             const auto code =
                 payload.size() == 4 ? number_at(payload, 0, 4) : 0;
             const Stream& stream = streams_[id];
-            // A stream is refused before it is begun, or its body is not wanted
-            // any more once the answer is complete.
+            // nginx refuses a stream before it starts, or no longer wants the
+            // body once the response is complete.
             if (code != NGHTTP2_REFUSED_STREAM && code != NGHTTP2_NO_ERROR
                 && !stream.ask.statuses.empty()
                 && stream.ask.route->answers == Route::service) {
@@ -447,7 +448,7 @@ void Http2Client::on_frame(std::uint8_t type, std::uint8_t flags,
         goaway_ = true;
         const auto last = payload.size() >= 8 ? number_at(payload, 0, 4) : 0;
         const auto code = payload.size() >= 8 ? number_at(payload, 4, 4) : 0;
-        // Many streams that we reset look like a flood to nginx.
+        // Many reset streams look like a flood to nginx.
         if (polite_ && code != NGHTTP2_NO_ERROR
             && code != NGHTTP2_ENHANCE_YOUR_CALM) {
             complain("GOAWAY with " + std::to_string(code), nullptr);
@@ -465,7 +466,8 @@ void Http2Client::on_frame(std::uint8_t type, std::uint8_t flags,
 
 void Http2Client::on_headers(std::uint32_t id, std::uint8_t flags)
 {
-    // Decoded even if nobody waits for it: the table is the connection's.
+    // Decoded even if no stream waits for it: the HPACK table belongs to the
+    // connection.
     Response response;
     response.version = "2";
     std::string block = std::move(header_block_);
@@ -547,7 +549,7 @@ void Http2Client::finish(std::uint32_t id)
                       != std::to_string(response.body.size())) {
         fault = "a body of another length";
     } else {
-        // A body that stays away is 408; one that a broken rule made longer
+        // A missing body causes 408; one that a broken rule made longer causes
         // 400.
         if (!polite_ && stream.ask.body) {
             stream.ask.statuses.insert({400, 408});

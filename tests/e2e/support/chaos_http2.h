@@ -10,8 +10,8 @@ struct nghttp2_hd_inflater;
 
 namespace petstore::e2e {
 
-// A client of HTTP/2 that writes its frames itself, so that it can do what
-// libraries prevent. One connection after the other until told to stop.
+// An HTTP/2 client that writes its own frames, so that it can do what libraries
+// prevent. Opens connections, one after the other, until stopped.
 class Http2Client {
 public:
     Http2Client(World& world, std::vector<Target> targets, std::uint64_t seed,
@@ -23,9 +23,9 @@ private:
     struct Stream {
         Ask ask;
         std::string body;          // not sent yet
-        bool body_stalls = false;  // and never will be
+        bool body_stalls = false;  // stops sending it
         bool wants_window = false;
-        bool started = false;  // the final header has come
+        bool started = false;  // the final header has arrived
         Response response;
         Clock::time_point since = Clock::now();
     };
@@ -59,13 +59,13 @@ private:
     Requests requests_;
     const std::atomic<bool>& stop_;
 
-    // Of one connection.
+    // The state of one connection.
     Target target_;
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<nghttp2_hd_inflater, void (*)(nghttp2_hd_inflater*)>
         inflater_;
     bool alive_ = false;
-    bool polite_ = true;   // keeps the rules
+    bool polite_ = true;   // follows the rules
     bool goaway_ = false;  // received
     std::uint32_t next_id_ = 1;
     std::size_t at_once_ = 1;

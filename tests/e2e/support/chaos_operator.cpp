@@ -8,8 +8,7 @@ namespace {
 
 const std::string kMe = "operator";
 
-// Each new generation of workers costs a sanitized nginx a good part of a
-// second.
+// Starting new workers costs a sanitized nginx a large part of a second.
 constexpr auto kBetweenReloads = 1200ms;
 
 }  // namespace
@@ -33,12 +32,12 @@ void Operator::run(const std::atomic<bool>& stop)
         try {
             act();
             if (forgetful_ && redis_runs_) {
-                // Workers forget all pets, and read them again.
+                // Makes workers drop all cached pets.
                 redis_.command({"INCR", "petstore:{petstore:pets}:changes"});
             }
         } catch (const HarnessError& problem) {
-            // A Redis that was paused or killed in the middle of something. One
-            // that nginx does not survive shows there.
+            // Redis was paused or killed in the middle of something. A dead
+            // nginx is noticed elsewhere.
             note(problem.what());
         }
         std::this_thread::sleep_for(random_.millis(20, forgetful_ ? 100 : 500));
@@ -121,7 +120,8 @@ void Operator::act_on_redis()
         std::this_thread::sleep_for(random_.millis(1, 100));
         return command({"CONFIG", "SET", "maxmemory", "0"});
     case 8:
-        // A replica of nobody: its writes are READONLY.
+        // Makes Redis a replica without a primary: its writes fail with
+        // READONLY.
         command({"REPLICAOF", "127.0.0.1", "1"});
         std::this_thread::sleep_for(random_.millis(1, 100));
         return command({"REPLICAOF", "NO", "ONE"});
@@ -146,7 +146,7 @@ void Operator::act_on_keys()
             {"key", "set", toggled, "--label",
              "label " + std::to_string(random_.between(1, 1000))});
     case 6:
-        // Not of the limited one: its windows are what is checked.
+        // Not the limited key, whose windows are checked.
         return petstorectl({"key", "unban", toggled});
     case 7:
         return petstorectl({"key", "usage", world_.key(Role::limited).id});
@@ -257,8 +257,8 @@ void Operator::put_right()
     command({"REPLICAOF", "NO", "ONE"});
     if (!world_.honest()) {
         world_.restore(redis_);
-        // Workers may have believed a lie about the record, which only a new
-        // epoch takes back.
+        // Workers may have accepted a lie about the record, which only a new
+        // epoch corrects.
         petstorectl({"key", "set", world_.key(Role::good).id, "--label", "x"});
     }
 }

@@ -6,15 +6,15 @@
 namespace petstore::e2e {
 
 // Reloads nginx, restarts and reconfigures Redis, changes keys and, if Redis
-// may lie, damages data. Nothing else touches the servers while it runs.
+// may lie, damages data. While it runs, nothing else may change the servers.
 class Operator {
 public:
     Operator(World& world, RedisServer& redis, NginxServer& nginx,
              std::function<NginxOptions()> configuration, std::uint64_t seed);
 
-    // Until stopped.
+    // Runs until stopped.
     void run(const std::atomic<bool>& stop);
-    // Undoes all of it: Redis runs with good data, and keys are enabled.
+    // Undoes everything: Redis runs with valid data, and keys are enabled.
     void put_right();
 
 private:

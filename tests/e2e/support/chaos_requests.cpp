@@ -40,13 +40,13 @@ Role Requests::role()
                           : Role::none;
 }
 
-// The possible outcomes of any request.
+// Allows the statuses that any request may have.
 void Requests::allow_common(Ask& ask) const
 {
     auto& allowed = ask.statuses;
     allowed.insert(503);
     if (!is_valid(ask.role) || ask.role == Role::toggled) {
-        allowed.insert({401, 429});  // 429: of an enforced address
+        allowed.insert({401, 429});  // 429: enforced address limit
     }
     const bool limited =
         ask.role == Role::limited || ask.role == Role::limited_too;
@@ -54,12 +54,12 @@ void Requests::allow_common(Ask& ask) const
         allowed.insert(429);
     }
     if (ask.route->asks_others) {
-        // 403: a subrequest refused by its scope.
+        // 403: a subrequest that lacks a scope.
         allowed.insert({401, 403, 500});
     }
     if (!world_.honest()) {
         allowed.insert({401, 403, 404, 429, 500});
-        // A false pet, or a false scope of a key.
+        // A lie may be a false pet or a false scope of a key.
         allowed.insert(ask.method == "POST" && !ask.name.empty() ? 201 : 200);
     }
 }
@@ -67,7 +67,7 @@ void Requests::allow_common(Ask& ask) const
 Ask Requests::any()
 {
     Ask ask = untagged();
-    // An unknown parameter, so that nginx's logs name the sender.
+    // Adds an unknown parameter that identifies the sender in nginx's logs.
     ask.path += (contains(ask.path, "?") ? "&by=" : "?by=") + who_ + "."
                 + std::to_string(made_);
     return ask;
@@ -142,7 +142,7 @@ void Requests::list(Ask& ask)
         ask.statuses = {400};
         return;
     }
-    // 100 at a time, so that pages cross the borders of buckets.
+    // Mostly 100 pets, so that pages span buckets.
     ask.limit = random_.pick({1, 7, 20, 99, 100, 100, 100});
     ask.path += "?limit=" + std::to_string(ask.limit);
     if (random_.chance(40)) {
@@ -173,7 +173,7 @@ void Requests::get(Ask& ask)
     }
 }
 
-// A body that is right. The name tells whose it is.
+// A valid body. The name identifies the sender.
 std::string Requests::good_body(Ask& ask)
 {
     ask.name = who_ + " " + std::to_string(made_)
@@ -249,7 +249,7 @@ void Requests::create(Ask& ask)
         ask.headers.emplace_back("Content-Type", "application/json");
     }
     if (good && random_.chance(30)) {
-        // Few keys for each client, and bodies that all differ or not.
+        // Few keys per client, with bodies that may or may not differ.
         ask.idempotency_key =
             who_ + "-" + std::to_string(random_.between(1, 5));
         ask.headers.emplace_back("Idempotency-Key", ask.idempotency_key);
@@ -356,7 +356,8 @@ std::string fault_of_list(const Ask& ask, const Response& response,
         return "a page that is not full goes on";
     }
     if (!next.empty()) {
-        // From "…/v1/pets?limit=…&cursor=…": it is good in any location.
+        // From "…/v1/pets?limit=…&cursor=…": the cursor is valid in any
+        // location.
         world.learn_cursor(next.substr(next.find('?')));
     }
     return "";
@@ -399,7 +400,7 @@ std::string fault_of_body(const Ask& ask, const Response& response,
     if (json["name"] != ask.name || json["categoryId"].dump() != ask.category) {
         return "another pet than the one that was sent";
     }
-    // Idempotency keys belong to the account.
+    // Idempotency-Keys belong to the account.
     const auto scoped = ask.idempotency_key.empty()
                             ? ""
                             : world.key(ask.role).account + ask.idempotency_key;

@@ -10,7 +10,7 @@
 
 namespace petstore::e2e {
 
-// A request, and what is known of its answer.
+// A request, and what its response may be.
 struct Ask {
     std::string method = "GET";
     std::string path;
@@ -18,21 +18,21 @@ struct Ask {
     std::optional<std::string> body;
 
     Role role = Role::none;
-    const Route* route = nullptr;  // none: a page
-    std::set<int> statuses;        // that it may have; empty: any
+    const Route* route = nullptr;  // null: a page
+    std::set<int> statuses;        // allowed; empty: any
 
-    long long id = 0;    // of the pet that is asked for
+    long long id = 0;    // of the requested pet
     int limit = 0;       // of a list
     std::string status;  // of all pets in it
     std::string name;    // of the pet to create
     std::string category;
     std::string idempotency_key;
 
-    // Method, path and role: for the journal.
+    // Method, path and role, for the journal.
     std::string title() const;
 };
 
-// Makes requests of all kinds, names the caller's own.
+// Generates all kinds of requests. Names of pets contain the caller's name.
 class Requests {
 public:
     Requests(World& world, Random& random, std::string who)
@@ -59,7 +59,7 @@ private:
     int made_ = 0;
 };
 
-// Whether a whole response is one that the ask can have. "" if so.
+// Checks a complete response against its request. Returns the fault, or "".
 std::string fault_of(const Ask& ask, const Response& response, World& world);
 
 }  // namespace petstore::e2e

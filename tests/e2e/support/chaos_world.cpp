@@ -36,7 +36,7 @@ World::World(const RedisServer& redis, Journal& shared) : journal(shared)
     keys_[Role::limited_too] = rotated(redis, keys_[Role::limited]);
     must(ctl(redis.url(), {"key", "set", keys_[Role::limited_too].id,
                            "--per-minute", less}));
-    // A rotated key ends: this one should not within the hour that we may run.
+    // Rotation makes the old key expire: this one must outlive the run.
     must(ctl(redis.url(),
              {"key", "set", keys_[Role::limited].id, "--expires", "none"}));
     keys_[Role::reader] =

@@ -10,22 +10,22 @@
 
 namespace petstore::e2e {
 
-// Whose key a request carries, and so what may become of it.
+// The key that a request carries, which determines the possible outcomes.
 enum class Role {
-    good,         // as often as it likes
-    limited,      // kPerMinute requests a minute
+    good,         // not limited
+    limited,      // kPerMinute requests per minute
     limited_too,  // another key of that account, with a lower limit
-    reader,       // scope read only
-    toggled,      // disabled and enabled all the time
+    reader,       // only the scope read
+    toggled,      // repeatedly disabled and enabled
     expired,
     deleted,
-    invented,  // of a form that has to be looked up
+    invented,  // in a form that requires a look-up
     malformed,
     none,
 };
 
-// What all actors of a round share: the keys, the locations, and what is true
-// as long as Redis told no lie and lost no data.
+// Shared by all actors of a round: the keys, the locations, and what is true as
+// long as Redis told no lie and lost no data.
 class World {
 public:
     static constexpr long long kPerMinute = 40;
@@ -35,35 +35,35 @@ public:
 
     Journal& journal;
 
-    // "Bearer …", "" for none.
+    // "Bearer …", or "" for no key.
     std::string authorization(Role role, Random& random) const;
     const Key& key(Role role) const { return keys_.at(role); }
 
-    // Redis as it was when the world was made. Restoring loses everything
-    // since.
+    // Restores Redis's state from when the world was created. Later changes are
+    // lost.
     void restore(const RedisServer& redis) const;
 
-    // A round begins. Honest: no reply is a lie, no data are lost.
+    // Begins a round. `honest`: no reply is a lie, and no data are lost.
     void begin_round(bool honest);
     bool honest() const noexcept { return honest_; }
 
-    // What answers said. Complaints, "" for none.
+    // Records what responses said. Returns a complaint, or "".
     std::string learn_created(long long id, const std::string& name,
                               const std::string& idempotency_key);
     std::string learn_seen(long long id, const std::string& name);
     void learn_admitted(Role role);
 
-    // Cursors that answers gave, for all clients and rounds.
+    // Cursors from responses, for all clients and rounds.
     void learn_cursor(const std::string& cursor);
     std::string cursor(Random& random) const;  // "" while there is none
 
-    // Of this round.
+    // The results of this round.
     std::map<long long, std::string> created() const;
     long long admitted() const;
 
 private:
     std::map<Role, Key> keys_;
-    std::vector<std::pair<std::string, std::string>> dump_;  // key, DUMP
+    std::vector<std::pair<std::string, std::string>> dump_;  // key and DUMP
 
     std::atomic<bool> honest_{true};
     mutable std::mutex mutex_;

@@ -92,7 +92,7 @@ std::vector<std::string> ClusterServers::lines()
         "cluster-enabled yes",
         "cluster-node-timeout " + std::to_string(options_.node_timeout),
         "cluster-replica-validity-factor 0",
-        // Roles change by a failover only.
+        // Only a failover may change roles.
         "cluster-allow-replica-migration no",
         "cluster-announce-ip " + own_address(),
         "cluster-port " + std::to_string(bus_ports_.back()),
@@ -172,7 +172,7 @@ std::string ClusterServers::id(std::size_t i) const
 
 std::size_t ClusterServers::server_at(const std::string& address) const
 {
-    // With TLS, servers have a second port without. They name that one to
+    // With TLS, servers have a second, plain-text port, which they announce to
     // clients without TLS, such as this harness.
     for (std::size_t i = 0; i < count(); ++i) {
         if (this->address(i) == address || servers_[i]->address() == address) {
@@ -279,7 +279,7 @@ void ClusterServers::wait_for_owner(int slot, std::size_t primary) const
                 if (i == primary) {
                     return false;
                 }
-                // It does not run.
+                // The server is down.
             }
         }
         return true;
@@ -349,7 +349,7 @@ void ClusterServers::move_keys(int slot, std::size_t from, std::size_t to) const
     }
 }
 
-// First at the server that takes it: it then announces it with a new epoch.
+// First on the new owner, which then announces the slot with a new epoch.
 void ClusterServers::end_move(int slot, std::size_t to) const
 {
     const auto number = std::to_string(slot);
@@ -364,8 +364,8 @@ void ClusterServers::end_move(int slot, std::size_t to) const
                 {"CLUSTER", "SETSLOT", number, "NODE", new_owner}));
         }
     }
-    // A server may take an older claim for a newer one if the slot moves again
-    // before all know.
+    // If the slot moves again before all servers know, a server may take an
+    // older claim for a newer one.
     wait_for_owner(slot, to);
 }
 
@@ -419,7 +419,7 @@ std::size_t ClusterServers::any_running() const
             servers_[i]->command({"PING"});
             return i;
         } catch (const HarnessError&) {
-            // The next one.
+            // Try the next one.
         }
     }
     throw HarnessError("no server of the Cluster runs");
@@ -430,7 +430,7 @@ Value ClusterServers::command(const Words& words) const
     std::size_t asked = any_running();
     for (int i = 0; i < 10; ++i) {
         Value reply;
-        // A server of a new Cluster may be down again for a moment.
+        // A server of a new Cluster may briefly be down again.
         wait_until([&] {
             reply = servers_[asked]->command(words);
             return reply.text.rfind("CLUSTERDOWN", 0) != 0;

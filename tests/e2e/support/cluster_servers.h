@@ -11,18 +11,18 @@
 
 namespace petstore::e2e {
 
-// A real Redis Cluster: `primaries` servers with slots, then a replica for each
-// of them. Servers are numbered in this order, whatever their roles become.
+// A real Redis Cluster: `primaries` servers with slots, then one replica for
+// each. Servers keep these numbers even if roles change.
 class ClusterServers {
 public:
     struct Options {
         int primaries = 3;
-        // Milliseconds until a server that does not answer is replaced. On a
-        // busy machine one may be slow.
+        // Milliseconds until a server that does not respond is replaced. A busy
+        // machine may make one slow.
         int node_timeout = 5000;
         std::vector<std::string> config;  // further lines of redis.conf
-        // The port that other servers and clients use, if not the usual one:
-        // adds lines for a server, given that port.
+        // Adds lines for a server, given the port that other servers and
+        // clients use, if not the usual one.
         std::function<std::vector<std::string>(int port)> tls;
         std::string password;
     };
@@ -39,29 +39,29 @@ public:
     std::string address(std::size_t i) const;  // host:port for clients
     std::string id(std::size_t i) const;
 
-    // Starts another server, which joins without slots. Returns its index.
+    // Starts another server that joins without slots. Returns its index.
     std::size_t add();
 
-    // The server, which has no slots any more, leaves.
+    // Removes a server that has no slots.
     void remove(std::size_t i) const;
 
     static int slot_of(const std::string& key);
 
-    // The primary of a slot, and a replica of a primary, as server `asked`
-    // says.
+    // The primary of a slot and a replica of a primary, according to server
+    // `asked`.
     std::size_t owner(int slot, std::size_t asked = 0) const;
     std::size_t replica_of(std::size_t primary) const;
     std::vector<int> slots_of(std::size_t primary) const;
 
-    // Returns once all servers that run agree that `primary` serves the slot
-    // and that the Cluster works.
+    // Returns once all running servers agree that `primary` serves the slot and
+    // that the Cluster is healthy.
     void wait_for_owner(int slot, std::size_t primary) const;
 
-    // Makes a replica the primary, and waits for it. `how`: "", FORCE or
+    // Promotes a replica and waits until it is the primary. `how`: "", FORCE or
     // TAKEOVER.
     void fail_over(std::size_t replica, const std::string& how = "") const;
 
-    // Moves a slot with its keys one by one.
+    // Moves a slot and its keys step by step.
     void begin_move(int slot, std::size_t from, std::size_t to) const;
     void move_keys(int slot, std::size_t from, std::size_t to) const;
     void move_key(const std::string& key, std::size_t from,
@@ -71,18 +71,18 @@ public:
     void move_slots(const std::vector<int>& slots, std::size_t from,
                     std::size_t to) const;
 
-    // At the primary of the command's first key, wherever that is.
+    // Runs a command on the primary of its first key.
     Value command(const Words& words) const;
 
-    // By petstorectl on a Redis of its own, copied into the Cluster. `primary`:
-    // of the account.
+    // Creates a key with petstorectl on a separate Redis and copies it into the
+    // Cluster. `primary`: where the account is to be.
     Key create_key(const std::vector<std::string>& arguments = {},
                    std::optional<std::size_t> primary = std::nullopt) const;
     Key limited_key(long long per_minute,
                     std::optional<std::size_t> primary = std::nullopt) const;
 
 private:
-    struct Row {  // of CLUSTER NODES
+    struct Row {  // a line of CLUSTER NODES
         std::string id;
         std::size_t server;
         std::string flags;

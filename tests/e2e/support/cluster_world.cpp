@@ -92,7 +92,7 @@ void Readers::run(Reader& reader, const std::string& url)
         const auto limit = response.header("x-ratelimit-limit");
         const bool own =
             limit == std::to_string(reader.limit)
-            // Without a reply of the limiter, the address's or none.
+            // A 503 without the limiter's reply has another limit, or none.
             || response.status == 503;
         if (own && response.status == 200
             && response.body

@@ -15,8 +15,8 @@ namespace petstore::e2e {
 
 inline constexpr char kCatalogueTag[] = "{petstore:pets}";
 
-// A Cluster of six servers and an nginx with two workers, whose responses name
-// their worker. Ten pets, "pet 1" to "pet 10".
+// A Cluster of six servers, and an nginx with two workers whose responses name
+// the worker. Has ten pets, "pet 1" to "pet 10".
 struct ClusterWorld {
     explicit ClusterWorld(ClusterServers::Options servers = {},
                           NginxOptions options = {},
@@ -34,12 +34,12 @@ struct ClusterWorld {
     {
         return redis.owner(catalogue_slot());
     }
-    // A primary without the catalogue.
+    // A primary that does not hold the catalogue.
     std::size_t other_primary() const;
 
-    // GET /v1/pets over 64 connections to each worker.
+    // GET /v1/pets over 64 connections per worker.
     Storm storm(const Key& key) const;
-    // As many requests as make sure that the limit is exceeded.
+    // Sends enough requests to exceed the limit.
     std::vector<Answer> exhaust(const Key& key, long long limit) const;
 
     std::size_t lines_with(const std::string& part) const;
@@ -54,9 +54,9 @@ private:
     std::vector<pid_t> workers_;
 };
 
-// Clients that read pets all the time, each with an account of its own, spread
-// over all primaries. Each has another limit, so a response that belongs to
-// another request is noticed.
+// Clients that continuously read pets, each with its own account, spread over
+// all primaries. Each has a different limit, which reveals a response that
+// belongs to another request.
 class Readers {
 public:
     explicit Readers(const ClusterWorld& world, int count = 6);
@@ -66,7 +66,7 @@ public:
 
     void end();
 
-    // Returns once each has read so many more pets.
+    // Returns once each has read `more` pets.
     bool continue_all(int more = 5);
 
     int read() const;

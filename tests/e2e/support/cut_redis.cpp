@@ -48,7 +48,7 @@ FakeRedis::Answer CutRedis::answer(const Words& command)
                 if (how_ == How::after) {
                     forward_(command);
                 }
-                forward_ = forward_to(redis_);  // its connection breaks, too
+                forward_ = forward_to(redis_);  // its connection is broken, too
                 return {"", false, true};
             }
         }

@@ -24,7 +24,7 @@ public:
 
     std::string url() const { return fake_.url(); }
 
-    // From now on commands are counted, from 1, and the `number`th fails.
+    // Starts counting commands from 1; the `number`th fails.
     void cut_at(int number, How how);
 
     bool was_cut();  // since cut_at()
@@ -37,7 +37,7 @@ private:
     FakeRedis::Script forward_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    int left_ = 0;  // until the one that fails; 0: none does
+    int left_ = 0;  // commands until the failure; 0: none
     How how_ = How::before;
     bool cut_ = false;
     bool awake_ = false;

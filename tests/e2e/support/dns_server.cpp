@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kHeader = 12;
 constexpr char kTypeA = 1;
 
-// The first question, without what follows it.
+// The first question, without the rest of the query.
 std::string question_of(const std::string& query)
 {
     std::size_t end = kHeader;

@@ -11,7 +11,7 @@
 
 namespace petstore::e2e {
 
-// A DNS server over UDP that knows one name, or knows nothing, or is slow.
+// A DNS server over UDP that knows one name; it can also fail or stay silent.
 class DnsServer {
 public:
     enum Code { no_error = 0, server_failure = 2, no_such_name = 3 };
@@ -26,19 +26,19 @@ public:
     explicit DnsServer(Answer answer);
     ~DnsServer();
 
-    // For queries that arrive from now on.
+    // Sets the answer for queries that arrive from now on.
     void set(Answer answer);
 
     int queries() const { return queries_; }
 
-    // nginx's directive. `more`: further parameters.
+    // nginx's resolver directive. `more`: further parameters.
     std::string resolver(const std::string& more = "valid=1s") const;
 
 private:
     struct Due {
         Clock::time_point at;
         std::string bytes;
-        std::string client;  // its sockaddr
+        std::string client;  // the sockaddr
     };
 
     void run();

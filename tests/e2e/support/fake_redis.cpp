@@ -67,7 +67,8 @@ bool FakeRedis::deliver(int fd, const Answer& answer) const
             return false;
         }
         if (answer.bytewise) {
-            // On a unix socket this counts what the reader has not taken yet.
+            // On a unix socket this counts the bytes that the peer has not read
+            // yet.
             wait_until([fd] {
                 int unread = 0;
                 return ioctl(fd, SIOCOUTQ, &unread) != 0 || unread == 0;
@@ -94,7 +95,7 @@ void FakeRedis::serve(int fd)
                 const Answer answer = script_(words);
                 going = deliver(fd, answer) && !answer.close;
             } catch (const HarnessError&) {
-                going = false;  // the Redis behind it is gone
+                going = false;  // the real Redis is gone
             }
         }
     }
@@ -102,7 +103,7 @@ void FakeRedis::serve(int fd)
 
 FakeRedis::Script forward_to(const RedisServer& redis, bool bytewise)
 {
-    // The module may have several connections; they share a real one.
+    // The module's connections share one connection to the real Redis.
     auto mutex = std::make_shared<std::mutex>();
     auto client = std::make_shared<std::unique_ptr<RedisClient>>();
     return [&redis, bytewise, mutex, client](const Words& command) {

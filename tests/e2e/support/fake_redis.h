@@ -13,9 +13,9 @@
 
 namespace petstore::e2e {
 
-// A server on a unix socket, or on a TCP port, that replies as the test wants:
-// late, wrongly or not at all. A script maps each command to the bytes of its
-// reply; it may forward the command to a real Redis first, see forward_to().
+// A server on a unix socket or a TCP port that replies as the test wants: late,
+// wrongly or not at all. A script maps each command to the bytes of its reply;
+// it may forward the command to a real Redis first, see forward_to().
 class FakeRedis {
 public:
     struct Answer {
@@ -35,13 +35,13 @@ public:
     }
     std::string address() const;  // host:port, of a TCP port
 
-    // Sends bytes on all connections that nobody asked for.
+    // Sends unsolicited bytes on all connections.
     void push(const std::string& bytes);
 
     // Holds back all replies until release(), which sends them in order.
     void hold() { server_.hold(); }
     void release() { server_.release(); }
-    // Closes all connections; with `refuse`, also new ones until
+    // Closes all connections; with `refuse`, also rejects new ones until
     // accept_again().
     void drop(bool refuse = false) { server_.drop(refuse); }
     void accept_again() { server_.accept_again(); }

@@ -38,7 +38,7 @@ bool send_all(int fd, std::string_view bytes)
     return true;
 }
 
-// Each slice is a segment of its own, because Nagle's algorithm is off.
+// Each slice is a separate segment, because Nagle's algorithm is off.
 bool send_sliced(int fd, std::string_view bytes, std::size_t slice)
 {
     if (slice == 0) {
@@ -141,18 +141,18 @@ void FaultProxy::accept()
     }
 }
 
-// Ends the copying in both directions: a blocked thread wakes up.
+// Ends the copying in both directions, waking blocked threads.
 void FaultProxy::stop(Connection& connection)
 {
     const std::lock_guard lock(mutex_);
     if (connection.copying != 0) {
         shutdown(connection.server, SHUT_RDWR);
-        // Without a FIN if a reset is to come.
+        // Sends no FIN if a reset will follow.
         shutdown(connection.client, connection.reset ? SHUT_RD : SHUT_RDWR);
     }
 }
 
-// The last thing that a thread does with the connection.
+// Called last by each thread of the connection.
 void FaultProxy::leave(Connection& connection)
 {
     stop(connection);
@@ -214,7 +214,7 @@ void FaultProxy::copy_replies(Connection& connection)
     leave(connection);
 }
 
-// False at the end of the connection.
+// Returns false at the end of the connection.
 bool FaultProxy::pass_on_reply(Connection& connection, std::string_view bytes)
 {
     wait(fault().latency);
@@ -243,8 +243,8 @@ bool FaultProxy::pass_on_reply(Connection& connection, std::string_view bytes)
     return true;
 }
 
-// If the connection is to be reset within the next `size` bytes: after how
-// many of them.
+// If a reset is due within the next `size` bytes, returns the number of bytes
+// before it.
 std::optional<std::size_t> FaultProxy::take_budget(std::size_t size)
 {
     const std::lock_guard lock(mutex_);
@@ -260,7 +260,7 @@ std::optional<std::size_t> FaultProxy::take_budget(std::size_t size)
     return left;
 }
 
-// Less if the proxy ends.
+// Returns early if the proxy ends.
 void FaultProxy::wait(std::chrono::milliseconds time) const
 {
     const auto end = Clock::now() + time;

@@ -15,25 +15,24 @@
 
 namespace petstore::e2e {
 
-// What happens between nginx and Redis, until it is changed again. Everything
-// at once, where that makes sense.
+// A network fault between nginx and Redis, until it is changed. Faults can be
+// combined where that makes sense.
 struct NetworkFault {
     std::chrono::milliseconds latency{0};  // of each piece of a reply
     std::size_t slice = 0;                 // bytes at a time, both ways
     std::size_t bytes_per_second = 0;      // of replies; 0: no limit
-    // Once, after so many bytes of replies from now on.
+    // Resets once, after this many bytes of replies from now on.
     std::optional<std::size_t> reset_after = std::nullopt;
-    bool half_open = false;  // swallows everything, both ways, and says nothing
+    bool half_open = false;  // drops everything, both ways
     bool close = false;      // closes instead of passing on a command
 };
 
-// A TCP connection to a real Redis over a network with faults: nginx connects
-// to a port of 127.0.0.1, and each of its connections has one to Redis, with
-// two threads that copy. A faithful network until set() says otherwise; the
-// fault then applies to connections that exist, too.
+// A faulty network in front of a real Redis: nginx connects to a port of
+// 127.0.0.1, and each connection has one to Redis and two threads that copy.
+// Works faithfully until set(), which also affects existing connections.
 class FaultProxy {
 public:
-    // `tls_port`: of that Redis, to speak TLS through the proxy.
+    // `tls_port`: that Redis's port for TLS through the proxy.
     explicit FaultProxy(const RedisServer& redis, int tls_port = 0);
     ~FaultProxy();
     FaultProxy(const FaultProxy&) = delete;
@@ -76,7 +75,7 @@ private:
     int listener_ = -1;
     int port_ = 0;
 
-    mutable std::mutex mutex_;  // of the fault and the list
+    mutable std::mutex mutex_;  // protects the fault and the list
     NetworkFault fault_;
     std::list<Connection> list_;
     std::atomic<bool> ending_{false};

@@ -5,9 +5,9 @@
 
 namespace petstore::e2e {
 
-// A back end, and an nginx in front of it. In every text of the options,
-// %BACK_END% is the back end's address. The location /shop/ is guarded and
-// proxied; `shop` adds directives to it.
+// A back end and an nginx in front of it. %BACK_END% in the options is replaced
+// by the back end's address. The location /shop/ is guarded and proxied; `shop`
+// adds directives to it.
 struct GuardedStore {
     explicit GuardedStore(NginxOptions options = {},
                           const std::string& shop = "",
@@ -17,15 +17,15 @@ struct GuardedStore {
     Store store;
     Http& http = store.http;
 
-    // Requests of the store's key that were counted in its minute.
+    // The number of requests charged to the store's key in its minute.
     long long charged() const;
 };
 
-// The options with %BACK_END% replaced.
+// Replaces %BACK_END% in the options.
 NginxOptions with_back_end(NginxOptions options, const BackEnd& back_end);
 
-// Checks that `path` is guarded: without a key and over the limit it is
-// refused, with a valid key the response has this status.
+// Checks that `path` is guarded: refused without a key and over the limit, and
+// with this status for a valid key.
 void expect_guarded(const Store& store, const std::string& path, int status);
 
 extern const Headers kNoKey;

@@ -26,7 +26,7 @@ std::size_t append_header(char* data, std::size_t size, std::size_t count,
         line.pop_back();
     }
     if (line.rfind("HTTP/", 0) == 0) {
-        // Of "100 Continue" and the final one, the last counts.
+        // Discards "100 Continue": the final response counts.
         response.headers.clear();
         response.version = line.substr(5, line.find(' ') - 5);
         return size * count;
@@ -41,7 +41,8 @@ std::size_t append_header(char* data, std::size_t size, std::size_t count,
     return size * count;
 }
 
-// Or a server that a test starts later holds the connection open.
+// Otherwise a server started later would inherit the connection and keep it
+// open.
 int keep_to_ourselves(void*, curl_socket_t fd, curlsocktype)
 {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -113,7 +114,7 @@ Response Http::send(const Request& request)
 
     curl_slist* list = nullptr;
     auto add = [&list](const std::string& name, const std::string& value) {
-        // libcurl's way to leave a header out is "Name:".
+        // "Name:" makes libcurl omit a header.
         list = curl_slist_append(
             list, (value.empty() ? name + ":" : name + ": " + value).c_str());
     };

@@ -21,21 +21,21 @@ struct Response {
     std::string body;
 
     bool has(const std::string& name) const;
-    // The value of a header that occurs once; otherwise a text that no server
-    // sends.
+    // The value of a header that occurs exactly once; otherwise a text that no
+    // server sends.
     std::string header(const std::string& name) const;
     std::vector<std::string> all(const std::string& name) const;
-    nlohmann::json json() const;  // a discarded value if the body is not JSON
+    nlohmann::json json() const;  // discarded if the body is not JSON
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// An ordinary client over libcurl. One object keeps one connection.
+// An ordinary client based on libcurl. Each object keeps one connection.
 class Http {
 public:
     explicit Http(std::string base_url, std::string key = "");
 
-    // One request. A header with the value "" is not sent, even if libcurl
+    // One request. A header with an empty value is omitted, even if libcurl
     // would add it.
     struct Request {
         std::string method = "GET";
@@ -54,10 +54,10 @@ public:
 
     void use_key(std::string key) { key_ = std::move(key); }
     void use_http2() { http2_ = true; }
-    void close();  // the next request makes a new connection
+    void close();  // the next request opens a new one
     void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-    // Status 0 instead of an exception when no response came.
+    // Returns status 0 instead of throwing if there is no response.
     void tolerate_failures() { tolerant_ = true; }
 
 private:
@@ -72,7 +72,7 @@ private:
     bool tolerant_ = false;
 };
 
-// Follows Link: rel="next" from `path` to the end; all rows in order.
+// Follows Link: rel="next" from `path` to the end. Returns all rows in order.
 std::vector<nlohmann::json> walk(Http& http, std::string path);
 
 // The target of Link: <…>; rel="next", or "".

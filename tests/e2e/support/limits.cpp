@@ -59,7 +59,8 @@ clock_off_by(const std::string& seconds)
         const auto library =
             entry.path().string() + "/faketime/libfaketime.so.1";
         if (std::filesystem::exists(library, ignored)) {
-            // nginx waits by the monotonic clock, which is to be left alone.
+            // nginx's timers use the monotonic clock, which must not be
+            // shifted.
             return {{"LD_PRELOAD", library},
                     {"FAKETIME", seconds},
                     {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
@@ -73,7 +74,8 @@ std::vector<Http> one_per_worker(const Hosts& hosts)
     std::vector<Http> clients;
     for (const auto& host : hosts.nginx) {
         std::set<std::string> workers;
-        // OPTIONS costs nothing. Which worker gets a connection is chance.
+        // OPTIONS is not charged. The worker that accepts a connection is
+        // random.
         for (int i = 0; i < 1000 && workers.size() < 2; ++i) {
             Http client(http_url(host->tls_port()));
             const auto answer = client.request("OPTIONS", "/v1/pets");

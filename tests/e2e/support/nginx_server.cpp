@@ -18,7 +18,7 @@ namespace petstore::e2e {
 
 namespace {
 
-// For nginx to start, reload and end.
+// Timeout for nginx to start, reload and exit.
 constexpr auto kPatience = 60s;
 
 std::string sanitized_file(const char* name)
@@ -37,7 +37,7 @@ std::string default_nginx()
     return "nginx";
 }
 
-// A worker has its master's title until it is initialized: see
+// A worker has its master's process title until it is initialized: see
 // ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c of nginx.
 bool is_initialized(pid_t worker)
 {
@@ -45,7 +45,7 @@ bool is_initialized(pid_t worker)
                     "worker process");
 }
 
-// One self-signed certificate for all tests of this process.
+// The self-signed certificate of all tests in this process.
 const TempDir& certificate()
 {
     static const TempDir dir;
@@ -65,9 +65,9 @@ const TempDir& certificate()
     return dir;
 }
 
-// Whether someone is connected to one of these ports of our address, by the
-// kernel's table (proc_pid_net(5)): established, or closed by the other side
-// and not by ours.
+// Whether a client is connected to one of these ports of our address, according
+// to the kernel's table (proc_pid_net(5)): established, or closed by the client
+// only.
 bool have_clients(const std::set<unsigned>& ports)
 {
     in_addr own{};
@@ -176,8 +176,9 @@ http {
               + (certificate() / "cert.pem") + "; ssl_certificate_key "
               + (certificate() / "key.pem") + ";";
     }
-    // The machine may stall for longer than the module's timeouts, which would
-    // make any request a 503. A test that sets a timeout has the defaults.
+    // The machine may stall for longer than the module's default timeouts, and
+    // any request would get a 503. A test that sets one timeout gets the
+    // module's default for the other.
     std::string timeouts =
         "petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
     for (const auto* block : {&options_.http, &options_.server,
@@ -250,11 +251,11 @@ void NginxServer::start()
     check_build();
 }
 
-// The test's name says which build it tests ("asan:…" or "e2e:…"). Neither
-// may pass with the other: an nginx loads the other build's module as well.
+// The test's name determines the build to test ("asan:…" or "e2e:…"). The check
+// is needed because nginx also loads the other build's module.
 void NginxServer::check_build() const
 {
-    // The names that a library imports are at its start; all of it is 100 MB.
+    // Imported names are at the start of a library; the whole file has 100 MB.
     static const bool right_module =
         contains(read_file(module_file(), 1 << 20), "__asan_init")
         == sanitized();
@@ -278,7 +279,7 @@ Output NginxServer::check(NginxOptions options)
     server.port_ = free_port();
     server.tls_port_ = free_port();
     server.write_config();
-    // nginx -t leaves its configuration to the end of the process.
+    // nginx -t does not free its configuration before it exits.
     return run({nginx_binary(), "-t", "-p", server.dir_.path(), "-c",
                 "nginx.conf", "-e", "stderr"},
                "", sanitizer_options(Leaks::ignored));
@@ -402,7 +403,7 @@ void NginxServer::inspect()
             FAIL_CHECK(text);
         }
         std::smatch found;
-        // Line by line: std::regex recurses over what it is given.
+        // Line by line, because std::regex recurses over its input.
         for (const auto& line : split(text, '\n')) {
             if (std::regex_search(line, found, fatal)
                 && !(options_.out_of_memory

@@ -9,8 +9,8 @@
 
 namespace petstore::e2e {
 
-// What a test adds to the usual configuration. In every text %ADDRESS%, %PORT%,
-// %TLS_PORT%, %DIR% and %REDIS% are replaced.
+// A test's additions to the default configuration. %ADDRESS%, %PORT%,
+// %TLS_PORT%, %DIR% and %REDIS% are replaced in every text.
 struct NginxOptions {
     std::string redis;  // petstore_redis
     int workers = 1;
@@ -19,28 +19,28 @@ struct NginxOptions {
     std::string server;
     std::string location;
     std::string servers;  // further server blocks
-    std::string file;     // a whole configuration instead of the usual one
+    std::string file;     // replaces the whole configuration
     bool tls = false;     // HTTP/2 over TLS on a second port
     bool start = true;
     std::vector<std::pair<std::string, std::string>> env = {};
-    // Memory runs out in this test, which nginx logs as [emerg].
+    // The test runs out of memory, which nginx logs as [emerg].
     bool out_of_memory = false;
-    // This test kills workers by SIGKILL, which nginx logs as [alert].
+    // The test kills workers with SIGKILL, which nginx logs as [alert].
     bool kills_workers = false;
 };
 
-// A real nginx with the module, in its own folder. Whenever one ends, the
-// harness looks for what must never happen: an alert, a crash, a sanitizer's
-// finding, an API key in a log, a process left behind.
+// A real nginx with the module, in its own folder. Whenever one exits, the
+// harness checks for what must never happen: an alert, a crash, a sanitizer
+// report, an API key in a log, a process left behind.
 class NginxServer {
 public:
     explicit NginxServer(NginxOptions options);
     ~NginxServer();
 
     void start();
-    void quit();    // SIGQUIT: waits for the end and inspects the logs
+    void quit();    // SIGQUIT: waits for the exit and checks the logs
     void reload();  // SIGHUP: waits until new workers serve
-    // The same, and waits until the old ones are gone.
+    // The same, and waits until the old workers are gone.
     void reload_and_settle();
     void change(NginxOptions options);  // for the next reload
 
@@ -51,17 +51,17 @@ public:
 
     pid_t master() const noexcept { return process_.pid(); }
     std::vector<pid_t> workers() const;
-    // Sockets that the workers hold: listening ones, channels, clients, Redis.
+    // The number of the workers' sockets: listening, channels, clients, Redis.
     std::size_t sockets() const;
-    // The same once no client is connected any more: waits for that, because a
-    // client that has closed is nginx's until nginx reads the end.
+    // Waits until no client is connected, then returns sockets(): a closed
+    // client's socket stays open until nginx reads the end of the stream.
     std::size_t sockets_at_rest() const;
 
     std::string error_log() const;
     std::string access_log() const;
     std::string path(std::string_view name) const { return dir_ / name; }
 
-    // `nginx -t` with this configuration.
+    // Runs `nginx -t` with this configuration.
     static Output check(NginxOptions options);
 
 private:
@@ -76,11 +76,11 @@ private:
     int port_ = 0;
     int tls_port_ = 0;
     Process process_;
-    std::set<pid_t> ever_;  // every worker so far
+    std::set<pid_t> ever_;  // all workers so far
 };
 
-// The environment of an nginx for which a host name has these addresses, in
-// this order.
+// The environment that makes a host name resolve to these addresses, in this
+// order, in an nginx.
 std::vector<std::pair<std::string, std::string>>
 host_with_addresses(const std::string& name,
                     const std::vector<std::string>& addresses);

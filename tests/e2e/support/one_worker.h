@@ -4,8 +4,8 @@
 
 namespace petstore::e2e {
 
-// A whole configuration for NginxOptions::file: one worker, and these lines in
-// http and in its server. For what the usual configuration already decides.
+// A complete configuration for NginxOptions::file: one worker, and these lines
+// in http and server. For tests of what the default configuration already sets.
 inline std::string one_worker(const std::string& http,
                               const std::string& server)
 {

@@ -10,10 +10,10 @@ namespace petstore::e2e {
 
 namespace {
 
-constexpr auto kTimeout = 5s;  // longer than all of nginx's and Redis's
+constexpr auto kTimeout = 5s;  // longer than any timeout of nginx or Redis
 constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
 
-// Of one case: each takes long, and one cause has many.
+// Maximum failures of one case: each takes long, and one cause makes many.
 constexpr int kMaxWrong = 8;
 
 std::string shown(const Response& response)
@@ -65,7 +65,7 @@ public:
 
     void run()
     {
-        round(kNever, 1);  // connects, fills the caches
+        round(kNever, 1);  // connects and fills the caches
         const auto sockets = nginx_.sockets_at_rest();
         for (const std::int64_t times : {std::int64_t{1}, kNever}) {
             round(kNever, 1);
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    // False if the request needed less than `n` allocations.
+    // Returns false if the request needed fewer than `n` allocations.
     bool round(std::int64_t n, std::int64_t times)
     {
         case_.prepare();
@@ -143,8 +143,8 @@ private:
         return right(response);
     }
 
-    // Where the connection to Redis was lost with the memory, 503 is right
-    // until it is back.
+    // If the connection to Redis was lost with the memory, 503 is right until
+    // it is back.
     std::string wrong_afterwards() const
     {
         std::string problem;
@@ -164,7 +164,7 @@ private:
     NginxServer& nginx_;
     const FaultCase& case_;
     pid_t worker_ = nginx_.workers().at(0);
-    std::size_t log_ = 0;  // where this round's lines begin
+    std::size_t log_ = 0;  // start of this round's lines
     int wrong_ = 0;        // rounds
 };
 
@@ -218,7 +218,7 @@ Response StarvedServer::send(Http::Request request) const
 NginxOptions behind_proxy(NginxOptions options)
 {
     options.redis = "%PROXY%";
-    // A Redis that is silent has to be noticed before the client gives up.
+    // A silent Redis must be detected before the client gives up.
     options.location += " petstore_redis_timeout 1s;";
     return options;
 }
@@ -231,7 +231,7 @@ void fail_each_allocation(StarvedServer& target,
     }
     const auto start = Clock::now();
     target.nginx.quit();
-    // Before worker_shutdown_timeout closes what did not end by itself.
+    // Before worker_shutdown_timeout forces open connections to close.
     CHECK(Clock::now() - start < 8s);
 }
 

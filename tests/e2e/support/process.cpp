@@ -34,7 +34,8 @@ void redirect(int fd, const std::string& path, int flags)
     }
 }
 
-// Field 4 of /proc/<pid>/stat; the name before it may hold anything.
+// Fields 3 and 4 of /proc/<pid>/stat; the name before them may contain
+// anything.
 std::pair<char, pid_t> state_and_parent(pid_t pid)
 {
     const auto text = read_file("/proc/" + std::to_string(pid) + "/stat");
@@ -45,13 +46,13 @@ std::pair<char, pid_t> state_and_parent(pid_t pid)
     return {text[end + 2], std::atoi(text.c_str() + end + 4)};
 }
 
-// A child is told of the death of the *thread* that made it, not of the
-// process's. So one thread that never ends makes all of them.
+// PR_SET_PDEATHSIG fires when the *thread* that created the child exits, not
+// the process. So one thread that never exits creates all children.
 class Spawner {
 public:
     static pid_t spawn(const std::function<pid_t()>& fork_and_exec)
     {
-        // Never destroyed: its thread runs until the process ends.
+        // Never destroyed: its thread runs until the process exits.
         static auto& spawner = *new Spawner;
         std::packaged_task<pid_t()> task(fork_and_exec);
         auto pid = task.get_future();
@@ -85,8 +86,8 @@ private:
 
 [[noreturn]] void become(const Process::Setup& setup, char* const* argv)
 {
-    // A test that is killed takes its servers along. TERM, because nginx's
-    // master has workers to end.
+    // Servers are stopped if the test is killed. SIGTERM, because nginx's
+    // master must stop its workers.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     std::signal(SIGPIPE, SIG_DFL);
     redirect(STDIN_FILENO, setup.input, O_RDONLY);

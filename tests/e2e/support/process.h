@@ -18,8 +18,8 @@ public:
     struct Setup {
         std::vector<std::string> argv;
         std::vector<std::pair<std::string, std::string>> env;  // added to ours
-        std::string input;   // file to read from; /dev/null without
-        std::string output;  // file that stdout goes to; /dev/null without
+        std::string input;   // file for stdin; default: /dev/null
+        std::string output;  // file for stdout; default: /dev/null
         std::string errors;  // same for stderr
     };
 
@@ -33,7 +33,7 @@ public:
     bool running();
     void signal(int number) const;
 
-    // Exit code, or 128 + number of the signal; nullopt when time is up.
+    // The exit code, or 128 + the signal number; nullopt after the timeout.
     std::optional<int> wait(std::chrono::milliseconds timeout);
 
 private:
@@ -49,12 +49,12 @@ struct Output {
     std::string err;
 };
 
-// Runs a command to its end. In a sanitized run, a finding in it fails the
-// test.
+// Runs a command and waits for it. In a sanitized run, a sanitizer report fails
+// the test.
 Output run(const std::vector<std::string>& argv, const std::string& input = "",
            const std::vector<std::pair<std::string, std::string>>& env = {});
 
-// From /proc.
+// Read from /proc.
 std::vector<pid_t> children_of(pid_t pid);
 bool process_exists(pid_t pid);
 std::vector<std::string> descriptors_of(pid_t pid);

@@ -48,7 +48,8 @@ void RawClient::send_bytewise(std::string_view bytes)
 {
     for (const char byte : bytes) {
         send({&byte, 1});
-        // An acknowledged byte has left in its own segment.
+        // Waits for the acknowledgement, so that the byte is sent in its own
+        // segment.
         wait_until([this] {
             int unsent = 0;
             return ioctl(fd_, SIOCOUTQ, &unsent) != 0 || unsent == 0;

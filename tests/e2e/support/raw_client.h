@@ -23,8 +23,8 @@ public:
     void close();
     void reset();  // closes with a TCP reset
 
-    // The next response on the connection. `head`: none of them has a body.
-    // Throws HarnessError when none comes or the connection ends in it.
+    // Reads the next response. `head`: it has no body, as for HEAD. Throws
+    // HarnessError if none comes or the connection ends before its end.
     Response read(bool head = false);
 
     // Whether the server closes the connection without sending more.

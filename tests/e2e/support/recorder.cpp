@@ -41,14 +41,14 @@ void record(const Http::Request& request, const Response& response)
         {"method", request.method},    {"target", request.path},
         {"requestHeaders", headers},   {"status", response.status},
         {"headers", response.headers}, {"body", response.body}};
-    // Requests may have any bytes in their headers.
+    // Request headers may contain any bytes.
     auto line =
         exchange.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
         + '\n';
     for (const auto& secret : secrets()) {
         replace_all(line, secret, "<API_KEY>");  // in a query, for example
     }
-    // One write, so lines of several threads do not mix.
+    // A single write, so that lines of several threads do not mix.
     if (write(fd, line.data(), line.size())
         != static_cast<ssize_t>(line.size())) {
         throw HarnessError("cannot record an exchange");

@@ -4,8 +4,8 @@
 
 namespace petstore::e2e {
 
-// Appends the exchange to the file that PETSTORE_RECORD names, as one line of
-// JSON. Does nothing without that variable. No API key is recorded.
+// Appends the exchange to the file named by PETSTORE_RECORD, as one line of
+// JSON. Does nothing without that variable. API keys are not recorded.
 void record(const Http::Request& request, const Response& response);
 
 }  // namespace petstore::e2e

@@ -86,8 +86,7 @@ bool take_value(std::string& bytes, Value& value)
     return true;
 }
 
-// Not redisConnectUnix(): its socket would be inherited by the servers that the
-// tests start.
+// Not redisConnectUnix(): servers started by tests would inherit its socket.
 RedisClient::RedisClient(const std::string& unix_path)
 {
     const int fd = connect_unix(unix_path);

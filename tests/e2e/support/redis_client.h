@@ -11,7 +11,7 @@
 
 namespace petstore::e2e {
 
-// A reply of Redis.
+// A Redis reply.
 struct Value {
     enum class Type { nil, integer, text, error, array } type = Type::nil;
     std::string text;  // of text and error
@@ -23,17 +23,17 @@ using Words = std::vector<std::string>;
 
 std::string encode(const Words& command);
 
-// Removes the first value from `bytes`. False if it is incomplete; throws
-// HarnessError if it is not RESP.
+// Removes the first value from `bytes`. Returns false if it is incomplete;
+// throws HarnessError if it is not RESP.
 bool take_value(std::string& bytes, Value& value);
 
-// A blocking connection; throws HarnessError when it breaks.
+// A blocking connection. Throws HarnessError if it breaks.
 class RedisClient {
 public:
     explicit RedisClient(const std::string& unix_path);
 
     Value command(const Words& words);
-    // The reply's bytes. No other reply may be due.
+    // Returns the bytes of the reply. No other reply may be pending.
     std::string raw_command(const Words& words);
 
     void send(const std::string& bytes);

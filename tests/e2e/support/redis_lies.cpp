@@ -158,7 +158,7 @@ std::int64_t other_number(std::int64_t number, Random& random)
     case 5:
         return static_cast<std::int64_t>(random.next());
     default:
-        // Unsigned: near the ends of int64 it goes around.
+        // Unsigned, so that it wraps around near the limits of int64.
         return static_cast<std::int64_t>(
             static_cast<std::uint64_t>(number)
             + static_cast<std::uint64_t>(random.between(-200, 200)));
@@ -273,8 +273,8 @@ std::string encode_value(const Value& value)
 Lie lie_instead_of(const std::string& command, const std::string& reply,
                    Random& random)
 {
-    // The one error that is answered with another command; most surprising
-    // where no script was called.
+    // The only error that makes the module send another command; most
+    // surprising where no script was called.
     if (random.chance(command == "EVALSHA" ? 10 : 35)) {
         return {"-NOSCRIPT", "-NOSCRIPT No matching script.\r\n"};
     }

@@ -7,18 +7,18 @@
 
 namespace petstore::e2e {
 
-// What a Redis that lies says in place of a reply. `name` is a word for the
-// journal. Never RESP that would make the *test* fail: everything is allowed.
+// A lie in place of a reply. `name` identifies it in the journal. It may be
+// anything, RESP or not, but must not make the *test* fail.
 struct Lie {
     std::string name;
     std::string bytes;
-    bool close = false;  // the connection, afterwards
+    bool close = false;  // closes the connection afterwards
 };
 
 Lie lie_instead_of(const std::string& command, const std::string& reply,
                    Random& random);
 
-// A value as Redis writes it.
+// Encodes a value as RESP.
 std::string encode_value(const Value& value);
 
 }  // namespace petstore::e2e

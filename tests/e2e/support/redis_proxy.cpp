@@ -21,7 +21,7 @@ namespace {
 
 const std::string kMe = "proxy";
 
-// More than this not yet sent to one side and nothing is read from the other.
+// While more bytes than this are unsent to one side, the other is not read.
 constexpr std::size_t kBuffer = 4 * 1024 * 1024;
 
 int listen_on(const sockaddr* address, socklen_t size)
@@ -130,7 +130,7 @@ void RedisProxy::change_faults()
     if (!misbehaving_ || Clock::now() < next_faults_) {
         return;
     }
-    // Calm every other time, and long enough for a worker to come back.
+    // Every other period is calm, and long enough for a worker to recover.
     const bool was_calm = std::strcmp(faults_.name, "calm") == 0;
     next_faults_ =
         Clock::now()
@@ -226,8 +226,8 @@ void RedisProxy::run()
                     server = connection.server_ended ? 0 : POLLIN;
                     server |= connection.to_server.empty() ? 0 : POLLOUT;
                 }
-                // poll() reports a hang-up whether asked for or not: what is
-                // not to be looked at is left out, or this loop would spin.
+                // poll() always reports hang-ups. Sockets not of interest are
+                // left out, or this loop would spin.
                 polled.push_back(
                     {client != 0 ? connection.client : -1, client, 0});
                 polled.push_back(
@@ -290,7 +290,7 @@ void RedisProxy::accept(int listener)
         Connection connection;
         connection.client = client;
         connection.server = server;
-        // What a worker does only while its memory is empty.
+        // Lies about what a worker reads only with empty caches.
         if (misbehaving_ && may_lie_ && random_.chance(60)) {
             connection.first_lies = random_.between(1, 6);
         }
@@ -365,7 +365,7 @@ void RedisProxy::from_server(Connection& connection)
     }
 }
 
-// Does to a reply what the schedule says.
+// Applies the schedule to a reply.
 void RedisProxy::pass_on(Connection& connection, std::string reply)
 {
     std::string name = "?";
@@ -396,7 +396,8 @@ void RedisProxy::pass_on(Connection& connection, std::string reply)
         journal_.count("replies closed upon");
         return;
     }
-    // Most replies are the limiter's, and pages are read once and remembered.
+    // Raises the chance for rare commands: most replies are the limiter's, and
+    // pages are read once and cached.
     const bool rare = name == "LRANGE" || name == "LINDEX" || name == "EVAL";
     const int chance = std::min(faults_.lie * (rare ? 20 : 1), 500);
     const bool first = rare && connection.first_lies > 0;

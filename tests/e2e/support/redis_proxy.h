@@ -12,10 +12,10 @@
 
 namespace petstore::e2e {
 
-// Stands between nginx and a real Redis, on a unix socket and a TCP port of
+// A proxy between nginx and a real Redis, on a unix socket and a TCP port of
 // 127.0.0.1. Forwards faithfully until misbehave(): then it delays, slices,
-// freezes, closes and, if allowed, lies, by a seeded schedule. Calm periods in
-// between let nginx reconnect.
+// freezes, closes and, if allowed, lies, by a seeded schedule. Calm periods let
+// nginx reconnect.
 class RedisProxy {
 public:
     RedisProxy(const RedisServer& redis, Journal& journal);
@@ -27,8 +27,8 @@ public:
     std::string tcp_url() const;
 
     void misbehave(std::uint64_t seed, bool may_lie);
-    // Faithful again. Closes all connections, because lies may have left them
-    // out of step.
+    // Forwards faithfully again. Closes all connections, because lies may have
+    // left them out of sync.
     void behave();
 
     int open() const { return open_; }
@@ -43,18 +43,18 @@ private:
     struct Connection {
         int client = -1;
         int server = -1;
-        std::string requests;           // not yet whole, only looked at
-        std::string replies;            // not yet whole
+        std::string requests;           // incomplete, only inspected
+        std::string replies;            // incomplete
         std::deque<std::string> asked;  // names of commands without a reply
         std::string to_server;
         std::deque<Chunk> to_client;
         Clock::time_point frozen_until{};
-        int first_lies = 0;  // to the first reads
+        int first_lies = 0;  // lies left for the first reads
         bool server_ended = false;
         bool ended = false;
     };
-    // Chances in percent, of lies in a thousand; for each reply where nothing
-    // else is said.
+    // Chances in percent (`lie`: per thousand), for each reply unless stated
+    // otherwise.
     struct Faults {
         const char* name = "faithful";
         int delay = 0;

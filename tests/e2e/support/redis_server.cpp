@@ -58,10 +58,10 @@ void RedisServer::start()
     text += "unixsocketperm 777\n"
             "save \"\"\n"
             "logfile redis.log\n";
-    // A Sentinel has no such file, and Redis 8.0.6 crashes for want of it.
+    // A Sentinel has no append-only file, and Redis 8.0.6 crashes without one.
     if (!is_sentinel) {
-        // Each write reaches the kernel before its reply, which is all that
-        // SIGKILL asks for. "everysec" puts it off while a sync takes long.
+        // Each write reaches the kernel before its reply, which is enough to
+        // survive SIGKILL. "everysec" delays it while a sync is slow.
         text += "appendonly yes\n"
                 "appendfsync no\n";
     }
@@ -177,7 +177,7 @@ Monitor::Monitor(const RedisServer& redis)
 
 std::vector<Monitor::Command> Monitor::commands()
 {
-    // Redis prints commands in the order it executes them.
+    // Redis prints commands in execution order.
     const std::string mark = "e2e-mark-" + std::to_string(++marks_);
     redis_.command({"ECHO", mark});
     std::vector<Command> found;

@@ -14,9 +14,9 @@ namespace petstore::e2e {
 // PETSTORE_REDIS_SERVER, or else redis-server.
 std::string redis_binary();
 
-// A real redis-server with a folder, a unix socket and a port of its own. It
-// keeps its data over stop, kill and start. With a line "sentinel ..." in its
-// configuration it is a Sentinel, which keeps nothing.
+// A real redis-server with its own folder, unix socket and port. Data survive
+// stop, kill and start. With a line "sentinel ..." in its configuration it is a
+// Sentinel, which keeps nothing.
 class RedisServer {
 public:
     enum class Start { now, later };
@@ -31,7 +31,7 @@ public:
     void stop();       // SIGTERM, waits
     void kill_hard();  // SIGKILL, waits
     void restart();
-    void pause() const;   // SIGSTOP: connections stay, nothing is answered
+    void pause() const;   // SIGSTOP: connections stay, no replies
     void resume() const;  // SIGCONT
 
     const std::string& socket() const noexcept { return socket_; }
@@ -40,7 +40,7 @@ public:
     std::string address() const;  // host:port
     std::string tcp_url() const;
 
-    // Over a new connection, which is then closed.
+    // Runs a command over a new connection, which is then closed.
     Value command(const Words& words) const;
     RedisClient client() const;
     std::int64_t info(const std::string& field) const;
@@ -70,12 +70,12 @@ public:
         bool role_check = false;  // INFO replication
     };
 
-    // All commands so far, except the harness's own: waits for a mark that it
-    // sends itself.
+    // All commands so far, except the harness's own. Waits for a mark that it
+    // sends.
     std::vector<Command> commands();
-    // Of those sent for requests: neither by a script nor by a connection to
-    // see that Redis is a primary still (INFO replication), which goes by time
-    // and not by requests.
+    // The commands sent for requests: excludes commands called by scripts, and
+    // INFO replication, by which a connection checks that Redis is still a
+    // primary and which depends on time, not on requests.
     std::vector<std::string> names();
 
 private:

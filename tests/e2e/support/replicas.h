@@ -7,8 +7,8 @@
 
 namespace petstore::e2e {
 
-// For servers that replicate: a full synchronization waits for no second
-// replica, and writes no append-only file, during which Redis refuses to end.
+// For servers that replicate: makes a full synchronization start at once, and
+// avoids writing an append-only file, during which Redis refuses to exit.
 extern const std::vector<std::string> kReplicated;
 
 // Returns once `redis` has the data of `primary`, as its replica.

@@ -10,17 +10,17 @@
 
 namespace petstore::e2e {
 
-// A real Sentinel that monitors one primary, as "pets", and may decide on a
-// failover alone, once the primary was silent for half a second.
+// A real Sentinel that monitors one primary as "pets" and may start a failover
+// alone once the primary was silent for half a second.
 class SentinelServer {
 public:
-    // `config`: further lines of its configuration. `primary_port`: another one
-    // of the primary, for TLS.
+    // `config`: further lines of its configuration. `primary_port`: another
+    // port of the primary, for TLS.
     explicit SentinelServer(const RedisServer& primary,
                             const std::vector<std::string>& config = {},
                             int primary_port = 0);
 
-    std::string url() const;  // by TCP
+    std::string url() const;  // over TCP
     Value command(const Words& words) const;
 
     // "host:port" of the primary.

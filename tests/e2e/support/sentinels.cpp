@@ -11,7 +11,7 @@ void append(Lines& lines, const Lines& more)
     lines.insert(lines.end(), more.begin(), more.end());
 }
 
-// The value of a field in a reply that is a flat list of names and values.
+// The value of a field in a flat list of names and values.
 std::string field(const Value& reply, const std::string& name)
 {
     for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2) {
@@ -28,7 +28,7 @@ Sentinels::Sentinels() : Sentinels(Options{}) {}
 
 Sentinels::Sentinels(Options options) : tls_(options.tls != nullptr)
 {
-    // Without delays, and without a wait for the disk when they end.
+    // No delays, and no waiting for the disk on exit.
     Lines common = {"repl-diskless-sync-delay 0", "appendonly no",
                     "protected-mode no", "repl-ping-replica-period 1",
                     "replica-announce-ip " + own_address()};

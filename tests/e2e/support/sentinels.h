@@ -16,9 +16,9 @@ public:
         int replicas = 2;
         int down_after = 1500;               // milliseconds
         std::vector<std::string> servers;    // further lines of redis.conf
-        std::vector<std::string> sentinels;  // the same of Sentinels
-        // The port that other servers and clients use, if not the usual one:
-        // adds lines for a server, given that port.
+        std::vector<std::string> sentinels;  // the same for Sentinels
+        // Adds lines for a server, given the port that other servers and
+        // clients use, if not the usual one.
         std::function<std::vector<std::string>(int port)> tls;
         std::string password;  // of the servers
     };
@@ -36,15 +36,15 @@ public:
     // The port for clients.
     int port(std::size_t server) const { return ports_[server]; }
 
-    // Index of the server that this Sentinel names.
+    // The index of the server that this Sentinel names.
     std::size_t primary(std::size_t sentinel = 0) const;
 
-    // Index of the new one, once all reachable Sentinels name it and a server
+    // The index of the new primary, once all reachable Sentinels name it and it
     // is a primary.
     std::size_t wait_for_other_than(std::size_t old) const;
 
-    // Returns once every Sentinel knows the others and all replicas, and these
-    // have the primary's data.
+    // Returns once every Sentinel knows the others and all replicas, and the
+    // replicas have the primary's data.
     void wait_until_settled() const;
 
 private:

@@ -16,7 +16,7 @@ SlowImport::SlowImport(const std::string& redis,
     if (mkfifo(pipe.c_str(), 0600) != 0) {
         throw HarnessError("no pipe");
     }
-    // Opens both ends, so that neither side waits for the other.
+    // Opens both ends, so that neither side blocks on opening.
     fd_ = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
     std::vector<std::string> command = {ctl_binary(), "--redis", redis};
     command.insert(command.end(), options.begin(), options.end());

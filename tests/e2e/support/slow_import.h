@@ -8,10 +8,10 @@
 
 namespace petstore::e2e {
 
-// A petstorectl pet import whose input comes when the test writes it.
+// A petstorectl pet import that reads what the test writes.
 class SlowImport {
 public:
-    // `options`: further ones of petstorectl.
+    // `options`: further options of petstorectl.
     explicit SlowImport(const std::string& redis,
                         const std::vector<std::string>& options = {});
     ~SlowImport();
@@ -22,7 +22,7 @@ public:
 
     Process& process() { return process_; }
 
-    // Waits for the end, which is an error with a report.
+    // Waits for the exit, which must be an error, and returns the message.
     std::string failure();
 
 private:

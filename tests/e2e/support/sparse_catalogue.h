@@ -6,11 +6,11 @@
 
 namespace petstore::e2e {
 
-// A catalogue that pretends to have `pets` available pets named "x". Only the
-// buckets of pets that were placed exist, and no bitmap has the others.
+// A catalogue that claims to have `pets` available pets named "x". Only the
+// buckets of placed pets exist, and bitmaps contain no others.
 class SparseCatalogue {
 public:
-    // Works on a RedisClient and on a RedisServer.
+    // `Redis` is RedisClient or RedisServer.
     template <class Redis>
     SparseCatalogue(const Redis& redis, long long pets)
         : client_(redis.client()), pets_(pets)
@@ -28,7 +28,7 @@ public:
         return key("bucket:" + std::to_string((id - 1) / 128));
     }
 
-    // Makes the pet sold.
+    // Creates the pet as sold.
     void place(long long id)
     {
         need_bucket(id);
@@ -36,7 +36,7 @@ public:
         command({"SETBIT", key("status:sold"), std::to_string(id), "1"});
     }
 
-    // The bucket of this pet, with the pets up to the last one.
+    // Creates the bucket of this pet, with its pets up to the last one.
     void need_bucket(long long id)
     {
         if (command({"EXISTS", bucket(id)}).integer == 1) {

@@ -15,8 +15,8 @@ Output run_ctl(const std::string& program, const std::string& redis,
     return run(command, input);
 }
 
-// For set-up: the stock petstorectl, which starts in a fraction of the
-// sanitized one's time.
+// For set-up: uses the stock petstorectl, which starts much faster than the
+// sanitized one.
 Output set_up(const RedisServer& redis,
               const std::vector<std::string>& arguments,
               const std::string& input)
@@ -134,7 +134,7 @@ RateHeaders rate_headers_of(const Response& response)
                            number("x-ratelimit-reset")};
     CHECK(rate.remaining <= rate.limit);
     const auto now = unix_time();
-    // Of the day window at most, or just over.
+    // At most the day window's, or just past.
     CHECK(rate.reset >= now - 1);
     CHECK(rate.reset <= now + 86401);
     return rate;

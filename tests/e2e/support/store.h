@@ -14,7 +14,7 @@ namespace petstore::e2e {
 
 std::string ctl_binary();
 
-// petstorectl against this Redis; `redis` is a URL.
+// Runs petstorectl on this Redis; `redis` is a URL.
 Output ctl(const std::string& redis, std::vector<std::string> arguments,
            const std::string& input = "");
 
@@ -24,20 +24,19 @@ struct Key {
     std::string account;
 };
 
-// By petstorectl key create. Without arguments the key may ask as often as it
-// likes.
+// Runs petstorectl key create. Without arguments the key is not limited.
 Key create_key(const RedisServer& redis,
                std::vector<std::string> arguments = {});
 
-// By petstorectl key import.
+// Runs petstorectl key import.
 Key import_key(const RedisServer& redis, const std::string& secret,
                std::vector<std::string> arguments = {});
 
-// Pets "pet 1", "pet 2" … by petstorectl pet import; categoryId is the number
-// times ten, status goes around.
+// Imports "pet 1", "pet 2" … with petstorectl; categoryId is the number times
+// ten, and the statuses alternate.
 void import_pets(const RedisServer& redis, int count);
 
-// What most tests start from: Redis, nginx, a key, a client with that key.
+// The usual set-up: Redis, nginx, a key, and a client with that key.
 struct Store {
     explicit Store(NginxOptions options = {});
 
@@ -47,27 +46,26 @@ struct Store {
     Http http;
 
     Http client() const { return Http(nginx.url(), key.secret); }
-    // The head of a request with this key, for RawClient.
+    // The head of a request with the store's key, for RawClient.
     std::string head(const std::string& request_line,
                      const std::string& more = "") const;
 };
 
-// The three numbers that every answer of the service carries.
+// The rate headers that every response of the service has.
 struct RateHeaders {
     long long limit = -1;
     long long remaining = -1;
     long long reset = -1;  // Unix seconds
 };
 RateHeaders rate_headers_of(
-    const Response& response);  // checks that they are there and sane
+    const Response& response);  // checks that they are present and plausible
 
-// An Error in every respect: status, JSON type, exactly three members that
-// agree with the status, rate headers, no-store. Checks, and returns the
-// message.
+// Checks every aspect of an Error: status, JSON type, exactly three consistent
+// members, rate headers, no-store. Returns the message.
 std::string expect_error(const Response& response, int status,
                          const std::string& code);
 
-// This status with exactly this body, and all headers that belong to it.
+// Checks the status, the exact body, and all its headers.
 void expect_json(const Response& response, int status, const std::string& body);
 
 // The JSON text of a pet as the service writes it.

@@ -64,7 +64,8 @@ public:
 
     std::vector<Answer> operator()()
     {
-        // Host by host in turn, so that even few requests go to all of them.
+        // Alternates between hosts, so that even few requests reach all of
+        // them.
         for (int i = 0; i < storm_.connections; ++i) {
             for (const int port : storm_.ports) {
                 Connection connection;
@@ -111,7 +112,7 @@ private:
         epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event);
     }
 
-    // As many requests as may be on the way.
+    // Sends requests up to the pipeline's limit.
     void ask(Connection& connection)
     {
         if (connection.awaited > 0) {
@@ -129,8 +130,8 @@ private:
 
     void send(Connection& connection)
     {
-        // Small enough for the buffer of a socket; an error shows as the end
-        // of the connection when we read.
+        // Small enough for the socket's buffer. Reading reveals an error as the
+        // end of the connection.
         const auto n = ::send(connection.fd, connection.out.data(),
                               connection.out.size(), 0);
         if (n >= 0 && static_cast<std::size_t>(n) < connection.out.size()) {
@@ -167,7 +168,7 @@ private:
         send(connection);
     }
 
-    // One whole answer from what has come.
+    // Takes one complete response from the received bytes.
     bool take(Connection& connection)
     {
         const std::string_view in = connection.in;

@@ -12,7 +12,7 @@
 
 namespace petstore::e2e {
 
-// One response of a storm. A number that is missing or repeated is -1.
+// One response of a storm. Missing or repeated numbers are -1.
 struct Answer {
     int port = 0;
     int status = 0;
@@ -24,24 +24,24 @@ struct Answer {
     std::string code;       // of an Error
 };
 
-// Many requests over many connections at once, from one thread: all are written
-// before the first response is read, and each connection sends its next request
-// after its response.
+// Many requests over many connections at once, from one thread. All connections
+// send before the first response is read; each sends its next request after a
+// response.
 struct Storm {
     std::vector<int> ports;  // of own_address()
     int connections = 64;    // to each of them
-    int pipeline = 1;        // requests on the way on a connection
+    int pipeline = 1;        // requests in flight per connection
     std::string request;     // the bytes of one request
 
     // Connections that ended before the first byte of a response. The request
-    // is repeated on a new one, as every client does when a server closes an
-    // idle connection.
+    // is repeated on a new one, as clients do when a server closes an idle
+    // connection.
     int repeated = 0;
 
     // Sends this many requests.
     std::vector<Answer> run(std::size_t requests);
-    // Sends requests until `enough`, which sees every response, returns true;
-    // then waits for the outstanding ones.
+    // Sends requests until `enough`, which is called with every response,
+    // returns true; then waits for the outstanding ones.
     std::vector<Answer>
     run_until(const std::function<bool(const Answer&)>& enough);
 
@@ -50,8 +50,8 @@ private:
                             const std::function<bool(const Answer&)>& enough);
 };
 
-// Repeats an action in its own thread until end() or destruction. end()
-// rethrows the action's exception.
+// Repeats an action in a thread until end() or destruction. end() rethrows its
+// exception.
 class Meanwhile {
 public:
     Meanwhile(std::chrono::milliseconds pause, std::function<void()> what);

@@ -11,11 +11,11 @@
 
 namespace petstore::e2e {
 
-// Accepts connections and serves each in its own thread. Make it the last
-// member of its owner: the threads use the others.
+// Accepts connections and serves each in a thread. Must be the last member of
+// its owner, because the threads use the others.
 class ThreadedServer {
 public:
-    // Serves one connection, until it returns.
+    // Serves one connection until it returns.
     using Serve = std::function<void(int fd)>;
 
     // Takes over `listener`, a listening socket.
@@ -27,7 +27,7 @@ public:
     void release();
     void wait_while_held();
 
-    // Closes all connections; with `refuse`, also new ones until
+    // Closes all connections; with `refuse`, also rejects new ones until
     // accept_again().
     void drop(bool refuse);
     void accept_again();
@@ -57,10 +57,10 @@ private:
 // A listening socket at own_address().
 int listen_tcp(int port);
 
-// False if the connection has ended.
+// Returns false if the connection has ended.
 bool send_all(int fd, std::string_view bytes);
 
-// Waits for bytes and appends them. False at the end of the connection.
+// Waits for bytes and appends them. Returns false at the end of the connection.
 bool receive_some(int fd, std::string& buffer);
 
 }  // namespace petstore::e2e

@@ -8,9 +8,9 @@
 
 namespace petstore::e2e {
 
-// redis-server with TLS on a port of its own. Its certificate is server.crt.
+// A redis-server with TLS on a separate port. Its certificate is server.crt.
 struct TlsRedis {
-    // A name for certificates.
+    // The host name for certificates.
     static constexpr const char* kName = "redis.test";
 
     explicit TlsRedis(const std::string& names = "DNS:redis.test",
@@ -19,10 +19,10 @@ struct TlsRedis {
 
     std::string url(const std::string& host = own_address()) const;
 
-    // The directive for nginx.
+    // The directive that makes nginx trust the authority.
     std::string trusted() const;
 
-    // By kName, which resolves to our address.
+    // Options that connect to kName, which resolves to our address.
     NginxOptions by_name(const std::string& http = "") const;
 
     Http http(const NginxServer& nginx) const

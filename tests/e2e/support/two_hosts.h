@@ -4,8 +4,8 @@
 
 namespace petstore::e2e {
 
-// Two nginx with two workers each, on one Redis: answers must not depend on
-// which of the four is asked.
+// Two nginx with two workers each on one Redis: responses must not depend on
+// the worker.
 struct TwoHosts {
     NginxOptions options() const
     {

@@ -11,7 +11,7 @@ namespace petstore::e2e {
 
 // One Redis for pets and key records, one for counters and bans.
 struct TwoRedis {
-    // Further lines of the limit Redis's redis.conf.
+    // `config`: further lines of the limit Redis's redis.conf.
     explicit TwoRedis(const std::vector<std::string>& config = {})
         : limits(config)
     {}
@@ -19,11 +19,11 @@ struct TwoRedis {
     RedisServer main;
     RedisServer limits;
 
-    // petstorectl with both.
+    // Runs petstorectl with both.
     Output ctl(std::vector<std::string> arguments,
                const std::string& input = "") const;
 
-    // As the functions of these names for one Redis.
+    // Like the functions of these names for one Redis.
     Key create_key(std::vector<std::string> arguments = {}) const;
     Key limited_key(long long per_minute, long long per_day = 1'000'000) const;
 
@@ -31,14 +31,14 @@ struct TwoRedis {
     NginxOptions with(NginxOptions options = {}) const;
 };
 
-// Where a Redis says that the limits are: "here", "elsewhere" or "".
+// The marker that says where the limits are: "here", "elsewhere" or "".
 inline constexpr char kLimitsMarker[] = "petstore:limits";
 std::string limits_marker(const RedisServer& redis);
 
 // Checks that petstorectl exited with 1 and this in its message.
 void check_fails(const Output& output, const std::string& message);
 
-// That, an nginx with both and a guarded location /shop/, and a client.
+// Both Redis, an nginx with a guarded location /shop/, and a client.
 struct TwoRedisStore {
     explicit TwoRedisStore(NginxOptions options = {},
                            const std::vector<std::string>& config = {});

@@ -26,7 +26,7 @@ namespace {
 std::mutex g_secrets_mutex;
 std::vector<std::string> g_secrets;
 
-// A server that dies while we write to it must not kill the tests.
+// Writing to a server that dies must not kill the tests.
 const auto g_no_sigpipe = std::signal(SIGPIPE, SIG_IGN);
 
 }  // namespace
@@ -41,7 +41,7 @@ long long unix_time()
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout)
 {
-    // Starts with short waits, then polls less often to save CPU time.
+    // Polls quickly at first, then less often to save CPU time.
     const auto start = Clock::now();
     while (!condition()) {
         const auto waited = Clock::now() - start;
@@ -142,7 +142,7 @@ std::vector<std::string> files_below(const std::string& folder)
 
 const std::string& own_address()
 {
-    // A process id has 22 bits at most.
+    // A process id has at most 22 bits.
     static const std::string address = [] {
         const auto pid = static_cast<unsigned>(getpid());
         return "127." + std::to_string(64 + (pid >> 16 & 63)) + "."
@@ -154,7 +154,7 @@ const std::string& own_address()
 
 namespace {
 
-// A listening socket at any address keeps others off the wildcard address.
+// A listening socket on any address prevents binding the wildcard address.
 bool nobody_listens(int port)
 {
     const int on = 1;
@@ -164,7 +164,7 @@ bool nobody_listens(int port)
         sockaddr_in6 address{};
         address.sin6_family = AF_INET6;
         address.sin6_port = htons(static_cast<std::uint16_t>(port));
-        const int off = 0;  // all of IPv4 as well
+        const int off = 0;  // covers IPv4, too
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
         result =
@@ -184,8 +184,8 @@ bool nobody_listens(int port)
 
 }  // namespace
 
-// From a range below those that the kernel gives to clients. A few tests need
-// ::1 or 127.0.0.1, which all processes share, so each starts somewhere else.
+// Uses a range below the kernel's ephemeral ports. A few tests need ::1 or
+// 127.0.0.1, which all processes share, so each process starts elsewhere.
 int free_port()
 {
     constexpr int kFirst = 10000;
@@ -296,8 +296,8 @@ sanitizer_options(Leaks leaks, const std::string& folder)
     }
     const std::string log =
         folder.empty() ? "" : ":log_path=" + folder + "/report";
-    // By nginx's design a module's table of names is a second definition (odr).
-    // A library that a test preloads comes before the sanitizer's (link order).
+    // A module's table of names is a second definition by nginx's design (odr).
+    // A library preloaded by a test comes before the sanitizer's (link order).
     return {
         {"ASAN_OPTIONS", "detect_odr_violation=0:verify_asan_link_order=0:"
                          "detect_stack_use_after_return=1:"

@@ -12,14 +12,14 @@ namespace petstore::e2e {
 
 namespace {
 
-// How long a peer may take to read what we send, or to shake hands.
+// The timeout for a peer to read what we send, or to shake hands.
 constexpr timeval kPatience{20, 0};
 
 SSL_CTX* context()
 {
     static SSL_CTX* const context = [] {
         SSL_CTX* const made = SSL_CTX_new(TLS_client_method());
-        // Session tickets are no reason to wait for what comes after them.
+        // Return after session tickets instead of waiting for application data.
         SSL_CTX_clear_mode(made, SSL_MODE_AUTO_RETRY);
         return made;
     }();

@@ -10,10 +10,10 @@ struct ssl_st;
 
 namespace petstore::e2e {
 
-// Where a client connects.
+// The address that a client connects to.
 struct Target {
     int port = 0;      // TCP; 0: the unix socket
-    std::string path;  // of that
+    std::string path;  // of the unix socket
     bool tls = false;
     bool http2 = false;
 
@@ -21,21 +21,21 @@ struct Target {
 };
 
 // A byte stream to nginx, plain or over TLS, that can be ended in every way.
-// Throws nothing: it is meant for peers that go away.
+// Throws nothing, because its users expect peers to disappear.
 class Wire {
 public:
-    // nullptr if nobody listens or the handshake fails. `small`: with a receive
-    // buffer of a few kilobytes.
+    // Returns nullptr if nothing listens or the handshake fails. `small`: with
+    // a receive buffer of a few kilobytes.
     static std::unique_ptr<Wire> open(const Target& target, bool small = false);
     ~Wire();
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
 
-    // False if the peer is gone or accepts no more.
+    // Returns false if the peer is gone or accepts no more.
     bool send(std::string_view bytes);
 
     enum class Got { bytes, end, nothing };
-    // Appends what has arrived. `nothing` after the timeout.
+    // Appends received bytes. Returns `nothing` after the timeout.
     Got receive(std::string& to, std::chrono::milliseconds timeout);
 
     // Why nothing can be sent or received any more.

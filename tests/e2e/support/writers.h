@@ -12,8 +12,8 @@
 
 namespace petstore::e2e {
 
-// Clients that create pets with names of their own until the end. A 503 is
-// never repeated.
+// Clients that create pets with unique names until end(). A 503 is never
+// retried.
 class Writers {
 public:
     // `idempotent`: with an Idempotency-Key.
@@ -29,7 +29,7 @@ public:
     int refused() const { return refused_; }
     int strange() const { return strange_; }
 
-    // Names by id. After end().
+    // Names by id. Valid after end().
     const std::map<long long, std::string>& pets() const { return pets_; }
 
 private:
@@ -45,10 +45,10 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// What became of the pets, after Writers::end().
+// The fate of the pets, after Writers::end().
 struct Stored {
     std::size_t pets = 0;
-    std::size_t lost = 0;         // acknowledged, and not there
+    std::size_t lost = 0;         // acknowledged but missing
     std::size_t ids_twice = 0;    // acknowledged
     std::size_t names_twice = 0;  // stored
 };

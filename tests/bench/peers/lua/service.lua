@@ -1,6 +1,6 @@
 -- A peer for comparison: the same three operations for nginx's Lua module, with
--- a pool of connections that stay open and one EVALSHA a request. It has no
--- bans, no cursors, and checks less than ours: all of that in its favour.
+-- a pool of persistent connections and one EVALSHA per request. It has no bans
+-- and no cursors and checks less than our module, all in its favour.
 local redis = require "nginx.redis"
 local cjson = require "cjson.safe"
 
@@ -43,7 +43,8 @@ local function key_name()
   return key and "p:key:" .. ngx.encode_base64(ngx.sha1_bin(key))
 end
 
--- Runs the operation and sets the rate headers; answers where it was refused.
+-- Runs the operation and sets the rate headers. Responds itself if the request
+-- is refused.
 local function run(...)
   local name = key_name()
   if not name then return fail(401, "unauthorized", "Missing or invalid API key") end

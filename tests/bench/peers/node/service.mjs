@@ -1,6 +1,6 @@
 // A peer for comparison: the same three operations as a Fastify and ioredis
-// service, auto-pipelining on, one EVALSHA a request. It has no bans, no
-// cursors, and checks less than ours: all of that in its favour.
+// service with auto-pipelining and one EVALSHA per request. It has no bans and
+// no cursors and checks less than our module, all in its favour.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import Fastify from 'fastify';
@@ -23,7 +23,8 @@ function keyName(request) {
   return match && 'p:key:' + createHash('sha1').update(match[1]).digest('base64');
 }
 
-// Runs the operation and sets the rate headers; answers where it was refused.
+// Runs the operation and sets the rate headers. Responds itself if the request
+// is refused.
 async function run(request, reply, ...args) {
   const key = keyName(request);
   const result = key ? await redis.api(key, ...args) : [-1];

@@ -1,4 +1,4 @@
-// A client whose types are those of the OpenAPI document alone: no casts, no
+// A client that uses only the types of the OpenAPI document: no casts, no
 // "any". Compiled and run by typed.test.mjs against a module with 45 pets.
 
 import createClient from 'openapi-fetch';

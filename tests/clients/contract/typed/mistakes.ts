@@ -1,5 +1,5 @@
-// What the types of the document must refuse: tsc fails if one line after
-// "@ts-expect-error" is allowed.
+// Mistakes that the document's types must reject: tsc fails if the line after
+// an "@ts-expect-error" compiles.
 
 import createClient from 'openapi-fetch';
 import type { paths } from 'petstore-types';
