@@ -4,6 +4,7 @@
 
 #include "src/ngx/config.h"
 #include "src/ngx/cors.h"
+#include "src/ngx/entry.h"
 #include "src/ngx/error_filter.h"
 #include "src/ngx/guard.h"
 #include "src/ngx/metrics.h"
@@ -134,6 +135,9 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
         return NGX_ERROR;
     }
     install_error_filter();
+    if (conf->in_use && install_entry(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
     return conf->has_guard ? install_guard(cf) : NGX_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
-#include "guard.h"
+#include "entry.h"
 #include "module.h"
 #include "phase_handler.h"
 #include "response.h"
@@ -39,11 +39,6 @@ std::string_view exposed_headers(ngx_uint_t limit_headers) noexcept
     }
 }
 
-bool is_in_service(ngx_http_request_t* r) noexcept
-{
-    return r->content_handler == content_handler || is_in_guarded_location(r);
-}
-
 // The request's Origin; nullptr if there is none, or more than one.
 const ngx_table_elt_t* origin_of(ngx_http_request_t* r) noexcept
 {
@@ -70,23 +65,15 @@ std::string_view allowed_origin(ngx_http_request_t* r,
     return {};
 }
 
-// The policy that applies to a response: that of the location that sends it, if
-// it belongs to the service. Otherwise the response is an error page, and the
-// policy of the latest location of the service applies that the request was in.
-// Errors replaced elsewhere follow the policy of the location where they occur.
+// The policy that applies to a response; nullptr if there is none. Errors that
+// are replaced outside the service follow the policy where they occur.
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
-    if (is_in_service(r)) {
-        return loc_conf(r)->cors;
-    }
     const RequestInfo* info = request_info(r, false);
-    if (info == nullptr) {
-        return nullptr;
-    }
-    if (info->cors) {
-        return *info->cors;
-    }
-    return info->replaced ? loc_conf(r)->cors : nullptr;
+    const bool follows =
+        is_in_service(r)
+        || (info != nullptr && (info->entered != nullptr || info->replaced));
+    return follows ? governing_conf(r).cors : nullptr;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some
@@ -121,7 +108,7 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
     const RequestInfo* info = request_info(r, false);
     if (info == nullptr || info->preflight_methods.empty()) {
         return add_header(r, "Access-Control-Expose-Headers",
-                          exposed_headers(loc_conf(r)->limit_headers));
+                          exposed_headers(governing_conf(r).limit_headers));
     }
     return add_header(r, "Access-Control-Allow-Methods",
                       info->preflight_methods)
@@ -136,28 +123,6 @@ ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
     return policy == nullptr || set_cors_headers(r, *policy)
                ? next_cors_filter(r)
                : NGX_ERROR;
-}
-
-// Remembers the policy for error pages outside the service, because errors
-// before the guard leave no other trace of the location.
-ngx_int_t remember_policy(ngx_http_request_t* r) noexcept
-{
-    if (r != r->main) {
-        return NGX_DECLINED;
-    }
-    const bool here = is_in_service(r);
-    const CorsPolicy* policy = here ? loc_conf(r)->cors : nullptr;
-    RequestInfo* info = request_info(r, policy != nullptr);
-    if (info == nullptr) {
-        return policy == nullptr ? NGX_DECLINED
-                                 : NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-    if (here) {
-        info->cors = policy;
-    } else if (!info->has_guard && !r->error_page && r->err_status == 0) {
-        info->cors.reset();  // a rewrite has left the service
-    }
-    return NGX_DECLINED;
 }
 
 bool is_preflight(ngx_http_request_t* r) noexcept
@@ -213,13 +178,7 @@ ngx_int_t install_cors(ngx_conf_t* cf) noexcept
 {
     next_cors_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = cors_header_filter;
-    return add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, remember_policy)
-                       == NGX_OK
-                   && add_phase_handler(cf, NGX_HTTP_ACCESS_PHASE,
-                                        answer_preflight)
-                          == NGX_OK
-               ? NGX_OK
-               : NGX_ERROR;
+    return add_phase_handler(cf, NGX_HTTP_ACCESS_PHASE, answer_preflight);
 }
 
 }  // namespace petstore::ngx

@@ -3,7 +3,7 @@
 #include "../api/bearer.h"
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
-#include "guard.h"
+#include "entry.h"
 #include "http_request.h"
 #include "module.h"
 #include "response.h"
@@ -65,14 +65,14 @@ bool starts_builtin_page(const ngx_chain_t* in) noexcept
     return text.substr(0, kStart.size()) == kStart;
 }
 
-// Whether this is a main request that is, or was, in a guarded location.
-bool is_guarded(ngx_http_request_t* r) noexcept
+// Whether this is a main request that is, or was, in a location of the service.
+bool is_of_service(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
         return false;
     }
     const RequestInfo* info = request_info(r, false);
-    return is_in_guarded_location(r) || (info != nullptr && info->has_guard);
+    return is_in_service(r) || (info != nullptr && info->entered != nullptr);
 }
 
 // Like page_of(), but Page::other if the response must not be replaced. Errors
@@ -85,7 +85,8 @@ Page replaceable_page_of(ngx_http_request_t* r) noexcept
     if (r->content_handler == content_handler) {
         return Page::nginx;
     }
-    return loc_conf(r)->json_errors || is_guarded(r) ? page_of(r) : Page::other;
+    return loc_conf(r)->json_errors || is_of_service(r) ? page_of(r)
+                                                        : Page::other;
 }
 
 void clear_header(ngx_table_elt_t*& header) noexcept
@@ -160,7 +161,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
                       bool to_replace) noexcept
 {
     if (!to_replace) {
-        return info.generated_by_module || !is_guarded(r)
+        return info.generated_by_module || !is_of_service(r)
                        || set_rate_headers(r, info)
                    ? next_header_filter(r)
                    : NGX_ERROR;
@@ -181,7 +182,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
 ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
     const Page page = replaceable_page_of(r);
-    if (page == Page::other && !is_guarded(r)) {
+    if (page == Page::other && !is_of_service(r)) {
         return next_header_filter(r);
     }
     RequestInfo* info = request_info(r, true);

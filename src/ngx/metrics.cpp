@@ -6,7 +6,7 @@
 #include <csignal>
 #include <iterator>
 
-#include "guard.h"
+#include "entry.h"
 #include "module.h"
 #include "phase_handler.h"
 #include "worker.h"
@@ -91,8 +91,8 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
     const RequestInfo* const info = request_info(r, false);
     if (worker != nullptr && info != nullptr) {
         worker->metrics().count(r, *info,
-                                info->in_service || loc_conf(r)->serves
-                                    || is_in_guarded_location(r));
+                                info->in_service || info->entered != nullptr
+                                    || is_in_service(r));
     }
     return NGX_OK;
 }

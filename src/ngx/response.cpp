@@ -2,6 +2,7 @@
 
 #include "../ngx_base/str.h"
 #include "address_limit.h"
+#include "entry.h"
 #include "module.h"
 #include "pool.h"
 #include "zone.h"
@@ -93,7 +94,7 @@ void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
     const auto* main = main_conf(r);
     if (!info.has_rate && main->zone != nullptr) {
         info.rate = address_window(r, Zone(main->zone),
-                                   loc_conf(r)->anonymous_limit, false)
+                                   governing_conf(r).anonymous_limit, false)
                         .rate;
         info.has_rate = true;
     }
@@ -101,7 +102,7 @@ void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
 
 bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
-    const ngx_uint_t headers = loc_conf(r)->limit_headers;
+    const ngx_uint_t headers = governing_conf(r).limit_headers;
     find_rate(r, info);
     return add_rate_headers(r, info)
            && (!info.has_windows || headers != kHeadersWindows

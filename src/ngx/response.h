@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "../ngx_base/ngx.h"
@@ -17,7 +16,7 @@ class GuardedRequest;
 // The module's state of a client's request until it is logged. Lives in the
 // pool of the main request; request_info() finds it across internal redirects.
 struct RequestInfo : service::RequestState {
-    // The main request was in a location with petstore or a guard.
+    // A handler of the service has run for the main request.
     bool in_service = false;
     bool generated_by_module = false;  // this module wrote the response
     bool header_held = false;          // until the body shows whose page it is
@@ -25,9 +24,10 @@ struct RequestInfo : service::RequestState {
     ngx_str_t error_json = ngx_null_string;
     BodyReader* body_reader = nullptr;  // while it waits for the client
 
-    // The petstore_cors policy of the latest location of the service that the
-    // request was in. Unset unless the directive is used.
-    std::optional<const CorsPolicy*> cors;
+    // The latest location with petstore or a guard that the main request was
+    // in. nullptr if there was none, if a rewrite has left it, or if nginx
+    // refused the body's length, which it checks before all phases.
+    const LocConf* entered = nullptr;
     std::string_view preflight_methods;  // set in the response to a preflight
 
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list

@@ -435,6 +435,67 @@ TEST_CASE("guard: requests that nginx refuses before it are not charged")
     CHECK(shop.back_end.count() == 1);
 }
 
+TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;";
+    options.location = "petstore_anonymous_limit 30; limit_req zone=slow; "
+                       "error_page 503 /busy;";
+    options.server = R"(
+        location = /status { petstore_status; }
+        location = /plain { return 200 "plain"; }
+        location = /busy { return 200 "busy"; }
+        location = /page.html { root %DIR%/pages; }
+        location /denied/ {
+            petstore_guard on;
+            petstore_anonymous_limit 20;
+            deny all;
+            error_page 403 /page.html;
+            proxy_pass http://%BACK_END%;
+        }
+        location /missing/ {
+            petstore_guard on;
+            deny all;
+            error_page 403 /none.html;
+            proxy_pass http://%BACK_END%;
+        }
+        location /left/ {
+            petstore_guard on;
+            rewrite ^ /plain last;
+        })";
+    GuardedStore shop(options);
+    make_page(shop.store, "page.html", "page");
+    auto& http = shop.http;
+
+    const auto denied = http.get("/denied/");
+    CHECK(denied.status == 403);
+    CHECK(denied.body == "page");
+    CHECK(rate_headers_of(denied).limit == 20);
+    expect_error(http.get("/missing/"), 404, "not_found");
+    const Headers slow = {{"X-Slow", "a"}};
+    CHECK(http.get("/v1/pets", slow).status == 200);
+    const auto busy = http.get("/v1/pets", slow);
+    CHECK(busy.status == 503);
+    CHECK(busy.body == "busy");
+    CHECK(rate_headers_of(busy).limit == 30);
+
+    const auto left = http.get("/left/");
+    CHECK(left.status == 200);
+    CHECK(left.body == "plain");
+    CHECK_FALSE(left.has("x-ratelimit-limit"));
+
+    const auto text = Http(shop.store.nginx.url()).get("/status").body;
+    for (const auto& [status, count] :
+         {std::pair(403, 1), std::pair(404, 1), std::pair(503, 1)}) {
+        const auto sample =
+            "\npetstore_requests_total{operation=\"other\",status=\""
+            + std::to_string(status) + "\"} " + std::to_string(count) + "\n";
+        INFO(sample);
+        CHECK(contains(text, sample));
+    }
+    CHECK(shop.back_end.count() == 0);
+}
+
 TEST_CASE("guard: satisfy any does not bypass it")
 {
     NginxOptions options;
