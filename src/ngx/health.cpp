@@ -28,7 +28,7 @@ ngx_int_t send_health(ngx_http_request_t* r, bool healthy) noexcept
 
 }  // namespace
 
-// One command to one server.
+// One command to one server, and then, in a Cluster, to each primary.
 class Readiness::Check final : private redis::ReplyHandler {
 public:
     Check(Readiness& owner, redis::Link& link, std::string key)
@@ -40,19 +40,42 @@ public:
         return &link_ == &link && key_ == key;
     }
 
-    void begin() { link_.send(redis::Command("GET").key(key_), *this); }
+    void begin()
+    {
+        asks_primaries_ = true;
+        link_.send(redis::Command("GET").key(key_), *this);
+    }
 
 private:
     // A server that is loading, or not a primary, answers with an error.
     void on_reply(const redis::Reply& reply) noexcept override
     {
-        owner_.end(!reply.is_error());
+        const bool reached = !reply.is_error();
+        owner_.end(
+            reached
+            && (!std::exchange(asks_primaries_, false) || ask_primaries()));
     }
     void on_no_reply(redis::NoReply) noexcept override { owner_.end(false); }
+
+    // After the first reply, since the link knows the primaries then.
+    bool ask_primaries() noexcept
+    {
+        try {
+            const redis::Command ping("PING");
+            for (redis::Link* primary : link_.primaries()) {
+                ++owner_.outstanding_;
+                primary->send(ping, *this);
+            }
+            return true;
+        } catch (...) {
+            return false;  // out of memory
+        }
+    }
 
     Readiness& owner_;
     redis::Link& link_;
     const std::string key_;
+    bool asks_primaries_ = false;  // the reply to GET comes next
 };
 
 Readiness::Readiness(const WorkerMetrics& metrics, ngx_log_t& log) noexcept
@@ -123,7 +146,7 @@ void Readiness::report() noexcept
     while (known_ && !waiters_.empty()) {
         Waiter* const waiter = waiters_.back();
         waiters_.pop_back();
-        // A Cluster has more servers in use than were checked.
+        // Durable creates have connections that were not checked.
         waiter->on_ready(ready_ && metrics_.all_redis_up());
     }
 }

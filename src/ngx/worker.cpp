@@ -89,8 +89,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
         store::Storage& storage = storages_.back()->storage();
         readiness_.add(storage.catalogue_link, storage.schema.last_pet_id());
-        if (links_[settings.limit_node] != links_[settings.node]
-            || storage.catalogue_link.is_cluster()) {
+        if (links_[settings.limit_node] != links_[settings.node]) {
             readiness_.add(*links_[settings.limit_node],
                            storage.schema.limits());
         }

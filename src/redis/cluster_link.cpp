@@ -1,6 +1,7 @@
 #include "cluster_link.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -198,6 +199,14 @@ std::size_t ClusterLink::group_of(std::string_view key) const noexcept
 {
     const auto primary = map_ ? map_->primary_of(hash_slot(key)) : std::nullopt;
     return primary ? *primary + 1 : 0;
+}
+
+std::vector<Link*> ClusterLink::primaries()
+{
+    std::vector<Link*> known;
+    std::copy_if(links_.begin(), links_.end(), std::back_inserter(known),
+                 [](const Link* link) { return link != nullptr; });
+    return known;
 }
 
 // nullptr if no server serves the slot.

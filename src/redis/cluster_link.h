@@ -97,6 +97,7 @@ public:
     std::uint64_t reorderings(std::string_view key) const noexcept override;
     bool is_cluster() const noexcept override { return true; }
     std::size_t group_of(std::string_view key) const noexcept override;
+    std::vector<Link*> primaries() override;
 
     // The results of Host::find_map().
     void on_map(SlotMap map) noexcept;

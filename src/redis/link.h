@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "command.h"
 #include "reply.h"
@@ -69,6 +70,10 @@ public:
     {
         return 0;
     }
+
+    // In a Cluster, the links to all known primaries, valid until this link's
+    // next call. Throws std::bad_alloc.
+    virtual std::vector<Link*> primaries() { return {}; }
 
 protected:
     ~Link() = default;

@@ -180,6 +180,35 @@ TEST_CASE("cluster: metrics and readiness report an unreachable server")
     CHECK(wait_until([&] { return client.get("/readyz").status == 204; }));
 }
 
+TEST_CASE("cluster: an idle worker finds out that a primary is unreachable")
+{
+    ClusterServers::Options servers;
+    servers.config = {"cluster-require-full-coverage no"};
+    servers.node_timeout = 60'000;  // no failover in this test
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 200ms;";
+    options.server = "location = /readyz { petstore_health ready; }";
+    ClusterWorld world(servers, options);
+    const auto ready = [&world] {
+        return Http(world.nginx.url()).get("/readyz").status;
+    };
+    CHECK(wait_until([&] { return ready() == 204; }));
+    auto& away = world.redis.server(world.other_primary());
+    SECTION("it hangs")
+    {
+        away.pause();
+        CHECK(wait_until([&] { return ready() == 503; }));
+        away.resume();
+    }
+    SECTION("it has ended")
+    {
+        away.stop();
+        CHECK(wait_until([&] { return ready() == 503; }));
+        away.start();
+    }
+    CHECK(wait_until([&] { return ready() == 204; }));
+}
+
 TEST_CASE("cluster: a hanging server delays only requests that need it")
 {
     ClusterServers::Options servers;
