@@ -39,11 +39,16 @@ public:
         ngx_log_error(NGX_LOG_ERR, ngx_cycle->log, 0, "petstore: %s", what);
     }
 
-    void log_dry_run(const store::Account& account) noexcept override
+    void log_dry_run(const store::Account* account) noexcept override
     {
+        if (account == nullptr) {
+            ngx_log_error(NGX_LOG_NOTICE, connection_->log, 0,
+                          "petstore: address over its limit, dry run");
+            return;
+        }
         ngx_log_error(NGX_LOG_NOTICE, connection_->log, 0,
                       "petstore: account %*s over its limit, dry run",
-                      account.id().size(), account.id().data());
+                      account->id().size(), account->id().data());
     }
 
     void account_banned(const store::Account& account,

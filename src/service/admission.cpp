@@ -18,6 +18,11 @@ constexpr int kMaxRefreshes = 8;
 // their memory, which is 1 KB each once the client has left.
 constexpr std::size_t kMaxWaiting = 16'384;
 
+constexpr const char* kLimitedDryRun = "LIMITED_DRY_RUN";
+
+// A dry run leads to no ban, not even for denials counted elsewhere.
+constexpr api::BanPolicy kNoBan = {false};
+
 }  // namespace
 
 void Admission::run()
@@ -140,16 +145,12 @@ void Admission::refuse_key(const store::RefusedKey& key)
 
     Response response;
     const Settings& settings = task_.settings();
-    if (settings.enforce_address_limit && window.exceeded
-        && !settings.limit_dry_run) {
-        const api::Millis now = task_.storage().clock.host_time() / 1000 * 1000;
-        api::Decision decision;
-        decision.minute = {window.rate.limit, window.rate.limit,
-                           window.rate.reset * 1000};
-        decision.day = {1, 0, 0};
-        task_.report().limit_status = "LIMITED";
-        response.retry_after = api::retry_after(decision.minute.reset, now);
-        return task_.refuse(api::denial(decision, now), std::move(response));
+    if (settings.enforce_address_limit && window.exceeded) {
+        if (!settings.limit_dry_run) {
+            return refuse_address(window.rate);
+        }
+        task_.report().limit_status = kLimitedDryRun;
+        task_.responder().log_dry_run(nullptr);
     }
 
     const bool sent = key.refusal != api::KeyRefusal::missing;
@@ -160,6 +161,18 @@ void Admission::refuse_key(const store::RefusedKey& key)
                                    "An API key is required: \"Authorization: "
                                    "Bearer <API_KEY>\"."},
                  std::move(response));
+}
+
+void Admission::refuse_address(const api::RateView& rate)
+{
+    const api::Millis now = task_.storage().clock.host_time() / 1000 * 1000;
+    api::Decision decision;
+    decision.minute = {rate.limit, rate.limit, rate.reset * 1000};
+    decision.day = {1, 0, 0};
+    task_.report().limit_status = "LIMITED";
+    Response response;
+    response.retry_after = api::retry_after(decision.minute.reset, now);
+    task_.refuse(api::denial(decision, now), std::move(response));
 }
 
 void Admission::check_limits(Record record)
@@ -203,7 +216,9 @@ bool Admission::deny_from_memory()
     const bool confirm = key_->account->needs_confirmation(now);
     apply_decision(*decision);
     if (confirm) {
-        task_.storage().denials.report(key_, task_.settings().ban);
+        const Settings& settings = task_.settings();
+        task_.storage().denials.report(
+            key_, settings.limit_dry_run ? kNoBan : settings.ban);
     }
     return true;
 }
@@ -339,8 +354,8 @@ void Admission::apply_decision(const api::Decision& decision)
     if (task_.settings().limit_dry_run) {
         task_.report().limit_status = decision.verdict == api::Verdict::banned
                                           ? "BANNED_DRY_RUN"
-                                          : "LIMITED_DRY_RUN";
-        task_.responder().log_dry_run(*key_->account);
+                                          : kLimitedDryRun;
+        task_.responder().log_dry_run(key_->account.get());
         return client_.on_admitted();
     }
     again ? deny(decision) : count_denial(decision);

@@ -68,6 +68,7 @@ private:
     void refresh_key(std::int64_t epoch);
     void forget_key();
     void refuse_key(const store::RefusedKey& key);
+    void refuse_address(const api::RateView& rate);
 
     void on_marker(Marker marker) noexcept override;
     void on_marker_error(const redis::Reply& error) noexcept override;

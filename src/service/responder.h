@@ -56,7 +56,9 @@ public:
     virtual void end_event() noexcept = 0;
 
     virtual void log_exception(const char* what) noexcept = 0;
-    virtual void log_dry_run(const store::Account& account) noexcept = 0;
+    // A dry run would have refused the request because of this account's
+    // limits, or with nullptr, because of the limit of the client's address.
+    virtual void log_dry_run(const store::Account* account) noexcept = 0;
 
     // The task's request has ended and nothing is outstanding: destroy the
     // task.

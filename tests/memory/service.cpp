@@ -78,7 +78,7 @@ struct Client final : service::Request, service::GuardResponder {
     void begin_event() noexcept override {}
     void end_event() noexcept override {}
     void log_exception(const char*) noexcept override {}
-    void log_dry_run(const store::Account&) noexcept override {}
+    void log_dry_run(const store::Account*) noexcept override {}
     void account_banned(const store::Account&,
                         const store::AccountStatus&) noexcept override
     {}

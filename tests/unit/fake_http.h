@@ -466,9 +466,9 @@ public:
     {
         exceptions.emplace_back(what);
     }
-    void log_dry_run(const petstore::store::Account& account) noexcept override
+    void log_dry_run(const petstore::store::Account* account) noexcept override
     {
-        dry_runs.emplace_back(account.id());
+        dry_runs.emplace_back(account == nullptr ? "address" : account->id());
     }
     void account_banned(
         const petstore::store::Account& account,

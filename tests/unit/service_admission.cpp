@@ -490,7 +490,8 @@ TEST_CASE("requests without a key are limited by address where enforced",
         client.request().address = {{60, 0, worker.now() + 42}, true};
         client.start();
         CHECK(client.status == 401);
-        CHECK(client.state().limit_status == "DENIED");
+        CHECK(client.state().limit_status == "LIMITED_DRY_RUN");
+        CHECK(client.dry_runs == Names{"address"});
         CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
     }
     SECTION("over the limit, which is not enforced")
