@@ -12,7 +12,7 @@ import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
 
 const configurations = ['nginx-conf/quickstart.conf',
     'nginx-conf/production.conf', 'nginx-conf/container.conf',
-    'debian/site.conf'];
+    'nginx-conf/guard.conf', 'debian/site.conf'];
 
 // The locations /docs and /docs/ of a shipped configuration.
 function locations(file) {
