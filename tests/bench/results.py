@@ -134,7 +134,7 @@ class Results:
             yield self._ratio(
                 f"get with {keys:,} keys, of the cost with one",
                 MANY_KEYS if keys == self.plan.keys[-1] else NO_CLIFF,
-                self.find("get", keys=keys), self.find("get"),
+                self.find("get-keys", keys=keys), self.find("get-keys"),
             )  # fmt: skip
         bytes_per_pet = self.memory.get("petstore", {}).get(large)
         if bytes_per_pet:
