@@ -50,7 +50,7 @@ need_packages() {
     [[ ${#missing[@]} == 0 ]] && return
 
     command -v apt-get >/dev/null ||
-        die "needs ${missing[*]}, and knows only how apt installs them"
+        die "needs ${missing[*]}; only apt is supported"
     if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null; then
         die "needs the packages ${missing[*]};" \
             "run it as root once, or install sudo"

@@ -94,7 +94,7 @@ Generic generic_error(int status) noexcept
         return {"bad_request", "The header of the request is too large."};
     case 501:
         return {"not_implemented",
-                "The service does not implement what the request asks for."};
+                "The requested functionality is not implemented."};
     case 502:
     case 503:
     case 504:

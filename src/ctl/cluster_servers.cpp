@@ -83,10 +83,10 @@ private:
             }
             auto map = redis::SlotMap::parse(reply, server.host);
             if (!map) {
-                throw Failure(where + " gave no valid map of slots");
+                throw Failure(where + " returned an invalid slot map");
             }
             if (map->primaries().empty()) {
-                throw NotServing(where + " knows no server with slots");
+                throw NotServing(where + " reports no server with slots");
             }
             return std::move(*map);
         } catch (const redis::ConnectionError& error) {

@@ -180,7 +180,7 @@ void add_key_commands(CLI::App& app, Action& action)
     add_id_command(key, "show", "Show a key", action, show);
 
     command = key.add_subcommand(
-        "rotate", "Replace a key by a new one of the same account");
+        "rotate", "Replace a key with a new one for the same account");
     const auto id = std::make_shared<std::string>();
     const auto grace = std::make_shared<std::string>("24h");
     command->add_option("ID", *id, "Id of the old key")->required();
@@ -206,7 +206,7 @@ void add_key_commands(CLI::App& app, Action& action)
                    });
 
     command = key.add_subcommand(
-        "delete", "Delete a key, after asking if a person types the command");
+        "delete", "Delete a key (asks for confirmation on a terminal)");
     const auto doomed = std::make_shared<std::string>();
     const auto sure = std::make_shared<bool>(false);
     command->add_option("ID", *doomed, "Id of the key")->required();

@@ -70,7 +70,7 @@ void show_or_undo(const Context& context, const store::StoredKey& key,
             undo();
         } catch (const Failure& failure) {
             throw Failure(std::string(unshown.what())
-                          + "; nor can the new key be removed ("
+                          + "; the new key cannot be removed either ("
                           + failure.what() + "): it does not work, delete key "
                           + key.record.id);
         }
@@ -120,7 +120,7 @@ void check_secret(const Context& context, const std::string& secret)
     if (api::key_form(secret, context.schema().prefix())
         == api::KeyForm::malformed) {
         throw Failure("the key looks like one of this store, but its checksum "
-                      "is wrong: it may be mistyped or cut off");
+                      "is wrong: it may be mistyped or truncated");
     }
 }
 
@@ -143,13 +143,13 @@ void create_key(Context& context, const KeyOptions& options)
                  [&] { keys.discard(key.record.id, key.digest); });
     try {
         if (!keys.enable(key)) {
-            throw Failure("someone else has changed the new key");
+            throw Failure("another command has changed the new key");
         }
         keys.announce(key.record.account, key.record.epoch);
     } catch (const Failure& failure) {
         throw Failure(std::string(failure.what())
-                      + "; the key shown does not work before petstorectl key "
-                        "enable "
+                      + "; the key shown does not work until you run "
+                        "petstorectl key enable "
                       + key.record.id);
     }
 }
@@ -174,7 +174,7 @@ void import_key(Context& context, const KeyOptions& options,
     key.record.account = new_id();
     keys.begin(key);
     if (!keys.enable(key)) {
-        throw Failure("someone else is adding this key at this moment");
+        throw Failure("another command is adding this key");
     }
     keys.announce(key.record.account, key.record.epoch);
 

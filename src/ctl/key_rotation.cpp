@@ -109,8 +109,7 @@ void Rotation::begin(store::StoredKey& next)
 void Rotation::displaced(const store::StoredKey& next)
 {
     keys_.discard(next.record.id, next.digest);
-    throw Failure("key " + id_
-                  + " was rotated or deleted by someone else meanwhile");
+    throw Failure("key " + id_ + " was rotated or deleted by another command");
 }
 
 api::KeyRecord Rotation::finish(store::StoredKey& next, std::int64_t grace)

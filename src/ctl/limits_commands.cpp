@@ -20,7 +20,7 @@ void run(Context& context, const Move& move, const char* done)
         accounts = move(place);
     } catch (const LostConnection& lost) {
         throw Failure(std::string(lost.what())
-                      + "; the limits may not be moved completely, run the "
+                      + "; the limits may be only partly moved: run the "
                         "command again");
     }
     if (context.json()) {
@@ -57,10 +57,11 @@ void add_limits_commands(CLI::App& app, Action& action)
         action,
         [emptied](LimitsPlace& place) { return place.move_out(*emptied); },
         "The limits are on the Redis of --limit-redis")
-        .add_flag("--emptied", *emptied,
-                  "That Redis had them, and has lost its data");
-    add(limits, "return", "Move them back, to go on with one Redis", action,
-        std::mem_fn(&LimitsPlace::move_back),
+        .add_flag(
+            "--emptied", *emptied,
+            "The Redis of --limit-redis had the limits, but has lost its data");
+    add(limits, "return", "Move counters and bans back to the main Redis",
+        action, std::mem_fn(&LimitsPlace::move_back),
         "The limits are on the main Redis");
 }
 

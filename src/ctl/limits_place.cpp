@@ -107,10 +107,10 @@ std::size_t LimitsPlace::move_out(bool emptied)
     }
     if (main.is_elsewhere() && limits.place == Place::unknown && !emptied) {
         // Moving to a third Redis would split the store.
-        throw Failure("the limits of this store are on another Redis than that "
-                      "of --limit-redis: run petstorectl limits return with "
-                      "that one first. If it is the right one and has lost its "
-                      "data, add --emptied");
+        throw Failure("the Redis of --limit-redis does not have the limits of "
+                      "this store: first run petstorectl limits return with "
+                      "the one that has them. If --limit-redis is the right "
+                      "one and has lost its data, add --emptied");
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(main_, *limits_, schema_).run();

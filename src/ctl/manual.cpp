@@ -165,7 +165,7 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.commands(app, "");
 
     page.section("OPTIONS",
-                 "These options may stand before or after the command.");
+                 "These options can be given before or after the command.");
     page.options(app);
 
     page.section("ENVIRONMENT");

@@ -20,7 +20,7 @@ void move_store(Context& context)
                     .run();
     } catch (const LostConnection& lost) {
         throw Failure(std::string(lost.what())
-                      + "; the store may not be moved completely, run the "
+                      + "; the store may be only partly moved: run the "
                         "command again");
     }
     if (context.json()) {

@@ -128,7 +128,7 @@ private:
             case Result::invalid:
                 break;
             }
-            throw Failure(where + " gave no valid address");
+            throw Failure(where + " returned an invalid address");
         } catch (const redis::ConnectionError& error) {
             throw Failure(cannot_connect(where, error.what()));
         }

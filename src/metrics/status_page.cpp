@@ -238,7 +238,7 @@ void add_requests(Page& page, const Totals& totals)
     page.begin("requests", "Requests", "tall");
     page.table({{"Verdict"}, {"per second"}, {"total"}},
                "Per second: the average of the last 10 seconds. Total: since "
-               "nginx started, as all other numbers.");
+               "nginx started, like all other numbers.");
     for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
         std::uint64_t sum = 0;
         for (const PlanTotals& plan : totals.plans) {
@@ -269,7 +269,7 @@ void add_latency(Page& page, const Totals& totals)
 {
     page.begin("latency", "Latency");
     page.table({{"Duration of"}, {"median"}, {"95 %"}, {"99 %"}},
-               "The time that half, 95 % and 99 % of them took at most.");
+               "The 50th (median), 95th and 99th percentiles.");
     const auto row = [&page](const char* name, const HistogramTotals& times) {
         page.row(name, {{milliseconds(times.quantile(0.5))},
                         {milliseconds(times.quantile(0.95))},

@@ -53,15 +53,15 @@ void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 void StoreLog::look_up_refused() noexcept
 {
     servers_.catalogue.rejections.add();
-    refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused, too "
-                      "many at once");
+    refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused: too "
+                      "many in progress");
 }
 
 void StoreLog::request_refused() noexcept
 {
     servers_.accounts.rejections.add();
     refuse(requests_,
-           "petstore: %ui requests refused, too many wait for Redis");
+           "petstore: %ui requests refused: too many waiting for Redis");
 }
 
 void StoreLog::unexpected_limiter_reply() noexcept

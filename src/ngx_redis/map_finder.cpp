@@ -164,7 +164,7 @@ MapFinder::on_handshake_done(const redis::Reply& last) noexcept
         }
         if (found_->primaries().empty()) {
             found_.reset();
-            return {"knows no slots of its cluster"};
+            return {"reports no server with slots"};
         }
         event_.post();
         return {};

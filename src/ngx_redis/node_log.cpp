@@ -48,15 +48,15 @@ void NodeLog::recovered(ngx_msec_t after) noexcept
 void NodeLog::history_changed() noexcept
 {
     ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                  "petstore: redis %s has another replication ID, cached pets "
-                  "are dropped",
+                  "petstore: redis %s: replication ID changed, dropping "
+                  "cached pets",
                   name_);
 }
 
 void NodeLog::moved(const redis::ServerAddress& primary) noexcept
 {
     ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                  "petstore: redis %s has another primary, %s port %d", name_,
+                  "petstore: redis %s: primary changed to %s port %d", name_,
                   primary.host.c_str(), primary.port);
 }
 
@@ -76,7 +76,7 @@ void NodeLog::cannot_subscribe(const redis::Reply& error) noexcept
     cannot_subscribe_ = true;
     ngx_log_error(NGX_LOG_WARN, &log_, 0,
                   "petstore: redis %s: a Sentinel does not allow SUBSCRIBE "
-                  "(%s), it is asked for the primary once per second",
+                  "(%s), polling it once per second",
                   name_, ErrorCode(error).text());
 }
 

@@ -61,7 +61,7 @@ constexpr Row kErrors[] = {
     {ErrorCode::insufficient_scope, kAll,
      "The API key lacks the scope for this operation."},
     {ErrorCode::pet_not_found, kGet, "There is no pet with this id."},
-    {ErrorCode::not_found, kGet, "There is no such path."},
+    {ErrorCode::not_found, kGet, "The path does not exist."},
     {ErrorCode::method_not_allowed, kAll,
      "This method is not allowed here; see the Allow header."},
     {ErrorCode::request_timeout, kCreate,
@@ -83,7 +83,7 @@ constexpr Row kErrors[] = {
     {ErrorCode::internal_error, kAll,
      "The service failed to handle the request."},
     {ErrorCode::service_unavailable, kAll,
-     "The store is out of reach at the moment. Please try again later."},
+     "The store is temporarily unavailable. Please try again later."},
     {ErrorCode::outcome_unknown, kCreate,
      "The store did not confirm the change: it may or may not have been made. "
      "Check before you repeat the request, or repeat it with the same "
@@ -188,7 +188,7 @@ std::string_view description_of(int status) noexcept
     case 504:
         return "A proxy could not reach the service.";
     case 503:
-        return "The service cannot be reached at the moment.";
+        return "The service is temporarily unavailable.";
     default:
         return {};
     }

@@ -236,11 +236,11 @@ const char kTemplate[] = R"json({
       "example": "true"
     },
     "Deprecation": {
-      "description": "Since when the operation is deprecated (RFC 9745). Like `Sunset` and `Link`, absent from errors of nginx that come before the operation is known.",
+      "description": "The date from which the operation is deprecated (RFC 9745). Like `Sunset` and `Link`, absent from errors of nginx that come before the operation is known.",
       "schema": {"type": "string", "pattern": "^@[0-9]+$"}
     },
     "Sunset": {
-      "description": "From when on the operation answers 410 (RFC 8594).",
+      "description": "The date from which the operation answers 410 (RFC 8594).",
       "schema": {"type": "string"}
     },
     "Successor": {

@@ -49,7 +49,7 @@ const Reply& BlockingConnection::get()
         case Decoder::State::reply:
             return *reply;
         case Decoder::State::broken:
-            throw ConnectionError("this is no Redis: " + decoder_->problem());
+            throw ConnectionError("this is not Redis: " + decoder_->problem());
         case Decoder::State::incomplete:
             break;
         }

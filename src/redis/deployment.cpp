@@ -61,8 +61,9 @@ parse_deployment(const std::vector<std::string_view>& arguments)
         deployment.form = Deployment::Form::sentinel;
         const auto name = argument->substr(kSentinel.size());
         if (!is_primary_name(name)) {
-            return Problem{"", "takes as \"sentinel=\" the name of a primary, "
-                               "of letters, digits, \".\", \"-\" and \"_\""};
+            return Problem{"", "takes the name of a primary after "
+                               "\"sentinel=\", made of letters, digits, "
+                               "\".\", \"-\" and \"_\""};
         }
         deployment.primary_name = name;
         ++argument;

@@ -65,7 +65,7 @@ Parsed parse_unix(std::string_view rest)
     const std::size_t mark = rest.find('?');
     const std::string_view path = rest.substr(0, mark);
     if (path.empty() || path[0] != '/') {
-        return "the path of a unix socket has to start with \"/\"";
+        return "the path of a unix socket must start with \"/\"";
     }
     if (path.size() > kMaxUnixPath) {
         return "the path of a unix socket has at most 107 bytes";
@@ -134,7 +134,7 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
             host = host.substr(0, colon);
         }
         if (port.find(':') != std::string_view::npos) {
-            return "an IPv6 address has to stand in brackets";
+            return "an IPv6 address must be in brackets";
         }
         if (host.empty()) {
             return "the host is missing";

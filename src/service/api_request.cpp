@@ -6,7 +6,7 @@ namespace {
 
 api::Error no_such_path() noexcept
 {
-    return {api::ErrorCode::not_found, "There is no such path."};
+    return {api::ErrorCode::not_found, "The path does not exist."};
 }
 
 }  // namespace

@@ -136,8 +136,8 @@ void CreatePet::take(const store::CreatedPets::Created& created)
                                 "body."});
     case Result::unclear:
         return request_.refuse({api::ErrorCode::outcome_unknown,
-                                "The store gave an answer that could not be "
-                                "read: the pet may or may not exist."});
+                                "The store returned an invalid reply: the pet "
+                                "may or may not exist."});
     }
 
     std::string category;

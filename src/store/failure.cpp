@@ -16,8 +16,7 @@ api::Error lost(bool outcome_open) noexcept
                 "with the same Idempotency-Key."};
     }
     return {api::ErrorCode::service_unavailable,
-            "The store is out of reach at the moment. Please try again "
-            "later."};
+            "The store is temporarily unavailable. Please try again later."};
 }
 
 }  // namespace

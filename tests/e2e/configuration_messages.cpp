@@ -354,7 +354,7 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
          "database must be a number from 0 to 2147483647"},
         {"unix:redis.sock",
          "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the "
-         "path of a unix socket has to start with \"/\""},
+         "path of a unix socket must start with \"/\""},
         {"cluster redis://u:geheim-7@h", "host not found in Redis \"h:6379\""},
         {"cluster redis://127.0.0.1; petstore_durability fsync",
          "\"petstore_durability\" does not support the Cluster of "
@@ -366,8 +366,8 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         {"sentinel=main redis://:geheim-7@h",
          "host not found in Redis \"h:26379\""},
         {"sentinel=a:b redis://h",
-         "\"petstore_redis\" directive takes as \"sentinel=\" the name of a "
-         "primary, of letters, digits, \".\", \"-\" and \"_\""},
+         "\"petstore_redis\" directive takes the name of a primary after "
+         "\"sentinel=\", made of letters, digits, \".\", \"-\" and \"_\""},
         {"cluster redis://h redis://g/1",
          "invalid URL \"redis://g/1\" in \"petstore_redis\" directive: a "
          "cluster has no databases"},

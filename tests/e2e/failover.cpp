@@ -185,7 +185,7 @@ TEST_CASE("failover: an idle connection serves no data that the failover undid")
     // Already the first response is right.
     CHECK(name_of_pet_4(http, path) == "other");
     CHECK(connections_of_nginx(redis.first) == connections);
-    CHECK(lines_with(nginx, "has another replication ID") == 1);
+    CHECK(lines_with(nginx, "replication ID changed") == 1);
     CHECK(lines_with(nginx, "[error]") == 0);
     for (const auto& other : kPathsOfPet4) {
         CHECK(name_of_pet_4(http, other) == "other");

@@ -221,7 +221,8 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
     INFO(asked << " asked, " << refused << " refused, " << grown << " KiB");
     CHECK(refused >= 300);
     CHECK(asked - refused <= kMost + 400);
-    CHECK(count_of(nginx.error_log(), "requests refused, too many wait") >= 1);
+    CHECK(count_of(nginx.error_log(), "requests refused: too many waiting")
+          >= 1);
     CHECK(fake.commands() < 4096);
     if (!sanitized()) {
         CHECK(grown < 64 * 1024);

@@ -250,7 +250,7 @@ TEST_CASE("sentinel: a manual failover is followed at once")
               == name);
     }
     CHECK(world.same_workers());
-    CHECK(lines_with(world.nginx, "has another primary") == 1);
+    CHECK(lines_with(world.nginx, "primary changed to") == 1);
     CHECK(clients_of(world.redis.server(now)) == 1);
     CHECK(lines_with(world.nginx, "[error]") <= 1);
 }
@@ -277,7 +277,7 @@ TEST_CASE("sentinel: a primary that dies is replaced")
     // One line for each worker.
     CHECK(lines_with(world.nginx, "[error]") <= 2);
     CHECK(wait_until(
-        [&] { return lines_with(world.nginx, "has another primary") == 2; }));
+        [&] { return lines_with(world.nginx, "primary changed to") == 2; }));
 
     // Pets acknowledged by the new primary keep their ids.
     for (int i = 0; i < 10; ++i) {

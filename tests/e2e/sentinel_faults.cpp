@@ -291,7 +291,7 @@ TEST_CASE("sentinel faults: a switch is followed by an idle worker")
         sentinel.push("nonsense\r\n");
     }
     CHECK(wait_until(
-        [&] { return lines_with(nginx, "has another primary") == 1; }));
+        [&] { return lines_with(nginx, "primary changed to") == 1; }));
     // Nothing is served from the old primary, and nothing is written to it.
     Monitor monitor(old);
     CHECK(http.get("/v1/pets/1").status == 404);
@@ -316,7 +316,7 @@ TEST_CASE("sentinel faults: without SUBSCRIBE it is asked every second")
     CHECK(lines_with(nginx, "does not allow SUBSCRIBE (NOPERM)") == 1);
     sentinel.answer(next);
     CHECK(wait_until(
-        [&] { return lines_with(nginx, "has another primary") == 1; }));
+        [&] { return lines_with(nginx, "primary changed to") == 1; }));
     CHECK(http.get("/v1/pets").status == 401);  // the other Redis has no keys
     CHECK(lines_with(nginx, "[error]") == 0);
 }
@@ -340,7 +340,7 @@ TEST_CASE("sentinel faults: a flood of switches does not move a worker back "
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
     CHECK(wait_until([&] { return sentinel.connections() > connections; }));
     CHECK(sentinel.connections() < connections + 20);
-    CHECK(lines_with(nginx, "has another primary") < 20);
+    CHECK(lines_with(nginx, "primary changed to") < 20);
 }
 
 TEST_CASE("sentinel faults: commands in flight end in doubt and others wait")

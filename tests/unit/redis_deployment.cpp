@@ -66,8 +66,8 @@ TEST_CASE("an invalid deployment is refused without its password", "[redis]")
         {"cluster", "", "needs a URL"},
         {"sentinel=m", "", "needs a URL"},
         {"sentinel= redis://h", "",
-         "takes as \"sentinel=\" the name of a primary, of letters, digits, "
-         "\".\", \"-\" and \"_\""},
+         "takes the name of a primary after \"sentinel=\", made of letters, "
+         "digits, \".\", \"-\" and \"_\""},
         {"redis://:s3cret word@h", "",
          "takes one URL; several need \"sentinel=NAME\" or \"cluster\" before "
          "them"},

@@ -51,7 +51,7 @@ TEST_CASE("an unknown path is 404 with a key, and charged", "[service]")
     worker.admit();
     CHECK(client.status == 404);
     CHECK(client.body
-          == R"({"code":"not_found","message":"There is no such path.",)"
+          == R"({"code":"not_found","message":"The path does not exist.",)"
              R"("status":404})");
     CHECK(client.state().error_code == "not_found");
     CHECK(client.state().limit_status == "PASSED");

@@ -37,8 +37,9 @@ TEST_CASE("a failed look-up of a key is not a 401", "[service]")
     }
     check_unavailable(client);
     CHECK(client.body
-          == R"({"code":"service_unavailable","message":"The store is out of )"
-             R"(reach at the moment. Please try again later.","status":503})");
+          == R"({"code":"service_unavailable","message":"The store is )"
+             R"(temporarily unavailable. Please try again later.",)"
+             R"("status":503})");
     // Nothing is known about the key, so the limit of a free one is reported.
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
     CHECK(client.authenticate.empty());

@@ -438,7 +438,7 @@ TEST_CASE("a task ends only once", "[service]")
             service::Response response;
             response.status = 204;
             respond(response);
-            refuse({api::ErrorCode::not_found, "There is no such path."});
+            refuse({api::ErrorCode::not_found, "The path does not exist."});
             fail();
             CHECK(over());
             CHECK_FALSE(gone());

@@ -215,7 +215,7 @@ TEST_CASE("a search fails with each of its calls", "[store]")
         ++f.link.generation;
         f.link.reply(rows({kFirst + 1}));
     }
-    CHECK(f.failure().find("out of reach") != std::string::npos);
+    CHECK(f.failure().find("temporarily unavailable") != std::string::npos);
     CHECK(f.link.commands.empty());
 }
 

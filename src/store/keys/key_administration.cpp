@@ -170,8 +170,7 @@ void KeyAdministration::begin(StoredKey& key)
     // Write the record before the index: if interrupted, the record expires
     // after a day.
     if (!write(key, seen)) {
-        throw AdministrationError(
-            "someone else is adding this key at this moment");
+        throw AdministrationError("another command is adding this key");
     }
     redis_.call(redis::Command("HSET")
                     .key(schema_.key_index())
@@ -207,8 +206,7 @@ bool KeyAdministration::restore(StoredKey key)
     key.unfinished = false;
     if (key.record.id != record.id || key.record.account != record.account
         || !write(key)) {
-        throw AdministrationError(
-            "someone else is adding this key at this moment");
+        throw AdministrationError("another command is adding this key");
     }
     announce(key.record.account, key.record.epoch);
     return true;
