@@ -43,8 +43,8 @@ struct RateView {
 };
 
 // Admitted: the window with fewer requests left, or on a tie the one that
-// resets later. Limited: the violated window, or if both are, the one that
-// resets later; 0 remaining. Banned: the end of the ban.
+// resets later. Limited: the violated window with 0 remaining; if both are
+// violated, the one that resets later. Banned: the end of the ban.
 RateView rate_view(const Decision& decision) noexcept;
 
 // When a denied account may retry: the end of the ban or of the violated

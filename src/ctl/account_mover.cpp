@@ -135,7 +135,7 @@ std::size_t AccountMover::copy(const std::string& account,
     };
     put(schema_.strikes(account), kStrikes);
     put(schema_.bans(account), kBans);
-    put(schema_.account_state(account), kState);  // last: workers may use it
+    put(schema_.account_state(account), kState);  // last: puts it into use
     return sent;
 }
 

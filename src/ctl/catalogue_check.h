@@ -8,8 +8,8 @@
 namespace petstore::ctl {
 
 // Checks how close the catalogue is to its maximum size. No finding if there
-// are no pets, or if their server cannot be reached, which other checks report.
-// Throws Failure if the connection is lost.
+// are no pets, or if their server is down or forbids the command; other checks
+// report these. Throws Failure if the connection is lost.
 std::vector<Finding> check_catalogue(RedisSession& redis,
                                      const store::Schema& schema);
 

@@ -16,8 +16,8 @@ namespace {
 constexpr int kRedirectsAtOnce = 5;
 
 // Whether some of the command's keys have moved and others have not. Our
-// scripts then change nothing. A script that misses undeclared keys reports
-// damage.
+// scripts then change nothing. A script that does not find keys which it does
+// not declare reports damage.
 bool is_of_moving_slot(const redis::Reply& error, bool asked)
 {
     const std::string_view code = error.error_code();

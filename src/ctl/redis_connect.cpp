@@ -110,7 +110,7 @@ private:
     {
         using Result = redis::PrimaryAddress::Result;
         redis::Endpoint plain = sentinel;
-        plain.database = 0;  // it is for the servers
+        plain.database = 0;  // the URL's is for the servers
         const std::string where = "Sentinel " + plain.display();
         try {
             auto connection = log_in(plain, tls_, kFinderTimeout, where);

@@ -11,8 +11,8 @@ namespace petstore::ngx {
 
 namespace {
 
-// Refuses an origin that can never match, so that the mistake shows in `nginx
-// -t` and not in browsers.
+// Refuses an origin that can never match, so that `nginx -t` reports the
+// mistake instead of browsers.
 bool add_origin(ngx_conf_t* cf, CorsPolicy& policy, const ngx_str_t& argument)
 {
     const auto text = view(argument);

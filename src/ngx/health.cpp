@@ -118,7 +118,7 @@ void Readiness::begin() noexcept
     known_ = false;
     ready_ = true;
     checked_at_ = ngx_current_msec;
-    // One extra, so that checks which end at once do not complete the whole.
+    // One extra, so that result_ is not posted before all checks have begun.
     outstanding_ = checks_.size() + 1;
     for (const auto& check : checks_) {
         try {

@@ -35,8 +35,8 @@ public:
     Readiness(const Readiness&) = delete;
     Readiness& operator=(const Readiness&) = delete;
 
-    // Adds a check of the server of `key`, a Redis string, over `link`, which
-    // must outlive this object. Throws std::bad_alloc.
+    // Adds a check of the server of `key`, a Redis string, and in a Cluster of
+    // all primaries. `link` must outlive this object. Throws std::bad_alloc.
     void add(redis::Link& link, std::string key);
 
     // Calls the waiter in this or a later event-loop iteration, but not before

@@ -13,8 +13,9 @@ namespace petstore::ngx {
 class BodyReader;
 class GuardedRequest;
 
-// The module's state of a client's request until it is logged. Lives in the
-// pool of the main request; request_info() finds it across internal redirects.
+// What the module keeps about a client's request until it is logged. Lives in
+// the pool of the main request; request_info() finds it across internal
+// redirects.
 struct RequestInfo : service::RequestState {
     // A handler of the service has run for the main request.
     bool in_service = false;
@@ -28,7 +29,7 @@ struct RequestInfo : service::RequestState {
     // in. nullptr if there was none, if a rewrite has left it, or if nginx
     // refused the body's length, which it checks before all phases.
     const LocConf* entered = nullptr;
-    std::string_view preflight_methods;  // set in the response to a preflight
+    std::string_view preflight_methods;  // set if this answers a preflight
 
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list
     bool has_guard = false;             // the main request met a guard

@@ -15,8 +15,8 @@ struct PeerAddress {
     std::string host;  // as configured or as named by a Sentinel; for TLS
 };
 
-// At least one, tried in turn. Shared, so that a list in use outlives a newer
-// one.
+// At least one, tried in turn. Shared, so that a list in use stays valid after
+// a newer one has replaced it.
 using Addresses = std::shared_ptr<const std::vector<PeerAddress>>;
 
 // Provides the addresses of a node's server. Has one user.

@@ -89,8 +89,8 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     // Connects, logs in with `login` and sends `last`, whose reply goes to
-    // Listener::on_handshake_done(). Call only while closed. These three
-    // arguments must stay valid until close(). Connecting and the handshakes
+    // Listener::on_handshake_done(). Call only while closed. `address`, `login`
+    // and `last` must stay valid until close(). Connecting and the handshakes
     // together may take `timeout` milliseconds. May report a failure before it
     // returns.
     void open(const PeerAddress& address, const redis::Endpoint& login,

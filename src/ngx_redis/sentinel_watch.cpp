@@ -327,7 +327,7 @@ void SentinelWatch::take_primary(redis::ServerAddress&& primary) noexcept
     event_.post();
 }
 
-// Waits for messages until the next check() of whether the Sentinel answers.
+// Waits for messages. check() then tests whether the Sentinel still answers.
 void SentinelWatch::listen() noexcept
 {
     check_.stop();

@@ -11,9 +11,9 @@ struct Backoff {
     static constexpr std::uint64_t kFirst = 50;
     static constexpr std::uint64_t kLongest = 500;
 
-    // The delay after `failures` consecutive failures, at least 1. `random`
-    // spreads the delay by 20 % either way, so that the workers of many hosts
-    // do not reconnect at the same moment.
+    // The delay after `failures` consecutive failures; `failures` must be at
+    // least 1. `random` spreads the delay by 20 % either way, so that the
+    // workers of many hosts do not reconnect at the same moment.
     static constexpr std::uint64_t delay(unsigned failures,
                                          std::uint64_t random) noexcept
     {

@@ -285,7 +285,7 @@ void ClusterLink::route(Call& call) noexcept
     }
 }
 
-// Handles an error reply. Returns whether the call continues or has ended here.
+// Handles an error reply. False if the caller must end the call with it.
 bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
 {
     const std::string_view code = error.error_code();

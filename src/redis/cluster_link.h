@@ -72,8 +72,8 @@ public:
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
 
-    // A command is not retried this close to its deadline, or less if the
-    // timeout is short.
+    // After an error this close to its deadline, a command is not retried. For
+    // short timeouts, a quarter of the timeout.
     static constexpr std::uint64_t kLastRetry = 50;
 
     // More redirects mean that servers contradict each other.

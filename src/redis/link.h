@@ -12,7 +12,7 @@ namespace petstore::redis {
 
 // Why a command has no reply.
 enum class NoReply {
-    not_sent,  // Redis is down, or the queue is full
+    not_sent,  // Redis has not executed it: it is down, or the queue is full
     in_doubt,  // it was written; Redis may or may not have executed it, or
                // not as durably as DurableLink promises
 };
@@ -36,9 +36,9 @@ protected:
     ~ReplyHandler() = default;
 };
 
-// A pipelined connection to Redis. Commands with the same routing key get their
-// replies in the order they were sent. A link never resends a command that
-// Redis may have executed.
+// A pipelined link to Redis, over one connection or, in a Cluster, several.
+// Commands with the same routing key get their replies in the order they were
+// sent. A link never resends a command that Redis may have executed.
 class Link {
 public:
     // Copies the command; borrows `handler` until it is called. Does not call

@@ -7,7 +7,7 @@
 
 namespace petstore::redis {
 
-// A copy of a reply that must outlive the decoder's next one.
+// A copy of a reply, to keep it after its decoder has produced the next one.
 class ReplyCopy {
 public:
     // Throws std::bad_alloc.

@@ -43,7 +43,7 @@ public:
     void move(std::uint16_t slot, const ServerAddress& primary);
 
 private:
-    // No real Cluster has more.
+    // No real Cluster has more. A map with more is refused as invalid.
     static constexpr std::size_t kMaxPrimaries = 1000;
 
     std::optional<std::uint16_t> find_or_add(const ServerAddress& primary);

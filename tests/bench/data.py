@@ -38,7 +38,7 @@ def pet_lines(count, rare):
 @dataclass(frozen=True)
 class Keys:
     """The same for every contender. Valid keys have the form that petstorectl issues,
-    so that each request pays for a checksum."""
+    so that the checksum of each must be verified before it is looked up in Redis."""
 
     good: list
     denied: str  # its only request has been used

@@ -15,8 +15,8 @@ from servers import HERE, BenchError
 
 CONNECTIONS = 64
 WARM_UP_REQUESTS = 5_000
-# Offset between the starting points of rounds in a list of keys or pages, so that
-# rounds do not overlap.
+# Offset between the starting points of rounds in a list of keys or pages: each round
+# starts far from where the others did.
 STRIDE = 61_803
 # Reads cut off when wrk ends are not wrong answers.
 TOLERATED = 0.001

@@ -122,7 +122,7 @@ TEST_CASE("cluster: accounts of one primary share a call")
 
 // The first account of a call decides where the call is sent. The server that
 // the other accounts' slots are moving to does not have their states yet.
-TEST_CASE("cluster: accounts of one call are charged where their states are")
+TEST_CASE("cluster: accounts of one call are charged on the right servers")
 {
     ClusterWorld world;
     Crowd crowd(world, 2);

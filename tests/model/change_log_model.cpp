@@ -127,8 +127,8 @@ std::string json(api::PetId id, char letter)
     return text;
 }
 
-// All correct responses: each bucket in any state it has had, with any number
-// of pets that existed then or before.
+// All correct responses: each bucket as it was at some time, with as many of
+// its pets as existed then or earlier.
 class Right {
 public:
     Right(const std::deque<State>& times, const ReadKey& key)
@@ -528,7 +528,7 @@ TEST_CASE("model: the change log has the latest changes, and no more")
     shop.call(as_text(shop.catalogue.clear_caches()));
     CHECK(log().empty());
 
-    // A number that double cannot represent.
+    // The next number is one that a double cannot represent.
     shop.redis.command({"SET", shop.schema.changes(), "9007199254740992"});
     shop.set_status(600, shop.history.back()[599] == 'a' ? 's' : 'a');
     CHECK(log() == std::vector<std::string>{"9007199254740993:4"});

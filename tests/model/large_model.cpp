@@ -262,7 +262,7 @@ TEST_CASE("model: ids end at 4,000,000,000")
                  "have");
         CHECK(f.contents() == before);
     }
-    // The id before the limit is not refused for that reason. Without SETBIT,
+    // The last possible id is not refused for that reason. Without SETBIT,
     // which would take 500 MB.
     set_last_id(store::kMaxPets - 1);
     f.redis.command({"ACL", "SETUSER", "default", "-setbit"});

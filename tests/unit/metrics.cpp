@@ -25,7 +25,7 @@ bool is_alive(std::int64_t process) noexcept
     return process != kDead;
 }
 
-// Laid out like in the module, with two workers.
+// Laid out as in the module, with two workers.
 struct Host {
     Host()
     {

@@ -6,7 +6,7 @@
 
 namespace {
 
-// A path through the service, each with several Redis commands.
+// Paths through the service, each with several Redis commands.
 enum class Path { list, get, create, denied, guard };
 
 const auto kPaths = {Path::list, Path::get, Path::create, Path::denied,

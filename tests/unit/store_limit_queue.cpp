@@ -91,7 +91,8 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
     link.end_iteration();
     REQUIRE(link.sent.size() == 2);
     CHECK(link.sent[0][3] == "petstore:{one}:state");
-    // The script must not read the marker, which this account needs.
+    // In a Cluster, the script cannot read the marker, and this account needs
+    // it.
     CHECK(link.sent[0].back() == ::asked({{kEpoch, 60, 1000, 2, 2}}));
     CHECK(link.sent[1][3] == "petstore:{two}:state");
     CHECK(link.sent[1].back() == ::asked({{kEpoch, 60, 1000, 2, 3}}));

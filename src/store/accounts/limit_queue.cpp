@@ -282,8 +282,8 @@ LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
 
 // The script reads all accounts before it writes, so a command must not name an
 // account twice: a second key of an account, or a newer record of the same key,
-// goes into a later command. nullptr if none of the open batches can take the
-// key.
+// goes into a later command, which is executed afterwards. nullptr if none of
+// the open batches can take the key.
 LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
 {
     if (open_.empty()) {

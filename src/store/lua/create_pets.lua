@@ -101,7 +101,7 @@ if count > 0 then
       else
         for i = first, last do
           local bitmap = bitmaps[byte(records[i])]
-          -- A string: numbers are formatted with printf.
+          -- '1' is a string because formatting a number would cost a printf.
           local bit = try('SETBIT', bitmap, id + i - start, '1')
           if type(bit) == 'table' then
             failure = damaged(bitmap, bit)

@@ -32,12 +32,12 @@
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
 --   -3  the account has no state here, and <prefix>:limits says that accounts
---       live on another Redis. The key is not among KEYS, because it is read only
---       for such an account, and other calls need not pay for it.
+--       live on another Redis. That key is not among KEYS: it is read only for such
+--       an account, so other calls cost nothing more.
 --   -4  the account has no state here; the caller must read <prefix>:limits
 --   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
-local KEEP = '172800000' -- a string: redis.call formats numbers with printf
+local KEEP = '172800000' -- a string: redis.call would format a number, at a cost
 local call, decode, encode = redis.call, struct.unpack, struct.pack
 local asked, n = ARGV[1], #ARGV[1] / 33
 local time = call('TIME')

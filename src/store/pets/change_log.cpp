@@ -16,8 +16,8 @@ constexpr std::int64_t kSpare = 64;
 // 512 KB.
 constexpr std::size_t kMaxPlaces = 65536;
 
-// Any change counts as a change of a longer span. This bounds the time of
-// unchanged(), and such a span likely contains the change.
+// A longer span counts as changed after any change. This bounds the time of
+// unchanged(), and a change is likely to be inside such a span.
 constexpr std::int64_t kMaxSpan = 256;
 
 struct Entry {

@@ -80,7 +80,7 @@ void VersionQueue::read(VersionWaiter& waiter) noexcept
     }
 }
 
-// The command is being sent; later requests need another one.
+// The command is being written; later requests need another one.
 void VersionQueue::run() noexcept
 {
     scheduled_ = false;

@@ -41,7 +41,8 @@ public:
     VersionQueue& operator=(const VersionQueue&) = delete;
 
     // Calls the waiter exactly once; before returning, only with an error.
-    // Commands sent over the link after this are executed after it.
+    // Commands sent over the link after this call are executed after the one
+    // that reads the version.
     void read(VersionWaiter& waiter) noexcept;
 
 private:

@@ -21,8 +21,8 @@ public:
         // machine may make one slow.
         int node_timeout = 5000;
         std::vector<std::string> config;  // further lines of redis.conf
-        // Adds lines for a server, given the port that other servers and
-        // clients use, if not the usual one.
+        // If set, gives the lines of the configuration that enable TLS on this
+        // port, which other servers and clients then use.
         std::function<std::vector<std::string>(int port)> tls;
         std::string password;
     };

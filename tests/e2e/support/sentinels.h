@@ -17,8 +17,8 @@ public:
         int down_after = 1500;               // milliseconds
         std::vector<std::string> servers;    // further lines of redis.conf
         std::vector<std::string> sentinels;  // the same for Sentinels
-        // Adds lines for a server, given the port that other servers and
-        // clients use, if not the usual one.
+        // If set, gives the lines of the configuration that enable TLS on this
+        // port, which other servers and clients then use.
         std::function<std::vector<std::string>(int port)> tls;
         std::string password;  // of the servers
     };
