@@ -14,7 +14,7 @@
 ARG BASE=debian:trixie
 FROM $BASE AS build
 WORKDIR /petstore
-# The packages first: they are the same for every change of the sources.
+# Packages first, so that a change of the sources reuses this layer.
 COPY scripts/lib.sh scripts/apt-install scripts/
 RUN bash -c 'source scripts/lib.sh && need_packages "${BUILD_PACKAGES[@]}"'
 COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
@@ -22,7 +22,7 @@ COPY scripts/build scripts/embed-lua scripts/
 COPY src src
 RUN scripts/build --strip
 
-# The documentation page. Without the npm registry the image has none.
+# The documentation page. Without the npm registry, the image is built without it.
 FROM $BASE AS docs
 ARG DOCS=yes
 WORKDIR /petstore
@@ -58,11 +58,11 @@ RUN ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
     && mkdir -m 1777 -p /tmp/petstore \
     && nginx -t -c /etc/petstore/nginx.conf \
     && rm -rf /tmp/petstore
-# Any other will do, too: none has a name or owns a file.
+# Any other user works, too: none has a name or owns a file.
 USER 10001:10001
 ENV PETSTORE_REDIS=redis://redis:6379/0
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s CMD ["container-health"]
-# The entrypoint takes SIGTERM for the same: running requests are finished.
+# The entrypoint handles SIGTERM in the same way: nginx finishes running requests.
 STOPSIGNAL SIGQUIT
 ENTRYPOINT ["container-entrypoint"]

@@ -2,20 +2,20 @@
 
 const openapi = document.querySelector('meta[name=openapi]').content;
 
-// What Swagger UI lacks where it handles the key.
+// Adds the protection of the key that Swagger UI lacks.
 function careWithKeys({ React }) {
     const wrapped = (change) => (Component) => (props) =>
         React.createElement(Component, { ...props, ...change(props) });
     return {
         wrapComponents: {
-            // Browsers must neither remember a key nor send it to a spelling
+            // Browsers must neither store a key nor send it to a spell checking
             // service.
             Input: wrapped(({ id }) => ({
                 autoComplete: 'off',
                 spellCheck: false,
                 ...(id === 'auth-bearer-value' && { 'aria-label': 'API key' }),
             })),
-            // The curl command of a request, which people copy into tickets.
+            // Hides the key in the curl command, which people copy into tickets.
             curl: wrapped(({ request }) => ({
                 request: request.hasIn(['headers', 'Authorization'])
                     ? request.setIn(['headers', 'Authorization'],
@@ -37,8 +37,8 @@ function careWithKeys({ React }) {
     };
 }
 
-// Swagger UI fills the fields of "try it" with the examples. Optional parameters
-// stay empty: the cursor or Idempotency-Key of an example is nobody's.
+// Swagger UI fills the fields of "try it" with the examples. Leave optional
+// parameters empty: the example's cursor or Idempotency-Key is not valid.
 const optionalStaysEmpty = {
     statePlugins: {
         spec: {
@@ -58,7 +58,7 @@ const optionalStaysEmpty = {
 };
 
 // Swagger UI shows the button "Execute" before it has resolved the operation's
-// references. Pressed then, it fails and stays disabled until a reload.
+// references. If pressed then, it fails and stays disabled until a reload.
 function executeOnceResolved({ React }) {
     return {
         wrapComponents: {

@@ -1,8 +1,8 @@
-// Light or dark: as the system is, or as the reader chooses.
+// Applies the light or dark theme of the system, or the reader's choice.
 {
     const dark = matchMedia('(prefers-color-scheme: dark)');
 
-    // Storage may be switched off.
+    // Storage may be disabled.
     const storage = {
         get choice() {
             try {
@@ -15,7 +15,7 @@
             try {
                 localStorage.setItem('petstore-theme', value);
             } catch {
-                // Then it lasts as long as the page.
+                // The choice then lasts as long as the page.
             }
         },
     };
