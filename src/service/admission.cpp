@@ -20,7 +20,7 @@ constexpr std::size_t kMaxWaiting = 16'384;
 
 constexpr const char* kLimitedDryRun = "LIMITED_DRY_RUN";
 
-// A dry run leads to no ban, not even for denials counted elsewhere.
+// A dry run leads to no ban, not even for denials counted in other locations.
 constexpr api::BanPolicy kNoBan = {false};
 
 }  // namespace

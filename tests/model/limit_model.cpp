@@ -266,7 +266,9 @@ private:
         State next = current();
         Number strikes = 0;
         bool new_ban = false;
-        if (!next[kBanEnd]) {
+        if (!next[kBanEnd] && call.count == 0) {
+            strikes = account_.strikes ? account_.strikes->count : 0;
+        } else if (!next[kBanEnd]) {
             auto& counter = account_.strikes;
             const auto& policy = account_.policy;
             strikes = (counter ? counter->count : 0) + call.count;

@@ -21,7 +21,9 @@ public:
     {
         Account& account = *key_->account;
         account.report_in_flight_ |= waiter_ == nullptr;
-        denials_ = account.take_denials();
+        // Where there are no bans, denials of other locations wait for their
+        // own report.
+        denials_ = policy.enabled ? account.take_denials() : 0;
         try {
             start(owner_.link_, owner_.limiter_.report_denials(
                                     account.id(), key_->epoch, denials_,

@@ -1,7 +1,5 @@
 #include "limiter.h"
 
-#include <limits>
-
 #include "../scripts.h"
 #include "account_state.h"
 
@@ -258,16 +256,13 @@ redis::Command Limiter::report_denials(std::string_view account,
                                        const api::Limits& limits,
                                        const api::BanPolicy& policy) const
 {
-    const std::int64_t threshold =
-        policy.enabled ? policy.threshold_for(limits)
-                       : std::numeric_limits<std::int64_t>::max();
     redis::Command command(scripts::strike(), 3);
     command.key(schema_.account_state(account))
         .key(schema_.strikes(account))
         .key(schema_.bans(account))
         .arg(epoch)
         .arg(denials)
-        .arg(threshold)
+        .arg(policy.threshold_for(limits))
         .arg(policy.window)
         .arg(policy.duration)
         .arg(policy.max);

@@ -90,7 +90,7 @@ public:
                     const std::vector<LimitRequest>& requests) const;
 
     // Reports `denials` that a worker gave from memory, and asks for the
-    // account's status.
+    // account's status. Only if there are any may they lead to a ban.
     redis::Command report_denials(std::string_view account, std::int64_t epoch,
                                   std::int64_t denials,
                                   const api::Limits& limits,

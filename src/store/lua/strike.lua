@@ -45,6 +45,15 @@ end
 if now < ban then return status_reply(0, 0) end
 ban = 0
 
+-- Without denials, the caller only asks for the status. The strikes of other
+-- locations must keep their end, and lead to a ban only where they are counted.
+if ARGV[2] == '0' then
+  local counted = redis.pcall('GET', KEYS[2])
+  local strikes = tonumber(counted or 0)
+  if not strikes then return damaged(KEYS[2], counted) end
+  return status_reply(strikes, 0)
+end
+
 local strikes = redis.pcall('INCRBY', KEYS[2], ARGV[2])
 if type(strikes) == 'table' then return damaged(KEYS[2], strikes) end
 local window = ARGV[4] * 1000
