@@ -28,11 +28,13 @@ ngx_int_t send_health(ngx_http_request_t* r, bool healthy) noexcept
 
 }  // namespace
 
-// One command to one server, and then, in a Cluster, to each primary.
+// Reads a key of one server, and then, in a Cluster, a key of each primary:
+// through the link, which follows failovers and moved slots.
 class Readiness::Check final : private redis::ReplyHandler {
 public:
-    Check(Readiness& owner, redis::Link& link, std::string key)
-        : owner_(owner), link_(link), key_(std::move(key))
+    Check(Readiness& owner, redis::Link& link, std::string key,
+          const store::Schema& schema)
+        : owner_(owner), link_(link), key_(std::move(key)), schema_(schema)
     {}
 
     bool is_of(const redis::Link& link, const std::string& key) const noexcept
@@ -61,10 +63,12 @@ private:
     bool ask_primaries() noexcept
     {
         try {
-            const redis::Command ping("PING");
-            for (redis::Link* primary : link_.primaries()) {
+            for (const std::string& tag : link_.tags_of_primaries()) {
+                // Of an account that need not exist.
+                const std::string state = schema_.account_state(tag);
+                const auto get = redis::Command("GET").key(state);
                 ++owner_.outstanding_;
-                primary->send(ping, *this);
+                link_.send(get, *this);
             }
             return true;
         } catch (...) {
@@ -75,22 +79,23 @@ private:
     Readiness& owner_;
     redis::Link& link_;
     const std::string key_;
-    bool asks_primaries_ = false;  // the reply to GET comes next
+    const store::Schema& schema_;
+    bool asks_primaries_ = false;  // the reply to the first GET comes next
 };
 
-Readiness::Readiness(const WorkerMetrics& metrics, ngx_log_t& log) noexcept
-    : metrics_(metrics), result_(*this, &log)
-{}
+Readiness::Readiness(ngx_log_t& log) noexcept : result_(*this, &log) {}
 
 Readiness::~Readiness() = default;
 
-void Readiness::add(redis::Link& link, std::string key)
+void Readiness::add(redis::Link& link, std::string key,
+                    const store::Schema& schema)
 {
     const bool known =
         std::any_of(checks_.begin(), checks_.end(),
                     [&](const auto& check) { return check->is_of(link, key); });
     if (!known) {
-        checks_.push_back(std::make_unique<Check>(*this, link, std::move(key)));
+        checks_.push_back(
+            std::make_unique<Check>(*this, link, std::move(key), schema));
     }
 }
 
@@ -146,8 +151,7 @@ void Readiness::report() noexcept
     while (known_ && !waiters_.empty()) {
         Waiter* const waiter = waiters_.back();
         waiters_.pop_back();
-        // Durable creates have connections that were not checked.
-        waiter->on_ready(ready_ && metrics_.all_redis_up());
+        waiter->on_ready(ready_);
     }
 }
 

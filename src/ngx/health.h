@@ -9,11 +9,10 @@
 #include "../ngx_base/timer.h"
 #include "../redis/in_flight.h"
 #include "../redis/link.h"
+#include "../store/schema.h"
 #include "suspension.h"
 
 namespace petstore::ngx {
-
-class WorkerMetrics;
 
 // Checks whether the Redis servers of this worker answer, at most once per
 // second. Owned by the Worker.
@@ -29,15 +28,16 @@ public:
         ~Waiter() = default;
     };
 
-    // Both must outlive this object.
-    Readiness(const WorkerMetrics& metrics, ngx_log_t& log) noexcept;
+    // `log` must outlive this object.
+    explicit Readiness(ngx_log_t& log) noexcept;
     ~Readiness();
     Readiness(const Readiness&) = delete;
     Readiness& operator=(const Readiness&) = delete;
 
     // Adds a check of the server of `key`, a Redis string, and in a Cluster of
-    // all primaries. `link` must outlive this object. Throws std::bad_alloc.
-    void add(redis::Link& link, std::string key);
+    // all primaries. `link` and `schema` must outlive this object. Throws
+    // std::bad_alloc.
+    void add(redis::Link& link, std::string key, const store::Schema& schema);
 
     // Calls the waiter in this or a later event-loop iteration, but not before
     // it returns. Throws std::bad_alloc.
@@ -51,7 +51,6 @@ private:
     void end(bool ready) noexcept;
     void report() noexcept;
 
-    const WorkerMetrics& metrics_;
     std::vector<std::unique_ptr<Check>> checks_;
     std::vector<Waiter*> waiters_;
     std::size_t outstanding_ = 0;

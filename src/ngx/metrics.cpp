@@ -90,9 +90,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
     Worker* const worker = Worker::current();
     const RequestInfo* const info = request_info(r, false);
     if (worker != nullptr && info != nullptr) {
-        worker->metrics().count(r, *info,
-                                info->in_service || info->entered != nullptr
-                                    || is_in_service(r));
+        worker->metrics().count(r, *info, is_of_service(r));
     }
     return NGX_OK;
 }
@@ -172,13 +170,6 @@ metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
     const Zone::Lock lock(zone_);
     const std::size_t place = zone_.metrics().redis.add(name);
     return {slot_->redis[place], process_->redis[place], slot_->redis_duration};
-}
-
-bool WorkerMetrics::all_redis_up() const noexcept
-{
-    return std::none_of(
-        std::begin(process_->redis), std::end(process_->redis),
-        [](const auto& links) { return links.down.get() != 0; });
 }
 
 std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept

@@ -36,9 +36,6 @@ public:
     void count(ngx_http_request_t* r, const RequestInfo& info,
                bool in_service) noexcept;
 
-    // True if none of this worker's breakers is open.
-    bool all_redis_up() const noexcept;
-
 private:
     void claim_process() noexcept;
     void claim_slot() noexcept;

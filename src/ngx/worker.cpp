@@ -68,7 +68,7 @@ void WorkerStorage::start() noexcept
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
-      readiness_(metrics_, log), warm_up_(*this, &log, true)
+      readiness_(log), warm_up_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {
@@ -88,10 +88,11 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             settings, conf, *links_[settings.limit_node],
             *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
         store::Storage& storage = storages_.back()->storage();
-        readiness_.add(storage.catalogue_link, storage.schema.last_pet_id());
+        readiness_.add(storage.catalogue_link, storage.schema.last_pet_id(),
+                       storage.schema);
         if (links_[settings.limit_node] != links_[settings.node]) {
             readiness_.add(*links_[settings.limit_node],
-                           storage.schema.limits());
+                           storage.schema.limits(), storage.schema);
         }
     }
 }

@@ -1,7 +1,6 @@
 #include "cluster_link.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -201,12 +200,23 @@ std::size_t ClusterLink::group_of(std::string_view key) const noexcept
     return primary ? *primary + 1 : 0;
 }
 
-std::vector<Link*> ClusterLink::primaries()
+// Tries numbers until each primary has one. Of a primary with very few slots,
+// that may take too long; it gets none.
+std::vector<std::string> ClusterLink::tags_of_primaries() const
 {
-    std::vector<Link*> known;
-    std::copy_if(links_.begin(), links_.end(), std::back_inserter(known),
-                 [](const Link* link) { return link != nullptr; });
-    return known;
+    std::vector<std::string> tags;
+    std::size_t missing = map_ ? map_->primaries().size() : 0;
+    std::vector<bool> has_tag(missing);
+    for (int number = 0; missing > 0 && number < kHashSlots; ++number) {
+        std::string tag = std::to_string(number);
+        const auto primary = map_->primary_of(hash_slot(tag));
+        if (primary && !has_tag[*primary]) {
+            has_tag[*primary] = true;
+            --missing;
+            tags.push_back(std::move(tag));
+        }
+    }
+    return tags;
 }
 
 // nullptr if no server serves the slot.

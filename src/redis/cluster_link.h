@@ -97,7 +97,7 @@ public:
     std::uint64_t reorderings(std::string_view key) const noexcept override;
     bool is_cluster() const noexcept override { return true; }
     std::size_t group_of(std::string_view key) const noexcept override;
-    std::vector<Link*> primaries() override;
+    std::vector<std::string> tags_of_primaries() const override;
 
     // The results of Host::find_map().
     void on_map(SlotMap map) noexcept;

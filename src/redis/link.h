@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -71,9 +72,9 @@ public:
         return 0;
     }
 
-    // In a Cluster, the links to all known primaries, valid until this link's
-    // next call. Throws std::bad_alloc.
-    virtual std::vector<Link*> primaries() { return {}; }
+    // In a Cluster, hash tags for keys that are on different primaries, one for
+    // each that the link knows. Throws std::bad_alloc.
+    virtual std::vector<std::string> tags_of_primaries() const { return {}; }
 
 protected:
     ~Link() = default;

@@ -193,7 +193,15 @@ TEST_CASE("cluster: an idle worker finds out that a primary is unreachable")
         return Http(world.nginx.url()).get("/readyz").status;
     };
     CHECK(wait_until([&] { return ready() == 204; }));
-    auto& away = world.redis.server(world.other_primary());
+    const auto primary = world.other_primary();
+    auto& away = world.redis.server(primary);
+    SECTION("its replica replaces it")
+    {
+        const auto replica = world.redis.replica_of(primary);
+        away.stop();
+        CHECK(wait_until([&] { return ready() == 503; }));
+        world.redis.fail_over(replica, "TAKEOVER");
+    }
     SECTION("it hangs")
     {
         away.pause();

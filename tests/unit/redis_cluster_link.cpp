@@ -177,6 +177,20 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
     CHECK(cluster.alarm == 0);
 }
 
+TEST_CASE("each known primary has a hash tag", "[redis]")
+{
+    FakeCluster f;
+    CHECK(f.link.tags_of_primaries().empty());
+    f.find();
+    const auto tags = f.link.tags_of_primaries();
+    REQUIRE(tags.size() == 2);
+    std::map<bool, int> tags_of;  // of the second server, and of the first
+    for (const auto& tag : tags) {
+        ++tags_of[redis::hash_slot("any:{" + tag + "}") >= kFoo];
+    }
+    CHECK(tags_of == std::map<bool, int>{{false, 1}, {true, 1}});
+}
+
 TEST_CASE("a command follows its moved slot", "[redis]")
 {
     FakeCluster cluster;
