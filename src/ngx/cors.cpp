@@ -70,10 +70,9 @@ std::string_view allowed_origin(ngx_http_request_t* r,
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
     const RequestInfo* info = request_info(r, false);
-    const bool follows =
-        is_in_service(r)
-        || (info != nullptr && (info->entered != nullptr || info->replaced));
-    return follows ? governing_conf(r).cors : nullptr;
+    const bool applies =
+        is_of_service(r) || (info != nullptr && info->replaced);
+    return applies ? governing_conf(r).cors : nullptr;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some

@@ -12,6 +12,24 @@ namespace petstore::ngx {
 
 namespace {
 
+// nginx runs this phase once for each internal redirect to a URI, but not after
+// `rewrite`, nor for named locations.
+ngx_int_t note_redirect(ngx_http_request_t* r) noexcept
+{
+    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    if (info != nullptr) {
+        info->redirected |= info->entered != nullptr;
+    }
+    return NGX_DECLINED;
+}
+
+bool is_in_named_location(ngx_http_request_t* r) noexcept
+{
+    const auto* core = static_cast<const ngx_http_core_loc_conf_t*>(
+        ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+    return core->named;
+}
+
 ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
@@ -24,10 +42,22 @@ ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
     }
     if (here) {
         info->entered = loc_conf(r);
-    } else if (!info->in_service && !r->error_page && r->err_status == 0) {
+        info->redirected = false;
+    } else if (is_in_named_location(r)) {
+        info->redirected |= info->entered != nullptr;
+    } else if (!info->redirected && !info->in_service) {
         info->entered = nullptr;  // a rewrite has left the service
     }
     return NGX_DECLINED;
+}
+
+// nullptr if the request is not on its way from a location of the service.
+const LocConf* entered_conf(ngx_http_request_t* r) noexcept
+{
+    const RequestInfo* info = request_info(r, false);
+    return info != nullptr && (info->in_service || info->redirected)
+               ? info->entered
+               : nullptr;
 }
 
 }  // namespace
@@ -37,17 +67,25 @@ bool is_in_service(ngx_http_request_t* r) noexcept
     return r->content_handler == content_handler || is_in_guarded_location(r);
 }
 
+bool is_of_service(ngx_http_request_t* r) noexcept
+{
+    return r == r->main && (is_in_service(r) || entered_conf(r) != nullptr);
+}
+
 ngx_int_t install_entry(ngx_conf_t* cf) noexcept
 {
-    return add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, remember_entry);
+    const bool added =
+        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE, note_redirect)
+            == NGX_OK
+        && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, remember_entry)
+               == NGX_OK;
+    return added ? NGX_OK : NGX_ERROR;
 }
 
 const LocConf& governing_conf(ngx_http_request_t* r) noexcept
 {
-    const RequestInfo* info = request_info(r, false);
-    return info == nullptr || info->entered == nullptr || is_in_service(r)
-               ? *loc_conf(r)
-               : *info->entered;
+    const LocConf* entered = is_in_service(r) ? nullptr : entered_conf(r);
+    return entered != nullptr ? *entered : *loc_conf(r);
 }
 
 }  // namespace petstore::ngx

@@ -9,6 +9,10 @@ struct LocConf;
 // Whether the request is in a location with petstore or a guard.
 bool is_in_service(ngx_http_request_t* r) noexcept;
 
+// Whether a main request is in such a location, or was in one that nginx has
+// redirected it from: its response is then an error page of that location.
+bool is_of_service(ngx_http_request_t* r) noexcept;
+
 // Makes requests remember the location of the service that they enter: see
 // RequestInfo::entered.
 ngx_int_t install_entry(ngx_conf_t* cf) noexcept;

@@ -65,22 +65,15 @@ bool starts_builtin_page(const ngx_chain_t* in) noexcept
     return text.substr(0, kStart.size()) == kStart;
 }
 
-// Whether this is a main request that is, or was, in a location of the service.
-bool is_of_service(ngx_http_request_t* r) noexcept
-{
-    if (r != r->main) {
-        return false;
-    }
-    const RequestInfo* info = request_info(r, false);
-    return is_in_service(r) || (info != nullptr && info->entered != nullptr);
-}
-
 // Like page_of(), but Page::other if the response must not be replaced. Errors
 // in a location of the API are always replaced.
 Page replaceable_page_of(ngx_http_request_t* r) noexcept
 {
     if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
         return Page::other;
+    }
+    if (r->header_only && r->method != NGX_HTTP_HEAD) {
+        return Page::other;  // no body will come that could be replaced
     }
     if (r->content_handler == content_handler) {
         return Page::nginx;

@@ -38,7 +38,9 @@ ngx_int_t send_plain(ngx_http_request_t* r,
     }
     if (response.body.empty()) {
         r->header_only = 1;
-        if (response.status == NGX_HTTP_NO_CONTENT) {
+        // As an error page, the response gets the status of the error, and
+        // needs a length.
+        if (response.status == NGX_HTTP_NO_CONTENT && r->err_status == 0) {
             out.content_length_n = -1;
         }
     }

@@ -26,9 +26,11 @@ struct RequestInfo : service::RequestState {
     BodyReader* body_reader = nullptr;  // while it waits for the client
 
     // The latest location with petstore or a guard that the main request was
-    // in. nullptr if there was none, if a rewrite has left it, or if nginx
-    // refused the body's length, which it checks before all phases.
+    // in; use governing_conf(). nullptr if there was none, if a rewrite has
+    // left it, or if nginx refused the body's length, which it checks before
+    // all phases.
     const LocConf* entered = nullptr;
+    bool redirected = false;  // from there, by nginx: to an error page
     std::string_view preflight_methods;  // set if this answers a preflight
 
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list

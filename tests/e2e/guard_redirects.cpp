@@ -459,8 +459,31 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
             error_page 403 /none.html;
             proxy_pass http://%BACK_END%;
         }
+        location @named { return 403 "named"; }
+        location /named/ {
+            petstore_guard on;
+            deny all;
+            error_page 403 = @named;
+            proxy_pass http://%BACK_END%;
+        }
+        location /nested/ {
+            petstore_guard on;
+            recursive_error_pages on;
+            deny all;
+            error_page 403 = /plain;
+            proxy_pass http://%BACK_END%;
+        }
+        location = /live { petstore_health live; }
+        location /health/ {
+            petstore_guard on;
+            deny all;
+            error_page 403 /live;
+            proxy_pass http://%BACK_END%;
+        }
+        location /small { client_max_body_size 1; return 200 "small"; }
         location /left/ {
             petstore_guard on;
+            if ($arg_small) { rewrite ^ /small last; }
             rewrite ^ /plain last;
         })";
     GuardedStore shop(options);
@@ -479,19 +502,39 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
     CHECK(busy.body == "busy");
     CHECK(rate_headers_of(busy).limit == 30);
 
+    const auto named = http.get("/named/");
+    CHECK(named.status == 403);
+    CHECK(named.body == "named");
+    rate_headers_of(named);
+    const auto nested = http.get("/nested/");
+    CHECK(nested.status == 200);
+    CHECK(nested.body == "plain");
+    rate_headers_of(nested);
+    // A page without a body.
+    const auto health = http.get("/health/");
+    CHECK(health.status == 403);
+    CHECK(health.body.empty());
+    CHECK(health.header("content-length") == "0");
+    rate_headers_of(health);
+
     const auto left = http.get("/left/");
     CHECK(left.status == 200);
     CHECK(left.body == "plain");
     CHECK_FALSE(left.has("x-ratelimit-limit"));
+    const auto large = http.post("/left/?small=1", "xx");
+    CHECK(large.status == 413);
+    CHECK(large.header("content-type") == "text/html");
+    CHECK_FALSE(large.has("x-ratelimit-limit"));
 
     const auto text = Http(shop.store.nginx.url()).get("/status").body;
     for (const auto& [status, count] :
-         {std::pair(403, 1), std::pair(404, 1), std::pair(503, 1)}) {
+         {std::pair(200, 1), std::pair(403, 3), std::pair(404, 1),
+          std::pair(413, 0), std::pair(503, 1)}) {
         const auto sample =
             "\npetstore_requests_total{operation=\"other\",status=\""
             + std::to_string(status) + "\"} " + std::to_string(count) + "\n";
         INFO(sample);
-        CHECK(contains(text, sample));
+        CHECK(contains(text, sample) == (count > 0));
     }
     CHECK(shop.back_end.count() == 0);
 }
