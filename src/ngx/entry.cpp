@@ -12,13 +12,27 @@ namespace petstore::ngx {
 
 namespace {
 
+// nginx has redirected the request. From the location that it has entered if
+// the URI changed once since then; else, a `rewrite` had left that one.
+void note_redirect(const ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    if (info.entered == nullptr || info.in_service || info.redirected) {
+        return;
+    }
+    if (r->uri_changes + ngx_uint_t{1} == info.entered_at) {
+        info.redirected = true;
+    } else {
+        info.entered = nullptr;
+    }
+}
+
 // nginx runs this phase once for each internal redirect to a URI, but not after
 // `rewrite`, nor for named locations.
-ngx_int_t note_redirect(ngx_http_request_t* r) noexcept
+ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 {
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
     if (info != nullptr) {
-        info->redirected |= info->entered != nullptr;
+        note_redirect(r, *info);
     }
     return NGX_DECLINED;
 }
@@ -42,9 +56,10 @@ ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
     }
     if (here) {
         info->entered = loc_conf(r);
+        info->entered_at = r->uri_changes;
         info->redirected = false;
     } else if (is_in_named_location(r)) {
-        info->redirected |= info->entered != nullptr;
+        note_redirect(r, *info);
     } else if (!info->redirected && !info->in_service) {
         info->entered = nullptr;  // a rewrite has left the service
     }
@@ -75,7 +90,8 @@ bool is_of_service(ngx_http_request_t* r) noexcept
 ngx_int_t install_entry(ngx_conf_t* cf) noexcept
 {
     const bool added =
-        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE, note_redirect)
+        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                          server_rewrite_handler)
             == NGX_OK
         && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, remember_entry)
                == NGX_OK;

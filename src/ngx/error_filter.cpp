@@ -72,8 +72,10 @@ Page replaceable_page_of(ngx_http_request_t* r) noexcept
     if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
         return Page::other;
     }
-    if (r->header_only && r->method != NGX_HTTP_HEAD) {
-        return Page::other;  // no body will come that could be replaced
+    // The handler announces no body that could be replaced. For HEAD, nginx
+    // sets header_only after this filter.
+    if (r->header_only) {
+        return Page::other;
     }
     if (r->content_handler == content_handler) {
         return Page::nginx;

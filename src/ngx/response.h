@@ -30,7 +30,8 @@ struct RequestInfo : service::RequestState {
     // left it, or if nginx refused the body's length, which it checks before
     // all phases.
     const LocConf* entered = nullptr;
-    bool redirected = false;  // from there, by nginx: to an error page
+    ngx_uint_t entered_at = 0;  // r->uri_changes then
+    bool redirected = false;    // from there, by nginx: to an error page
     std::string_view preflight_methods;  // set if this answers a preflight
 
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list

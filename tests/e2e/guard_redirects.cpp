@@ -481,9 +481,15 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
             proxy_pass http://%BACK_END%;
         }
         location /small { client_max_body_size 1; return 200 "small"; }
+        location /tiny {
+            client_max_body_size 1;
+            error_page 413 /plain;
+            return 200 "tiny";
+        }
         location /left/ {
             petstore_guard on;
             if ($arg_small) { rewrite ^ /small last; }
+            if ($arg_tiny) { rewrite ^ /tiny last; }
             rewrite ^ /plain last;
         })";
     GuardedStore shop(options);
@@ -515,6 +521,7 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
     CHECK(health.status == 403);
     CHECK(health.body.empty());
     CHECK(health.header("content-length") == "0");
+    CHECK(http.head("/health/").header("content-length") == "0");
     rate_headers_of(health);
 
     const auto left = http.get("/left/");
@@ -525,10 +532,14 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
     CHECK(large.status == 413);
     CHECK(large.header("content-type") == "text/html");
     CHECK_FALSE(large.has("x-ratelimit-limit"));
+    const auto page = http.post("/left/?tiny=1", "xx");
+    CHECK(page.status == 413);
+    CHECK(page.body == "plain");
+    CHECK_FALSE(page.has("x-ratelimit-limit"));
 
     const auto text = Http(shop.store.nginx.url()).get("/status").body;
     for (const auto& [status, count] :
-         {std::pair(200, 1), std::pair(403, 3), std::pair(404, 1),
+         {std::pair(200, 1), std::pair(403, 4), std::pair(404, 1),
           std::pair(413, 0), std::pair(503, 1)}) {
         const auto sample =
             "\npetstore_requests_total{operation=\"other\",status=\""
