@@ -80,9 +80,8 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 bool vary_by_origin(ngx_http_request_t* r) noexcept
 {
 #if (NGX_HTTP_GZIP)
-    const auto* core = static_cast<const ngx_http_core_loc_conf_t*>(
-        ngx_http_get_module_loc_conf(r, ngx_http_core_module));
-    if (core->gzip_vary != 0 && !add_to_vary(r, "Accept-Encoding")) {
+    if (core_loc_conf(r)->gzip_vary != 0
+        && !add_to_vary(r, "Accept-Encoding")) {
         return false;
     }
 #endif

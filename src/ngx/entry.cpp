@@ -37,13 +37,6 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
     return NGX_DECLINED;
 }
 
-bool is_in_named_location(ngx_http_request_t* r) noexcept
-{
-    const auto* core = static_cast<const ngx_http_core_loc_conf_t*>(
-        ngx_http_get_module_loc_conf(r, ngx_http_core_module));
-    return core->named;
-}
-
 ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
@@ -58,7 +51,7 @@ ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
         info->entered = loc_conf(r);
         info->entered_at = r->uri_changes;
         info->redirected = false;
-    } else if (is_in_named_location(r)) {
+    } else if (core_loc_conf(r)->named) {
         note_redirect(r, *info);
     } else if (!info->redirected && !info->in_service) {
         info->entered = nullptr;  // a rewrite has left the service

@@ -22,6 +22,14 @@ inline LocConf* loc_conf(ngx_http_request_t* r) noexcept
         ngx_http_get_module_loc_conf(r, ngx_http_petstore_module));
 }
 
+// nginx's own settings of the request's location.
+inline const ngx_http_core_loc_conf_t*
+core_loc_conf(ngx_http_request_t* r) noexcept
+{
+    return static_cast<const ngx_http_core_loc_conf_t*>(
+        ngx_http_get_module_loc_conf(r, ngx_http_core_module));
+}
+
 // The content handler of a location with `petstore`.
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 

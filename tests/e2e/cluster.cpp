@@ -9,6 +9,15 @@ namespace {
 
 constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
 
+// An unreachable primary keeps its slots; the others keep serving theirs.
+ClusterServers::Options without_failover()
+{
+    ClusterServers::Options servers;
+    servers.config = {"cluster-require-full-coverage no"};
+    servers.node_timeout = 60'000;
+    return servers;
+}
+
 // The number of script calls that a server has received.
 long long scripts_of(const RedisServer& redis)
 {
@@ -137,14 +146,11 @@ TEST_CASE("cluster: with TLS and a password")
 
 TEST_CASE("cluster: metrics and readiness report an unreachable server")
 {
-    ClusterServers::Options servers;
-    servers.config = {"cluster-require-full-coverage no"};
-    servers.node_timeout = 60'000;  // no failover in this test
     NginxOptions options;
     options.location = "petstore_redis_timeout 200ms;";
     options.server = "location = /status { petstore_status; } "
                      "location = /readyz { petstore_health ready; }";
-    ClusterWorld world(servers, options);
+    ClusterWorld world(without_failover(), options);
     const auto away = world.other_primary();
     const auto key = world.redis.limited_key(1'000'000, away);
     Http client(world.nginx.url(), key.secret);
@@ -182,13 +188,10 @@ TEST_CASE("cluster: metrics and readiness report an unreachable server")
 
 TEST_CASE("cluster: an idle worker finds out that a primary is unreachable")
 {
-    ClusterServers::Options servers;
-    servers.config = {"cluster-require-full-coverage no"};
-    servers.node_timeout = 60'000;  // no failover in this test
     NginxOptions options;
     options.location = "petstore_redis_timeout 200ms;";
     options.server = "location = /readyz { petstore_health ready; }";
-    ClusterWorld world(servers, options);
+    ClusterWorld world(without_failover(), options);
     const auto ready = [&world] {
         return Http(world.nginx.url()).get("/readyz").status;
     };
