@@ -151,10 +151,21 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     return NGX_OK;
 }
 
+// nginx keeps the headers of a guard's refusal, and its error page may add its
+// own: a second Retry-After would contradict the exact one.
+void merge_refusal_headers(ngx_http_request_t* r) noexcept
+{
+    keep_first_header(r, "Retry-After");
+    remove_repeated_headers(r, "WWW-Authenticate");
+}
+
 // Sends the header: that of our page if `to_replace` is set, else the original.
 ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
                       bool to_replace) noexcept
 {
+    if (info.refused) {
+        merge_refusal_headers(r);
+    }
     if (!to_replace) {
         return info.generated_by_module || !is_of_service(r)
                        || set_rate_headers(r, info)

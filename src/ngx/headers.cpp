@@ -121,12 +121,12 @@ bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
 
 #endif
 
-// Removes an identical earlier line, from an error page or a back end.
-void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& added) noexcept
+// Removes all other lines that are identical to this one.
+void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& kept) noexcept
 {
     for_each_line(headers, [&](ngx_table_elt_t& line) {
-        if (&line != &added && is_named(line, view(added.key))
-            && view(line.value) == view(added.value)) {
+        if (&line != &kept && is_named(line, view(kept.key))
+            && view(line.value) == view(kept.value)) {
             line.hash = 0;
         }
     });
@@ -215,6 +215,31 @@ void remove_headers(ngx_http_request_t* r,
             if (is_named(line, name)) {
                 line.hash = 0;
             }
+        }
+    });
+}
+
+void keep_first_header(ngx_http_request_t* r, std::string_view name) noexcept
+{
+    bool found = false;
+    for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
+        if (!is_named(line, name)) {
+            return;
+        }
+        if (found) {
+            line.hash = 0;
+        }
+        found = true;
+    });
+}
+
+void remove_repeated_headers(ngx_http_request_t* r,
+                             std::string_view name) noexcept
+{
+    auto& headers = r->headers_out.headers;
+    for_each_line(headers, [&](const ngx_table_elt_t& line) {
+        if (is_named(line, name)) {
+            drop_repeated(headers, line);
         }
     });
 }

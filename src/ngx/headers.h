@@ -34,6 +34,13 @@ void remove_headers(ngx_http_request_t* r,
 void remove_headers_with_prefix(ngx_http_request_t* r,
                                 std::string_view prefix) noexcept;
 
+// Removes all response headers with this name but the first.
+void keep_first_header(ngx_http_request_t* r, std::string_view name) noexcept;
+
+// Removes those that repeat an earlier one with the same value.
+void remove_repeated_headers(ngx_http_request_t* r,
+                             std::string_view name) noexcept;
+
 // Adds a constant name to the Vary header unless it is already there. False if
 // out of memory.
 bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept;

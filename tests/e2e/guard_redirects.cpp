@@ -2,6 +2,9 @@
 // does before the guard.
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include "support/guarded_store.h"
 
 using namespace petstore::e2e;
@@ -77,6 +80,57 @@ TEST_CASE("guard: error_page replaces its refusals by a page")
     CHECK(named.body == "back end");
     CHECK(rate_headers_of(named).remaining == 999'999);
     CHECK(shop.back_end.last().header("x-refused") == "insufficient_scope");
+}
+
+TEST_CASE("guard: an error page does not repeat the headers of the refusal")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /busy/ {
+            petstore_guard on;
+            error_page 401 429 @busy;
+            root %DIR%/pages;
+        }
+        location @busy { proxy_pass http://%BACK_END%; })";
+    GuardedStore shop(options, "error_page 401 429 503 /v1/pets;", [](auto&) {
+        return Response{429,
+                        "1.1",
+                        {{"Retry-After", "7"},
+                         {"WWW-Authenticate", "Bearer realm=\"petstore\""},
+                         {"WWW-Authenticate", "Basic realm=\"page\""}},
+                        "busy"};
+    });
+    auto& http = shop.http;
+
+    const auto refused = http.get("/busy/", kNoKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.body == "busy");
+    CHECK(refused.all("www-authenticate")
+          == Values{"Bearer realm=\"petstore\"", "Basic realm=\"page\""});
+
+    const auto key = limited_key(shop.store.redis, 1);
+    http.use_key(key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+    const auto seconds = [](const Response& response) {
+        return std::stol(response.header("retry-after"));  // of only one
+    };
+    // From the guard: the page's 7 seconds are not until Reset.
+    const auto proxied = http.get("/busy/");
+    CHECK(proxied.status == 429);
+    CHECK(proxied.body == "busy");
+    const auto left = rate_headers_of(proxied).reset - std::time(nullptr);
+    CHECK(std::abs(left - seconds(proxied)) <= 1);
+    // A location of the API, which refuses the request, too.
+    const auto api = http.get("/shop/");
+    expect_error(api, 429, "rate_limit_exceeded");
+    CHECK(seconds(api) >= 1);
+    CHECK(rate_headers_of(api).remaining == 0);
+
+    http.use_key(create_key(shop.store.redis).secret);
+    shop.store.redis.kill_hard();
+    const auto away = http.get("/shop/");
+    expect_error(away, 503, "service_unavailable");
+    CHECK(away.header("retry-after") == "1");
 }
 
 TEST_CASE("guard: error_page changes the status of its refusals")
