@@ -160,6 +160,28 @@ store::StoredKey parse_line(std::string_view line)
     return key;
 }
 
+std::string line_of(const store::StoredKey& key)
+{
+    Json line = {{"sha256", api::to_hex(api::bytes_of(key.digest))}};
+    line.update(json_of(key.record));
+    line["replaced_by"] = key.record.replaced_by.empty()
+                              ? Json(nullptr)
+                              : Json(key.record.replaced_by);
+    return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A record that was changed by hand may have a plan or label that `key restore`
+// refuses: report it now, not when the backup is needed.
+bool is_restorable(const std::string& line)
+{
+    try {
+        parse_line(line);
+        return true;
+    } catch (const BadLine&) {
+        return false;
+    }
+}
+
 std::string keys_text(std::uint64_t count)
 {
     return std::to_string(count) + (count == 1 ? " key" : " keys");
@@ -171,22 +193,25 @@ void export_keys(Context& context)
 {
     auto keys = context.keys(Access::read);
     const auto listing = keys.list();
+    std::vector<std::string> damaged = listing.damaged;
+    damaged.insert(damaged.end(), listing.damaged_entries.begin(),
+                   listing.damaged_entries.end());
     for (const store::StoredKey& key : listing.keys) {
         if (key.unfinished) {
             continue;
         }
-        Json line = {{"sha256", api::to_hex(api::bytes_of(key.digest))}};
-        line.update(json_of(key.record));
-        line["replaced_by"] = key.record.replaced_by.empty()
-                                  ? Json(nullptr)
-                                  : Json(key.record.replaced_by);
-        print_line(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+        const std::string line = line_of(key);
+        if (is_restorable(line)) {
+            print_line(line);
+        } else {
+            damaged.push_back(key.record.id);
+        }
     }
-    if (!listing.damaged.empty()) {
+    if (!damaged.empty()) {
         flush_output();
-        throw Failure("the record of key " + listing.damaged.front()
+        throw Failure("key " + printable(damaged.front())
                       + " is damaged and not exported, "
-                      + keys_text(listing.damaged.size()) + " in total");
+                      + keys_text(damaged.size()) + " in total");
     }
 }
 
@@ -214,7 +239,8 @@ void restore_keys(Context& context, const std::string& file)
                           + bad.what());
         } catch (const Failure& failure) {
             throw stopped("line " + std::to_string(lines.number()) + ": "
-                          + failure.what() + "; run the command again");
+                          + failure.what()
+                          + "; run the command again once that is solved");
         }
     }
     if (interruption.requested()) {

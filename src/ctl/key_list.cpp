@@ -116,13 +116,17 @@ void list_keys(Context& context, const KeyFilter& filter)
         print_keys(listing.keys, now);
     }
     for (const std::string& id : listing.missing) {
-        warn("key " + id
+        warn("key " + printable(id)
              + " is listed but has no record, an interrupted command left it: "
                "petstorectl key delete "
-             + id + " removes the entry");
+             + printable(id) + " removes the entry");
     }
     for (const std::string& id : listing.damaged) {
-        warn("the record of key " + id + " is damaged");
+        warn("the record of key " + printable(id) + " is damaged");
+    }
+    for (const std::string& id : listing.damaged_entries) {
+        warn("the entry of key " + printable(id) + " in "
+             + context.schema().key_index() + " is damaged");
     }
 }
 

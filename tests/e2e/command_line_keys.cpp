@@ -276,6 +276,56 @@ TEST_CASE("command line: exported keys work in another Redis")
     CHECK(contains(ctl(store.redis.url(), {"key", "show", key.id}).out, "new"));
 }
 
+TEST_CASE("command line: damaged keys are listed, and missing in no backup")
+{
+    RedisServer redis;
+    const auto whole = create_key(redis);
+    const auto key = create_key(redis);
+    const std::string digest =
+        redis.command({"HGET", "petstore:keys", key.id}).text;
+    const std::string record = "petstore:key:" + digest;
+    const auto expect_not_exported = [&] {
+        const auto backup = ctl(redis.url(), {"key", "export"});
+        CHECK(backup.code == 1);
+        CHECK(split(backup.out, '\n').size() == 1);
+        CHECK(contains(backup.out, whole.id));
+        CHECK(contains(backup.err, "key " + key.id
+                                       + " is damaged and not exported, 1 key "
+                                         "in total"));
+    };
+
+    // What `key restore` refuses, a backup must not contain.
+    for (const auto& [field, value] :
+         {std::pair("plan", "No Plan"), std::pair("label", "a\nb"),
+          std::pair("last4", "12345")}) {
+        INFO(field);
+        const auto before = redis.command({"HGET", record, field}).text;
+        redis.command({"HSET", record, field, value});
+        expect_not_exported();
+        redis.command({"HSET", record, field, before});
+    }
+    CHECK(ctl(redis.url(), {"key", "export"}).code == 0);
+
+    // An entry of the index that names no record.
+    redis.command({"HSET", "petstore:keys", key.id, "zz"});
+    expect_not_exported();
+    const std::string damaged =
+        "the entry of key " + key.id + " in petstore:keys is damaged";
+    const auto listed = ctl(redis.url(), {"key", "list"});
+    CHECK(listed.code == 0);
+    CHECK(contains(listed.err, damaged));
+    for (const char* command : {"show", "disable", "rotate"}) {
+        INFO(command);
+        const auto output = ctl(redis.url(), {"key", command, key.id});
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, damaged));
+    }
+    const auto deleted = ctl(redis.url(), {"key", "delete", key.id, "--yes"});
+    CHECK(deleted.code == 1);
+    CHECK(contains(deleted.err, damaged));
+    CHECK(redis.command({"EXISTS", record}).integer == 1);
+}
+
 TEST_CASE("command line: key restore stops at a line without a key")
 {
     RedisServer old;

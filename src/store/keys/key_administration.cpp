@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "../../api/text.h"
@@ -20,7 +21,16 @@ std::optional<api::Digest> KeyAdministration::indexed(std::string_view id)
 {
     redis::Command command("HGET");
     command.key(schema_.key_index()).arg(id);
-    return api::digest_of_hex(redis_.call(command).text());
+    const redis::Reply& reply = redis_.call(command);
+    if (reply.is(redis::Type::nil)) {
+        return std::nullopt;
+    }
+    const auto digest = api::digest_of_hex(reply.text());
+    if (!digest) {
+        throw AdministrationError("the entry of key " + std::string(id) + " in "
+                                  + schema_.key_index() + " is damaged");
+    }
+    return digest;
 }
 
 Found KeyAdministration::read(StoredKey& key)
@@ -72,6 +82,7 @@ KeyAdministration::Listing KeyAdministration::list()
 {
     // A scan may return an entry twice.
     std::map<std::string, api::Digest> digests;
+    std::set<std::string> damaged_entries;
     std::string cursor = "0";
     do {
         redis::Command scan("HSCAN");
@@ -84,6 +95,8 @@ KeyAdministration::Listing KeyAdministration::list()
             const auto digest = api::digest_of_hex(reply[1][i + 1].text());
             if (digest) {
                 digests.emplace(reply[1][i].text(), *digest);
+            } else {
+                damaged_entries.emplace(reply[1][i].text());
             }
         }
         cursor = reply[0].text();
@@ -93,6 +106,8 @@ KeyAdministration::Listing KeyAdministration::list()
         redis_.send(commands_.read(digest));
     }
     Listing listing;
+    listing.damaged_entries.assign(damaged_entries.begin(),
+                                   damaged_entries.end());
     listing.keys.reserve(digests.size());
     for (const auto& [id, digest] : digests) {
         StoredKey key(digest);

@@ -43,9 +43,11 @@ public:
 
     struct Listing {
         std::vector<StoredKey> keys;  // oldest first
-        // Ids in the index whose record is missing or damaged.
+        // Ids in the index whose record is missing or damaged, and those whose
+        // entry does not lead to a record.
         std::vector<std::string> missing;
         std::vector<std::string> damaged;
+        std::vector<std::string> damaged_entries;
     };
     Listing list();
 
