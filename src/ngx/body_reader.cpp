@@ -27,6 +27,12 @@ BodyReader::Result BodyReader::start(ngx_http_request_t* r, std::size_t limit,
     finished_ = finished;
     RequestInfo& info = *request_info(r, false);
     BodyReader* const before = info.body_reader;
+    // A post_action or an error page leads here after another handler has
+    // consumed the body, or a part of it. The rest alone is not a body.
+    if (r->reading_body || (r == r->main && before != nullptr)) {
+        status_ = NGX_HTTP_BAD_REQUEST;
+        return Result::failed;
+    }
     info.body_reader = this;
 
     r->request_body_no_buffering = 1;

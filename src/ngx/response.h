@@ -23,7 +23,7 @@ struct RequestInfo : service::RequestState {
     bool header_held = false;          // until the body shows whose page it is
     bool replaced = false;  // nginx's error page was replaced by ours
     ngx_str_t error_json = ngx_null_string;
-    BodyReader* body_reader = nullptr;  // while it waits for the client
+    BodyReader* body_reader = nullptr;  // the latest; valid while it reads
 
     // The latest location with petstore or a guard that the main request was
     // in; use governing_conf(). nullptr if there was none, if a rewrite has
