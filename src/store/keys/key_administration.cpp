@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "../../api/text.h"
@@ -82,7 +81,7 @@ KeyAdministration::Listing KeyAdministration::list()
 {
     // A scan may return an entry twice.
     std::map<std::string, api::Digest> digests;
-    std::set<std::string> damaged_entries;
+    Listing listing;
     std::string cursor = "0";
     do {
         redis::Command scan("HSCAN");
@@ -96,7 +95,7 @@ KeyAdministration::Listing KeyAdministration::list()
             if (digest) {
                 digests.emplace(reply[1][i].text(), *digest);
             } else {
-                damaged_entries.emplace(reply[1][i].text());
+                listing.damaged_entries.emplace(reply[1][i].text());
             }
         }
         cursor = reply[0].text();
@@ -105,9 +104,6 @@ KeyAdministration::Listing KeyAdministration::list()
     for (const auto& [id, digest] : digests) {
         redis_.send(commands_.read(digest));
     }
-    Listing listing;
-    listing.damaged_entries.assign(damaged_entries.begin(),
-                                   damaged_entries.end());
     listing.keys.reserve(digests.size());
     for (const auto& [id, digest] : digests) {
         StoredKey key(digest);

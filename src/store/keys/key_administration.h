@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,7 @@ public:
         // entry does not lead to a record.
         std::vector<std::string> missing;
         std::vector<std::string> damaged;
-        std::vector<std::string> damaged_entries;
+        std::set<std::string> damaged_entries;
     };
     Listing list();
 
