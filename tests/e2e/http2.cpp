@@ -1,6 +1,7 @@
 // SPEC 1: HTTP/2 and TLS work as in any other nginx location.
 #include <thread>
 
+#include "support/http2_frames.h"
 #include "support/raw_client.h"
 #include "support/store.h"
 
@@ -8,62 +9,27 @@ using namespace petstore::e2e;
 
 namespace {
 
-enum FrameType : unsigned char {
-    kData = 0,
-    kHeaders = 1,
-    kReset = 3,
-    kSettings = 4,
-    kWindowUpdate = 8,
-};
-
-constexpr unsigned char kEndStream = 1;
-constexpr unsigned char kEndHeaders = 4;
-
 // Sends one request on stream 1, frame by frame, which libcurl cannot.
 class FrameClient {
 public:
     explicit FrameClient(int port) : client_(port)
     {
-        client_.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        send(kSettings, 0, "", 0);
+        client_.send(kPreface);
+        client_.send(http2_frame(kSettings, 0, 0, ""));
     }
 
-    void send(FrameType type, unsigned char flags, const std::string& payload,
-              unsigned char stream = 1)
+    void send(FrameType type, std::uint8_t flags, std::string_view payload)
     {
-        std::string frame(3, '\0');
-        frame[1] = static_cast<char>(payload.size() >> 8);
-        frame[2] = static_cast<char>(payload.size());
-        frame += static_cast<char>(type);
-        frame += static_cast<char>(flags);
-        frame += std::string(3, '\0') + static_cast<char>(stream);
-        client_.send(frame + payload);
-    }
-
-    // As literals of less than 127 bytes, without an index (RFC 7541, 6.2.2).
-    void send_headers(const Headers& headers)
-    {
-        std::string block;
-        for (const auto& [name, value] : headers) {
-            block += '\0';
-            for (const auto& text : {name, value}) {
-                block += static_cast<char>(text.size()) + text;
-            }
-        }
-        send(kHeaders, kEndHeaders, block);
+        client_.send(http2_frame(type, flags, 1, payload));
     }
 
     // Discards frames until one of this type arrives for the stream.
     void wait_for(FrameType wanted)
     {
         for (;;) {
-            const auto head = client_.take(9);
-            const auto byte = [&](std::size_t i) {
-                return static_cast<std::size_t>(
-                    static_cast<unsigned char>(head[i]));
-            };
-            client_.take(byte(1) << 8 | byte(2));
-            if (byte(3) == wanted && byte(8) == 1) {
+            const auto head = client_.take(kFrameHead);
+            client_.take(number_at(head, 0, 3));
+            if (number_at(head, 3, 1) == wanted && number_at(head, 5, 4) == 1) {
                 return;
             }
         }
@@ -189,14 +155,14 @@ TEST_CASE("http2: a post_action does not read on in a refused body")
         })";
     Store store(options);
     FrameClient client(port);
-    client.send_headers({{":method", "POST"},
-                         {":scheme", "http"},
-                         {":authority", "a"},
-                         {":path", "/followed/v1/pets"},
-                         {"authorization", "Bearer " + store.key.secret},
-                         {"content-type", "application/json"}});
+    client.send(kHeaders, kEndHeaders,
+                hpack_field(":method", "POST") + hpack_field(":scheme", "http")
+                    + hpack_field(":authority", "a")
+                    + hpack_field(":path", "/followed/v1/pets")
+                    + hpack_field("authorization", "Bearer " + store.key.secret)
+                    + hpack_field("content-type", "application/json"));
     client.send(kData, 0, std::string(16'000, ' '));
-    client.wait_for(kWindowUpdate);  // the service has read this part
+    client.wait_for(kWindow);  // the service has read this part
     // Too large, although this part alone would be a pet.
     const std::string pet = "{\"name\":\"n\",\"categoryId\":1}";
     client.send(kData, kEndStream, pet + std::string(1'000, ' '));

@@ -4,77 +4,19 @@
 
 #include <algorithm>
 
+#include "http2_frames.h"
+
 namespace petstore::e2e {
 
 namespace {
 
 constexpr auto kNever = 25s;
 
-enum Type : std::uint8_t {
-    kData,
-    kHeaders,
-    kPriority,
-    kReset,
-    kSettings,
-    kPush,
-    kPing,
-    kGoaway,
-    kWindow,
-    kContinuation,
-};
-
-constexpr std::uint8_t kEndStream = 1;
-constexpr std::uint8_t kAck = 1;
-constexpr std::uint8_t kEndHeaders = 4;
-
-constexpr std::size_t kFrameHead = 9;
 constexpr std::size_t kMaxFrame = 16384;
-
-std::string big_endian(std::uint64_t value, int bytes)
-{
-    std::string text;
-    while (bytes-- > 0) {
-        text.push_back(static_cast<char>(value >> (8 * bytes)));
-    }
-    return text;
-}
-
-std::uint32_t number_at(const std::string& bytes, std::size_t at, int size)
-{
-    std::uint32_t value = 0;
-    for (int i = 0; i < size; ++i) {
-        value = value << 8
-                | static_cast<unsigned char>(
-                    bytes[at + static_cast<std::size_t>(i)]);
-    }
-    return value;
-}
 
 std::string setting(std::uint16_t id, std::uint32_t value)
 {
     return big_endian(id, 2) + big_endian(value, 4);
-}
-
-// HPACK without Huffman coding or the dynamic table: every field is a literal.
-std::string hpack_text(std::string_view text)
-{
-    std::string out;
-    std::size_t size = text.size();
-    if (size < 127) {
-        out.push_back(static_cast<char>(size));
-    } else {
-        out.push_back(127);
-        for (size -= 127; size >= 128; size /= 128) {
-            out.push_back(static_cast<char>(size % 128 + 128));
-        }
-        out.push_back(static_cast<char>(size));
-    }
-    return out.append(text);
-}
-
-std::string hpack_field(std::string_view name, std::string_view value)
-{
-    return std::string(1, '\0') + hpack_text(name) + hpack_text(value);
 }
 
 }  // namespace
@@ -190,7 +132,7 @@ void Http2Client::greet()
             NGHTTP2_SETTINGS_MAX_FRAME_SIZE,
             static_cast<std::uint32_t>(random_.pick({16384, 20000, 16777215})));
     }
-    wire_->send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    wire_->send(std::string(kPreface));
     frame(kSettings, 0, 0, settings);
     if (polite_ || random_.chance(50)) {
         window(0, 50'000'000);
@@ -200,9 +142,7 @@ void Http2Client::greet()
 void Http2Client::frame(std::uint8_t type, std::uint8_t flags, std::uint32_t id,
                         const std::string& payload)
 {
-    if (alive_
-        && !wire_->send(big_endian(payload.size(), 3) + big_endian(type, 1)
-                        + big_endian(flags, 1) + big_endian(id, 4) + payload)) {
+    if (alive_ && !wire_->send(http2_frame(type, flags, id, payload))) {
         alive_ = false;
         goaway_ = true;  // a refusal may have gone unread
     }
