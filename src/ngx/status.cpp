@@ -1,8 +1,6 @@
 #include "status.h"
 
-#include <algorithm>
-
-#include "../api/text.h"
+#include "../api/media_type.h"
 #include "../metrics/formats.h"
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
@@ -16,32 +14,13 @@ namespace {
 
 enum class Format { prometheus, json, html, unknown };
 
-// Browsers accept text/html explicitly; Prometheus and curl do not. A quality
-// of 0 excludes it; all other qualities count the same.
-bool accepts_html(ngx_http_request_t* r) noexcept
+// Browsers prefer HTML; Prometheus and curl do not.
+bool prefers_html(ngx_http_request_t* r) noexcept
 {
-    constexpr std::string_view kBlank = " \t";
     bool repeated = false;
     const ngx_table_elt_t* accept = find_header(r, "Accept", repeated);
-    std::string_view rest = accept != nullptr ? view(accept->value) : "";
-    while (!rest.empty()) {
-        std::string_view range = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(range.size() + 1, rest.size()));
-        range.remove_prefix(
-            std::min(range.find_first_not_of(kBlank), range.size()));
-        const std::string_view type = range.substr(0, range.find(';'));
-        const std::string_view name =
-            type.substr(0, type.find_last_not_of(kBlank) + 1);
-        const auto quality = range.find("q=");
-        const bool excluded =
-            quality != std::string_view::npos
-            && range.substr(quality + 2).find_first_not_of("0. \t")
-                   == std::string_view::npos;
-        if (api::equals_ignoring_case(name, "text/html") && !excluded) {
-            return true;
-        }
-    }
-    return false;
+    return accept != nullptr
+           && api::prefers(view(accept->value), "text/html", "text/plain");
 }
 
 Format format_of(ngx_http_request_t* r) noexcept
@@ -49,7 +28,7 @@ Format format_of(ngx_http_request_t* r) noexcept
     ngx_str_t value;
     ngx_str_t name = ngx_string("format");
     if (ngx_http_arg(r, name.data, name.len, &value) != NGX_OK) {
-        return accepts_html(r) ? Format::html : Format::prometheus;
+        return prefers_html(r) ? Format::html : Format::prometheus;
     }
     const std::string_view format = view(value);
     return format == "prometheus" ? Format::prometheus

@@ -289,8 +289,9 @@ TEST_CASE("status: text, JSON and a page")
         CHECK_FALSE(contains(page.body, "http://"));  // no external resources
         CHECK_FALSE(contains(page.body, "https://"));
     }
-    for (const char* const accept : {"text/html;q=0", "text/htmlx, */*",
-                                     "application/json, x/text/html"}) {
+    for (const char* const accept :
+         {"text/html;q=0", "text/htmlx, */*", "application/json, x/text/html",
+          "text/html;q=0.5, text/plain", "text/html;q=0.5, */*"}) {
         INFO(accept);
         CHECK(http.get("/status", {{"Accept", accept}}).header("content-type")
               == text.header("content-type"));

@@ -1,4 +1,4 @@
-// Content types, dates and durations, selected by the first byte.
+// Content-Type and Accept, dates and durations, selected by the first byte.
 #include "api/date.h"
 #include "api/media_type.h"
 #include "fuzz.h"
@@ -15,6 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     switch (data[0] % 3) {
     case 0:
         api::is_json_media_type(text);
+        REQUIRE(!api::prefers(text, "text/html", "text/plain")
+                || !api::prefers(text, "text/plain", "text/html"));
         break;
     case 1:
         if (const auto time = api::parse_date(text)) {
