@@ -24,7 +24,7 @@ const char kTemplate[] = R"json({
       "description": "Returns pets in the order of their ids. A page is full unless it is the last one. While there are more pets, the header `Link` contains the URL of the next page (`rel=\"next\"`), followed by that of the first one (`rel=\"first\"`). Follow these URLs rather than building them.\n\nA walk through all pages returns every pet that existed when it started exactly once, whatever is added meanwhile.",
       "parameters": [
         {"$ref": "#/components/parameters/limit"},
-        {"$ref": "#/components/parameters/status"},
+        {"$ref": "#/components/parameters/statusFilter"},
         {"$ref": "#/components/parameters/cursor"}
       ],
       "responses": {
@@ -127,7 +127,7 @@ const char kTemplate[] = R"json({
       "schema": {"type": "integer", "format": "int32", "minimum": 1},
       "example": 50
     },
-    "status": {
+    "statusFilter": {
       "name": "status",
       "in": "query",
       "description": "Lists only pets with this status.",
@@ -322,7 +322,7 @@ const char kTemplate[] = R"json({
         "name": {
           "type": "string",
           "minLength": 1,
-          "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\u0000-\\u001f\\u007f-\\u009f \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000][^\\u0000-\\u001f\\u007f-\\u009f]*$",
+          "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\x00-\\x1f\\x7f-\\x9f \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x1f\\x7f-\\x9f]*$",
           "description": "Without control characters, and not only white space.",
           "examples": ["Bella"]
         },

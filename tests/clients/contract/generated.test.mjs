@@ -167,7 +167,7 @@ test('every operation and parameter of the document is generated', () => {
 
 test('listPets: valid parameters', async () => {
     const limit = textsOf(parameter('limit').schema);
-    const status = textsOf(parameter('status').schema);
+    const status = textsOf(parameter('statusFilter').schema);
     await check(fc.asyncProperty(optional(limit.valid), optional(status.valid),
         optional(fc.string()), async (one, two, unknown) => {
             await expectResponse(/^200$/, [], 'GET',
@@ -175,12 +175,13 @@ test('listPets: valid parameters', async () => {
         }));
 });
 
-for (const name of ['limit', 'status', 'cursor']) {
+for (const [name, component] of Object.entries({ limit: 'limit',
+    status: 'statusFilter', cursor: 'cursor' })) {
     test(`listPets: an invalid ${name}`, async () => {
         // No generated text is a valid cursor.
         const values = name === 'cursor' ? fc.oneof(fc.string(),
             fc.base64String({ maxLength: 60 }))
-            : textsOf(parameter(name).schema).invalid;
+            : textsOf(parameter(component).schema).invalid;
         await check(fc.asyncProperty(values, async (value) => {
             await expectResponse(/^400$/, ['invalid_parameter'], 'GET',
                 query({ [name]: value }));

@@ -35,6 +35,34 @@ const redocly = (text) => lint('redocly', ['lint', '--format=stylish',
 const spectral = (text) => lint('spectral', ['lint', '--quiet',
     '--fail-severity=hint', '-r', path.join(here, 'spectral.yaml')], text);
 
+// Generators name types after components, regardless of case or kind.
+function clashingNames(text) {
+    const names = Object.values(text.components).flatMap(Object.keys);
+    return names.filter((name) => names.some((other) => other !== name
+        && other.toLowerCase() === name.toLowerCase()));
+}
+
+// The patterns with more than the syntax that ECMA-262, RE2, PCRE2 and Python
+// share: no \u, \d, \p, lookaround or back references.
+function unportablePatterns(text) {
+    const escape = String.raw`\\(?:x[0-9a-fA-F]{2}|[-^$.*+?()[\]{}|/\\])`;
+    // Doubled, these are set operations in some languages.
+    const inClass = String.raw`(?!&&|~~|\|\||--)(?:${escape}|[^\\[\]])`;
+    const atom = String.raw`[.)]|${escape}|\[\^?(?:${inClass})+\]|[^\\^$.*+?()[\]{}|]`;
+    const quantifier = String.raw`(?:[*+?]|\{\d+(?:,\d*)?\})\??`;
+    const portable = new RegExp(
+        String.raw`^(?:[\^$|]|\(\?:|\((?!\?)|(?:${atom})(?:${quantifier})?)*$`, 'u');
+    const found = [];
+    JSON.stringify(text, (key, value) => {
+        if (key === 'pattern' && typeof value === 'string'
+            && !(portable.test(value) && new RegExp(value, 'u'))) {
+            found.push(value);
+        }
+        return value;
+    });
+    return found;
+}
+
 before(async () => {
     store = await startStore();
     document = await fetchDocument(store);
@@ -59,6 +87,25 @@ for (const [name, linter] of Object.entries({ redocly, spectral })) {
         assert.match(output, /must be integer/);
     });
 }
+
+test('no two components differ only in case', () => {
+    assert.deepEqual(clashingNames(document), []);
+    const broken = structuredClone(document);
+    broken.components.parameters.status = {};
+    assert.deepEqual(clashingNames(broken), ['status', 'Status']);
+});
+
+test('patterns are portable', () => {
+    assert.deepEqual(unportablePatterns(document), []);
+    assert.match(JSON.stringify(document), /"pattern":/);
+    for (const pattern of [String.raw`^\u0041$`, String.raw`\d+`, '(?=a)a',
+        String.raw`(a)\1`, String.raw`[\s]`, '[[:alpha:]]', '[a&&b]',
+        String.raw`\p{L}`, '(?<name>a)', 'a++', String.raw`\Aa\z`]) {
+        const broken = structuredClone(document);
+        broken.components.schemas.NewPet.properties.name.pattern = pattern;
+        assert.deepEqual(unportablePatterns(broken), [pattern]);
+    }
+});
 
 // The effects of a location's directives on its document.
 const variants = {
