@@ -10,7 +10,8 @@
 # --cap-drop ALL.
 
 # For a smaller image: --build-arg BASE=debian:trixie-slim. Without the
-# documentation page, which needs the npm registry: --build-arg DOCS=no.
+# documentation page, which needs the npm registry: --build-arg DOCS=no. To append the
+# commit to the version: --build-arg PETSTORE_COMMIT=$(git rev-parse --short=12 HEAD).
 ARG BASE=debian:trixie
 FROM $BASE AS build
 WORKDIR /petstore
@@ -18,8 +19,9 @@ WORKDIR /petstore
 COPY scripts/lib.sh scripts/apt-install scripts/
 RUN bash -c 'source scripts/lib.sh && need_packages "${BUILD_PACKAGES[@]}"'
 COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
-COPY scripts/build scripts/embed-lua scripts/
+COPY scripts/build scripts/embed-commit scripts/embed-lua scripts/
 COPY src src
+ARG PETSTORE_COMMIT=
 RUN scripts/build --strip
 
 # The documentation page. Without the npm registry, the image is built without it.

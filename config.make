@@ -8,8 +8,17 @@ for unit in $petstore_units; do
     petstore_objs="$petstore_objs $obj"
     echo "$obj: $(sed 's/#include "\(.*\)"/\1/' "$unit" | tr '\n' ' ')" >> $NGX_MAKEFILE
 done
+obj=$NGX_OBJS/addon/api/build_version.o
+petstore_objs="$petstore_objs $obj"
 
 cat << END                                                    >> $NGX_MAKEFILE
 
 $petstore_objs:	CFLAGS += -Wno-error -Wno-subobject-linkage -fvisibility=hidden $PETSTORE_CXXFLAGS
+
+$obj:	$NGX_OBJS/petstore_commit.h
+
+$NGX_OBJS/petstore_commit.h:	petstore_always
+	$ngx_addon_dir/scripts/embed-commit $NGX_OBJS/petstore_commit.h
+
+.PHONY:	petstore_always
 END

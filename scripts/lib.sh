@@ -12,7 +12,7 @@
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
     RUN_PACKAGES=(nginx redis-server curl)
-    TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime jq
+    TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime git jq
         libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-lua nginx
         openssl prometheus python3-requests redis-server shellcheck)

@@ -2,9 +2,8 @@
 
 namespace petstore::api {
 
-// The only place that defines the version. `petstorectl version` prints it,
-// nginx logs it when it starts, and debian/rules compares it with
-// debian/changelog.
-inline constexpr char kVersion[] = "0.1.0";
+// The only place that defines the version; debian/rules compares it with
+// debian/changelog. "~dev" precedes the release.
+inline constexpr char kVersion[] = "0.2.0~dev";
 
 }  // namespace petstore::api

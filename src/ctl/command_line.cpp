@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../api/version.h"
+#include "../api/build_version.h"
 #include "command_tree.h"
 #include "completion.h"
 #include "examples.h"
@@ -194,7 +194,7 @@ void add_help_commands(CLI::App& app, const std::string& version,
     app.add_subcommand("version", "Print the version")
         ->callback([version, &json] {
             if (json) {
-                print_json({{"version", api::kVersion}});
+                print_json({{"version", api::build_version()}});
             } else {
                 print_line(version);
             }

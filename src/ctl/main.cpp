@@ -5,7 +5,7 @@
 #include <string>
 #include <unistd.h>
 
-#include "../api/version.h"
+#include "../api/build_version.h"
 #include "cache_commands.h"
 #include "command_line.h"
 #include "context.h"
@@ -71,7 +71,8 @@ int run(int argc, char** argv)
     // Global options are allowed after the subcommand, too.
     app.fallthrough();
     app.require_subcommand(1);
-    const std::string version = std::string("petstorectl ") + api::kVersion;
+    const std::string version =
+        std::string("petstorectl ") + api::build_version();
     app.set_version_flag("--version", version);
     app.add_option("--redis", options.redis,
                    "redis://[user[:password]@]host[:port][/db], rediss://… "

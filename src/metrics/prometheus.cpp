@@ -1,7 +1,7 @@
 // The metrics in Prometheus's text format.
 #include <string_view>
 
-#include "../api/version.h"
+#include "../api/build_version.h"
 #include "formats.h"
 
 namespace petstore::metrics {
@@ -188,7 +188,8 @@ std::string prometheus_text(const Totals& totals)
 {
     Text text;
     text.metric("build_info", "gauge", "The module's version, and nginx's.");
-    text.sample({{"version", api::kVersion}, {"nginx", totals.nginx}}, 1);
+    text.sample({{"version", api::build_version()}, {"nginx", totals.nginx}},
+                1);
     append_requests(text, totals);
     append_decisions(text, totals);
     append_redis(text, totals);

@@ -1,7 +1,7 @@
 // The metrics as JSON.
 #include <nlohmann/json.hpp>
 
-#include "../api/version.h"
+#include "../api/build_version.h"
 #include "formats.h"
 
 namespace petstore::metrics {
@@ -105,7 +105,7 @@ Json denied_of(const Totals& totals)
 std::string status_json(const Totals& totals)
 {
     const Json json = {
-        {"version", api::kVersion},
+        {"version", api::build_version()},
         {"nginx", totals.nginx},
         {"time", totals.now},
         {"workers", totals.workers},

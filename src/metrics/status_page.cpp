@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "../api/build_version.h"
 #include "../api/date.h"
-#include "../api/version.h"
 #include "formats.h"
 
 namespace petstore::metrics {
@@ -373,8 +373,8 @@ std::string status_page(const Totals& totals)
             "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>"
             "<link rel=\"icon\" href=\"data:,\"><style>"
          << kStyle << "</style></head><body><header><h1>Pet store status</h1>"
-         << "<p id=\"facts\" data-part>Version " << api::kVersion << ", nginx "
-         << totals.nginx << ", " << std::to_string(totals.workers)
+         << "<p id=\"facts\" data-part>Version " << api::build_version()
+         << ", nginx " << totals.nginx << ", " << std::to_string(totals.workers)
          << (totals.workers == 1 ? " worker, " : " workers, ")
          << api::http_date(static_cast<api::UnixTime>(totals.now))
          << "</p><button type=\"button\" hidden>Pause</button>"

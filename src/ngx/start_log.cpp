@@ -1,6 +1,6 @@
 #include "start_log.h"
 
-#include "../api/version.h"
+#include "../api/build_version.h"
 #include "config.h"
 #include "module.h"
 
@@ -16,7 +16,7 @@ ngx_int_t log_start(ngx_cycle_t* cycle) noexcept
         ngx_http_cycle_get_module_main_conf(cycle, ngx_http_petstore_module));
     if (conf != nullptr && (conf->in_use || conf->replaces_errors)) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "petstore: version %s",
-                      api::kVersion);
+                      api::build_version());
     }
     return NGX_OK;
 }

@@ -190,33 +190,3 @@ TEST_CASE("command line: the manual page has every command and option")
     CHECK(contains(text, "PETSTORE_REDIS"));
     CHECK(contains(text, "EXIT STATUS"));
 }
-
-TEST_CASE("command line: the version matches the package and the log")
-{
-    const auto version = split(offline({"version"}).out, '\n').at(0);
-    REQUIRE(version.rfind("petstorectl ", 0) == 0);
-    const auto number = version.substr(12);
-
-    const auto changelog = split(
-        read_file(std::string(E2E_SUPPORT) + "/../../../debian/changelog"),
-        '\n');
-    CHECK(changelog.at(0).rfind("petstore (" + number, 0) == 0);
-
-    RedisServer redis;
-    NginxOptions options;
-    options.redis = redis.url();
-    options.workers = 2;
-    NginxServer nginx(options);
-    const std::string line = "petstore: version " + number;
-    const auto lines = [&] {
-        std::size_t count = 0;
-        for (const auto& each : split(nginx.error_log(), '\n')) {
-            count += contains(each, line) ? 1 : 0;
-        }
-        return count;
-    };
-    CHECK(lines() == 1);
-    nginx.reload();
-    CHECK(lines() == 2);
-    CHECK_FALSE(contains(NginxServer::check(options).err, "petstore: version"));
-}
