@@ -16,8 +16,8 @@ set(TIER_ONE_BUILD
   command_line_help command_line_keys command_line_sentinel command_line_tls
   configuration configuration_messages cors create damage durability
   durability_failover failover freshness get guard guard_conf guard_faults
-  guard_redirects health host_names http2 http_manners idempotency key_changes
-  keys limits limits_ban_rules limits_clock limits_directives limits_faults limits_once
+  guard_redirects health host_names http2 http3 http_manners idempotency
+  key_changes keys limits limits_ban_rules limits_clock limits_directives limits_faults limits_once
   limits_walk list logs network_faults nginx_errors openapi pet_import
   redis_errors redis_faults redis_login redis_tls sentinel sentinel_faults status
   two_redis two_redis_move two_redis_operator)

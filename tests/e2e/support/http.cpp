@@ -144,8 +144,7 @@ Response Http::send(const Request& request)
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
                      static_cast<long>(timeout_.count()));
-    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION,
-                     http2_ ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, protocol_);
     if (request.chunked) {
         curl_easy_setopt(curl, CURLOPT_POST, 1L);
         curl_easy_setopt(curl, CURLOPT_READFUNCTION, read_upload);

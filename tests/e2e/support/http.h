@@ -15,7 +15,7 @@ namespace petstore::e2e {
 
 struct Response {
     int status = 0;
-    std::string version;  // "1.1", "2"
+    std::string version;  // "1.1", "2", "3"
     std::vector<std::pair<std::string, std::string>>
         headers;  // lower-case names
     std::string body;
@@ -53,7 +53,8 @@ public:
     Response request(const std::string& method, const std::string& path);
 
     void use_key(std::string key) { key_ = std::move(key); }
-    void use_http2() { http2_ = true; }
+    void use_http2() { protocol_ = CURL_HTTP_VERSION_2TLS; }
+    void use_http3() { protocol_ = CURL_HTTP_VERSION_3ONLY; }
     void close();  // the next request opens a new one
     void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
@@ -68,7 +69,7 @@ private:
     std::string base_url_;
     std::string key_;
     std::chrono::milliseconds timeout_ = 60s;
-    bool http2_ = false;
+    long protocol_ = CURL_HTTP_VERSION_1_1;
     bool tolerant_ = false;
 };
 
