@@ -70,10 +70,44 @@ function executeOnceResolved({ React }) {
     };
 }
 
+// Swagger UI repeats a table of headers for each response. Lists those of all
+// responses once, below them.
+function sharedHeadersOnce({ React, getComponent }) {
+    return {
+        wrapComponents: {
+            responses: (Responses) => (props) => {
+                const { responses } = props;
+                const [first, ...others] = responses.toList().toArray();
+                const shared = first?.get('headers')?.filter((header, name) =>
+                    others.every((other) =>
+                        header.equals(other.getIn(['headers', name]))));
+                if (!shared?.size) {
+                    return React.createElement(Responses, props);
+                }
+                const Headers = getComponent('headers');
+                return React.createElement(React.Fragment, null,
+                    React.createElement(Responses, {
+                        ...props,
+                        responses: responses.map((response) =>
+                            response.update('headers', (headers) =>
+                                headers.filterNot((_, name) =>
+                                    shared.has(name)))),
+                    }),
+                    React.createElement('div', { className: 'shared-headers' },
+                        React.createElement('h4', null,
+                            'Headers of all responses'),
+                        React.createElement(Headers,
+                            { headers: shared, getComponent })));
+            },
+        },
+    };
+}
+
 SwaggerUIBundle({
     dom_id: '#api',
     url: new URL(openapi, document.baseURI).href,
-    plugins: [careWithKeys, executeOnceResolved, optionalStaysEmpty],
+    plugins: [careWithKeys, executeOnceResolved, optionalStaysEmpty,
+        sharedHeadersOnce],
     deepLinking: true,
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,

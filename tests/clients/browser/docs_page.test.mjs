@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -164,6 +165,62 @@ for (const scheme of ['light', 'dark']) {
         await finish(page);
     });
 }
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+// What axe-core says of texts with too little contrast, once for each kind.
+async function paleTexts(page) {
+    await page.evaluate(fs.readFileSync(axe, 'utf8'));
+    const { violations, passes } = await page.evaluate(() => window.axe.run(
+        { runOnly: ['color-contrast'] }));
+    assert.ok(passes[0].nodes.length > 10);
+    return [...new Set(violations.flatMap(({ nodes }) => nodes.map(
+        ({ html, any: [{ data }] }) => `${html.match(/<[^>]*>/)[0]} has `
+            + `${data.fgColor} on ${data.bgColor}: ${data.contrastRatio}`)))];
+}
+
+// Shows all operations in full, one with a response, and all schemas.
+async function openEverything(page) {
+    for (const name of ['createPet', 'getPet']) {
+        await page.click(`${operation(name)} .opblock-summary-control`);
+        await page.waitForSelector(`${operation(name)} .responses-table`);
+    }
+    await execute(page, 'listPets');
+    await page.$$eval('[aria-expanded=false]', (buttons) => {
+        for (const button of buttons) {
+            button.click();
+        }
+    });
+}
+
+for (const scheme of ['light', 'dark']) {
+    test(`every text has a contrast of 4.5:1, ${scheme}`, async () => {
+        const page = await openDocs({ scheme });
+        await enterKey(page, key);
+        await openEverything(page);
+        assert.deepEqual(await paleTexts(page), []);
+        await page.click('.btn.authorize');
+        await page.waitForSelector('[role=dialog]');
+        assert.deepEqual(await paleTexts(page), []);
+
+        await page.$eval('[role=dialog] .btn', (button) => {
+            button.style.color = getComputedStyle(button).backgroundColor;
+        });
+        assert.notDeepEqual(await paleTexts(page), [], 'a mistake is noticed');
+        await finish(page);
+    });
+}
+
+test('an operation in full is less than 4,000 pixels high', async () => {
+    const page = await openDocs();
+    for (const name of ['listPets', 'createPet', 'getPet']) {
+        await page.click(`${operation(name)} .opblock-summary-control`);
+        await page.waitForSelector(`${operation(name)} .responses-table`);
+        const { height } = await (await page.$(operation(name))).boundingBox();
+        assert.ok(height < 4000, `${name}: ${height}`);
+    }
+    await finish(page);
+});
 
 test('the theme follows the system until the reader chooses', async () => {
     const page = await openDocs({ scheme: 'light' });
