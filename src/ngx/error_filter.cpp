@@ -32,10 +32,10 @@ bool is_from_upstream(const ngx_http_request_t* r) noexcept
 // The origin of an error response's page.
 enum class Page { nginx, other, unknown };
 
-// Determines the origin from the header alone. If error_page was applied,
-// nginx's own page and the text of a `return` look alike until the body
-// arrives. For HEAD the page counts as nginx's own, because no body will
-// follow.
+// Determines the origin from the header alone. If nginx has redirected the
+// request, perhaps to an error_page, its own page and the text of a `return`
+// look alike until the body arrives. For HEAD the page counts as nginx's own,
+// because no body will follow.
 Page page_of(const ngx_http_request_t* r) noexcept
 {
     const auto& out = r->headers_out;
@@ -43,8 +43,9 @@ Page page_of(const ngx_http_request_t* r) noexcept
         || out.last_modified_time != -1) {
         return Page::other;
     }
-    if (out.content_length_n <= 0 && out.content_type.len == 0) {
-        return Page::nginx;  // nginx has no page for this status
+    if (!r->internal
+        || (out.content_length_n <= 0 && out.content_type.len == 0)) {
+        return Page::nginx;  // the latter: it has no page for this status
     }
     if (out.content_length_n <= 0 || view(out.content_type) != "text/html") {
         return Page::other;
@@ -52,17 +53,18 @@ Page page_of(const ngx_http_request_t* r) noexcept
     return r->method == NGX_HTTP_HEAD ? Page::nginx : Page::unknown;
 }
 
-// Whether a body that starts with `in` is one of nginx's built-in pages.
-bool starts_builtin_page(const ngx_chain_t* in) noexcept
+// Whether this body is one of nginx's built-in pages. Their text differs
+// between versions and forks, but all send them at once, as a chain that begins
+// and ends with constants; the text of a `return` is a single buffer.
+bool is_builtin_page(const ngx_chain_t* in) noexcept
 {
-    constexpr std::string_view kStart = "<html>\r\n<head><title>";
-    if (in == nullptr || !ngx_buf_in_memory(in->buf)) {
+    if (in == nullptr || in->next == nullptr || !in->buf->memory) {
         return false;
     }
-    const std::string_view text(
-        reinterpret_cast<const char*>(in->buf->pos),
-        static_cast<std::size_t>(in->buf->last - in->buf->pos));
-    return text.substr(0, kStart.size()) == kStart;
+    while (in->next != nullptr) {
+        in = in->next;
+    }
+    return in->buf->memory && in->buf->last_buf;
 }
 
 // Like page_of(), but Page::other if the response must not be replaced. Errors
@@ -209,7 +211,7 @@ ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
     if (info != nullptr && info->header_held) {
         info->header_held = false;
-        const ngx_int_t rc = send_header(r, *info, starts_builtin_page(in));
+        const ngx_int_t rc = send_header(r, *info, is_builtin_page(in));
         if (rc == NGX_ERROR || rc > NGX_OK) {
             return NGX_ERROR;
         }

@@ -219,6 +219,24 @@ TEST_CASE("guard: an error page may be the text of a return")
     CHECK(rate_headers_of(limited).remaining == 0);
 }
 
+TEST_CASE("guard: an error page may look like one of nginx's own")
+{
+    NginxOptions options;
+    options.server = "location = /nginx { return 403; }";
+    GuardedStore shop(options, "");
+    const auto page = shop.http.get("/nginx").body;
+    REQUIRE_FALSE(page.empty());
+
+    options.server = R"(
+        default_type text/html;
+        location = /login { return 200 ')"
+                     + page + R"('; })";
+    GuardedStore copied(options, "error_page 401 /login;");
+    const auto refused = copied.http.get("/shop/", kNoKey);
+    CHECK(refused.status == 401);
+    CHECK(refused.body == page);
+}
+
 TEST_CASE("guard: a missing error page leaves the Error shape")
 {
     NginxOptions options;
