@@ -1,5 +1,3 @@
-// The only file that handles both layouts of header lists: since nginx 1.23,
-// `next` links lines of the same name; before, multi-line slots are arrays.
 #include "headers.h"
 
 #include <algorithm>
@@ -7,21 +5,11 @@
 
 #include "../api/text.h"
 #include "../ngx_base/str.h"
+#include "server_variants.h"
 
 namespace petstore::ngx {
 
 namespace {
-
-#if (nginx_version >= 1023000)
-using Lines = ngx_table_elt_t*;
-#else
-using Lines = ngx_array_t;
-#endif
-
-bool is_dead(const ngx_table_elt_t* line) noexcept
-{
-    return line->hash == 0;
-}
 
 bool is_named(const ngx_table_elt_t& line, std::string_view name) noexcept
 {
@@ -51,7 +39,7 @@ void for_each_line(const ngx_list_t& headers, Visit&& visit) noexcept
     for (auto* part = &headers.part; part != nullptr; part = part->next) {
         auto* lines = static_cast<ngx_table_elt_t*>(part->elts);
         for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-            if (!is_dead(&lines[i])) {
+            if (!is_removed(lines[i])) {
                 visit(lines[i]);
             }
         }
@@ -67,59 +55,6 @@ bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
     slot = line;
     return true;
 }
-
-// For a header that may have several lines. Drops removed lines from the slot,
-// because nginx and other modules use the first one there.
-#if (nginx_version >= 1023000)
-
-bool append(ngx_http_request_t*, Lines& lines, ngx_table_elt_t* line) noexcept
-{
-    ngx_table_elt_t** end = &lines;
-    while (*end != nullptr) {
-        if (is_dead(*end)) {
-            *end = (*end)->next;
-        } else {
-            end = &(*end)->next;
-        }
-    }
-    *end = line;
-    return true;
-}
-
-#else
-
-bool append(ngx_http_request_t* r, Lines& lines, ngx_table_elt_t* line) noexcept
-{
-    if (lines.elts == nullptr
-        && ngx_array_init(&lines, r->pool, 1, sizeof(ngx_table_elt_t*))
-               != NGX_OK) {
-        return false;
-    }
-    auto** begin = static_cast<ngx_table_elt_t**>(lines.elts);
-    ngx_uint_t live = 0;
-    for (ngx_uint_t i = 0; i < lines.nelts; ++i) {
-        if (!is_dead(begin[i])) {
-            begin[live++] = begin[i];
-        }
-    }
-    lines.nelts = live;
-    auto** place = static_cast<ngx_table_elt_t**>(ngx_array_push(&lines));
-    if (place == nullptr) {
-        return false;
-    }
-    *place = line;
-    return true;
-}
-
-// WWW-Authenticate: the slot holds only the latest line.
-bool append(ngx_http_request_t*, ngx_table_elt_t*& slot,
-            ngx_table_elt_t* line) noexcept
-{
-    slot = line;
-    return true;
-}
-
-#endif
 
 // Removes all other lines that are identical to this one.
 void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& kept) noexcept
@@ -137,14 +72,14 @@ bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
     auto& out = r->headers_out;
     const auto name = view(line->key);
     if (name == "Cache-Control") {
-        return append(r, out.cache_control, line);
+        return append_line(r, out.cache_control, line);
     }
     if (name == "Link") {
-        return append(r, out.link, line);
+        return append_line(r, out.link, line);
     }
     if (name == "WWW-Authenticate") {
         drop_repeated(out.headers, *line);
-        return append(r, out.www_authenticate, line);
+        return append_line(r, out.www_authenticate, line);
     }
     if (name == "ETag") {
         return put(out.etag, line);
@@ -170,9 +105,7 @@ bool add_header(ngx_http_request_t* r, std::string_view name,
     line->key = borrow(name);
     line->value = borrow(value);
     line->lowcase_key = nullptr;
-#if (nginx_version >= 1023000)
-    line->next = nullptr;
-#endif
+    clear_next(*line);
     if (!fill_slot(r, line)) {
         line->hash = 0;
         return false;

@@ -11,6 +11,7 @@
 #include "../ngx_base/str.h"
 #include "arguments.h"
 #include "redis_tls_config.h"
+#include "server_variants.h"
 
 namespace petstore::ngx {
 
@@ -103,12 +104,10 @@ bool is_host_name(const redis::Endpoint& endpoint)
            && numeric_address(endpoint.host, endpoint.port) == nullptr;
 }
 
-// nullptr if no `resolver` is configured: nginx then has one without servers.
+// nullptr if no `resolver` is configured.
 ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
 {
-    return core.resolver != nullptr && core.resolver->connections.nelts > 0
-               ? core.resolver
-               : nullptr;
+    return has_name_servers(core.resolver) ? core.resolver : nullptr;
 }
 
 // Without addresses: see resolve_fixed().
