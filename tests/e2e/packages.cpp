@@ -1,0 +1,87 @@
+// What the Debian packages bring along: site.conf and the scripts of removal.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/store.h"
+
+using namespace petstore::e2e;
+using namespace std::string_literals;
+
+namespace {
+
+std::string packaged(const std::string& name)
+{
+    return read_file(std::string(E2E_SUPPORT) + "/../../../debian/" + name);
+}
+
+}  // namespace
+
+TEST_CASE("packages: site.conf serves the API, its log and the status")
+{
+    auto site = packaged("site.conf");
+    replace_all(site, "petstore_redis redis://127.0.0.1:6379/0;", "");
+    replace_all(site, "listen 127.0.0.1:8080;",
+                "listen unix:%DIR%/site.sock; listen %ADDRESS%:%TLS_PORT%;");
+    replace_all(site, "/var/log/nginx/", "");
+    NginxOptions options;
+    options.http = site;
+    const Store store(options);
+
+    auto http = Http(http_url(store.nginx.tls_port()), store.key.secret);
+    const auto list = http.get("/v1/pets");
+    expect_json(list, 200, "[]");
+    const auto id = list.header("x-request-id");
+    CHECK(id.size() == 32);
+    expect_error(http.get("/v1/pets/1"), 404, "pet_not_found");
+    const auto log = store.nginx.path("petstore.log");
+    CHECK(wait_until([&] { return split(read_file(log), '\n').size() == 2; }));
+    const auto line = split(read_file(log), '\n').at(0);
+    for (const auto& part :
+         {"\"GET /v1/pets\" 200 2 "s, " operation=listPets "s,
+          " account=" + store.key.account + " ", " key=" + store.key.id + " ",
+          " limit=PASSED error=- redis=0."s, " request=" + id}) {
+        INFO(line);
+        CHECK(contains(line, part));
+    }
+
+    const auto status = http.get("/status");
+    CHECK(status.status == 200);
+    CHECK(contains(status.body, "petstore_build_info"));
+    CHECK(http.get("/docs").status == 301);
+}
+
+TEST_CASE("packages: removal names the files that still need the module")
+{
+    TempDir dir;
+    for (const char* folder :
+         {"conf.d", "sites-available", "sites-enabled", "modules-enabled"}) {
+        mkdir((dir / folder).c_str(), 0755);
+    }
+    auto script = packaged("libnginx-mod-http-petstore.postrm");
+    REQUIRE(contains(script, " /etc/nginx "));
+    replace_all(script, "/etc/nginx", dir.path());
+    const auto removed = [&](const std::string& action = "remove") {
+        const auto output = run({"sh", "-c", script, "postrm", action});
+        CHECK(output.code == 0);
+        CHECK(output.err == "");
+        return output.out;
+    };
+    write_file(dir / "nginx.conf", "http {}\n# petstore_redis is elsewhere\n");
+    write_file(dir / "modules-enabled/50-mod-http-petstore.conf",
+               "load_module modules/ngx_http_petstore_module.so;\n");
+    write_file(dir / "sites-available/unused", "petstore_zone 1m;\n");
+    CHECK(removed() == "");
+
+    write_file(dir / "conf.d/petstore.conf", packaged("site.conf"));
+    write_file(dir / "sites-available/shop",
+               "server { location /v1/ { petstore; } }\n");
+    REQUIRE(symlink((dir / "sites-available/shop").c_str(),
+                    (dir / "sites-enabled/shop").c_str())
+            == 0);
+    const auto lines = split(removed(), '\n');
+    REQUIRE(lines.size() == 3);
+    CHECK(contains(lines.at(0), "nginx cannot be reloaded or started"));
+    CHECK(lines.at(1) == "  " + (dir / "conf.d/petstore.conf"));
+    CHECK(lines.at(2) == "  " + (dir / "sites-enabled/shop"));
+    CHECK(removed("upgrade") == "");
+}
