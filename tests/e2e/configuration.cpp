@@ -307,8 +307,38 @@ TEST_CASE("configuration: errors in JSON without an API have rate headers")
     CHECK(contains(response, "X-RateLimit-Remaining: 7\r\n"));
 }
 
-TEST_CASE("configuration: the files of nginx-conf work unchanged")
+namespace {
+
+// Enables the commented lines about TLS, and those for newer versions of nginx
+// if this one has HTTP/3.
+void enable_tls(std::string& text)
 {
+    const auto from = text.find("# listen 443 ssl");
+    if (from == std::string::npos) {
+        return;
+    }
+    const bool recent =
+        contains(run({nginx_binary(), "-V"}).err, "--with-http_v3_module");
+    const auto end = text.find("\n\n", from);
+    std::string enabled;
+    for (auto line : split(text.substr(from, end - from), '\n')) {
+        const bool newer = contains(line, "# # ");
+        if (newer && recent) {
+            replace_all(line, "# # ", "");
+        } else if (!newer && contains(line, ";")) {
+            replace_all(line, "# ", "");
+        }
+        enabled += line + "\n";
+    }
+    text = text.substr(0, from) + enabled + text.substr(end);
+}
+
+}  // namespace
+
+TEST_CASE("configuration: the files of nginx-conf work unchanged, and with TLS")
+{
+    const bool tls = GENERATE(false, true);
+    CAPTURE(tls);
     int files = 0;
     const CertificateAuthority authority;
     for (const auto& file :
@@ -322,6 +352,9 @@ TEST_CASE("configuration: the files of nginx-conf work unchanged")
         // may be in use.
         TempDir dir;
         auto text = read_file(file);
+        if (tls) {
+            enable_tls(text);
+        }
         replace_all(text, "/run/", dir / "");
         replace_all(text, "/tmp/petstore/", dir / "");
         replace_all(text, "/var/log/nginx/", dir / "");

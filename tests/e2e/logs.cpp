@@ -198,8 +198,10 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
         return line;
     };
 
-    CHECK(http.get("/v1/pets?limit=5").status == 200);
+    const auto list = http.get("/v1/pets?limit=5");
+    CHECK(list.status == 200);
     auto line = last();
+    CHECK(line["request"] == list.header("x-request-id"));
     CHECK(line["method"] == "GET");
     CHECK(line["path"] == "/v1/pets");
     CHECK(line["status"] == 200);
