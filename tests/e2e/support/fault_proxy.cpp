@@ -62,7 +62,7 @@ FaultProxy::FaultProxy(const RedisServer& redis, int tls_port)
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
     socklen_t size = sizeof(address);
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     if (bind(listener_, generic, size) != 0 || listen(listener_, 64) != 0
@@ -177,6 +177,36 @@ bool FaultProxy::swallow(std::size_t size)
     return true;
 }
 
+// Whether the gateway has forgotten the connection, and so drops these bytes.
+bool FaultProxy::forgets(Connection& connection, std::size_t size)
+{
+    const auto now = Clock::now();
+    const auto after = fault().forgets_after;
+    if (after.count() != 0 && now - connection.passed_at.load() >= after) {
+        connection.forgotten = true;
+    }
+    if (!connection.forgotten) {
+        connection.passed_at = now;
+        return false;
+    }
+    swallowed_ += size;
+    return true;
+}
+
+int FaultProxy::forgotten() const
+{
+    const std::lock_guard lock(mutex_);
+    if (fault_.forgets_after.count() == 0) {
+        return 0;
+    }
+    const auto since = Clock::now() - fault_.forgets_after;
+    return static_cast<int>(
+        std::count_if(list_.begin(), list_.end(), [&](const auto& connection) {
+            return connection.copying != 0
+                   && connection.passed_at.load() <= since;
+        }));
+}
+
 void FaultProxy::copy_requests(Connection& connection)
 {
     char chunk[16 * 1024];
@@ -189,6 +219,14 @@ void FaultProxy::copy_requests(Connection& connection)
         const auto now = fault();
         if (now.close) {
             break;
+        }
+        if (forgets(connection, bytes.size())) {
+            if (now.resets_forgotten) {
+                connection.reset = true;
+                ++resets_;
+                break;
+            }
+            continue;
         }
         if (!swallow(bytes.size())
             && !send_sliced(connection.server, bytes, now.slice)) {
@@ -207,7 +245,8 @@ void FaultProxy::copy_replies(Connection& connection)
             break;
         }
         const std::string_view bytes(chunk, static_cast<std::size_t>(n));
-        if (!swallow(bytes.size()) && !pass_on_reply(connection, bytes)) {
+        if (!forgets(connection, bytes.size()) && !swallow(bytes.size())
+            && !pass_on_reply(connection, bytes)) {
             break;
         }
     }

@@ -25,6 +25,11 @@ struct NetworkFault {
     std::optional<std::size_t> reset_after = std::nullopt;
     bool half_open = false;  // drops everything, both ways
     bool close = false;      // closes instead of passing on a command
+    // Forgets a connection over which nothing passed for this long, as a
+    // gateway does; 0: never. Later bytes are dropped or, if
+    // `resets_forgotten`, answered with a reset.
+    std::chrono::milliseconds forgets_after{0};
+    bool resets_forgotten = false;
 };
 
 // A faulty network in front of a real Redis: nginx connects to a port of
@@ -39,6 +44,7 @@ public:
     FaultProxy& operator=(const FaultProxy&) = delete;
 
     std::string url() const;
+    int port() const { return port_; }  // of every address of this machine
 
     void set(const NetworkFault& fault);
     void heal() { set({}); }
@@ -49,6 +55,9 @@ public:
     int resets() const { return resets_; }
     std::size_t swallowed() const { return swallowed_; }
 
+    // The number of open connections that the gateway has forgotten.
+    int forgotten() const;
+
 private:
     struct Connection {
         int client = -1;
@@ -57,6 +66,8 @@ private:
         std::thread replies;
         std::atomic<int> copying{2};
         std::atomic<bool> reset{false};
+        std::atomic<Clock::time_point> passed_at{Clock::now()};
+        std::atomic<bool> forgotten{false};
     };
 
     void accept();
@@ -64,6 +75,7 @@ private:
     void copy_replies(Connection& connection);
     bool pass_on_reply(Connection& connection, std::string_view bytes);
     bool swallow(std::size_t size);
+    bool forgets(Connection& connection, std::size_t size);
     std::optional<std::size_t> take_budget(std::size_t size);
     void wait(std::chrono::milliseconds time) const;
     void stop(Connection& connection);

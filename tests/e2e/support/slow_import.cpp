@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "catch.h"
 #include "store.h"
 
@@ -26,7 +28,14 @@ SlowImport::SlowImport(const std::string& redis,
 
 SlowImport::~SlowImport()
 {
-    close(fd_);
+    end_input();
+}
+
+void SlowImport::end_input()
+{
+    if (fd_ >= 0) {
+        close(std::exchange(fd_, -1));
+    }
 }
 
 void SlowImport::write(const std::string& lines) const

@@ -19,6 +19,7 @@ public:
     SlowImport& operator=(const SlowImport&) = delete;
 
     void write(const std::string& lines) const;
+    void end_input();
 
     Process& process() { return process_; }
 
