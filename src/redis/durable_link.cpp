@@ -74,6 +74,7 @@ void DurableLink::ask() noexcept
 void DurableLink::send_batch() noexcept
 {
     phase_ = Phase::batch;
+    batch_on_.reset();
     confirmed_ = false;
     too_few_ = false;
     std::size_t bytes = 0;
@@ -129,8 +130,16 @@ const char* DurableLink::step_name() const noexcept
     return step_ == Step::replicas ? "WAIT" : "WAITAOF";
 }
 
+void DurableLink::note_server() noexcept
+{
+    if (!batch_on_) {
+        batch_on_ = link_.connection_generation({});
+    }
+}
+
 void DurableLink::take_answer(const Reply& reply) noexcept
 {
+    note_server();
     if (reply.is_error()) {
         take_refusal(reply);
     } else if (phase_ == Phase::batch && !is_enough(reply)) {
@@ -138,10 +147,10 @@ void DurableLink::take_answer(const Reply& reply) noexcept
     } else if (step_ == Step::replicas && durability_.fsync) {
         send_step(Step::disk);
     } else {
-        // Between WAIT and WAITAOF, the link may have moved to another server,
+        // Since the first reply, the link may have moved to another server,
         // which has nothing of the batch to wait for.
         confirmed_ = phase_ == Phase::asking
-                     || supported_on_ == link_.connection_generation({});
+                     || batch_on_ == link_.connection_generation({});
     }
 }
 
@@ -201,6 +210,9 @@ void DurableLink::end_asking() noexcept
 void DurableLink::end_batch() noexcept
 {
     phase_ = Phase::idle;
+    if (confirmed_) {
+        supported_on_ = batch_on_;
+    }
     std::list<Write> done;
     done.swap(batch_);
     if (too_few_) {
@@ -276,6 +288,7 @@ DurableLink::Write::Write(DurableLink& link, const Command& command,
 
 void DurableLink::Write::on_reply(const Reply& reply) noexcept
 {
+    link_.note_server();
     if (handler_ != nullptr) {
         if (reply.is_error()) {
             std::exchange(handler_, nullptr)->on_reply(reply);

@@ -25,8 +25,9 @@ namespace petstore::redis {
 // send(), whether it waits for its batch or for the answer.
 //
 // On each connection, first checks whether the server supports the wait; if
-// not, commands fail with not_sent. Independent of sockets and clocks; see
-// Host.
+// not, commands fail with not_sent. A batch may still be sent over another one,
+// if the link replaces a lost idle connection; if that server does not support
+// the wait, the batch is in doubt. Independent of sockets and clocks; see Host.
 class DurableLink final : public Link, private EndOfIterationTask {
 public:
     // The worker's part. Times are milliseconds of a monotonic clock.
@@ -130,6 +131,7 @@ private:
     Command wait_command() const;
     const char* step_name() const noexcept;
 
+    void note_server() noexcept;
     void take_answer(const Reply& reply) noexcept;
     void take_refusal(const Reply& error) noexcept;
     bool is_enough(const Reply& reply) const noexcept;
@@ -158,6 +160,9 @@ private:
 
     // The generation of the connection that accepted all steps.
     std::optional<std::uint64_t> supported_on_;
+    // That of the batch's first reply: its commands may have waited for another
+    // connection.
+    std::optional<std::uint64_t> batch_on_;
     bool refused_ = false;  // reported by unsupported()
     bool scheduled_ = false;
 };

@@ -657,6 +657,44 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     }
 }
 
+TEST_CASE("a batch may have waited for another connection", "[redis]")
+{
+    Fixture f({1, true});
+    f.send(f.a, "a");
+    f.end();
+    f.wire.reply(integer(0));
+    f.wire.reply(array({integer(1), integer(0)}));
+    f.end();
+    REQUIRE(f.open() == Lines{"a", "WAIT 1 500"});
+    SECTION("before it was sent")
+    {
+        ++f.wire.generation;
+        f.wire.reply(pet(1));
+        f.wire.reply(integer(1));
+        f.wire.reply(array({integer(1), integer(0)}));
+        CHECK(f.a.outcome == "1");
+        // That connection is now known to support the wait.
+        f.send(f.b, "b");
+        f.end();
+        CHECK(f.open() == Lines{"b", "WAIT 1 500"});
+    }
+    SECTION("which does not support the wait")
+    {
+        ++f.wire.generation;
+        f.wire.reply(pet(1));
+        f.wire.reply("-NOPERM no WAIT\r\n");
+        CHECK(f.a.outcome == "in doubt");
+    }
+    SECTION("after it was executed in part")
+    {
+        f.wire.reply(pet(1));
+        ++f.wire.generation;
+        f.wire.reply(integer(1));
+        f.wire.reply(array({integer(1), integer(0)}));
+        CHECK(f.a.outcome == "in doubt");
+    }
+}
+
 TEST_CASE("a closed link fails all waiting commands", "[redis]")
 {
     Fixture f;
