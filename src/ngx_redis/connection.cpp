@@ -19,6 +19,24 @@ constexpr char kLost[] = "connection lost";
 constexpr char kOutOfMemory[] = "out of memory";
 constexpr char kEventError[] = "event error";
 
+// Makes the kernel notice a lost connection within 30 seconds, and keeps
+// gateways from forgetting an idle one. Only precautions, so errors are
+// ignored.
+void keep_alive(int fd) noexcept
+{
+    constexpr int kIdle = 15;  // seconds
+    constexpr int kInterval = 5;
+    constexpr int kProbes = 3;
+    const auto set = [fd](int level, int option, int value) {
+        (void)setsockopt(fd, level, option, &value, sizeof(value));
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, kIdle);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, kInterval);
+    set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, (kIdle + kInterval * kProbes) * 1000);
+}
+
 }  // namespace
 
 Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
@@ -104,6 +122,7 @@ void Connection::on_connected() noexcept
 {
     if (!login_->is_unix()) {
         (void)ngx_tcp_nodelay(socket_);
+        keep_alive(socket_->fd);
     }
     if (tls_.enabled()) {
         begin_tls();

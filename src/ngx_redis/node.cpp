@@ -36,9 +36,9 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
            redis::Scheduler& scheduler, metrics::RedisMeter meter,
            const ngx_log_t& log)
     : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      meter_(meter), counted_(meter.links),
-      role_request_(redis::info_replication()), log_(settings.name, log),
+      meter_(meter), counted_(meter.links), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
+      idle_(*this, settings, pipeline_, role_, meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {}
 
@@ -65,14 +65,16 @@ void Node::send(const redis::Command& command,
     }
     // Ask before the command: a response from memory, which waits for the reply
     // to the command, must not rely on an outdated role.
-    const bool asks_role =
-        connection_.is_ready() && role_.due(ngx_current_msec);
-    if ((asks_role && !add_role_request())
+    const bool held = idle_.holding();
+    if ((connection_.is_ready() && !idle_.prepare())
         || !pipeline_.add(command, &handler,
                           ngx_current_msec + settings_.timeout,
                           microseconds())) {
         handler.on_no_reply(redis::NoReply::not_sent);
         return;
+    }
+    if (idle_.holding() != held) {
+        deadline_.stop();  // there is an earlier one
     }
     meter_.redis.commands.add();
     if (is_connecting()) {
@@ -89,19 +91,6 @@ void Node::warm_up() noexcept
     if (!is_connecting() && !breaker_.is_open()) {
         connect();
     }
-}
-
-// False if out of memory.
-bool Node::add_role_request() noexcept
-{
-    if (!pipeline_.add(role_request_, nullptr,
-                       ngx_current_msec + settings_.timeout)) {
-        return false;
-    }
-    meter_.redis.commands.add();
-    role_.asked(ngx_current_msec);
-    command_added();
-    return true;
 }
 
 void Node::command_added() noexcept
@@ -177,7 +166,8 @@ void Node::on_moved() noexcept
 
 void Node::try_address() noexcept
 {
-    connection_.open((*addresses_)[address_], settings_.endpoint, role_request_,
+    connection_.open((*addresses_)[address_], settings_.endpoint,
+                     idle_.role_request(),
                      reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec);
     if (connection_.is_open()) {
         restart_deadline();  // for the commands that wait to connect
@@ -195,6 +185,7 @@ void Node::disconnect() noexcept
 {
     deadline_.stop();
     probe_.stop();
+    idle_.end();
     if (finding_) {
         finding_ = false;
         source_->cancel();
@@ -217,6 +208,7 @@ Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
         counted_.set_down(false);
+        idle_.begin();
         restart_deadline();
         schedule_flush();
     }
@@ -228,8 +220,11 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
     const std::uint64_t added = pipeline_.added();
     // Removed first: the handler may send the next command.
     redis::ReplyHandler* const handler = pipeline_.pop();
+    if (idle_.heard()) {
+        schedule_flush();
+    }
     if (handler == nullptr) {
-        return take_role(reply);
+        return role_.known() ? take_role(reply) : Failure{};
     }
     meter_.duration.add(microseconds() - added);
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
@@ -303,7 +298,9 @@ Node::check_error(const redis::Reply& error,
 
 void Node::on_deadline() noexcept
 {
-    if (pipeline_.empty() || !reached(pipeline_.deadline())) {
+    if (idle_.holding() && reached(idle_.hold_until())) {
+        replace("did not answer");
+    } else if (pipeline_.empty() || !reached(pipeline_.deadline())) {
         restart_deadline();
     } else if (connection_.is_ready() || ngx_exiting) {
         on_failure(Connection::failure(Kind::timeout, kTimedOut));
@@ -323,8 +320,9 @@ void Node::on_deadline() noexcept
 void Node::restart_deadline() noexcept
 {
     deadline_.stop();
-    if (!pipeline_.empty()) {
-        const ngx_msec_t deadline = pipeline_.deadline();
+    if (!pipeline_.empty() && !idle_.unwaited()) {
+        const ngx_msec_t deadline =
+            idle_.holding() ? idle_.hold_until() : pipeline_.deadline();
         deadline_.start(reached(deadline) ? 0 : deadline - ngx_current_msec);
     }
 }
@@ -333,6 +331,18 @@ void Node::on_idle_close() noexcept
 {
     disconnect();  // the next command reconnects
     pipeline_.fail();
+}
+
+// The connection was lost while no command was written. Those that wait for it
+// wait for the next one.
+void Node::replace(const char* how) noexcept
+{
+    log_.idle_loss(how);
+    disconnect();
+    pipeline_.fail_written();  // the check
+    if (!pipeline_.empty()) {
+        connect();
+    }
 }
 
 // nullptr if the configuration allows only one address.
@@ -356,6 +366,10 @@ void Node::report_failure(const Failure& failure) noexcept
 void Node::on_failure(const Failure& failure) noexcept
 {
     const bool was_ready = connection_.is_ready();
+    if (was_ready && failure.kind == Kind::closed && idle_.may_replace()) {
+        replace("was lost");
+        return;
+    }
     disconnect();
 
     // No command was written yet, so all of them can wait for the next address.

@@ -15,6 +15,7 @@
 #include "../redis/scheduler.h"
 #include "address_source.h"
 #include "connection.h"
+#include "idle_watch.h"
 #include "node_log.h"
 #include "node_settings.h"
 
@@ -31,8 +32,9 @@ namespace petstore::ngx {
 // background probe reconnects with a growing, jittered back-off.
 //
 // Only a primary is used. The handshake asks for the role. Once a second has
-// passed, an INFO before the next command asks again. An idle connection sends
-// nothing.
+// passed, an INFO before the next command asks again. After an idle connection,
+// that command waits for the reply to it: if there is none, the connection is
+// replaced, which is no failure, and no command was written; see IdleWatch.
 //
 // Each attempt to connect asks the source for the addresses to try. If the
 // server moves, commands that were written fail as in doubt, and the others
@@ -40,7 +42,8 @@ namespace petstore::ngx {
 class Node final : public redis::Link,
                    private redis::EndOfIterationTask,
                    private AddressSource::User,
-                   private Connection::Listener {
+                   private Connection::Listener,
+                   private IdleWatch::User {
 public:
     // `settings`, `scheduler` and `meter` must outlive the node.
     Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
@@ -83,7 +86,6 @@ private:
     void on_no_address(const char* reason) noexcept override;
     void on_moved() noexcept override;
 
-    bool add_role_request() noexcept;
     void command_added() noexcept;
     void schedule_flush() noexcept;
     void run() noexcept override;
@@ -93,6 +95,9 @@ private:
     Failure on_reply(const redis::Reply& reply) noexcept override;
     void on_idle_close() noexcept override;
     void on_failure(const Failure& failure) noexcept override;
+    void on_idle_check() noexcept override { schedule_flush(); }
+    void on_idle_loss() noexcept override { replace("did not answer"); }
+    void replace(const char* how) noexcept;
 
     Failure take_role(const redis::Reply& reply) noexcept;
     Failure check_error(const redis::Reply& error,
@@ -107,7 +112,6 @@ private:
     redis::Scheduler& scheduler_;
     const metrics::RedisMeter meter_;
     metrics::CountedLink counted_;  // down while the breaker is open
-    const redis::Command role_request_;
     NodeLog log_;
 
     Addresses addresses_;        // of the last attempt, if any
@@ -120,6 +124,7 @@ private:
     Connection connection_;
     redis::Breaker breaker_;
     redis::RoleWatch role_;
+    IdleWatch idle_;
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 

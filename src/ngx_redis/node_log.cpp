@@ -60,6 +60,12 @@ void NodeLog::moved(const redis::ServerAddress& primary) noexcept
                   primary.host.c_str(), primary.port);
 }
 
+void NodeLog::idle_loss(const char* how) noexcept
+{
+    ngx_log_error(NGX_LOG_INFO, &log_, 0,
+                  "petstore: redis %s: the idle connection %s", name_, how);
+}
+
 void NodeLog::sentinel_back(ngx_msec_t after) noexcept
 {
     outage_ = false;

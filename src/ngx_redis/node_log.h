@@ -32,6 +32,9 @@ public:
     void recovered(ngx_msec_t after) noexcept;
     void history_changed() noexcept;
 
+    // The idle connection `how`, for example "was lost".
+    void idle_loss(const char* how) noexcept;
+
     // The Sentinels name another primary.
     void moved(const redis::ServerAddress& primary) noexcept;
 

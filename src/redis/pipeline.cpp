@@ -13,7 +13,9 @@ bool Pipeline::add(const Command& command, ReplyHandler* handler,
         bytes_.resize(before);
         return false;
     }
-    end_ += bytes_.size() - before;
+    const std::size_t size = bytes_.size() - before;
+    end_ += size;
+    held_ += holds_ ? size : 0;
     return true;
 }
 
@@ -32,6 +34,17 @@ void Pipeline::sent(std::size_t bytes) noexcept
     }
 }
 
+bool Pipeline::in_doubt() const noexcept
+{
+    for (std::size_t i = failing_;
+         i < pending_.size() && pending_[i].start < written_; ++i) {
+        if (pending_[i].handler != nullptr) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ReplyHandler* Pipeline::pop() noexcept
 {
     ReplyHandler* const handler = pending_.front().handler;
@@ -41,6 +54,7 @@ ReplyHandler* Pipeline::pop() noexcept
 
 void Pipeline::fail() noexcept
 {
+    release();
     bytes_.clear();
     sent_ = 0;
     fail_first(pending_.size());
@@ -48,8 +62,11 @@ void Pipeline::fail() noexcept
 
 void Pipeline::fail_written() noexcept
 {
+    release();
     std::size_t written = 0;
-    while (written < pending_.size() && pending_[written].start < written_) {
+    while (written < pending_.size()
+           && (pending_[written].start < written_
+               || pending_[written].handler == nullptr)) {
         ++written;
     }
     // The rest of a command that was written in part is dropped.
@@ -74,7 +91,7 @@ void Pipeline::fail_first(std::size_t count) noexcept
         }
     }
     // Bytes that were never written leave no gap in the stream.
-    written_ = end_ - unsent().size();
+    written_ = end_ - left();
 }
 
 }  // namespace petstore::redis

@@ -25,7 +25,7 @@ public:
     bool empty() const noexcept { return size() == 0; }
     bool full() const noexcept
     {
-        return size() >= kMaxPending || unsent().size() >= kMaxUnsentBytes;
+        return size() >= kMaxPending || left() >= kMaxUnsentBytes;
     }
 
     // False if out of memory; nothing was added then. `handler` is borrowed
@@ -33,9 +33,19 @@ public:
     bool add(const Command& command, ReplyHandler* handler,
              std::uint64_t deadline, std::uint64_t now = 0) noexcept;
 
+    // Without the bytes that are held back.
     std::string_view unsent() const noexcept
     {
-        return std::string_view(bytes_).substr(sent_);
+        return {bytes_.data() + sent_, left() - held_};
+    }
+
+    // Holds back the commands added from now on, until release() or the end of
+    // the connection.
+    void hold() noexcept { holds_ = true; }
+    void release() noexcept
+    {
+        holds_ = false;
+        held_ = 0;
     }
 
     // The first `bytes` bytes of unsent() were written.
@@ -57,6 +67,9 @@ public:
         return !empty() && pending_[failing_].start < written_;
     }
 
+    // Whether Redis may execute a command that has a handler.
+    bool in_doubt() const noexcept;
+
     // Removes the oldest command, which has its reply, and returns its handler.
     // Must not be called while commands fail.
     ReplyHandler* pop() noexcept;
@@ -67,8 +80,9 @@ public:
     // this returns.
     void fail() noexcept;
 
-    // The same for the commands that were written, at least in part. The others
-    // wait for the next connection.
+    // The same for the commands that were written, at least in part, and for
+    // those without a handler ahead of the others, which concern the connection
+    // only. The others wait for the next connection.
     void fail_written() noexcept;
 
 private:
@@ -80,12 +94,15 @@ private:
     };
 
     std::size_t size() const noexcept { return pending_.size() - failing_; }
+    std::size_t left() const noexcept { return bytes_.size() - sent_; }
 
     // Requires that bytes_ contains only the other commands.
     void fail_first(std::size_t count) noexcept;
 
     std::string bytes_;  // written up to sent_
     std::size_t sent_ = 0;
+    bool holds_ = false;
+    std::size_t held_ = 0;  // bytes at the end of bytes_
 
     // Offsets in the stream of all bytes ever added.
     std::size_t written_ = 0;  // of bytes_[sent_]

@@ -48,6 +48,9 @@ public:
         asked_at_ = now;
     }
 
+    // Whether the server reports its role, as far as is known.
+    bool known() const noexcept { return known_; }
+
     // Whether to ask before the next command.
     bool due(std::uint64_t now) const noexcept
     {

@@ -301,3 +301,85 @@ TEST_CASE("a connection that fails while written commands do fails the rest",
     pipeline.add(redis::Command("PING"), &unsent, 2);
     CHECK_FALSE(pipeline.expects_reply());
 }
+
+TEST_CASE("commands held back are unsent until they are released", "[redis]")
+{
+    Pipeline pipeline;
+    Handler first;
+    Handler second;
+    const std::string echo = "*2\r\n$4\r\nECHO\r\n$1\r\na\r\n";
+    pipeline.add(redis::Command("PING"), nullptr, 1);
+    pipeline.hold();
+    pipeline.add(redis::Command("ECHO").arg("a"), &first, 2);
+    CHECK(pipeline.unsent() == kPing);
+    pipeline.sent(3);
+    pipeline.add(redis::Command("ECHO").arg("a"), &second, 3);
+    CHECK(pipeline.unsent() == kPing.substr(3));
+    CHECK_FALSE(pipeline.in_doubt());
+    SECTION("the check is answered")
+    {
+        pipeline.sent(kPing.size() - 3);
+        CHECK(pipeline.unsent().empty());
+        CHECK(pipeline.pop() == nullptr);
+        CHECK_FALSE(pipeline.expects_reply());
+        pipeline.release();
+        CHECK(pipeline.unsent() == echo + echo);
+        pipeline.sent(1);
+        CHECK(pipeline.in_doubt());
+        CHECK(pipeline.expects_reply());
+        pipeline.add(redis::Command("PING"), nullptr, 4);
+        CHECK(pipeline.unsent() == (echo + echo + kPing).substr(1));
+    }
+    SECTION("the connection is lost")
+    {
+        // Whether the check was written makes no difference.
+        if (GENERATE(true, false)) {
+            pipeline.sent(kPing.size() - 3);
+        }
+        pipeline.fail_written();
+        CHECK(pipeline.unsent() == echo + echo);
+        CHECK_FALSE(pipeline.expects_reply());
+        CHECK(pipeline.deadline() == 2);
+        pipeline.add(redis::Command("PING"), nullptr, 4);
+        pipeline.sent(2 * echo.size() + kPing.size());
+        CHECK(pipeline.pop() == &first);
+        CHECK(pipeline.pop() == &second);
+        CHECK_FALSE(pipeline.in_doubt());
+        CHECK(pipeline.pop() == nullptr);
+    }
+    SECTION("no connection is left")
+    {
+        pipeline.fail();
+        CHECK(first.causes == std::vector<NoReply>{NoReply::not_sent});
+        CHECK(second.causes == std::vector<NoReply>{NoReply::not_sent});
+        pipeline.add(redis::Command("PING"), nullptr, 4);
+        CHECK(pipeline.unsent() == kPing);
+    }
+}
+
+TEST_CASE("a check that was not written does not wait for a connection",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    pipeline.add(redis::Command("PING"), nullptr, 1);
+    pipeline.hold();
+    pipeline.add(redis::Command("ECHO").arg("a"), &handler, 2);
+    pipeline.fail_written();
+    CHECK(pipeline.unsent() == "*2\r\n$4\r\nECHO\r\n$1\r\na\r\n");
+    CHECK(handler.causes.empty());
+}
+
+TEST_CASE("commands held back count for the bounds", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    pipeline.hold();
+    const redis::Command large(
+        redis::Command("ECHO").own(std::string(512 * 1024, 'a')));
+    pipeline.add(large, &handler, 1);
+    CHECK_FALSE(pipeline.full());
+    pipeline.add(large, &handler, 1);
+    CHECK(pipeline.unsent().empty());
+    CHECK(pipeline.full());
+}

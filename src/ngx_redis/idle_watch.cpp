@@ -1,0 +1,94 @@
+#include "idle_watch.h"
+
+namespace petstore::ngx {
+
+IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
+                     redis::Pipeline& pipeline, redis::RoleWatch& role,
+                     const metrics::RedisMeter& meter, ngx_log_t* log)
+    : user_(user), settings_(settings), pipeline_(pipeline), role_(role),
+      meter_(meter), role_request_(redis::info_replication()), ping_("PING"),
+      timer_(*this, log, true)
+{}
+
+void IdleWatch::begin() noexcept
+{
+    check_.begin(ngx_current_msec);
+    restart();
+}
+
+void IdleWatch::end() noexcept
+{
+    check_.end();
+    timer_.stop();
+}
+
+bool IdleWatch::prepare() noexcept
+{
+    if (check_.holding()) {
+        return true;
+    }
+    const bool proves = must_prove();
+    const bool asks =
+        (proves && !check_.checking()) || role_.due(ngx_current_msec);
+    if (asks && !add()) {
+        return false;
+    }
+    if (proves) {
+        check_.check();
+        check_.hold(ngx_current_msec, settings_.timeout);
+        pipeline_.hold();
+    }
+    return true;
+}
+
+// There is no gateway between a worker and a unix socket.
+bool IdleWatch::must_prove() const noexcept
+{
+    return !settings_.endpoint.is_unix()
+           && check_.must_prove(ngx_current_msec, pipeline_.empty());
+}
+
+bool IdleWatch::heard() noexcept
+{
+    const bool held = check_.holding();
+    check_.heard(ngx_current_msec);
+    if (held) {
+        pipeline_.release();
+    }
+    return held;
+}
+
+bool IdleWatch::add() noexcept
+{
+    if (!pipeline_.add(role_.known() ? role_request_ : ping_, nullptr,
+                       ngx_current_msec + settings_.timeout)) {
+        return false;
+    }
+    if (role_.known()) {
+        role_.asked(ngx_current_msec);
+    }
+    meter_.redis.commands.add();
+    return true;
+}
+
+void IdleWatch::on_timer() noexcept
+{
+    if (unwaited()) {
+        user_.on_idle_loss();
+    } else if (!check_.holding() && must_prove() && add()) {
+        check_.check();
+        timer_.start(settings_.timeout);
+        user_.on_idle_check();
+    } else {
+        restart();
+    }
+}
+
+void IdleWatch::restart() noexcept
+{
+    timer_.stop();
+    timer_.start(
+        redis::IdleCheck::interval(static_cast<std::uint64_t>(ngx_random())));
+}
+
+}  // namespace petstore::ngx
