@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "../redis/replication.h"
 #include "error_text.h"
 #include "tls_stream.h"
 
@@ -92,6 +93,59 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
     return connection;
 }
 
+// Connects, logs in and selects the database. Throws redis::ConnectionError and
+// Failure.
+redis::BlockingConnection open_database(const redis::Endpoint& endpoint,
+                                        const Tls* tls,
+                                        const std::string& where)
+{
+    const Deadline deadline(kLoginTimeout);
+    auto connection = log_in(endpoint, tls, deadline, where, true);
+    if (endpoint.database) {
+        connection.set_timeout(deadline.left());
+        redis::Command select("SELECT");
+        const redis::Reply& reply =
+            call(connection, select.arg(endpoint.database));
+        if (reply.is_error()) {
+            throw Failure(where + ": " + error_text(reply));
+        }
+    }
+    connection.set_timeout(deadline.left());
+    return connection;
+}
+
+// Identifies the data of a primary; empty if Redis does not say.
+std::string history_of(redis::BlockingConnection& connection)
+{
+    const auto replication =
+        redis::parse_replication(call(connection, redis::info_replication()));
+    return std::string(replication.id);
+}
+
+// Connects again after a pause, unless data may have been lost meanwhile: a
+// command that has started must not leave a gap.
+redis::BlockingConnection reopen(const redis::Endpoint& endpoint,
+                                 const Tls* tls, const std::string& where,
+                                 const std::string& history)
+{
+    if (history.empty()) {
+        throw redis::ConnectionError(
+            "the connection was lost during a pause, and without INFO it is "
+            "unknown whether Redis was restarted meanwhile");
+    }
+    try {
+        auto connection = open_database(endpoint, tls, where);
+        if (history_of(connection) != history) {
+            throw redis::ConnectionError(
+                "Redis was restarted or replaced meanwhile");
+        }
+        connection.set_timeout(kReplyTimeout);
+        return connection;
+    } catch (const Failure& failure) {
+        throw redis::ConnectionError(failure.what());
+    }
+}
+
 }  // namespace
 
 const redis::Reply& call(redis::BlockingConnection& connection,
@@ -119,17 +173,13 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
 OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
 {
     const std::string where = endpoint.display();
-    const Deadline deadline(kLoginTimeout);
     try {
-        auto connection = log_in(endpoint, tls, deadline, where, true);
-        if (endpoint.database) {
-            connection.set_timeout(deadline.left());
-            redis::Command select("SELECT");
-            const redis::Reply& reply =
-                call(connection, select.arg(endpoint.database));
-            if (reply.is_error()) {
-                throw Failure(where + ": " + error_text(reply));
-            }
+        auto connection = open_database(endpoint, tls, where);
+        if (!endpoint.is_unix()) {
+            connection.reopen_with(
+                [endpoint, tls, where, history = history_of(connection)] {
+                    return reopen(endpoint, tls, where, history);
+                });
         }
         connection.set_timeout(kReplyTimeout);
         return {where, std::move(connection)};

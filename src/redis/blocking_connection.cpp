@@ -1,6 +1,5 @@
 #include "blocking_connection.h"
 
-#include <chrono>
 #include <utility>
 
 namespace petstore::redis {
@@ -14,6 +13,9 @@ constexpr ReplyLimits kLimits = {4, std::size_t{1} << 20,
                                  std::size_t{512} << 20};
 constexpr std::size_t kReadSize = 64 * 1024;
 
+// For the reply to the PING after a pause.
+constexpr std::chrono::seconds kPatience(1);
+
 }  // namespace
 
 BlockingConnection::BlockingConnection(std::unique_ptr<ByteStream> stream)
@@ -24,6 +26,13 @@ BlockingConnection::BlockingConnection(std::unique_ptr<ByteStream> stream)
 
 void BlockingConnection::flush()
 {
+    if (output_.empty()) {
+        return;
+    }
+    if (reopen_ && due_ == 0 && Clock::now() - wrote_at_ >= kTrusted) {
+        prove();
+    }
+    wrote_at_ = Clock::now();
     std::string_view left = output_;
     while (!left.empty()) {
         try {
@@ -36,17 +45,50 @@ void BlockingConnection::flush()
         }
     }
     output_.clear();
+    due_ += std::exchange(appended_, 0);
+}
+
+void BlockingConnection::prove()
+{
+    std::string output;
+    output.swap(output_);
+    const std::size_t appended = std::exchange(appended_, 0);
+    const Timeout timeout = timeout_;
+    wrote_at_ = Clock::now();
+    try {
+        set_timeout(kPatience);
+        append(Command("PING"));
+        get();
+        set_timeout(timeout);
+    } catch (const ConnectionError&) {
+        replace();
+    }
+    output_ = std::move(output);
+    appended_ = appended;
+}
+
+void BlockingConnection::replace()
+{
+    try {
+        BlockingConnection next = reopen_();
+        stream_ = std::move(next.stream_);
+        decoder_ = std::move(next.decoder_);
+        timeout_ = next.timeout_;
+        due_ = 0;
+    } catch (const ConnectionError& error) {
+        throw NotSent(error.what());
+    }
 }
 
 const Reply& BlockingConnection::get()
 {
-    using Clock = std::chrono::steady_clock;
     flush();
     const auto start = Clock::now();
     for (;;) {
         const Reply* reply = nullptr;
         switch (decoder_->next(reply)) {
         case Decoder::State::reply:
+            --due_;
             return *reply;
         case Decoder::State::broken:
             throw ConnectionError("this is not Redis: " + decoder_->problem());

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +36,14 @@ public:
 
     BlockingConnection(BlockingConnection&&) noexcept = default;
 
+    // A gateway may forget a connection while it is idle. So if no reply is due
+    // and nothing was written for kTrusted, a PING precedes the next command.
+    // If it gets no reply, `reopen` returns another connection to the same
+    // data, or throws ConnectionError.
+    using Reopen = std::function<BlockingConnection()>;
+    void reopen_with(Reopen reopen) { reopen_ = std::move(reopen); }
+    static constexpr std::chrono::seconds kTrusted{2};
+
     // How long get() may wait, both for each read and for a whole reply.
     void set_timeout(Timeout timeout)
     {
@@ -44,7 +55,11 @@ public:
     int descriptor() const noexcept { return stream_->descriptor(); }
 
     // Buffers the command until the next get().
-    void append(const Command& command) { command.append_to(output_); }
+    void append(const Command& command)
+    {
+        command.append_to(output_);
+        ++appended_;
+    }
 
     // Sends the appended commands.
     void flush();
@@ -54,10 +69,19 @@ public:
     const Reply& get();
 
 private:
+    using Clock = std::chrono::steady_clock;
+
+    void prove();
+    void replace();
+
     std::unique_ptr<ByteStream> stream_;
     Timeout timeout_{0};  // 0: none
     std::unique_ptr<Decoder> decoder_;
     std::string output_;
+    std::size_t appended_ = 0;  // commands in output_
+    std::size_t due_ = 0;       // replies
+    Clock::time_point wrote_at_ = Clock::now();
+    Reopen reopen_;
     std::string input_;
 };
 

@@ -91,8 +91,11 @@ private:
 std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
                                         ByteStream::Timeout timeout)
 {
-    return std::make_unique<SocketStream>(
-        redisConnectWithTimeout(host.c_str(), port, to_timeval(timeout)));
+    redisContext* const made =
+        redisConnectWithTimeout(host.c_str(), port, to_timeval(timeout));
+    auto stream = std::make_unique<SocketStream>(made);
+    (void)redisEnableKeepAlive(made);  // after 15 s, 3 probes in 15 s
+    return stream;
 }
 
 std::unique_ptr<ByteStream> connect_unix(const std::string& path,

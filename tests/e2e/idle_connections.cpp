@@ -13,6 +13,7 @@
 #include "support/limits.h"
 #include "support/replicas.h"
 #include "support/sentinel_server.h"
+#include "support/slow_import.h"
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
@@ -114,6 +115,30 @@ GatedCluster::GatedCluster()
                 });
         }));
     }
+}
+
+std::string lines(int count)
+{
+    return repeat(std::string(kRex) + "\n", static_cast<std::size_t>(count));
+}
+
+// Imports through these gateways, with pauses. `pets`: how many there are.
+void import_with_pauses(const std::string& url, const Gateways& gateways,
+                        const std::function<long long()>& pets)
+{
+    constexpr int kBatch = 128;  // pets that petstorectl sends at once
+    SlowImport import(url);
+    import.write(lines(2 * kBatch + 50));
+    long long sent = 2 * kBatch;
+    REQUIRE(wait_until([&] { return pets() == sent; }));
+    after_idle(gateways, 1, [&] {
+        import.write(lines(2 * kBatch));
+        sent += 2 * kBatch;
+        REQUIRE(wait_until([&] { return pets() == sent; }));
+    });
+    import.end_input();
+    CHECK(import.process().wait(60s) == 0);
+    CHECK(pets() == sent + 50);
 }
 
 }  // namespace
@@ -323,6 +348,74 @@ TEST_CASE("idle: a Redis that died meanwhile costs one connect timeout")
     CHECK(count_of(nginx.error_log(), "[error]") == 1);
     gateway.heal();
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
+}
+
+TEST_CASE("idle: petstorectl goes on after a pause of its input")
+{
+    SECTION("one Redis")
+    {
+        RedisServer redis;
+        FaultProxy gateway(redis);
+        import_with_pauses(gateway.url(), {&gateway},
+                           [&] { return pets_in(redis); });
+        CHECK(gateway.connections() == 3);
+    }
+    SECTION("Sentinel")
+    {
+        RedisServer redis({"protected-mode no"});
+        FaultProxy gateway(redis);
+        const SentinelServer sentinel(redis, {}, gateway.port());
+        import_with_pauses("sentinel=pets " + sentinel.url(), {&gateway},
+                           [&] { return pets_in(redis); });
+    }
+    SECTION("Cluster")
+    {
+        GatedCluster cluster;
+        const auto& catalogue = cluster.redis.server(cluster.catalogue);
+        import_with_pauses(cluster.url, {cluster.gateways[cluster.catalogue]},
+                           [&] { return pets_in(catalogue); });
+    }
+}
+
+TEST_CASE("idle: petstorectl does not go on with a Redis that lost its data")
+{
+    RedisServer redis;
+    FaultProxy gateway(redis);
+    SlowImport import(gateway.url());
+    import.write(lines(300));
+    REQUIRE(wait_until([&] { return pets_in(redis) >= 256; }));
+    NetworkFault fault;
+    fault.forgets_after = kIdle;
+    gateway.set(fault);
+    REQUIRE(wait_until([&] { return gateway.forgotten() == 1; }));
+    redis.kill_hard();
+    redis.start();
+    import.end_input();
+    const auto message = import.failure();
+    INFO(message);
+    CHECK(contains(message, "Redis was restarted or replaced meanwhile"));
+    CHECK(contains(message, "imported 256 pets, the last one from line 256"));
+    CHECK(pets_in(redis) <= 256);
+}
+
+TEST_CASE("idle: petstorectl does not go on where INFO is refused")
+{
+    RedisServer redis;
+    redis.command({"ACL", "SETUSER", "default", "-info"});
+    FaultProxy gateway(redis);
+    SlowImport import(gateway.url());
+    import.write(lines(300));
+    REQUIRE(wait_until([&] { return pets_in(redis) >= 256; }));
+    NetworkFault fault;
+    fault.forgets_after = kIdle;
+    gateway.set(fault);
+    REQUIRE(wait_until([&] { return gateway.forgotten() == 1; }));
+    import.end_input();
+    const auto message = import.failure();
+    INFO(message);
+    CHECK(contains(message, "imported 256 pets, the last one from line 256"));
+    CHECK(contains(message, "without INFO it is unknown"));
+    CHECK(pets_in(redis) == 256);
 }
 
 TEST_CASE("idle: workers check connections that nobody uses")
