@@ -87,8 +87,7 @@ void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     }
 }
 
-// The OpenAPI document of a location that serves the API.
-void prepare_document(LocConf& conf)
+openapi::Settings document_settings(const LocConf& conf)
 {
     openapi::Settings settings;
     settings.base = conf.service.link_base;
@@ -103,12 +102,30 @@ void prepare_document(LocConf& conf)
         settings.cors_origin =
             conf.cors->any ? "*" : conf.cors->origins.front();
     }
-    auto response = std::make_shared<store::CachedResponse>();
-    response->body = openapi::document(settings);
-    const auto digest = api::sha256(response->body);
-    conf.service.document_etag =
-        '"' + api::base64url_encode(api::bytes_of(digest)) + '"';
-    conf.service.document = std::move(response);
+    return settings;
+}
+
+// The OpenAPI document of a location that serves the API.
+void choose_document(MainConf& main, LocConf& conf)
+{
+    auto settings = document_settings(conf);
+    auto& documents = main.documents;
+    auto found = std::find_if(documents.begin(), documents.end(),
+                              [&](const Document& document) {
+                                  return document.settings == settings;
+                              });
+    if (found == documents.end()) {
+        Document made;
+        auto response = std::make_shared<store::CachedResponse>();
+        response->body = openapi::document(settings);
+        const auto digest = api::sha256(response->body);
+        made.settings = std::move(settings);
+        made.response = std::move(response);
+        made.etag = '"' + api::base64url_encode(api::bytes_of(digest)) + '"';
+        found = documents.insert(documents.end(), std::move(made));
+    }
+    conf.service.document = found->response;
+    conf.service.document_etag = found->etag;
 }
 
 MainConf& main_conf_of(ngx_conf_t* cf) noexcept
@@ -229,11 +246,10 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           ? std::string()
                           : api::http_date(conf.get_sunset);
 
-        if (conf.serves) {
-            prepare_document(conf);
-        }
-
         auto& main = main_conf_of(cf);
+        if (conf.serves) {
+            choose_document(main, conf);
+        }
         main.replaces_errors |= conf.json_errors != 0;
         main.has_guard |= conf.guard != 0;
         if (conf.cors != nullptr

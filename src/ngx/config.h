@@ -12,6 +12,7 @@
 #include "../api/plan.h"
 #include "../ngx_base/ngx.h"
 #include "../ngx_redis/node_settings.h"
+#include "../openapi/document.h"
 #include "../redis/deployment.h"
 #include "../redis/durability.h"
 #include "../service/settings.h"
@@ -45,6 +46,14 @@ struct Served {
     const LocConf* conf;
 };
 
+// An OpenAPI document, shared by the locations with these settings: building it
+// takes milliseconds.
+struct Document {
+    openapi::Settings settings;
+    std::shared_ptr<const store::CachedResponse> response;
+    std::string etag;
+};
+
 // One petstore_cors directive, shared by the locations that inherit it.
 struct CorsPolicy {
     Place place;
@@ -69,6 +78,7 @@ struct MainConf : MainConfBase {
     std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
     std::vector<Served> served;
     std::deque<CorsPolicy> cors;
+    std::vector<Document> documents;
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location serves the API or is guarded
     bool has_guard = false;        // any location is guarded

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "../api/date.h"
 
@@ -16,6 +17,15 @@ struct Settings {
     bool window_headers = false;          // petstore_limit_headers windows
     bool ietf_headers = false;            // … ietf
     std::string cors_origin;  // an allowed origin, "*" for any, empty for none
+
+    friend bool operator==(const Settings& a, const Settings& b)
+    {
+        const auto all = [](const Settings& s) {
+            return std::tie(s.base, s.deprecation, s.sunset, s.successor,
+                            s.window_headers, s.ietf_headers, s.cors_origin);
+        };
+        return all(a) == all(b);
+    }
 };
 
 // The OpenAPI 3.1 document of the service, as compact JSON. Throws

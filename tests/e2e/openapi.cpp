@@ -1,5 +1,6 @@
 // SPEC 1 "OpenAPI".
 #include "support/limits.h"
+#include "support/memory.h"
 
 using namespace petstore::e2e;
 
@@ -120,6 +121,31 @@ TEST_CASE("openapi: the document describes its location")
         other["components"]["headers"].contains("X-RateLimit-Limit-Day"));
     CHECK(http.get(kPath).header("etag")
           != http.get("/shop/v1/openapi.json").header("etag"));
+}
+
+TEST_CASE("openapi: locations with equal settings share one document")
+{
+    constexpr int kServers = 300;
+    // The memory of a worker with this many servers.
+    const auto memory = [](bool equal, std::size_t& size) {
+        NginxOptions options;
+        options.redis = "redis://127.0.0.1:1";
+        for (int i = 0; i < kServers; ++i) {
+            options.servers +=
+                "server { listen %ADDRESS%:%PORT%; server_name h"
+                + std::to_string(i)
+                + "; location /v1/ { petstore; petstore_base_url http://h"
+                + (equal ? "" : std::to_string(i)) + "; } }\n";
+        }
+        const NginxServer nginx(options);
+        size = Http(nginx.url()).get(kPath).body.size();
+        return resident_memory(nginx.workers().front());
+    };
+    std::size_t size = 0;
+    const auto same = memory(true, size);
+    const auto different = memory(false, size);
+    CAPTURE(same, different, size);
+    CHECK(different - same > static_cast<std::int64_t>(kServers * size / 2));
 }
 
 TEST_CASE("openapi: the document is served without Redis and to anybody")

@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
 
 #include "support/limits.h"
+#include "support/memory.h"
 
 using namespace petstore::e2e;
 
@@ -27,19 +27,6 @@ void save(const RedisServer& redis)
     redis.command({"BGSAVE"});
     REQUIRE(
         wait_until([&] { return redis.info("rdb_bgsave_in_progress") == 0; }));
-}
-
-// The resident memory of a process in KiB.
-long resident(pid_t pid)
-{
-    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-    std::string line;
-    while (std::getline(status, line)) {
-        if (line.compare(0, 6, "VmRSS:") == 0) {
-            return std::atol(line.c_str() + 6);
-        }
-    }
-    return 0;
 }
 
 }  // namespace
@@ -191,7 +178,7 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     Http bystander(nginx.url());
     const auto worker = nginx.workers().at(0);
-    const auto before = resident(worker);
+    const auto before = resident_memory(worker);
 
     // Clients send requests and leave. The worker reads them in one event-loop
     // iteration, so that many share one command.
@@ -217,7 +204,7 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
         }
         CHECK(bystander.request("OPTIONS", "/v1/pets").status == 204);
     }
-    const auto grown = resident(worker) - before;
+    const auto grown = (resident_memory(worker) - before) / 1024;
     INFO(asked << " asked, " << refused << " refused, " << grown << " KiB");
     CHECK(refused >= 300);
     CHECK(asked - refused <= kMost + 400);
@@ -267,7 +254,7 @@ TEST_CASE("redis refusals: replies made to use up memory close the connection")
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);
     const auto worker = nginx.workers().at(0);
-    const auto before = resident(worker);
+    const auto before = resident_memory(worker);
     for (const auto& reply : hostile) {
         INFO(reply.substr(0, 40));
         const int connections = fake.connections();
@@ -280,6 +267,6 @@ TEST_CASE("redis refusals: replies made to use up memory close the connection")
     CHECK(count_of(nginx.error_log(), ": protocol error") == hostile.size());
     CHECK(nginx.workers().at(0) == worker);
     if (!sanitized()) {
-        CHECK(resident(worker) - before < 16 * 1024);
+        CHECK(resident_memory(worker) - before < 16 * 1024 * 1024);
     }
 }
