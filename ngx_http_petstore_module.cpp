@@ -58,19 +58,19 @@ ngx_command_t commands[] = {
     {ngx_string("petstore_durability"), kLevels | NGX_CONF_TAKE12,
      set_durability, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_redis_ssl_verify"), kLevels | NGX_CONF_FLAG,
-     ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     set_tls_flag, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_verify), nullptr},
     {ngx_string("petstore_redis_ssl_trusted_certificate"),
-     kLevels | NGX_CONF_TAKE1, set_placed_text, NGX_HTTP_LOC_CONF_OFFSET,
+     kLevels | NGX_CONF_TAKE1, set_tls_text, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_trusted_certificate), nullptr},
     {ngx_string("petstore_redis_ssl_name"), kLevels | NGX_CONF_TAKE1,
-     set_placed_text, NGX_HTTP_LOC_CONF_OFFSET,
+     set_tls_text, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_name), nullptr},
     {ngx_string("petstore_redis_ssl_certificate"), kLevels | NGX_CONF_TAKE1,
-     set_placed_text, NGX_HTTP_LOC_CONF_OFFSET,
+     set_tls_text, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_certificate), nullptr},
     {ngx_string("petstore_redis_ssl_certificate_key"), kLevels | NGX_CONF_TAKE1,
-     set_placed_text, NGX_HTTP_LOC_CONF_OFFSET,
+     set_tls_text, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_ssl_certificate_key), nullptr},
     {ngx_string("petstore_prefix"), kLevels | NGX_CONF_TAKE1, set_prefix,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
@@ -120,6 +120,9 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
 {
     auto* conf = static_cast<MainConf*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+    if (!check_tls_levels(cf, *conf)) {
+        return NGX_ERROR;
+    }
     if (!conf->in_use && !conf->replaces_errors) {
         return NGX_OK;
     }

@@ -54,6 +54,17 @@ struct Document {
     std::string etag;
 };
 
+// The TLS directives of one level, which apply to the URLs there and below.
+struct TlsLevel {
+    struct Directive {
+        std::string name;
+        Place place;
+    };
+    std::vector<Directive> directives;
+    TlsLevel* outer = nullptr;
+    bool has_url = false;  // rediss://, at this level or below
+};
+
 // One petstore_cors directive, shared by the locations that inherit it.
 struct CorsPolicy {
     Place place;
@@ -79,6 +90,7 @@ struct MainConf : MainConfBase {
     std::vector<Served> served;
     std::deque<CorsPolicy> cors;
     std::vector<Document> documents;
+    std::deque<TlsLevel> tls_levels;
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location serves the API or is guarded
     bool has_guard = false;        // any location is guarded
@@ -149,6 +161,8 @@ struct LocConf : LocConfBase {
     // From petstore_limit_redis, likewise; nullptr for the same Redis.
     std::shared_ptr<const redis::Deployment> limit_redis;
 
+    TlsLevel* tls = nullptr;  // the innermost level with TLS directives
+
     std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
@@ -165,6 +179,10 @@ char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
+// False, which is logged, if a TLS directive applies to no rediss:// URL. Call
+// after everything is parsed and merged.
+bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept;
+
 // Warns about settings that are valid but probably unintended. Call after
 // everything is parsed and merged.
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
@@ -180,6 +198,8 @@ extern SizeRange zone_sizes;
 extern SizeRange worker_memory_sizes;
 
 // Setters whose errors quote the invalid value and name what is accepted.
+char* set_tls_flag(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_tls_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

@@ -101,6 +101,7 @@ SizeRange zone_sizes = {0, off_t{64} << 30, 8};
 char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     constexpr ngx_int_t kMost = api::kDaySeconds * 1000;
+    constexpr ngx_int_t kUsual = 60'000;
     auto& field =
         *reinterpret_cast<ngx_msec_t*>(static_cast<char*>(conf) + cmd->offset);
     if (field != NGX_CONF_UNSET_MSEC) {
@@ -111,6 +112,13 @@ char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
     if (time == NGX_ERROR || time < 1 || time > kMost) {
         return refuse_value(
             cf, argument, "a time from 1ms to 1d, such as \"500ms\" or \"2s\"");
+    }
+    if (time > kUsual) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V\" of \"%V\" is %i seconds: requests may wait "
+                           "that long for Redis; a number without a unit is "
+                           "in seconds, \"ms\" stands for milliseconds",
+                           arguments(cf), &argument, time / 1000);
     }
     field = static_cast<ngx_msec_t>(time);
     return kConfOk;

@@ -5,6 +5,7 @@
 #include "../ngx_base/captured_log.h"
 #include "../ngx_base/str.h"
 #include "arguments.h"
+#include "module.h"
 
 namespace petstore::ngx {
 
@@ -15,7 +16,61 @@ std::string text_of(const PlacedText& text)
     return std::string(view(text.text));
 }
 
+void mark_tls_levels(const LocConf& conf) noexcept
+{
+    if ((conf.redis && conf.redis->tls())
+        || (conf.limit_redis && conf.limit_redis->tls())) {
+        for (auto* level = conf.tls; level != nullptr; level = level->outer) {
+            level->has_url = true;
+        }
+    }
+}
+
+// Called for each TLS directive before its value is set.
+void note_tls_directive(ngx_conf_t* cf, LocConf& conf)
+{
+    if (conf.tls == nullptr) {
+        auto& main = *static_cast<MainConf*>(
+            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+        conf.tls = &main.tls_levels.emplace_back();
+    }
+    conf.tls->directives.push_back(
+        {std::string(view(arguments(cf)[0])), current_place(cf)});
+}
+
 }  // namespace
+
+char* set_tls_flag(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    return conf_guarded(cf, [&] {
+        note_tls_directive(cf, *static_cast<LocConf*>(conf));
+        return ngx_conf_set_flag_slot(cf, cmd, conf);
+    });
+}
+
+char* set_tls_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    return conf_guarded(cf, [&] {
+        note_tls_directive(cf, *static_cast<LocConf*>(conf));
+        return set_placed_text(cf, cmd, conf);
+    });
+}
+
+bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept
+{
+    // The http block is the only one that is merged into no other.
+    mark_tls_levels(*static_cast<LocConf*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_petstore_module)));
+    for (const TlsLevel& level : main.tls_levels) {
+        if (!level.has_url) {
+            const auto& [name, place] = level.directives.front();
+            const ReportAt at(cf, place);
+            refuse(cf, "\"%s\" applies to no \"rediss://\" URL", name.c_str());
+            return false;
+        }
+    }
+    return true;
+}
 
 void merge_tls(const LocConf& prev, LocConf& conf) noexcept
 {
@@ -25,6 +80,13 @@ void merge_tls(const LocConf& prev, LocConf& conf) noexcept
     merge(conf.redis_ssl_name, prev.redis_ssl_name);
     merge(conf.redis_ssl_certificate, prev.redis_ssl_certificate);
     merge(conf.redis_ssl_certificate_key, prev.redis_ssl_certificate_key);
+
+    if (conf.tls == nullptr) {
+        conf.tls = prev.tls;
+    } else {
+        conf.tls->outer = prev.tls;
+    }
+    mark_tls_levels(conf);
 }
 
 TlsSettings tls_settings(const LocConf& conf, const std::string& host)

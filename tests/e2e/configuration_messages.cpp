@@ -409,16 +409,61 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         REQUIRE(said.lines[0].size() > place.size());
         CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
               == place);
-        // Files are not read without TLS. An empty value cancels an inherited
-        // one.
-        is_silent(
-            {row.directives, "", "petstore_redis redis://127.0.0.1;", ""});
+        // An empty value cancels an inherited one.
         is_silent({row.directives, "",
                    redis
                        + "petstore_redis_ssl_trusted_certificate \"\"; "
                          "petstore_redis_ssl_certificate \"\"; "
                          "petstore_redis_ssl_certificate_key \"\";",
                    ""});
+    }
+}
+
+TEST_CASE("messages: a TLS directive that applies to no TLS")
+{
+    const std::string plain = "petstore_redis redis://127.0.0.1; ";
+    const std::string tls = "petstore_redis rediss://127.0.0.1; ";
+    const std::string limits = "petstore_limit_redis redis://127.0.0.2; ";
+    const std::string tls_limits = "petstore_limit_redis rediss://127.0.0.2; ";
+    const std::string elsewhere = " location /v2/ { petstore /v2; " + tls + "}";
+    for (const std::string directive :
+         {"petstore_redis_ssl_verify off;",
+          "petstore_redis_ssl_trusted_certificate /none.pem;",
+          "petstore_redis_ssl_name redis.test;",
+          "petstore_redis_ssl_certificate /none.pem;",
+          "petstore_redis_ssl_certificate_key /none.key;"}) {
+        const auto message = "\"" + directive.substr(0, directive.find(' '))
+                             + "\" applies to no \"rediss://\" URL";
+        refuses({directive, "", "", ""}, message, Parts::kHttp);
+        refuses({"", directive, plain + limits, ""}, message, Parts::kServer);
+        refuses({"", "", plain + directive, elsewhere}, message,
+                Parts::kLocation);
+        refuses({tls, plain + directive, limits, ""}, message, Parts::kServer);
+    }
+    const std::string verify = "petstore_redis_ssl_verify off; ";
+    is_silent({verify, tls, "", ""});
+    is_silent({tls, verify, "", ""});
+    is_silent({verify + tls, plain, "", ""});
+    is_silent({verify, "", plain, elsewhere});
+    is_silent({verify, "", "petstore_redis_ssl_verify on; " + tls, ""});
+    is_silent({tls, "", verify + limits, ""});
+    is_silent({plain, "", verify + tls_limits, ""});
+    is_silent(
+        {"", "", "petstore_redis cluster rediss://127.0.0.1; " + verify, ""});
+}
+
+TEST_CASE("messages: a timeout that may lack its unit")
+{
+    for (const std::string name :
+         {"petstore_redis_timeout", "petstore_redis_connect_timeout"}) {
+        warns(http(name + " 500;"),
+              "\"" + name
+                  + "\" of \"500\" is 500 seconds: requests may wait that long "
+                    "for Redis; a number without a unit is in seconds, \"ms\" "
+                    "stands for milliseconds",
+              Parts::kHttp);
+        is_silent(http(name + " 60s;"));
+        is_silent(http(name + " 500ms;"));
     }
 }
 
