@@ -90,8 +90,18 @@ Generic generic_error(int status) noexcept
     case 429:
         return {"too_many_requests", "There were too many requests."};
     case 431:
-    case 494:
         return {"bad_request", "The header of the request is too large."};
+    case 494:
+        return {"header_too_large", "The header of the request is too large."};
+    case 495:
+        return {"invalid_client_certificate",
+                "The client certificate is not valid."};
+    case 496:
+        return {"client_certificate_required",
+                "This server requires a client certificate."};
+    case 497:
+        return {"https_required",
+                "The request was sent as plain HTTP to an HTTPS port."};
     case 501:
         return {"not_implemented",
                 "The requested functionality is not implemented."};
@@ -100,6 +110,9 @@ Generic generic_error(int status) noexcept
     case 504:
         return {"service_unavailable",
                 "The service is temporarily unavailable. Try again later."};
+    case 505:
+        return {"http_version_not_supported",
+                "The HTTP version of the request is not supported."};
     default:
         return status >= 500
                    ? Generic{"internal_error",
@@ -108,13 +121,14 @@ Generic generic_error(int status) noexcept
     }
 }
 
-// nginx uses these statuses only to select an error_page; the client gets 400.
-constexpr bool is_internal_bad_request(int status)
-{
-    return status >= 494 && status <= 497;
-}
-
 }  // namespace
+
+Error payload_too_large(std::size_t limit)
+{
+    return {ErrorCode::payload_too_large,
+            "The request body must not be larger than " + std::to_string(limit)
+                + " bytes."};
+}
 
 int http_status(ErrorCode code) noexcept
 {
@@ -150,13 +164,18 @@ std::string error_body(const Error& error)
 std::string error_body_for_status(int status)
 {
     const Generic generic = generic_error(status);
-    return error_body(generic.code, generic.message,
-                      is_internal_bad_request(status) ? 400 : status);
+    return error_body(generic.code, generic.message, client_status(status));
 }
 
 std::string_view code_name_for_status(int status) noexcept
 {
     return generic_error(status).code;
+}
+
+// nginx uses the internal ones only to select an error_page.
+int client_status(int status) noexcept
+{
+    return status >= 494 && status <= 497 ? 400 : status;
 }
 
 bool is_retryable_status(int status) noexcept

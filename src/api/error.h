@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,9 @@ struct Error {
     Message message;
 };
 
+// For a body over the limit. Throws std::bad_alloc.
+Error payload_too_large(std::size_t limit);
+
 int http_status(ErrorCode code) noexcept;
 std::string_view code_name(ErrorCode code) noexcept;
 
@@ -73,10 +77,12 @@ std::string error_body(const Error& error);
 
 // The error for a response that nginx generated itself (413 before a handler
 // ran, 400 for a malformed request line, 502 from a proxied location, …).
-// Defined for every status from 400 up. The body contains the status that the
-// client gets: 400 for nginx's internal 494 to 497.
+// Defined for every status from 400 up, nginx's internal 494 to 497 included.
 std::string error_body_for_status(int status);
 std::string_view code_name_for_status(int status) noexcept;
+
+// The status that the client gets: 400 for nginx's internal 494 to 497.
+int client_status(int status) noexcept;
 
 // Whether a response with this status carries Retry-After: 1.
 bool is_retryable_status(int status) noexcept;

@@ -6,6 +6,7 @@
 #include "entry.h"
 #include "http_request.h"
 #include "module.h"
+#include "nginx_error.h"
 #include "response.h"
 
 namespace petstore::ngx {
@@ -110,11 +111,11 @@ bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
 
 ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
 {
-    const auto status = static_cast<int>(r->headers_out.status);
+    const int status = nginx_error_status(r);
     if (info.refused && info.refusal_status == status) {
         info.error_json = info.refusal;
     } else {
-        info.error_json = copy(r->pool, api::error_body_for_status(status));
+        info.error_json = copy(r->pool, nginx_error_body(r, status));
         info.error_code = api::code_name_for_status(status);
     }
     if (info.error_json.data == nullptr) {

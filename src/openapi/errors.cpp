@@ -69,7 +69,7 @@ constexpr Row kErrors[] = {
     {ErrorCode::gone, kGet,
      "This operation has been shut down; list pets instead."},
     {ErrorCode::payload_too_large, kCreate,
-     "The request body is larger than this service accepts."},
+     "The request body must not be larger than 16384 bytes."},
     {ErrorCode::uri_too_long, kAll, "The URI of the request is too long."},
     {ErrorCode::unsupported_media_type, kCreate,
      "The body must be application/json in UTF-8."},
@@ -83,10 +83,10 @@ constexpr Row kErrors[] = {
     {ErrorCode::internal_error, kAll,
      "The service failed to handle the request."},
     {ErrorCode::service_unavailable, kAll,
-     "The store is temporarily unavailable. Please try again later."},
+     "The service is temporarily unavailable. Try again later."},
     {ErrorCode::outcome_unknown, kCreate,
-     "The store did not confirm the change: it may or may not have been made. "
-     "Check before you repeat the request, or repeat it with the same "
+     "The change was not confirmed: it may or may not have been made. Check "
+     "before you repeat the request, or repeat it with the same "
      "Idempotency-Key."},
 };
 
@@ -116,9 +116,13 @@ constexpr NginxRow kNginxErrors[] = {
     {403, kAll},          // deny
     {412, kList | kGet},  // If-Match: pets have no ETag
     {429, kAll},          // limit_req, limit_conn
+    {494, kAll},          // large_client_header_buffers; the client gets 400
+    {495, kAll},          // ssl_verify_client; the client gets 400
+    {496, kAll},          // likewise
+    {497, kAll},          // plain HTTP to a TLS port; the client gets 400
     {501, kAll},          // an unknown Transfer-Encoding
     {502, kAll},          // from a proxy in front
-    {504, kAll},
+    {504, kAll},         {505, kAll},
 };
 
 }  // namespace
@@ -136,7 +140,8 @@ std::vector<ErrorCase> errors_of(Operation operation)
     }
     for (const NginxRow& row : kNginxErrors) {
         if ((row.operations & bit_of(operation)) != 0) {
-            cases.push_back({row.status, api::code_name_for_status(row.status),
+            cases.push_back({api::client_status(row.status),
+                             api::code_name_for_status(row.status),
                              api::error_body_for_status(row.status)});
         }
     }
@@ -151,8 +156,7 @@ std::string_view description_of(int status) noexcept
 {
     switch (status) {
     case 400:
-        return "The request is not valid; the message names the field or "
-               "parameter.";
+        return "The request is not valid; the message says why.";
     case 401:
         return "No API key was sent, or one that is unknown, expired, disabled "
                "or deleted.";
@@ -189,6 +193,8 @@ std::string_view description_of(int status) noexcept
         return "A proxy could not reach the service.";
     case 503:
         return "The service is temporarily unavailable.";
+    case 505:
+        return "The server does not support the HTTP version.";
     default:
         return {};
     }

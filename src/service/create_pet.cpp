@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxIdempotencyKey = 255;
 
-api::Error too_large() noexcept
-{
-    return {api::ErrorCode::payload_too_large,
-            "The request body is larger than this service accepts."};
-}
-
 }  // namespace
 
 void CreatePet::run()
@@ -35,7 +29,7 @@ std::optional<api::Error> CreatePet::check_headers()
     const Request& in = request_.request();
     if (in.content_length()
         > static_cast<std::int64_t>(request_.settings().max_body)) {
-        return too_large();
+        return api::payload_too_large(request_.settings().max_body);
     }
     const auto type = in.header(Header::content_type);
     if (type && (type->repeated || !api::is_json_media_type(type->value))) {
@@ -70,7 +64,8 @@ void CreatePet::on_body(Result result, const std::string& body) noexcept
         case Result::complete:
             return create(body);
         case Result::too_large:
-            return request_.refuse(too_large());
+            return request_.refuse(
+                api::payload_too_large(request_.settings().max_body));
         case Result::timed_out:
             return request_.refuse({api::ErrorCode::request_timeout,
                                     "The request body did not arrive in "

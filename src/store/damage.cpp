@@ -4,7 +4,7 @@ namespace petstore::store {
 
 api::Error damage_error() noexcept
 {
-    return {api::ErrorCode::internal_error, "The store's data are damaged."};
+    return {api::ErrorCode::internal_error, "Stored data are damaged."};
 }
 
 std::string_view damaged_key(const redis::Reply& reply) noexcept

@@ -11,12 +11,12 @@ api::Error lost(bool outcome_open) noexcept
 {
     if (outcome_open) {
         return {api::ErrorCode::outcome_unknown,
-                "The store did not confirm the change: it may or may not have "
-                "been made. Check before you repeat the request, or repeat it "
-                "with the same Idempotency-Key."};
+                "The change was not confirmed: it may or may not have been "
+                "made. Check before you repeat the request, or repeat it with "
+                "the same Idempotency-Key."};
     }
     return {api::ErrorCode::service_unavailable,
-            "The store is temporarily unavailable. Please try again later."};
+            "The service is temporarily unavailable. Try again later."};
 }
 
 }  // namespace

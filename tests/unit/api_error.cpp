@@ -82,17 +82,17 @@ TEST_CASE("errors made by nginx have a code", "[error]")
         {421, "bad_request"},
         {429, "too_many_requests"},
         {431, "bad_request"},
-        {494, "bad_request"},
-        {495, "bad_request"},
-        {496, "bad_request"},
-        {497, "bad_request"},
+        {494, "header_too_large"},
+        {495, "invalid_client_certificate"},
+        {496, "client_certificate_required"},
+        {497, "https_required"},
         {499, "bad_request"},
         {500, "internal_error"},
         {501, "not_implemented"},
         {502, "service_unavailable"},
         {503, "service_unavailable"},
         {504, "service_unavailable"},
-        {505, "internal_error"},
+        {505, "http_version_not_supported"},
         {507, "internal_error"},
         {599, "internal_error"},
     };
@@ -120,11 +120,20 @@ TEST_CASE("bodies of errors made by nginx", "[error]")
           == R"({"code":"bad_request","message":)"
              R"("The request is not valid.","status":418})");
     CHECK(error_body_for_status(505)
-          == R"({"code":"internal_error","message":)"
-             R"("The service failed to handle the request.","status":505})");
+          == R"({"code":"http_version_not_supported","message":)"
+             R"("The HTTP version of the request is not supported.",)"
+             R"("status":505})");
     CHECK(error_body_for_status(431)
           == R"({"code":"bad_request","message":)"
              R"("The header of the request is too large.","status":431})");
+}
+
+TEST_CASE("the error for a body that is too large names the limit", "[error]")
+{
+    const auto error = payload_too_large(1'048'576);
+    CHECK(error.code == ErrorCode::payload_too_large);
+    CHECK(error.message.text()
+          == "The request body must not be larger than 1048576 bytes.");
 }
 
 TEST_CASE("an error body contains the status that is sent", "[error]")

@@ -145,7 +145,7 @@ TEST_CASE("headers of a create are checked in order", "[service]")
         CHECK(f.client.status == 413);
         CHECK(f.client.body
               == R"({"code":"payload_too_large","message":"The request body )"
-                 R"(is larger than this service accepts.","status":413})");
+                 R"(must not be larger than 16384 bytes.","status":413})");
         CHECK(f.client.state().error_code == "payload_too_large");
     }
     SECTION("then the type")

@@ -37,9 +37,8 @@ TEST_CASE("a failed look-up of a key is not a 401", "[service]")
     }
     check_unavailable(client);
     CHECK(client.body
-          == R"({"code":"service_unavailable","message":"The store is )"
-             R"(temporarily unavailable. Please try again later.",)"
-             R"("status":503})");
+          == R"({"code":"service_unavailable","message":"The service is )"
+             R"(temporarily unavailable. Try again later.","status":503})");
     // Nothing is known about the key, so the limit of a free one is reported.
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
     CHECK(client.authenticate.empty());
@@ -92,7 +91,7 @@ TEST_CASE("a damaged key record is an internal error", "[service]")
                                         "-WRONGTYPE x\r\n"));
     CHECK(client.status == 500);
     CHECK(client.body
-          == R"({"code":"internal_error","message":"The store's data are )"
+          == R"({"code":"internal_error","message":"Stored data are )"
              R"(damaged.","status":500})");
     CHECK(client.state().error_code == "internal_error");
     CHECK(client.state().limit_status == "UNAVAILABLE");

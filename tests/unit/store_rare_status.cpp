@@ -187,7 +187,7 @@ TEST_CASE("a search accepts no repeated row and no invalid end", "[store]")
     {
         f.link.reply(array({bulk("0")}));
     }
-    CHECK(f.failure() == "The store's data are damaged.");
+    CHECK(f.failure() == "Stored data are damaged.");
 }
 
 TEST_CASE("a search fails with each of its calls", "[store]")

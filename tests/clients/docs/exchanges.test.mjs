@@ -6,12 +6,15 @@
 // not compared. PETSTORE_UPDATE_DOCS=1 writes the responses into the page.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
+import tls from 'node:tls';
 
-import { root, startStore, waitUntil } from '../support/store.mjs';
+import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
 
 const file = path.join(root, 'docs/http.md');
 const page = fs.readFileSync(file, 'utf8');
@@ -22,6 +25,29 @@ const pets = [['Rex', 1, 'available'], ['Bella', 1, 'available'],
         `${JSON.stringify({ name, categoryId, status })}\n`).join('');
 
 const location = (text) => ({ options: { location: text } });
+
+// Self-signed certificates: no authority of one is that of the other.
+const certificates = fs.mkdtempSync(path.join(os.tmpdir(), 'petstore-tls-'));
+fs.chmodSync(certificates, 0o755);
+const pem = (name) => path.join(certificates, name);
+for (const name of ['server', 'client']) {
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
+        'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj',
+        `/CN=${name}`, '-keyout', pem(`${name}.key`), '-out',
+        pem(`${name}.crt`)], { stdio: 'ignore' });
+}
+after(() => fs.rmSync(certificates, { recursive: true }));
+
+// A server with a TLS port that asks for client certificates. The requests go
+// there.
+async function tlsServer(connect) {
+    const port = await freePort();
+    return { connect: (host) => connect({ host, port, rejectUnauthorized: false }),
+        options: { server: `listen %ADDRESS%:${port} ssl; ssl_verify_client on;
+            ssl_certificate ${pem('server.crt')};
+            ssl_certificate_key ${pem('server.key')};
+            ssl_client_certificate ${pem('server.crt')};` } };
+}
 
 // Configurations by the word after "http request". `keys` are options of the
 // key; `prepare` sets up the store. Without a word, each request has a new
@@ -62,6 +88,11 @@ const setups = {
         http: 'limit_req_zone $binary_remote_addr zone=one:1m rate=1r/m;',
         location: 'limit_req zone=one; limit_req_status 429;' },
     prepare: (store, key) => list(store, key) },
+    'plain-http': await tlsServer((options) => net.connect(options)),
+    'no-certificate': await tlsServer((options) => tls.connect(options)),
+    'other-certificate': await tlsServer((options) => tls.connect({ ...options,
+        cert: fs.readFileSync(pem('client.crt')),
+        key: fs.readFileSync(pem('client.key')) })),
     'return-411': location('return 411;'),
     'return-502': location('return 502;'),
 };
@@ -103,18 +134,18 @@ async function create(store, key, base = '/v1') {
 
 async function redis(store, ...commands) {
     for (const command of commands) {
-        const answer = await raw(store.redisPort, `${command}\r\n`,
-            (text) => text.endsWith('\r\n'), store.address);
+        const answer = await raw(net.connect(store.redisPort, store.address),
+            `${command}\r\n`, (text) => text.endsWith('\r\n'));
         assert.match(answer, /^[+:]/);
     }
 }
 
 // Sends bytes. Returns what has arrived once complete(text) is true or the
 // server closes.
-function raw(port, bytes, complete, host) {
+function raw(socket, bytes, complete) {
     return new Promise((resolve, reject) => {
-        const socket = net.connect(port, host, () => socket.write(bytes));
         let text = '';
+        socket.write(bytes);
         socket.setEncoding('utf8');
         socket.on('data', (piece) => {
             text += piece;
@@ -173,8 +204,10 @@ describe('exchanges', { concurrency: 1 }, () => {
                 .replaceAll('<ETAG>', etag)
                 .replaceAll('<API_KEY>', key).replace('…', 'x'.repeat(9000))
             }\r\n\r\n${body.trimEnd()}`;
-            const answer = (await raw(store.port, bytes, isComplete,
-                store.address)).replaceAll('\r\n', '\n');
+            const socket = setups[setup].connect?.(store.address)
+                ?? net.connect(store.port, store.address);
+            const answer = (await raw(socket, bytes, isComplete))
+                .replaceAll('\r\n', '\n');
             if (process.env.PETSTORE_UPDATE_DOCS) {
                 if (normal(answer) !== normal(response)) {
                     updates.push({ start, end: start + response.length,
