@@ -106,6 +106,16 @@ const char* parse_userinfo(std::string_view userinfo, Endpoint& endpoint)
     return nullptr;
 }
 
+// Whether "host:port" is rather an IPv6 address: that has hexadecimal digits,
+// and seven colons or a double one.
+bool is_ipv6(std::string_view host, std::string_view port) noexcept
+{
+    constexpr std::string_view kHex = "0123456789abcdefABCDEF:.%";
+    return host.find_first_not_of(kHex) == std::string_view::npos
+           && (port.front() == ':' || port.find("::") != std::string_view::npos
+               || std::count(port.begin(), port.end(), ':') > 4);
+}
+
 const char* parse_host(std::string_view host, Endpoint& endpoint)
 {
     std::string_view port;
@@ -133,8 +143,15 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
             port = host.substr(colon + 1);
             host = host.substr(0, colon);
         }
-        if (port.find(':') != std::string_view::npos) {
-            return "an IPv6 address must be in brackets";
+        if (const std::size_t second = port.find(':');
+            second != std::string_view::npos) {
+            return host.empty() || is_ipv6(host, port)
+                       ? "an IPv6 address must be in brackets"
+                   : number(port.substr(second + 1), 0,
+                            std::numeric_limits<int>::max())
+                       ? "the database must follow a slash, as in "
+                         "\"redis://host:6379/0\""
+                       : "the port must be a number from 1 to 65535";
         }
         if (host.empty()) {
             return "the host is missing";

@@ -57,6 +57,28 @@ TEST_CASE("a URL has a user and a password", "[redis]")
     CHECK(good("redis://@h").user.empty());
 }
 
+TEST_CASE("what is wrong with a URL of several colons is named", "[redis]")
+{
+    const auto problem = [](const char* url) {
+        return std::get<std::string>(parse_endpoint(url));
+    };
+    for (const char* url : {"redis://host:6379:0", "redis://10.0.0.1:6379:15",
+                            "rediss://u:p@host:6379:0", "redis://abc:6379:0"}) {
+        CAPTURE(url);
+        CHECK(problem(url)
+              == "the database must follow a slash, as in "
+                 "\"redis://host:6379/0\"");
+    }
+    for (const char* url :
+         {"redis://::1", "redis://fe80::1", "redis://2001:db8::1:6379",
+          "redis://1:2:3:4:5:6:7:8", "redis://::ffff:10.0.0.1"}) {
+        CAPTURE(url);
+        CHECK(problem(url) == "an IPv6 address must be in brackets");
+    }
+    CHECK(problem("redis://host:6379:x")
+          == "the port must be a number from 1 to 65535");
+}
+
 TEST_CASE("IPv6 addresses are in brackets", "[redis]")
 {
     CHECK(good("redis://[::1]").host == "::1");
