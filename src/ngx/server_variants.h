@@ -78,10 +78,10 @@ inline bool append_line(ngx_http_request_t*, ngx_table_elt_t*& slot,
 
 #endif
 
-// Whether a location has a `resolver` with addresses of name servers. Without
-// the directive, nginx creates one without any; Angie, which links its
-// `connections` where others keep an array, one that reads resolv.conf. A
-// template, because only there does the compiler skip the other branch.
+// Whether a resolver has name servers. Without a `resolver` directive, nginx
+// creates one that has none, and Angie and Tengine one with those of
+// resolv.conf. Angie links its `connections`, others keep an array. A template,
+// because only there does the compiler skip the other branch.
 template <typename Resolver>
 bool has_name_servers(const Resolver* resolver) noexcept
 {
@@ -89,8 +89,7 @@ bool has_name_servers(const Resolver* resolver) noexcept
         return false;
     }
     if constexpr (std::is_pointer_v<decltype(resolver->connections)>) {
-        return resolver->connections != nullptr
-               && resolver->resolv_conf.len == 0;
+        return resolver->connections != nullptr;
     } else {
         return resolver->connections.nelts > 0;
     }
