@@ -3,25 +3,11 @@
 #include <algorithm>
 
 #include "error_table.h"
+#include "info.h"
 
 namespace petstore::redis {
 
 namespace {
-
-// The value of a line "name:value"; empty if there is none.
-std::string_view field(std::string_view info, std::string_view name) noexcept
-{
-    while (!info.empty()) {
-        const std::string_view line = info.substr(0, info.find('\n'));
-        info.remove_prefix(std::min(info.size(), line.size() + 1));
-        if (line.size() > name.size() && line.substr(0, name.size()) == name
-            && line[name.size()] == ':') {
-            const std::string_view value = line.substr(name.size() + 1);
-            return value.substr(0, value.find('\r'));
-        }
-    }
-    return {};
-}
 
 // Whether Redis refuses INFO, rather than failing temporarily.
 bool forbids_info(const Reply& error) noexcept
@@ -45,11 +31,11 @@ Replication parse_replication(const Reply& reply) noexcept
     if (reply.is_error()) {
         return {forbids_info(reply) ? Role::unknown : Role::unanswered, {}};
     }
-    const std::string_view role = field(reply.text(), "role");
+    const std::string_view role = info_field(reply.text(), "role");
     if (role == "slave" || role == "replica") {
         return {Role::replica, {}};
     }
-    const std::string_view id = field(reply.text(), "master_replid");
+    const std::string_view id = info_field(reply.text(), "master_replid");
     if (role != "master" || id.size() != Replication::kIdSize) {
         return {};
     }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "server_id.h"
+
 namespace petstore::redis {
 
 // A server's address as reported by Sentinels or by other servers of its
@@ -9,6 +11,9 @@ namespace petstore::redis {
 struct ServerAddress {
     std::string host;  // an IP address; a name if they announce names
     int port = 0;
+
+    // Of the server that is meant; not part of the address.
+    ServerId id{};
 
     bool operator==(const ServerAddress& other) const noexcept
     {

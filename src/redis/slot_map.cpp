@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace petstore::redis {
 
@@ -11,7 +12,7 @@ constexpr int kMaxPort = 65535;
 
 // Fields of an entry of CLUSTER SLOTS, and of a server in it.
 enum Entry : std::size_t { kFirst, kLast, kPrimary };
-enum Server : std::size_t { kHost, kPort };
+enum Server : std::size_t { kHost, kPort, kNodeId };
 
 bool is_slot(std::int64_t number) noexcept
 {
@@ -57,7 +58,9 @@ std::optional<ServerAddress> parse_server(const Reply& server,
         return std::nullopt;
     }
     return ServerAddress{host_or(server[kHost].text(), asked),
-                         static_cast<int>(server[kPort].integer())};
+                         static_cast<int>(server[kPort].integer()),
+                         server.size() > kNodeId ? node_id(server[kNodeId])
+                                                 : ServerId()};
 }
 
 }  // namespace
@@ -77,25 +80,48 @@ std::optional<SlotMap> SlotMap::parse(const Reply& reply,
     }
     SlotMap map;
     for (std::size_t i = 0; i < reply.size(); ++i) {
-        const Reply& entry = reply[i];
-        if (entry.size() <= kPrimary || !entry[kFirst].is(Type::integer)
-            || !entry[kLast].is(Type::integer)) {
-            return std::nullopt;
-        }
-        const std::int64_t first = entry[kFirst].integer();
-        const std::int64_t last = entry[kLast].integer();
-        const auto primary = parse_server(entry[kPrimary], asked);
-        if (!is_slot(first) || !is_slot(last) || last < first || !primary) {
-            return std::nullopt;
-        }
-        const auto owner = map.find_or_add(*primary);
-        if (!owner) {
-            return std::nullopt;
-        }
-        std::fill(map.owners_.begin() + first, map.owners_.begin() + last + 1,
-                  *owner);
+        map.add(reply[i], asked);
     }
     return map;
+}
+
+// Skips an entry that is not usable: its slots have no server then.
+void SlotMap::add(const Reply& entry, std::string_view asked)
+{
+    if (entry.size() <= kPrimary || !entry[kFirst].is(Type::integer)
+        || !entry[kLast].is(Type::integer)) {
+        return;
+    }
+    const std::int64_t first = entry[kFirst].integer();
+    const std::int64_t last = entry[kLast].integer();
+    const auto primary = parse_server(entry[kPrimary], asked);
+    if (!is_slot(first) || !is_slot(last) || last < first || !primary) {
+        return;
+    }
+    const std::size_t known = primaries_.size();
+    const auto owner = find_or_add(*primary);
+    if (!owner) {
+        return;
+    }
+    std::fill(owners_.begin() + first, owners_.begin() + last + 1, *owner);
+    // The replicas are the same in all entries of a primary.
+    for (std::size_t i = kPrimary + 1;
+         known < primaries_.size() && i < entry.size(); ++i) {
+        if (auto replica = parse_server(entry[i], asked)) {
+            replicas_.push_back(std::move(*replica));
+        }
+    }
+}
+
+ServerId SlotMap::id_at(const ServerAddress& address) const noexcept
+{
+    for (const auto* servers : {&primaries_, &replicas_}) {
+        const auto found = std::find(servers->begin(), servers->end(), address);
+        if (found != servers->end()) {
+            return found->id;
+        }
+    }
+    return {};
 }
 
 void SlotMap::move(std::uint16_t slot, const ServerAddress& primary)

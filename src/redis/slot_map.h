@@ -20,8 +20,9 @@ public:
     static Command request();  // CLUSTER SLOTS
 
     // `asked` is the host that replied: servers that do not know their own
-    // address leave it out. nullopt if the reply is not a slot map. Slots that
-    // no server serves are allowed. Throws std::bad_alloc.
+    // address leave it out. nullopt if the reply is not a slot map. No server
+    // serves the slots of an entry that is not usable, such as one whose
+    // primary has no address. Throws std::bad_alloc.
     static std::optional<SlotMap> parse(const Reply& reply,
                                         std::string_view asked);
 
@@ -30,6 +31,15 @@ public:
     {
         return primaries_;
     }
+
+    // Those of the primaries that the reply contained.
+    const std::vector<ServerAddress>& replicas() const noexcept
+    {
+        return replicas_;
+    }
+
+    // The id of the server at this address; empty if unknown.
+    ServerId id_at(const ServerAddress& address) const noexcept;
 
     // Index of the slot's primary; nullopt if no server serves the slot.
     std::optional<std::size_t> primary_of(std::uint16_t slot) const noexcept
@@ -43,12 +53,14 @@ public:
     void move(std::uint16_t slot, const ServerAddress& primary);
 
 private:
-    // No real Cluster has more. A map with more is refused as invalid.
+    // No real Cluster has more. The slots of further ones have no server.
     static constexpr std::size_t kMaxPrimaries = 1000;
 
+    void add(const Reply& entry, std::string_view asked);
     std::optional<std::uint16_t> find_or_add(const ServerAddress& primary);
 
     std::vector<ServerAddress> primaries_;
+    std::vector<ServerAddress> replicas_;
     std::array<std::uint16_t, kHashSlots> owners_{};  // index + 1, or 0
 };
 

@@ -98,35 +98,74 @@ TEST_CASE("a server that does not know its address has the one that was asked",
 
 TEST_CASE("other replies are not slot maps", "[redis]")
 {
-    const auto good = server(bulk("10.0.0.1"), 7001);
-    std::vector<std::string> replies = {
-        kNil,
-        bulk("x"),
-        integer(7),
-        "-ERR This instance has cluster support disabled\r\n",
-        array({integer(1)}),
-        array({array({})}),
-        array({array({integer(0), integer(1)})}),
-        array({array({bulk("0"), integer(1), good})}),
-        array({array({integer(0), bulk("1"), good})}),
-        array({range(-1, 1, good)}),
-        array({range(2, 1, good)}),
-        array({range(0, 16384, good)}),
-        array({range(0, 1, integer(1))}),
-        array({range(0, 1, array({bulk("10.0.0.1")}))}),
-        array({range(0, 1, server(integer(1), 7001))}),
-        array({range(0, 1, server(bulk("10.0.0.1"), 0))}),
-        array({range(0, 1, server(bulk("10.0.0.1"), 65536))}),
-        array({range(0, 1, array({bulk("h"), bulk("7001")}))}),
-        array({range(0, 1, server(bulk("10.0.0.1 x"), 7001))}),
-        array({range(0, 1, server(bulk("10.0.0.1\n[alert]"), 7001))}),
-        array({range(0, 1, server(bulk({"10.0.0.1\0x", 10}), 7001))}),
-        array({range(0, 1, server(bulk(std::string(256, 'h')), 7001))}),
-    };
-    for (const auto& reply : replies) {
+    for (const std::string& reply :
+         {kNil, bulk("x"), integer(7),
+          std::string("-ERR This instance has cluster support disabled\r\n")}) {
         CAPTURE(reply);
         CHECK_FALSE(map_of(reply));
     }
+}
+
+TEST_CASE("an unusable entry of a slot map discards no other", "[redis]")
+{
+    const auto good = server(bulk("10.0.0.1"), 7001);
+    const std::vector<std::string> entries = {
+        integer(1),
+        kNil,
+        bulk("x"),
+        "-ERR x\r\n",
+        array({}),
+        array({integer(0), integer(1)}),
+        array({bulk("0"), integer(1), good}),
+        array({integer(0), bulk("1"), good}),
+        range(-1, 1, good),
+        range(2, 1, good),
+        range(0, 16384, good),
+        range(0, 1, integer(1)),
+        range(0, 1, array({bulk("10.0.0.1")})),
+        range(0, 1, server(integer(1), 7001)),
+        // A node whose address no other node knows.
+        range(0, 1, server(bulk(""), 0)),
+        range(0, 1, server(bulk("10.0.0.1"), 65536)),
+        range(0, 1, array({bulk("h"), bulk("7001")})),
+        range(0, 1, server(bulk("10.0.0.1 x"), 7001)),
+        range(0, 1, server(bulk("10.0.0.1\n[alert]"), 7001)),
+        range(0, 1, server(bulk({"10.0.0.1\0x", 10}), 7001)),
+        range(0, 1, server(bulk(std::string(256, 'h')), 7001)),
+    };
+    for (const auto& entry : entries) {
+        CAPTURE(entry);
+        const auto map =
+            map_of(array({range(8, 9, server(bulk("h1"), 7001)), entry,
+                          range(10, 11, server(bulk("h2"), 7002))}));
+        REQUIRE(map);
+        CHECK(owner(*map, 0) == "nobody");
+        CHECK(owner(*map, 9) == "h1 7001");
+        CHECK(owner(*map, 10) == "h2 7002");
+        CHECK(map->primaries().size() == 2);
+    }
+}
+
+TEST_CASE("a slot map knows the ids of all servers", "[redis]")
+{
+    const auto with_id = [](const std::string& host, const std::string& id) {
+        return array({bulk(host), integer(7001), id, array({})});
+    };
+    const std::string long_id(65, 'x');
+    const auto map = map_of(array(
+        {array({integer(0), integer(1), with_id("h1", bulk("id-1")),
+                with_id("h2", bulk("id-2")), with_id("h3", bulk(long_id))}),
+         array({integer(2), integer(3), with_id("h4", kNil),
+                with_id("h5 x", bulk("id-5"))}),
+         array({integer(4), integer(5), with_id("h1", bulk("id-1")),
+                with_id("h2", bulk("id-2"))})}));
+    REQUIRE(map);
+    CHECK(map->id_at({"h1", 7001}).text() == "id-1");
+    CHECK(map->id_at({"h2", 7001}).text() == "id-2");
+    CHECK(map->id_at({"h3", 7001}).empty());
+    CHECK(map->id_at({"h4", 7001}).empty());
+    CHECK(map->id_at({"h1", 7002}).empty());
+    CHECK(map->replicas().size() == 2);
 }
 
 TEST_CASE("a slot map bounds the number of primaries", "[redis]")
@@ -139,8 +178,14 @@ TEST_CASE("a slot map bounds the number of primaries", "[redis]")
     REQUIRE(map);
     map->move(5000, {"other", 1});
     CHECK(owner(*map, 5000) == "nobody");
-    ranges.push_back(range(2000, 2000, server(bulk("another"), 1)));
-    CHECK_FALSE(map_of(array(ranges)));
+    ranges.insert(ranges.begin() + 1,
+                  range(2000, 2000, server(bulk("another"), 1)));
+    map = map_of(array(ranges));
+    REQUIRE(map);
+    CHECK(owner(*map, 2000) == "another 1");
+    CHECK(owner(*map, 998) == "h 7998");
+    CHECK(owner(*map, 999) == "nobody");
+    CHECK(map->primaries().size() == 1000);
 }
 
 TEST_CASE("a moved slot has its new primary", "[redis]")
