@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../ngx_base/ngx.h"
+#include "../redis/server_id.h"
 
 namespace petstore::ngx {
 
@@ -50,6 +51,10 @@ public:
 
     // Cancels a pending find().
     virtual void cancel() noexcept = 0;
+
+    // Which server is meant to be at the addresses that find() returned last;
+    // empty if unknown.
+    virtual redis::ServerId meant() const noexcept { return {}; }
 };
 
 // Addresses that do not change.

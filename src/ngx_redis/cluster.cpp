@@ -32,7 +32,7 @@ struct Cluster::Server {
     {}
 
     const redis::ServerAddress address;
-    const NodeSettings settings;
+    NodeSettings settings;
     Node node;
     bool named = false;  // by the map
     bool used = true;    // in this period
@@ -45,7 +45,7 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
       worker_log_(log), log_(settings.name, log), finder_(settings, *this, log),
       link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
-      retirement_(*this, log_.log(), true)
+      identities_(*this, log_.log()), retirement_(*this, log_.log(), true)
 {}
 
 Cluster::~Cluster() = default;
@@ -102,6 +102,7 @@ Cluster::Server* Cluster::add(const redis::ServerAddress& address)
     settings.redirects = true;
     settings.endpoint.host = address.host;
     settings.endpoint.port = address.port;
+    settings.node_id = address.id;
     settings.name = settings.endpoint.display();
     settings.host = host_settings(*settings_.cluster, address);
     if (settings.host.fixed == nullptr && settings.host.resolver == nullptr) {
@@ -119,16 +120,28 @@ void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
 {
     bool others = false;
     for (const auto& server : servers_) {
-        server->named =
-            std::find(primaries.begin(), primaries.end(), server->address)
-            != primaries.end();
+        const auto primary =
+            std::find(primaries.begin(), primaries.end(), server->address);
+        server->named = primary != primaries.end();
         others |= !server->named;
+        if (server->named && !primary->id.empty()
+            && primary->id != server->settings.node_id) {
+            server->settings.node_id = primary->id;
+            identities_.post();
+        }
         if (server->named) {
             server->node.warm_up();
         }
     }
     if (others && !retirement_.running()) {
         retirement_.start(kRetireEvery + settings_.timeout);
+    }
+}
+
+void Cluster::check_identities() noexcept
+{
+    for (const auto& server : servers_) {
+        server->node.check_identity();
     }
 }
 

@@ -57,6 +57,7 @@ private:
     void on_alarm() noexcept { link_.on_alarm(); }
     void search() noexcept;
     void retire() noexcept;
+    void check_identities() noexcept;
 
     const NodeSettings& settings_;
     redis::Scheduler& scheduler_;
@@ -74,6 +75,7 @@ private:
     // Posted, because a search that fails at once must not end other requests
     // within a handler.
     PostedEvent<Cluster, &Cluster::search> search_;
+    PostedEvent<Cluster, &Cluster::check_identities> identities_;
     bool closed_ = false;
     Timer<Cluster, &Cluster::retire> retirement_;
 };

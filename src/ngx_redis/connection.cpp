@@ -49,11 +49,13 @@ Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
 }
 
 void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
-                      const redis::Command& last, ngx_msec_t timeout) noexcept
+                      const redis::Command& last, ngx_msec_t timeout,
+                      const redis::Command* identity) noexcept
 {
     address_ = &address;
     login_ = &login;
     last_ = &last;
+    identity_ = identity;
     ngx_str_t name = borrow(address.text);
 
     ngx_peer_connection_t peer{};
@@ -158,7 +160,7 @@ void Connection::begin_handshake() noexcept
 {
     const bool begun = guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<redis::Decoder>();
-        handshake_.begin(*login_, *last_);
+        handshake_.begin(*login_, *last_, identity_);
         return true;
     });
     if (!begun) {
@@ -330,6 +332,8 @@ Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
         return {};
     case redis::Handshake::Step::refused:
         return failure(Kind::login, log_.reason("refused with", reply));
+    case redis::Handshake::Step::identity:
+        return listener_.on_identity(reply);
     case redis::Handshake::Step::unexpected:
         return protocol_error();
     case redis::Handshake::Step::last:

@@ -40,6 +40,10 @@ public:
         // event-loop iteration.
         virtual void on_connected() noexcept = 0;
 
+        // The reply to the handshake's `identity`, possibly an error. Same
+        // rules as for on_reply().
+        virtual Failure on_identity(const redis::Reply&) noexcept { return {}; }
+
         // The handshake is complete. `last` is the last reply. The connection
         // is ready unless a failure is returned, which is then reported to
         // on_failure().
@@ -89,12 +93,14 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     // Connects, logs in with `login` and sends `last`, whose reply goes to
-    // Listener::on_handshake_done(). Call only while closed. `address`, `login`
-    // and `last` must stay valid until close(). Connecting and the handshakes
-    // together may take `timeout` milliseconds. May report a failure before it
-    // returns.
+    // Listener::on_handshake_done(); before it sends `identity`, if any, whose
+    // reply goes to Listener::on_identity(). Call only while closed. `address`,
+    // `login` and the commands must stay valid until close(). Connecting and
+    // the handshakes together may take `timeout` milliseconds. May report a
+    // failure before it returns.
     void open(const PeerAddress& address, const redis::Endpoint& login,
-              const redis::Command& last, ngx_msec_t timeout) noexcept;
+              const redis::Command& last, ngx_msec_t timeout,
+              const redis::Command* identity = nullptr) noexcept;
 
     // Whether there is a socket.
     bool is_open() const noexcept { return socket_ != nullptr; }
@@ -144,6 +150,7 @@ private:
     const PeerAddress* address_ = nullptr;
     const redis::Endpoint* login_ = nullptr;
     const redis::Command* last_ = nullptr;  // of the handshake
+    const redis::Command* identity_ = nullptr;
     redis::Handshake handshake_;
     std::unique_ptr<redis::Decoder> decoder_;
     std::vector<char> received_;

@@ -32,7 +32,7 @@ HostSettings host_settings(const ClusterSettings& cluster,
 MapFinder::MapFinder(const NodeSettings& settings, User& user,
                      const ngx_log_t& log)
     : settings_(settings), user_(user), request_(redis::SlotMap::request()),
-      log_(settings.name, log),
+      identity_request_(redis::node_id_request()), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       event_(*this, log_.log())
 {
@@ -109,7 +109,7 @@ void MapFinder::on_no_address(const char* reason) noexcept
 void MapFinder::try_address() noexcept
 {
     connection_.open((*addresses_)[address_], settings_.endpoint, request_,
-                     settings_.connect_timeout);
+                     settings_.connect_timeout, &identity_request_);
     if (connection_.is_open()) {
         connection_.set_busy();
     }
@@ -146,6 +146,36 @@ void MapFinder::give_up() noexcept
     user_.on_no_map();
 }
 
+Connection::Failure MapFinder::on_identity(const redis::Reply& reply) noexcept
+{
+    log_.identity_unknown("CLUSTER MYID", reply);
+    identity_ = redis::node_id(reply);
+    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+        const auto known = identities_.find((*addresses_)[address_].text);
+        if (known != identities_.end()
+            && identity_.contradicts(known->second)) {
+            return {"is another node than the cluster has there"};
+        }
+        return {};
+    });
+}
+
+// Addresses that are names are not compared.
+void MapFinder::remember(const redis::SlotMap& map)
+{
+    std::map<std::string, redis::ServerId> identities;
+    for (const auto* servers : {&map.primaries(), &map.replicas()}) {
+        for (const auto& server : *servers) {
+            const auto numeric = numeric_address(server.host, server.port);
+            if (numeric != nullptr) {
+                identities[numeric->front().text] = server.id;
+            }
+        }
+    }
+    identities[(*addresses_)[address_].text] = identity_;
+    identities_ = std::move(identities);
+}
+
 Connection::Failure
 MapFinder::on_handshake_done(const redis::Reply& last) noexcept
 {
@@ -166,6 +196,7 @@ MapFinder::on_handshake_done(const redis::Reply& last) noexcept
             found_.reset();
             return {"reports no server with slots"};
         }
+        remember(*found_);
         event_.post();
         return {};
     });

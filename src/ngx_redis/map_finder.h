@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,12 +62,14 @@ private:
     void try_address() noexcept;
     void fail(const Failure& failure) noexcept;
     void give_up() noexcept;
+    void remember(const redis::SlotMap& map);
 
     void on_addresses(const Addresses& addresses) noexcept override;
     void on_no_address(const char* reason) noexcept override;
     void on_moved() noexcept override {}
 
     void on_connected() noexcept override { event_.post(); }
+    Failure on_identity(const redis::Reply& reply) noexcept override;
     Failure on_handshake_done(const redis::Reply& last) noexcept override;
     Failure on_reply(const redis::Reply& reply) noexcept override;
     void on_idle_close() noexcept override;
@@ -82,6 +85,7 @@ private:
     const NodeSettings& settings_;
     User& user_;
     const redis::Command request_;
+    const redis::Command identity_request_;
     NodeLog log_;
     redis::Pipeline pipeline_;  // always empty
     Connection connection_;
@@ -93,8 +97,14 @@ private:
     const Server* server_ = nullptr;    // the current one
     AddressSource* finding_ = nullptr;  // its address
     Addresses addresses_;
-    std::size_t address_ = 0;  // index of the current one
+    std::size_t address_ = 0;   // index of the current one
+    redis::ServerId identity_;  // of the current server
     std::optional<redis::SlotMap> found_;
+
+    // The servers of the last map, by the text of their address. Another server
+    // at one of these addresses may be of another Cluster, whose map would lead
+    // away from the data, until a server of this Cluster names it.
+    std::map<std::string, redis::ServerId> identities_;
 
     bool lost_ = false;  // the last search failed
     ngx_msec_t lost_at_ = 0;

@@ -14,6 +14,7 @@ using Kind = metrics::Failure;
 using Retry = redis::Breaker::Retry;
 
 constexpr char kTimedOut[] = "timed out";
+constexpr char kOtherServer[] = "is another server than the one meant";
 
 // Reads a monotonic clock, because nginx's clocks are too coarse to time a
 // command.
@@ -23,6 +24,16 @@ std::uint64_t microseconds() noexcept
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(
         duration_cast<std::chrono::microseconds>(now).count());
+}
+
+// How a server says which one it is; nullopt where only the address matters.
+std::optional<redis::Command> identity_request(const NodeSettings& settings)
+{
+    if (settings.redirects) {
+        return redis::node_id_request();
+    }
+    return settings.sentinels ? std::optional(redis::run_id_request())
+                              : std::nullopt;
 }
 
 bool reached(ngx_msec_t deadline) noexcept
@@ -36,7 +47,8 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
            redis::Scheduler& scheduler, metrics::RedisMeter meter,
            const ngx_log_t& log)
     : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      meter_(meter), counted_(meter.links), log_(settings.name, log),
+      meter_(meter), counted_(meter.links),
+      identity_request_(identity_request(settings)), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       idle_(*this, settings, pipeline_, role_, meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
@@ -168,7 +180,8 @@ void Node::try_address() noexcept
 {
     connection_.open((*addresses_)[address_], settings_.endpoint,
                      idle_.role_request(),
-                     reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec);
+                     reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec,
+                     identity_request_ ? &*identity_request_ : nullptr);
     if (connection_.is_open()) {
         restart_deadline();  // for the commands that wait to connect
     }
@@ -194,6 +207,27 @@ void Node::disconnect() noexcept
         ++connection_generation_;
     }
     connection_.close();
+}
+
+redis::ServerId Node::meant() const noexcept
+{
+    return settings_.redirects ? settings_.node_id : source_->meant();
+}
+
+Connection::Failure Node::on_identity(const redis::Reply& reply) noexcept
+{
+    identity_ =
+        settings_.redirects ? redis::node_id(reply) : redis::run_id(reply);
+    return identity_.contradicts(meant())
+               ? Connection::failure(Kind::other, kOtherServer)
+               : Failure{};
+}
+
+void Node::check_identity() noexcept
+{
+    if (connection_.is_ready() && identity_.contradicts(meant())) {
+        on_moved();
+    }
 }
 
 void Node::on_connected() noexcept

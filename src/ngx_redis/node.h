@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
@@ -39,6 +40,9 @@ namespace petstore::ngx {
 // Each attempt to connect asks the source for the addresses to try. If the
 // server moves, commands that were written fail as in doubt, and the others
 // wait for the new server.
+//
+// Behind Sentinels and in a Cluster, the handshake also asks which server this
+// is: another one may have taken over the address of the one that is meant.
 class Node final : public redis::Link,
                    private redis::EndOfIterationTask,
                    private AddressSource::User,
@@ -63,6 +67,10 @@ public:
     {
         return connection_generation_;
     }
+
+    // Reconnects if the connection is to another server than the settings name
+    // now. Must not be called within a handler.
+    void check_identity() noexcept;
 
     // Closes the connection permanently: on_no_reply() is called for commands
     // without a reply and for later commands. The scheduler must run once more
@@ -91,6 +99,8 @@ private:
     void run() noexcept override;
 
     void on_connected() noexcept override;
+    Failure on_identity(const redis::Reply& reply) noexcept override;
+    redis::ServerId meant() const noexcept;
     Failure on_handshake_done(const redis::Reply& role) noexcept override;
     Failure on_reply(const redis::Reply& reply) noexcept override;
     void on_idle_close() noexcept override;
@@ -112,6 +122,7 @@ private:
     redis::Scheduler& scheduler_;
     const metrics::RedisMeter meter_;
     metrics::CountedLink counted_;  // down while the breaker is open
+    const std::optional<redis::Command> identity_request_;
     NodeLog log_;
 
     Addresses addresses_;        // of the last attempt, if any
@@ -125,6 +136,7 @@ private:
     redis::Breaker breaker_;
     redis::RoleWatch role_;
     IdleWatch idle_;
+    redis::ServerId identity_;  // of the server, while connected
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 

@@ -101,6 +101,20 @@ void NodeLog::role_unknown(const redis::Reply& reply) noexcept
                                    : "INFO lacks the fields");
 }
 
+void NodeLog::identity_unknown(const char* command,
+                               const redis::Reply& reply) noexcept
+{
+    if (identity_unknown_ || !reply.is_error()
+        || reply.error_code() != "NOPERM") {
+        return;
+    }
+    identity_unknown_ = true;
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: redis %s refuses %s (NOPERM): a server that "
+                  "takes over the address of another is not noticed",
+                  name_, command);
+}
+
 void NodeLog::needs_resolver(const redis::ServerAddress& server) noexcept
 {
     if (names_.due()) {

@@ -54,6 +54,11 @@ public:
     // INFO was refused, or lacked the fields. Logged once.
     void role_unknown(const redis::Reply& reply) noexcept;
 
+    // The reply to `command`, which should say which server is at an address.
+    // Logged once, if an ACL rule forbids it.
+    void identity_unknown(const char* command,
+                          const redis::Reply& reply) noexcept;
+
     // An error that needs operator action, and one that resolves itself.
     void error_reply(const redis::Reply& error) noexcept;
     void warning_reply(const redis::Reply& error) noexcept;
@@ -76,6 +81,7 @@ private:
     bool replica_ = false;  // logged in this outage
     bool role_unknown_ = false;
     bool cannot_subscribe_ = false;
+    bool identity_unknown_ = false;
 };
 
 // The code of an error reply, or its first word if it is unknown,

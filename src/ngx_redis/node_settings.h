@@ -7,6 +7,7 @@
 
 #include "../ngx_base/ngx.h"
 #include "../redis/endpoint.h"
+#include "../redis/server_id.h"
 #include "host_addresses.h"
 
 namespace petstore::ngx {
@@ -104,6 +105,9 @@ struct NodeSettings {
     // It is a server of a Cluster, where a replica redirects instead of
     // answering.
     bool redirects = false;
+
+    // As such a server: its id in the Cluster, as far as known.
+    redis::ServerId node_id{};
 };
 
 }  // namespace petstore::ngx

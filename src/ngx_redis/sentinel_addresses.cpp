@@ -35,6 +35,7 @@ void SentinelAddresses::cancel() noexcept
 
 void SentinelAddresses::on_primary(const redis::ServerAddress& primary) noexcept
 {
+    meant_ = primary.id;
     bool failed = false;
     const Addresses addresses = guarded(log_, Addresses(), [&] {
         failed = true;

@@ -22,6 +22,7 @@ public:
 
     void find(AddressSource::User& user, ngx_msec_t timeout) noexcept override;
     void cancel() noexcept override;
+    redis::ServerId meant() const noexcept override { return meant_; }
 
 private:
     void on_primary(const redis::ServerAddress& primary) noexcept override;
@@ -42,6 +43,7 @@ private:
     AddressSource::User* user_ = nullptr;  // of find(); kept afterwards
     bool finding_ = false;
     ngx_msec_t find_by_ = 0;
+    redis::ServerId meant_;
     redis::ServerAddress named_;  // resolved by name_
     std::unique_ptr<ResolvedAddresses> name_;
     Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;

@@ -29,6 +29,7 @@ SentinelWatch::SentinelWatch(const SentinelSettings& settings,
                              const ngx_log_t& log)
     : settings_(settings),
       request_(redis::primary_address_request(settings.primary_name)),
+      record_request_(redis::primary_record_request(settings.primary_name)),
       subscription_(redis::switch_subscription()), ping_("PING"),
       log_(settings.name, log), rotation_(settings.sentinels.size()),
       connection_(settings.tls, pipeline_, *this, log_),
@@ -123,7 +124,7 @@ void SentinelWatch::try_address() noexcept
     --untried_;
     connection_.open((*addresses_)[address_],
                      settings_.sentinels[rotation_.current()].login, request_,
-                     share());
+                     share(), &record_request_);
     if (connection_.is_open() && is_awaited()) {
         connection_.set_busy();
     }
@@ -208,6 +209,16 @@ void SentinelWatch::on_idle_close() noexcept
     }
 }
 
+// A Sentinel that refuses to say more than the address is as good.
+Failure SentinelWatch::on_identity(const redis::Reply& reply) noexcept
+{
+    log_.identity_unknown("SENTINEL MASTER", reply);
+    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+        record_ = redis::parse_primary_record(reply);
+        return {};
+    });
+}
+
 Failure SentinelWatch::on_handshake_done(const redis::Reply& last) noexcept
 {
     const Failure failure = take_answer(last);
@@ -251,6 +262,10 @@ Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
         auto answer = redis::parse_primary_address(reply);
         switch (answer.result) {
         case Result::found:
+            if (record_ && *record_ == answer.address) {
+                answer.address.id = record_->id;
+            }
+            record_.reset();  // outdated at the next answer
             take_primary(std::move(answer.address));
             return {};
         case Result::unknown_name:

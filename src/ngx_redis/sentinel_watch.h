@@ -26,7 +26,8 @@ namespace petstore::ngx {
 //
 // After an address that did not work, the next Sentinel is asked. So a Sentinel
 // that is wrong, or does not know of a failover yet, delays one attempt to
-// connect but does not determine the next.
+// connect but does not determine the next. So does a run ID that is not the
+// server's, which a Sentinel notices within 10 seconds of a restart.
 class SentinelWatch final : private Connection::Listener,
                             private AddressSource::User {
 public:
@@ -92,6 +93,7 @@ private:
     void on_moved() noexcept override {}
 
     void on_connected() noexcept override { event_.post(); }
+    Failure on_identity(const redis::Reply& reply) noexcept override;
     Failure on_handshake_done(const redis::Reply& last) noexcept override;
     Failure on_reply(const redis::Reply& reply) noexcept override;
     Failure on_unrequested(const redis::Reply& reply) noexcept override;
@@ -108,6 +110,7 @@ private:
 
     const SentinelSettings& settings_;
     const redis::Command request_;
+    const redis::Command record_request_;
     const redis::Command subscription_;
     const redis::Command ping_;
     NodeLog log_;
@@ -128,9 +131,10 @@ private:
     redis::Pipeline pipeline_;
     Connection connection_;
 
-    redis::ServerAddress primary_;  // valid if answers_ > 0
-    std::uint64_t answers_ = 0;     // counts the answers
-    bool switched_ = false;         // followers not yet notified
+    std::optional<redis::ServerAddress> record_;  // of this Sentinel
+    redis::ServerAddress primary_;                // valid if answers_ > 0
+    std::uint64_t answers_ = 0;                   // counts the answers
+    bool switched_ = false;                       // followers not yet notified
     std::optional<ngx_msec_t> switched_at_;
 
     unsigned failures_ = 0;              // consecutive

@@ -361,10 +361,12 @@ void ClusterLink::follow(Call& call, const Redirect& redirect)
 {
     call.server = redirect.address.host;
     const bool moved = redirect.kind == Redirect::Kind::moved;
-    Link* const link = host_.link_to(redirect.address);
+    ServerAddress server = redirect.address;
+    server.id = map_->id_at(server);
+    Link* const link = host_.link_to(server);
     if (moved && link != nullptr && link_of(call.slot) != link) {
         links_.reserve(map_->primaries().size() + 1);
-        map_->move(call.slot, redirect.address);
+        map_->move(call.slot, server);
         if (links_.size() < map_->primaries().size()) {
             links_.push_back(link);
         }

@@ -2,7 +2,8 @@
 
 namespace petstore::redis {
 
-void Handshake::begin(const Endpoint& endpoint, const Command& last)
+void Handshake::begin(const Endpoint& endpoint, const Command& last,
+                      const Command* identity)
 {
     bytes_.clear();
     sent_ = 0;
@@ -21,6 +22,10 @@ void Handshake::begin(const Endpoint& endpoint, const Command& last)
         add(Command("SELECT").arg(endpoint.database));
     }
     add(Command("PING"));
+    asks_identity_ = identity != nullptr;
+    if (asks_identity_) {
+        add(*identity);
+    }
     add(last);
 }
 
@@ -28,6 +33,9 @@ Handshake::Step Handshake::take(const Reply& reply) noexcept
 {
     if (replies_ > 1) {
         --replies_;
+        if (asks_identity_ && replies_ == 1) {
+            return Step::identity;
+        }
         return reply.is_error() ? Step::refused : Step::accepted;
     }
     return unsent().empty() ? Step::last : Step::unexpected;

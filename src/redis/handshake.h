@@ -10,14 +10,16 @@
 
 namespace petstore::redis {
 
-// The commands that open a connection: AUTH and SELECT if needed, PING, and a
-// last one whose reply the caller evaluates, such as INFO for the role. All
-// replies must arrive before any other command is written, so that none runs as
-// the wrong user, in the wrong database or on a replica.
+// The commands that open a connection: AUTH and SELECT if needed, PING, and two
+// whose replies the caller evaluates: which server this is, if that matters,
+// and a last one, such as INFO for the role. All replies must arrive before any
+// other command is written, so that none runs as the wrong user, in the wrong
+// database or on a replica.
 class Handshake {
 public:
     // Throws std::bad_alloc.
-    void begin(const Endpoint& endpoint, const Command& last);
+    void begin(const Endpoint& endpoint, const Command& last,
+               const Command* identity = nullptr);
 
     std::string_view unsent() const noexcept
     {
@@ -29,6 +31,7 @@ public:
     enum class Step {
         accepted,    // more replies follow
         refused,     // the reply is the reason
+        identity,    // this is the reply to `identity`, possibly an error
         last,        // this is the last reply
         unexpected,  // the command was not sent yet
     };
@@ -38,6 +41,7 @@ private:
     std::string bytes_;
     std::size_t sent_ = 0;
     std::size_t replies_ = 0;  // still due
+    bool asks_identity_ = false;
 };
 
 }  // namespace petstore::redis

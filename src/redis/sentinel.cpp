@@ -85,6 +85,13 @@ Command primary_address_request(std::string_view name)
     return command;
 }
 
+Command primary_record_request(std::string_view name)
+{
+    Command command("SENTINEL");
+    command.arg("MASTER").arg(name);
+    return command;
+}
+
 PrimaryAddress parse_primary_address(const Reply& reply)
 {
     if (reply.is_error()) {
@@ -101,6 +108,30 @@ PrimaryAddress parse_primary_address(const Reply& reply)
         return {};
     }
     return {Result::found, std::move(*address)};
+}
+
+// The reply has names and values in turn.
+std::optional<ServerAddress> parse_primary_record(const Reply& reply)
+{
+    std::string_view host;
+    std::string_view port;
+    ServerId id;
+    for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
+        const std::string_view name = reply[i].text();
+        const std::string_view value = reply[i + 1].text();
+        if (name == "ip") {
+            host = value;
+        } else if (name == "port") {
+            port = value;
+        } else if (name == "runid") {
+            id = ServerId(value);
+        }
+    }
+    auto primary = server_address(host, port);
+    if (primary) {
+        primary->id = id;
+    }
+    return primary;
 }
 
 Command switch_subscription()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "command.h"
@@ -12,6 +13,9 @@ namespace petstore::redis {
 // Asks for the address of the primary that Sentinels monitor as `name`, which
 // must outlive the command.
 Command primary_address_request(std::string_view name);
+
+// Asks for what a Sentinel knows about it, including its run ID.
+Command primary_record_request(std::string_view name);
 
 struct PrimaryAddress {
     enum class Result {
@@ -26,6 +30,10 @@ struct PrimaryAddress {
 
 // Throws std::bad_alloc.
 PrimaryAddress parse_primary_address(const Reply& reply);
+
+// The primary of a reply to primary_record_request(), with its run ID; nullopt
+// if the Sentinel refuses to answer. Throws std::bad_alloc.
+std::optional<ServerAddress> parse_primary_record(const Reply& reply);
 
 // After this command, the connection accepts only PING.
 Command switch_subscription();

@@ -51,6 +51,14 @@ public:
     {
         answer(array_of({own_address(), std::to_string(primary.port())}));
     }
+    // Sets what else it knows of this primary; nothing by default.
+    void know(const RedisServer& primary, const std::string& run_id)
+    {
+        const std::lock_guard lock(mutex_);
+        record_ = array_of({"name", "main", "ip", own_address(), "port",
+                            std::to_string(primary.port()), "runid", run_id,
+                            "flags", "master"});
+    }
     void refuse_subscribe() { refuses_ = true; }
     void be_silent(bool silent = true) { silent_ = silent; }
 
@@ -73,6 +81,7 @@ public:
 private:
     std::mutex mutex_;
     std::string answer_;
+    std::string record_ = "-ERR unknown subcommand\r\n";
     std::atomic<bool> refuses_{false};
     std::atomic<bool> silent_{false};
     std::atomic<bool> in_subscription_{false};
@@ -86,6 +95,9 @@ private:
                         if (command[0] == "SENTINEL") {
                             in_subscription_ = false;
                             const std::lock_guard lock(mutex_);
+                            if (command[1] == "MASTER") {
+                                return {record_};
+                            }
                             ++asked_;
                             return {answer_};
                         }
@@ -228,6 +240,41 @@ TEST_CASE("sentinel faults: a Sentinel that lies is not believed twice")
     CHECK(lines_with(nginx, "[error]") <= 1);
     CHECK(lines_with(nginx, reason) >= 1);
     CHECK(lines_with(nginx, "is back") <= 1);
+}
+
+TEST_CASE("sentinel faults: another server at the primary's address is not "
+          "used")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto run_id = [&redis] {
+        const auto text = redis.command({"INFO", "server"}).text;
+        const auto start = text.find("run_id:") + 7;
+        return text.substr(start, 40);
+    };
+    FakeSentinel sentinel(redis);
+    sentinel.know(redis, run_id());
+    NginxServer nginx(with(sentinel.url(), kShort));
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+
+    // As if a server of another store had been given the address.
+    redis.kill_hard();
+    redis.lose_data();
+    redis.start();
+    int refused = 0;
+    const auto asked = sentinel.asked();
+    CHECK(wait_until([&] {
+        refused += http.get("/v1/pets").status == 503 ? 1 : 0;
+        return refused >= 50 && sentinel.asked() >= asked + 3;
+    }));
+    CHECK(http.get("/v1/pets").status == 503);
+    CHECK(redis.command({"DBSIZE"}).integer == 0);
+    CHECK(lines_with(nginx, "is another server than the one meant") == 1);
+
+    // The Sentinel has asked the server meanwhile: it is the one that is meant.
+    sentinel.know(redis, run_id());
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 401; }));
 }
 
 TEST_CASE("sentinel faults: all are dead, then one is back")

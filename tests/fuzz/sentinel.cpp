@@ -23,6 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
         if (primary.result == redis::PrimaryAddress::Result::found) {
             check(primary.address);
         }
+        if (const auto record = redis::parse_primary_record(reply)) {
+            check(*record);
+        }
         const auto message = redis::parse_sentinel_message(reply, "mymaster");
         if (message.kind == redis::SentinelMessage::Kind::switched) {
             check(message.address);

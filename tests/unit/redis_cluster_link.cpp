@@ -52,6 +52,7 @@ struct FakeCluster final : ClusterLink::Host {
     void stop_alarm() noexcept override { alarm = 0; }
     redis::Link* link_to(const ServerAddress& primary) noexcept override
     {
+        ids[primary.host] = primary.id.text();
         return primary.host == "unusable" ? nullptr : &servers[primary.host];
     }
     void keep(const std::vector<ServerAddress>& primaries) noexcept override
@@ -103,6 +104,7 @@ struct FakeCluster final : ClusterLink::Host {
     Words given_up;
     std::vector<std::string> kept;
     std::map<std::string, FakeLink> servers;
+    std::map<std::string, std::string> ids;
     ClusterLink link{*this, kTimeout};
 };
 
@@ -529,4 +531,23 @@ TEST_CASE("a cluster link bounds its commands", "[redis]")
     for (const auto& outcome : outcomes) {
         REQUIRE(outcome.text == "not sent");
     }
+}
+
+TEST_CASE("a redirect to a replica of the map leads to that server", "[redis]")
+{
+    FakeCluster cluster;
+    const auto with_id = [](const std::string& host) {
+        return array({bulk(host), integer(7001), bulk("id-of-" + host)});
+    };
+    cluster.give({array(
+        {integer(0), integer(16383), with_id("one"), with_id("replica")})});
+    CHECK(cluster.ids.at("one") == "id-of-one");
+    Outcome foo;
+    cluster.get("foo", foo);
+    cluster.servers["one"].reply("-MOVED 12182 replica:7001\r\n");
+    CHECK(cluster.ids.at("replica") == "id-of-replica");
+    Outcome bar;
+    cluster.get("bar", bar);
+    cluster.servers["one"].reply("-MOVED 5061 other:7001\r\n");
+    CHECK(cluster.ids.at("other").empty());
 }

@@ -74,6 +74,27 @@ TEST_CASE("a handshake ends with the reply to its last command", "[redis]")
     CHECK(handshake.take(replies("-NOPERM x\r\n")) == Step::last);
 }
 
+TEST_CASE("a handshake may ask which server this is", "[redis]")
+{
+    Replies replies;
+    Handshake handshake;
+    redis::Command myid("CLUSTER");
+    myid.arg("MYID");
+    handshake.begin({}, info(), &myid);
+    CHECK(handshake.unsent() == text_of({kPing, myid, info()}));
+    handshake.sent(handshake.unsent().size());
+    CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
+    SECTION("it says so")
+    {
+        CHECK(handshake.take(replies(bulk("id"))) == Step::identity);
+    }
+    SECTION("it refuses")
+    {
+        CHECK(handshake.take(replies("-NOPERM x\r\n")) == Step::identity);
+    }
+    CHECK(handshake.take(replies(bulk("role:master"))) == Step::last);
+}
+
 TEST_CASE("an error before INFO refuses the connection", "[redis]")
 {
     Replies replies;

@@ -65,6 +65,35 @@ TEST_CASE("a Sentinel may not know the primary, or refuse to answer", "[redis]")
           == Result::refused);
 }
 
+TEST_CASE("a Sentinel knows the primary's run ID", "[redis]")
+{
+    CHECK(words(redis::primary_record_request("main"))
+          == std::vector<std::string>{"SENTINEL", "MASTER", "main"});
+    const auto record = [](const std::vector<std::string>& fields) {
+        std::vector<std::string> texts;
+        for (const auto& field : fields) {
+            texts.push_back(bulk(field));
+        }
+        Replies replies;
+        return redis::parse_primary_record(replies(array(texts)));
+    };
+    const auto found =
+        record({"name", "main", "ip", "10.0.0.7", "port", "6380", "runid",
+                "0123456789abcdef0123456789abcdef01234567", "flags", "master"});
+    REQUIRE(found);
+    CHECK(*found == ServerAddress{"10.0.0.7", 6380});
+    CHECK(found->id.text() == "0123456789abcdef0123456789abcdef01234567");
+    // Not yet known.
+    const auto young = record({"ip", "h", "port", "1", "runid", ""});
+    REQUIRE(young);
+    CHECK(young->id.empty());
+    CHECK_FALSE(record({"runid", "x"}));
+    CHECK_FALSE(record({"ip", "a b", "port", "1", "runid", "x"}));
+    CHECK_FALSE(record({}));
+    Replies replies;
+    CHECK_FALSE(redis::parse_primary_record(replies("-NOPERM x\r\n")));
+}
+
 TEST_CASE("an answer that is not an address is invalid", "[redis]")
 {
     const auto reply = GENERATE(values<std::string>(
