@@ -64,6 +64,16 @@ std::vector<Finding> check_cluster(ClusterSession& cluster,
     std::vector<Finding> findings = {check_state(cluster, which)};
     for (const ClusterNode& node : nodes_of(cluster)) {
         const std::string name = which + node.name() + " ";
+        if (!node.has_address()) {
+            findings.push_back(
+                {node.has_slots ? Verdict::wrong : Verdict::warning,
+                 name + kReachable,
+                 node.has_slots ? "no address, but it has slots" : "no address",
+                 "another server took over its address, or it lost its data: "
+                 "make its replica a primary, or remove it with CLUSTER FORGET "
+                 "and run redis-cli --cluster fix"});
+            continue;
+        }
         try {
             ServerSession server(cluster.connect(node.address));
             auto more = check_server(server, name, &node);

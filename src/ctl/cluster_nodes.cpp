@@ -26,7 +26,8 @@ std::vector<std::string_view> split(std::string_view text, char separator)
     return parts;
 }
 
-// "10.0.0.1:6379@16379,name". An IPv6 host has no brackets.
+// "10.0.0.1:6379@16379,name". An IPv6 host has no brackets. Port 0 stands for
+// an unknown address.
 std::optional<redis::ServerAddress> parse_address(std::string_view text,
                                                   const std::string& asked)
 {
@@ -36,7 +37,7 @@ std::optional<redis::ServerAddress> parse_address(std::string_view text,
         return std::nullopt;
     }
     const auto port = api::parse_int64(text.substr(colon + 1));
-    if (!port || *port < 1 || *port > kMaxPort) {
+    if (!port || *port < 0 || *port > kMaxPort) {
         return std::nullopt;
     }
     const std::string_view host = text.substr(0, colon);
@@ -64,11 +65,13 @@ std::vector<ClusterNode> parse_cluster_nodes(std::string_view text,
         }
         const auto flags = split(fields[kFlags], ',');
         const auto address = parse_address(fields[kAddress], asked);
-        if (!address) {
+        const redis::ServerId id(fields[kId]);
+        if (!address || id.empty()) {
             continue;
         }
         ClusterNode node;
         node.address = *address;
+        node.address.id = id;
         node.is_primary = contains(flags, "master");
         node.has_slots = fields.size() > kFirstSlot;
         if (!node.is_primary && !contains(flags, "fail")) {

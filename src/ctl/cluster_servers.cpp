@@ -55,7 +55,13 @@ public:
 
     OpenConnection connect(const redis::ServerAddress& server) override
     {
-        return connect_server(endpoint(server), tls_);
+        auto open = connect_server(endpoint(server), tls_);
+        try {
+            check_id(open.connection, server, open.where);
+        } catch (const redis::ConnectionError& error) {
+            throw NotServing(cannot_connect(open.where, error.what()));
+        }
+        return open;
     }
 
     Clock::time_point now() override { return Clock::now(); }
@@ -70,12 +76,27 @@ private:
         return endpoint;
     }
 
+    // Another server may have taken over the address. A server that does not
+    // say who it is counts as the one that is meant.
+    static void check_id(redis::BlockingConnection& connection,
+                         const redis::ServerAddress& server,
+                         const std::string& where)
+    {
+        if (!server.id.empty()
+            && redis::node_id(call(connection, redis::node_id_request()))
+                   .contradicts(server.id)) {
+            throw NotServing(where
+                             + " is another node than the cluster has there");
+        }
+    }
+
     redis::SlotMap ask(const redis::ServerAddress& server) const
     {
         const redis::Endpoint there = endpoint(server);
         const std::string where = there.display();
         try {
             auto connection = log_in(there, tls_, kFinderTimeout, where);
+            check_id(connection, server, where);
             const redis::Command request = redis::SlotMap::request();
             const redis::Reply& reply = call(connection, request);
             if (reply.is_error()) {
@@ -99,9 +120,11 @@ private:
     void know(const std::vector<redis::ServerAddress>& servers)
     {
         for (const redis::ServerAddress& server : servers) {
-            if (std::find(known_.begin(), known_.end(), server)
-                == known_.end()) {
+            const auto known = std::find(known_.begin(), known_.end(), server);
+            if (known == known_.end()) {
                 known_.push_back(server);
+            } else if (!server.id.empty()) {
+                known->id = server.id;
             }
         }
     }

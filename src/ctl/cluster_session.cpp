@@ -46,7 +46,7 @@ struct ClusterSession::Pending {
     std::unique_ptr<redis::ReplyCopy> early;
     bool asked = false;  // with ASKING
     int redirects = 0;
-    std::optional<ClusterServers::Clock::time_point> deadline;
+    Deadline deadline;
 };
 
 struct ClusterSession::Node {
@@ -152,22 +152,27 @@ bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
         redis::Redirect::parse(error, pending.node->address.host);
     const std::string_view code = error.error_code();
     if (redirect) {
-        if (++pending.redirects > kRedirectsAtOnce && !may_wait(pending)) {
+        if (++pending.redirects > kRedirectsAtOnce
+            && !may_wait(pending.deadline)) {
             return false;
         }
         pending.early.reset();
         const bool moved = redirect->kind == redis::Redirect::Kind::moved;
-        if (moved && map_) {
-            map_->move(redirect->slot, redirect->address);
+        redis::ServerAddress there = redirect->address;
+        if (map_) {
+            there.id = map_->id_at(there);
         }
-        route(pending, redirect->address, !moved);
+        if (moved && map_) {
+            map_->move(redirect->slot, there);
+        }
+        route(pending, there, !moved);
         return true;
     }
     const bool down = code == "CLUSTERDOWN";
     if (!down && !is_of_moving_slot(error, pending.asked)) {
         return false;
     }
-    if (!may_wait(pending)) {
+    if (!may_wait(pending.deadline)) {
         return false;
     }
     pending.early.reset();
@@ -179,13 +184,13 @@ bool ClusterSession::repeat(Pending& pending, const redis::Reply& error)
 }
 
 // Waits before another attempt. False once the patience is exhausted.
-bool ClusterSession::may_wait(Pending& pending)
+bool ClusterSession::may_wait(Deadline& deadline)
 {
     const auto now = servers_->now();
-    if (!pending.deadline) {
-        pending.deadline = now + kPatience;
+    if (!deadline) {
+        deadline = now + kPatience;
     }
-    if (now >= *pending.deadline) {
+    if (now >= *deadline) {
         return false;
     }
     servers_->pause();
@@ -194,20 +199,64 @@ bool ClusterSession::may_wait(Pending& pending)
 
 redis::ServerAddress ClusterSession::address_for(const Pending& pending)
 {
+    if (!pending.key.empty()) {
+        return primary_of(pending.slot);
+    }
+    return nodes_.empty() ? any_primary() : nodes_.front().address;
+}
+
+redis::ServerAddress ClusterSession::primary_of(std::uint16_t slot)
+{
     if (!map_) {
         map_ = servers_->find_map();
     }
-    if (pending.key.empty()) {
-        if (!nodes_.empty()) {
-            return nodes_.front().address;
-        }
-        return map_->primaries().front();
-    }
-    if (const auto primary = map_->primary_of(pending.slot)) {
+    if (const auto primary = map_->primary_of(slot)) {
         return map_->primaries()[*primary];
     }
     throw NotServing("no server of the cluster serves the slot "
-                     + std::to_string(pending.slot));
+                     + std::to_string(slot));
+}
+
+// The first one that serves.
+redis::ServerAddress ClusterSession::any_primary()
+{
+    if (!map_) {
+        map_ = servers_->find_map();
+    }
+    std::string problem;
+    for (const redis::ServerAddress& primary : map_->primaries()) {
+        try {
+            return node(primary).address;
+        } catch (const NotServing& away) {
+            problem = away.what();
+        }
+    }
+    throw NotServing(problem);
+}
+
+// Waits only once for servers that are away: further keys may have the same.
+bool ClusterSession::serves(std::string_view key)
+{
+    const std::uint16_t slot = redis::hash_slot(key);
+    for (;;) {
+        redis::ServerAddress primary;
+        try {
+            primary = primary_of(slot);
+            if (std::find(away_.begin(), away_.end(), primary) != away_.end()) {
+                return false;
+            }
+            node(primary);
+            return true;
+        } catch (const NotServing&) {
+            if (!may_wait(serves_by_)) {
+                if (primary != redis::ServerAddress()) {
+                    away_.push_back(std::move(primary));
+                }
+                return false;
+            }
+            map_.reset();
+        }
+    }
 }
 
 ClusterSession::Node& ClusterSession::node(const redis::ServerAddress& address)
@@ -228,7 +277,7 @@ void ClusterSession::route(Pending& pending)
         try {
             return route(pending, address_for(pending), false);
         } catch (const NotServing&) {
-            if (!may_wait(pending)) {
+            if (!may_wait(pending.deadline)) {
                 throw;
             }
             map_.reset();
@@ -243,7 +292,7 @@ void ClusterSession::route(Pending& pending,
     try {
         there = &node(address);
     } catch (const NotServing&) {
-        if (!may_wait(pending)) {
+        if (!may_wait(pending.deadline)) {
             throw;
         }
         map_.reset();

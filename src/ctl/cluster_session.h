@@ -53,6 +53,7 @@ public:
     void flush() override;
     const redis::Reply& receive_any() override;
     void each_server(const Visit& visit) override;
+    bool serves(std::string_view key) override;
     int descriptor(std::string_view key) const noexcept override;
     ClusterSession* cluster() noexcept override { return this; }
 
@@ -75,8 +76,12 @@ private:
     const std::string& where() const noexcept override { return where_; }
 
     Node& node(const redis::ServerAddress& address);
+    using Deadline = std::optional<ClusterServers::Clock::time_point>;
+
     redis::ServerAddress address_for(const Pending& pending);
-    bool may_wait(Pending& pending);
+    redis::ServerAddress primary_of(std::uint16_t slot);
+    redis::ServerAddress any_primary();
+    bool may_wait(Deadline& deadline);
     void route(Pending& pending);
     void route(Pending& pending, const redis::ServerAddress& first, bool ask);
     void write_all();
@@ -89,7 +94,9 @@ private:
     std::optional<redis::SlotMap> map_;
     std::list<Node> nodes_;
     std::deque<std::unique_ptr<Pending>> pending_;
-    std::unique_ptr<Pending> delivered_;  // owns the last returned reply
+    std::unique_ptr<Pending> delivered_;      // owns the last returned reply
+    Deadline serves_by_;                      // of serves()
+    std::vector<redis::ServerAddress> away_;  // those that it gave up
     std::string where_;
     std::string host_;
 };

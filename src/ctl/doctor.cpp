@@ -9,6 +9,7 @@
 #include "exit.h"
 #include "output.h"
 #include "server_check.h"
+#include "server_connect.h"
 
 namespace petstore::ctl {
 
@@ -75,9 +76,24 @@ void check_limits(Context& context, std::vector<Finding>& findings)
         }
     } catch (const LostConnection&) {
         throw;
+    } catch (const NotServing&) {
+        throw;
     } catch (const Failure& failure) {
         findings.push_back(
             {Verdict::wrong, "limits", "elsewhere", failure.what()});
+    }
+}
+
+// Runs a check of data. In a Cluster, the server that has them may be away,
+// which other findings explain.
+template <class Check>
+void check_data(const char* name, Check check, std::vector<Finding>& findings)
+{
+    try {
+        check();
+    } catch (const NotServing& away) {
+        findings.push_back({Verdict::wrong, name, away.what(),
+                            "see the servers of the cluster"});
     }
 }
 
@@ -111,8 +127,15 @@ void run_checks(Context& context)
         context, [&] { return &context.redis(); }, "", findings);
     examine(
         context, [&] { return context.limits(); }, "limit-redis ", findings);
-    append(check_catalogue(context.redis(), context.schema()), findings);
-    check_limits(context, findings);
+    check_data(
+        "pets",
+        [&] {
+            append(check_catalogue(context.redis(), context.schema()),
+                   findings);
+        },
+        findings);
+    check_data(
+        "limits", [&] { check_limits(context, findings); }, findings);
     print(context, findings);
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::wrong) {

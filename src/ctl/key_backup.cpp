@@ -207,6 +207,10 @@ void export_keys(Context& context)
             damaged.push_back(key.record.id);
         }
     }
+    if (!listing.unread.empty()) {
+        flush_output();
+        throw Failure(unread_keys(listing.unread));
+    }
     if (!damaged.empty()) {
         flush_output();
         throw Failure("key " + printable(damaged.front())

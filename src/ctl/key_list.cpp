@@ -128,6 +128,10 @@ void list_keys(Context& context, const KeyFilter& filter)
         warn("the entry of key " + printable(id) + " in "
              + context.schema().key_index() + " is damaged");
     }
+    if (!listing.unread.empty()) {
+        flush_output();
+        throw Failure(unread_keys(listing.unread));
+    }
 }
 
 }  // namespace petstore::ctl

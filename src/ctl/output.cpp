@@ -189,6 +189,15 @@ std::string pets_text(std::uint64_t count)
     return std::to_string(count) + (count == 1 ? " pet" : " pets");
 }
 
+std::string unread_keys(const std::vector<std::string>& ids)
+{
+    return "key " + printable(ids.front())
+           + " is missing, because the server of the cluster that has it is "
+             "away; "
+           + std::to_string(ids.size())
+           + (ids.size() == 1 ? " key in total" : " keys in total");
+}
+
 void print_table(const std::vector<std::vector<std::string>>& rows,
                  std::string_view verdicts)
 {

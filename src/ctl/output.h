@@ -39,6 +39,9 @@ const char* state_of(const store::StoredKey& key, api::UnixTime now);
 // "1 pet", "2 pets"
 std::string pets_text(std::uint64_t count);
 
+// Why these keys are missing in a list; at least one.
+std::string unread_keys(const std::vector<std::string>& ids);
+
 // Prints `rows` in aligned columns. The first row is the header. On a terminal,
 // the words of the column `verdicts` are coloured.
 void print_table(const std::vector<std::vector<std::string>>& rows,

@@ -3,6 +3,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "../redis/command.h"
 #include "../redis/reply.h"
@@ -62,6 +63,10 @@ public:
     using Visit = std::function<void(CommandRunner&)>;
     virtual void each_server(const Visit& visit) = 0;
     virtual bool is_cluster() const = 0;
+
+    // Whether commands with this key can be sent now: false if the server that
+    // should have the key is away. Waits for it a while.
+    virtual bool serves(std::string_view /*key*/) { return true; }
 
 protected:
     ~CommandRunner() = default;

@@ -394,6 +394,28 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
     CHECK(visits == 2);
 }
 
+TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")
+{
+    Session s;
+    CHECK(s.session->serves(key_of(1)));
+    CHECK(s.world.pauses == 0);
+    s.world.down = {2};
+    CHECK_FALSE(s.session->serves(key_of(2)));
+    const int pauses = s.world.pauses;
+    CHECK(pauses > 10);
+    CHECK_FALSE(s.session->serves(key_of(2, 1)));
+    CHECK(s.session->serves(key_of(1, 1)));
+    CHECK(s.world.pauses == pauses);
+    CHECK(s.ask(key_of(1)) == key_of(1));
+
+    // A command without a key goes to a server that is there.
+    Session other;
+    other.world.down = {1};
+    other.session->send(redis::Command("PING"));
+    CHECK(other.session->receive().text() == "PING");
+    CHECK(other.world.pauses == 0);
+}
+
 TEST_CASE("the servers of a Cluster are read from CLUSTER NODES", "[ctl]")
 {
     const auto nodes = ctl::parse_cluster_nodes(
@@ -401,20 +423,24 @@ TEST_CASE("the servers of a Cluster are read from CLUSTER NODES", "[ctl]")
         "a1 10.0.0.1:6379@16379 myself,master - 0 0 1 connected 0-8191\n"
         "a2 :7000@17000 master - 0 0 2 connected 8192-16383 [93->-a1]\n"
         "b2 10.0.0.5:6379@16379 slave,fail a2 0 1 1 disconnected\n"
-        "c1 :0@0 master,noaddr - 0 0 0 disconnected\n"
+        "c1 :0@0 master,noaddr - 0 0 0 disconnected 93\n"
         "nonsense\n"
         "a3 ::1:6379@16379 master - 0 0 3 connected\n",
         "asked");
-    REQUIRE(nodes.size() == 5);
+    REQUIRE(nodes.size() == 6);
     CHECK(nodes[0].name() == "10.0.0.1:6379");
     CHECK(nodes[0].is_primary);
     CHECK(nodes[0].has_slots);
     CHECK(nodes[0].replicas == 1);
     CHECK(nodes[1].name() == "asked:7000");
     CHECK(nodes[1].replicas == 0);
-    CHECK(nodes[2].address.host == "::1");
-    CHECK_FALSE(nodes[2].has_slots);
-    CHECK_FALSE(nodes[3].is_primary);
-    CHECK(nodes[4].name() == "10.0.0.5:6379");
+    CHECK(nodes[1].address.id.text() == "a2");
+    CHECK_FALSE(nodes[2].has_address());
+    CHECK(nodes[2].has_slots);
+    CHECK(nodes[2].name() == "node c1");
+    CHECK(nodes[3].address.host == "::1");
+    CHECK_FALSE(nodes[3].has_slots);
+    CHECK_FALSE(nodes[4].is_primary);
+    CHECK(nodes[5].name() == "10.0.0.5:6379");
     CHECK(ctl::parse_cluster_nodes("", "x").empty());
 }

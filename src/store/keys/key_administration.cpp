@@ -101,6 +101,14 @@ KeyAdministration::Listing KeyAdministration::list()
         cursor = reply[0].text();
     } while (cursor != "0");
 
+    for (auto entry = digests.begin(); entry != digests.end();) {
+        if (redis_.serves(schema_.key_record(entry->second))) {
+            ++entry;
+        } else {
+            listing.unread.push_back(entry->first);
+            entry = digests.erase(entry);
+        }
+    }
     for (const auto& [id, digest] : digests) {
         redis_.send(commands_.read(digest));
     }

@@ -49,6 +49,8 @@ public:
         std::vector<std::string> missing;
         std::vector<std::string> damaged;
         std::set<std::string> damaged_entries;
+        // Ids whose record is on a server of a Cluster that is away.
+        std::vector<std::string> unread;
     };
     Listing list();
 

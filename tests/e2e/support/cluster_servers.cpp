@@ -31,7 +31,8 @@ ClusterServers::ClusterServers() : ClusterServers(Options{}) {}
 ClusterServers::ClusterServers(Options options) : options_(std::move(options))
 {
     const auto primaries = static_cast<std::size_t>(options_.primaries);
-    for (std::size_t i = 0; i < 2 * primaries; ++i) {
+    const std::size_t replicas = options_.replicas ? primaries : 0;
+    for (std::size_t i = 0; i < primaries + replicas; ++i) {
         start_server();
         check_ok(server(i).command(
             {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)}));
@@ -65,11 +66,11 @@ ClusterServers::ClusterServers(Options options) : options_(std::move(options))
     }
     const bool settled = wait_until([&] {
         for (std::size_t i = 0; i < count(); ++i) {
-            std::size_t replicas = 0;
+            std::size_t known = 0;
             for (const Row& row : rows(i)) {
-                replicas += contains(row.flags, "slave") ? 1 : 0;
+                known += contains(row.flags, "slave") ? 1 : 0;
             }
-            if (replicas != primaries
+            if (known != replicas
                 || !contains(server(i).command({"CLUSTER", "INFO"}).text,
                              "cluster_state:ok")
                 || (i >= primaries
@@ -141,6 +142,17 @@ std::size_t ClusterServers::add()
         throw HarnessError("a server does not join the Cluster");
     }
     return added;
+}
+
+void ClusterServers::rejoin(std::size_t i, std::pair<int, int> slots) const
+{
+    // An epoch above all others, so that its claim to the slots counts.
+    check_ok(servers_[i]->command({"CLUSTER", "SET-CONFIG-EPOCH", "1000"}));
+    check_ok(servers_[i]->command({"CLUSTER", "ADDSLOTSRANGE",
+                                   std::to_string(slots.first),
+                                   std::to_string(slots.second)}));
+    meet(i);
+    wait_for_owner(slots.first, i);
 }
 
 void ClusterServers::meet(std::size_t i) const

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redis_server.h"
@@ -17,6 +18,7 @@ class ClusterServers {
 public:
     struct Options {
         int primaries = 3;
+        bool replicas = true;  // one for each primary
         // Milliseconds until a server that does not respond is replaced. A busy
         // machine may make one slow.
         int node_timeout = 5000;
@@ -41,6 +43,10 @@ public:
 
     // Starts another server that joins without slots. Returns its index.
     std::size_t add();
+
+    // Lets a server that started without data join again, with these slots.
+    // Returns once all servers know.
+    void rejoin(std::size_t i, std::pair<int, int> slots) const;
 
     // Removes a server that has no slots.
     void remove(std::size_t i) const;

@@ -117,6 +117,13 @@ void RedisServer::restart()
     start();
 }
 
+void RedisServer::lose_data()
+{
+    for (const auto& file : files_below(dir_.path())) {
+        unlink(file.c_str());
+    }
+}
+
 void RedisServer::pause() const
 {
     process_.signal(SIGSTOP);

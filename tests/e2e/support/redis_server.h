@@ -31,6 +31,7 @@ public:
     void stop();       // SIGTERM, waits
     void kill_hard();  // SIGKILL, waits
     void restart();
+    void lose_data();     // deletes all files of a stopped server
     void pause() const;   // SIGSTOP: connections stay, no replies
     void resume() const;  // SIGCONT
 

@@ -1,0 +1,186 @@
+// A Redis Cluster in which another server took over the address of one: it lost
+// its folder, or belongs to another Cluster.
+#include "support/cluster_world.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// Serves neither the pets, nor the index of keys, nor the marker of the limits.
+constexpr std::size_t kLost = 1;
+
+ClusterServers::Options three_servers()
+{
+    ClusterServers::Options servers;
+    servers.replicas = false;
+    servers.config = {"cluster-require-full-coverage no"};
+    return servers;
+}
+
+// The server starts again at its address, but it is another one.
+void replace(RedisServer& server)
+{
+    server.kill_hard();
+    server.lose_data();
+    server.start();
+}
+
+bool is_noticed_by_others(ClusterServers& redis)
+{
+    for (std::size_t i = 0; i < redis.count(); ++i) {
+        if (i != kLost
+            && !contains(redis.server(i).command({"CLUSTER", "NODES"}).text,
+                         "noaddr")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct PlacedKey {
+    std::string id;
+    std::string secret;
+    std::size_t account = 0;  // the servers
+    std::size_t record = 0;
+};
+
+// Keys made by petstorectl, which are all over the Cluster.
+std::vector<PlacedKey> make_keys(ClusterServers& redis, int count)
+{
+    std::vector<PlacedKey> keys;
+    for (int i = 0; i < count; ++i) {
+        const auto result =
+            ctl(redis.url(), {"key", "create", "--json", "--plan", "business"});
+        REQUIRE(result.code == 0);
+        const auto json = nlohmann::json::parse(result.out);
+        PlacedKey key;
+        key.id = json.at("id");
+        key.secret = json.at("key");
+        remember_secret(key.secret);
+        key.account = redis.owner(
+            ClusterServers::slot_of(json.at("account").get<std::string>()));
+        const auto digest =
+            redis.command({"HGET", "petstore:keys", key.id}).text;
+        key.record =
+            redis.owner(ClusterServers::slot_of("petstore:key:" + digest));
+        keys.push_back(std::move(key));
+    }
+    return keys;
+}
+
+// Sends requests with each key, over new connections and so to both workers.
+// Returns the number of those with another status than expected.
+int count_wrong(const NginxServer& nginx, const std::vector<PlacedKey>& keys,
+                bool cached)
+{
+    int wrong = 0;
+    for (const auto& key : keys) {
+        const bool away =
+            key.account == kLost || (!cached && key.record == kLost);
+        for (int i = 0; i < 8; ++i) {
+            const auto response =
+                Http(nginx.url(), key.secret).get("/v1/pets/1");
+            if (response.status != (away ? 503 : 200)) {
+                UNSCOPED_INFO("account on " << key.account << ", record on "
+                                            << key.record << ": "
+                                            << response.status);
+                ++wrong;
+            }
+        }
+    }
+    return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("cluster: a server that lost its folder fails only its slots")
+{
+    ClusterWorld world(three_servers());
+    const auto keys = make_keys(world.redis, 12);
+    std::size_t unread = 0;
+    for (const auto& key : keys) {
+        unread += key.record == kLost ? 1 : 0;
+        for (int i = 0; i < 8; ++i) {
+            REQUIRE(Http(world.nginx.url(), key.secret).get("/v1/pets/1").status
+                    == 200);
+        }
+    }
+    const auto id = world.redis.id(kLost);
+    replace(world.redis.server(kLost));
+    REQUIRE(wait_until([&] { return is_noticed_by_others(world.redis); }));
+
+    CHECK(count_wrong(world.nginx, keys, true) == 0);
+    world.nginx.reload_and_settle();
+    CHECK(count_wrong(world.nginx, keys, false) == 0);
+
+    // The others' keys are listed, and the server is named.
+    const auto list = ctl(world.redis.url(), {"key", "list", "--json"});
+    CHECK(nlohmann::json::parse(list.out).size() == keys.size() - unread);
+    if (unread == 0) {
+        CHECK(list.code == 0);
+    } else {
+        CHECK(list.code == 1);
+        CHECK(contains(list.err, std::to_string(unread) + " key"));
+    }
+    const auto doctor = ctl(world.redis.url(), {"doctor"});
+    CHECK(doctor.code == 1);
+    CHECK(contains(doctor.out, "node " + id));
+    CHECK(contains(doctor.out, "pets"));
+
+    // It joins with its old slots: everything is found again, without a reload.
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (i != kLost) {
+            world.redis.server(i).command({"CLUSTER", "FORGET", id});
+        }
+    }
+    world.redis.rejoin(kLost, {5461, 10921});
+    const auto key = world.redis.limited_key(100, kLost);
+    CHECK(wait_until([&] {
+        return Http(world.nginx.url(), key.secret).get("/v1/pets/1").status
+               == 200;
+    }));
+}
+
+TEST_CASE("cluster: a server of another Cluster at an address is not used")
+{
+    ClusterWorld world(three_servers());
+    const auto keys = make_keys(world.redis, 8);
+    for (const auto& key : keys) {
+        for (int i = 0; i < 8; ++i) {
+            REQUIRE(Http(world.nginx.url(), key.secret).get("/v1/pets/1").status
+                    == 200);
+        }
+    }
+    auto& foreign = world.redis.server(kLost);
+    replace(foreign);
+    foreign.command({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+    REQUIRE(wait_until([&] {
+        return contains(foreign.command({"CLUSTER", "INFO"}).text,
+                        "cluster_state:ok");
+    }));
+    int wrong = 0;
+    for (int round = 0; round < 10; ++round) {
+        wrong += count_wrong(world.nginx, keys, true);
+    }
+    CHECK(wrong == 0);
+    CHECK(foreign.command({"DBSIZE"}).integer == 0);
+    CHECK(world.lines_with("is another server than the one meant") >= 1);
+    CHECK(world.same_workers());
+}
+
+TEST_CASE("cluster: nodes that may not be asked who they are are used")
+{
+    ClusterServers::Options servers;
+    servers.replicas = false;
+    servers.config = {"user worker on >pw ~* +@all -cluster|myid"};
+    ClusterWorld world(servers, {}, "worker:pw@");
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto key = world.redis.limited_key(100, i);
+        CHECK(Http(world.nginx.url(), key.secret).get("/v1/pets/1").status
+              == 200);
+    }
+    // One for each worker.
+    CHECK(wait_until([&] { return world.lines_with("CLUSTER MYID") == 2; }));
+    CHECK(world.lines_with("[warn]") == 2);
+    CHECK(world.lines_with("[error]") == 0);
+}
