@@ -1,11 +1,16 @@
 #include "socket_stream.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <hiredis/hiredis.h>
+#include <memory>
+#include <netdb.h>
 #include <new>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <system_error>
+#include <vector>
 
 namespace petstore::redis {
 
@@ -25,6 +30,32 @@ timeval to_timeval(ByteStream::Timeout timeout)
         throw TimedOut("no answer in time");
     }
     throw ConnectionError(std::generic_category().message(error));
+}
+
+// In text form, IPv4 first, as hiredis prefers. Empty if the host has none.
+std::vector<std::string> addresses_of(const std::string& host)
+{
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) {
+        return {};
+    }
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(
+        list, freeaddrinfo);
+    std::vector<std::string> found;
+    for (const int family : {AF_INET, AF_INET6}) {
+        for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+            char text[NI_MAXHOST];
+            if (one->ai_family == family
+                && getnameinfo(one->ai_addr, one->ai_addrlen, text,
+                               sizeof(text), nullptr, 0, NI_NUMERICHOST)
+                       == 0) {
+                found.emplace_back(text);
+            }
+        }
+    }
+    return found;
 }
 
 class SocketStream final : public ByteStream {
@@ -86,16 +117,43 @@ private:
     redisContext* hiredis_;
 };
 
-}  // namespace
-
-std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
-                                        ByteStream::Timeout timeout)
+std::unique_ptr<ByteStream> connect_address(const std::string& address,
+                                            int port,
+                                            ByteStream::Timeout timeout)
 {
     redisContext* const made =
-        redisConnectWithTimeout(host.c_str(), port, to_timeval(timeout));
+        redisConnectWithTimeout(address.c_str(), port, to_timeval(timeout));
     auto stream = std::make_unique<SocketStream>(made);
     (void)redisEnableKeepAlive(made);  // after 15 s, 3 probes in 15 s
     return stream;
+}
+
+}  // namespace
+
+// Tries all addresses of the host: hiredis gives up at the first one that
+// refuses a connection. Each gets an equal share of the time that is left.
+std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port,
+                                        ByteStream::Timeout timeout)
+{
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + timeout;
+    auto addresses = addresses_of(host);
+    while (addresses.size() > 1) {
+        const auto left =
+            std::chrono::duration_cast<ByteStream::Timeout>(end - Clock::now());
+        try {
+            return connect_address(
+                addresses.front(), port,
+                std::max(left / static_cast<int>(addresses.size()),
+                         ByteStream::Timeout(1)));
+        } catch (const ConnectionError&) {
+            addresses.erase(addresses.begin());
+        }
+    }
+    const auto left =
+        std::chrono::duration_cast<ByteStream::Timeout>(end - Clock::now());
+    return connect_address(addresses.empty() ? host : addresses.front(), port,
+                           std::max(left, ByteStream::Timeout(1)));
 }
 
 std::unique_ptr<ByteStream> connect_unix(const std::string& path,

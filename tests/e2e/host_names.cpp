@@ -198,6 +198,23 @@ TEST_CASE("host names: the primary's address is used if there are several")
     CHECK(lines_with(nginx, "[error]") == 0);
 }
 
+TEST_CASE("host names: petstorectl uses the address that works")
+{
+    const RedisServer redis;
+    const std::string nobody = "127.255.0.1";
+    for (const auto& addresses :
+         {std::vector<std::string>{nobody, own_address()},
+          std::vector<std::string>{own_address(), nobody}}) {
+        const auto result = run({ctl_binary(), "--redis",
+                                 std::string("redis://") + kName + ":"
+                                     + std::to_string(redis.port()),
+                                 "key", "list"},
+                                "", host_with_addresses(kName, addresses));
+        INFO(result.err);
+        CHECK(result.code == 0);
+    }
+}
+
 TEST_CASE("host names: a worker that resolves a name ends at once")
 {
     Named named(DnsServer::Answer{{}, DnsServer::no_error, true});
