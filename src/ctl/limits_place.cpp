@@ -10,13 +10,16 @@ namespace {
 
 using Place = LimitsMarker::Place;
 
-// The id of the store's limits, or a new one.
-std::string id_of(const LimitsMarker& main, const LimitsMarker& limits)
+constexpr char kForeign[] =
+    "the Redis of --limit-redis has the limits of another store";
+
+// Whether that Redis has limits, or is getting some, that are not this store's.
+// An id beside "elsewhere" is what `limits return` leaves there: it says
+// nothing about a store without an id.
+bool is_foreign(const LimitsMarker& main, const LimitsMarker& limits)
 {
-    if (!main.id.empty()) {
-        return main.id;
-    }
-    return limits.id.empty() ? new_id() : limits.id;
+    return limits.id != main.id
+           && (limits.is_here() || (!main.id.empty() && !limits.id.empty()));
 }
 
 }  // namespace
@@ -48,33 +51,47 @@ void LimitsPlace::check(Access access)
                           "petstorectl limits move");
         }
         if (access == Access::change) {
-            choose(limits);
+            choose(main, limits);
         }
     } else if (limits.place == Place::unknown) {
         throw Failure("the Redis of --limit-redis does not have the limits of "
                       "this store. If it is the right one and has lost its "
                       "data, run petstorectl limits move --emptied");
     } else if (limits.id != main.id) {
-        throw Failure("the Redis of --limit-redis has the limits of another "
-                      "store");
+        throw Failure(kForeign);
     } else if (limits.is_elsewhere()) {
         throw Failure("the limits were not moved completely: run petstorectl "
                       "limits move, or limits return, again");
     }
 }
 
-// Writes to the Redis that will have the limits first: after an interruption,
-// the next change chooses again.
-void LimitsPlace::choose(const LimitsMarker& limits)
+// Last, because a limit Redis that has limits is refused unless the main Redis
+// has its id. After an interruption before that, the next change chooses again,
+// or `limits move` completes the choice.
+void LimitsPlace::choose(const LimitsMarker& main, const LimitsMarker& limits)
 {
-    if (limits.is_elsewhere()) {
-        throw Failure("the limits that the Redis of --limit-redis had were "
-                      "moved away: run petstorectl limits move");
+    write(*limits_, Place::here, mark(main, limits));
+}
+
+// Marks both Redis servers as having the limits elsewhere. Returns the id of
+// the store: never one that only the limit Redis has, which may be another
+// store's.
+std::string LimitsPlace::mark(const LimitsMarker& main,
+                              const LimitsMarker& limits)
+{
+    if (is_foreign(main, limits)) {
+        throw Failure(std::string(kForeign)
+                      + ". If these are its limits, and its main Redis was "
+                        "lost, delete "
+                      + schema_.limits()
+                      + " in the Redis of --limit-redis, and run the command "
+                        "again");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
-    const std::string id = id_of({}, limits);
-    write(*limits_, Place::here, id);
+    const std::string id = main.id.empty() ? new_id() : main.id;
+    write(*limits_, Place::elsewhere, id);
     write(main_, Place::elsewhere, id);
+    return id;
 }
 
 void LimitsPlace::begin_move(const LimitsMarker& main,
@@ -82,16 +99,9 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
 {
     main.refuse_moved();
     limits.refuse_moved();
-    if (!main.id.empty() && !limits.id.empty() && main.id != limits.id) {
-        throw Failure("the Redis of --limit-redis has the limits of another "
-                      "store");
-    }
-    refuse_same_database(main_, *limits_, schema_, "--limit-redis");
     // From now on neither Redis creates accounts, so each account is on only
     // one of them. New ones are not created until the move is complete.
-    const std::string id = id_of(main, limits);
-    write(*limits_, Place::elsewhere, id);
-    write(main_, Place::elsewhere, id);
+    mark(main, limits);
     wait_for_workers(main_, *limits_);
 }
 

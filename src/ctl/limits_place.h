@@ -42,7 +42,8 @@ private:
         LimitsMarker{place, id}.write(redis, schema_);
     }
     bool has_keys();
-    void choose(const LimitsMarker& limits);
+    void choose(const LimitsMarker& main, const LimitsMarker& limits);
+    std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);
 
     store::CommandRunner& main_;

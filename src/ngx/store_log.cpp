@@ -83,6 +83,28 @@ void StoreLog::limits_elsewhere() noexcept
     }
 }
 
+void StoreLog::foreign_limits(bool foreign) noexcept
+{
+    if (foreign) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis of \"petstore_limit_redis\" has the "
+                      "limits of another store, requests are refused: see "
+                      "\"petstorectl doctor\"");
+    } else {
+        ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                      "petstore: the Redis of \"petstore_limit_redis\" has the "
+                      "limits of this store again");
+    }
+}
+
+void StoreLog::limits_not_compared() noexcept
+{
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: this user may not read in each Redis whose limits "
+                  "the limit Redis has (NOPERM): those of another store are "
+                  "not noticed");
+}
+
 void StoreLog::catalogue_full() noexcept
 {
     if (full_logged_ != ngx_time()) {

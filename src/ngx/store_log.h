@@ -2,6 +2,7 @@
 
 #include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
+#include "../store/accounts/limits_link.h"
 #include "../store/storage.h"
 
 namespace petstore::ngx {
@@ -10,7 +11,7 @@ class WorkerMetrics;
 
 // Writes the store's reports to the error log. Logs ids and digests, never an
 // API key.
-class StoreLog final : public store::StorageLog {
+class StoreLog final : public store::StorageLog, public store::LimitsLink::Log {
 public:
     // `log` is the cycle's log. All must outlive this object.
     struct Servers {
@@ -27,6 +28,8 @@ public:
     void look_up_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
     void limits_elsewhere() noexcept override;
+    void foreign_limits(bool foreign) noexcept override;
+    void limits_not_compared() noexcept override;
     void catalogue_full() noexcept override;
     void request_refused() noexcept override;
     void account_banned(const store::Account& account,

@@ -53,9 +53,14 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
            {metrics.meter(conf.nodes[settings.limit_node].name).redis,
             metrics.meter(conf.nodes[settings.node].name).redis}),
       timer_(*this, &log, true),
+      limits_(&accounts == &catalogue
+                  ? nullptr
+                  : std::make_unique<store::LimitsLink>(
+                      accounts, catalogue,
+                      store::Schema(settings.prefix).limits(), clock, log_)),
       storage_(settings.prefix,
-               {accounts, catalogue, scheduler, clock, *this, log_,
-                metrics.caches(), conf.plans},
+               {this->accounts(accounts), catalogue, scheduler, clock, *this,
+                log_, metrics.caches(), conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
 
@@ -90,9 +95,10 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         store::Storage& storage = storages_.back()->storage();
         readiness_.add(storage.catalogue_link, storage.schema.last_pet_id(),
                        storage.schema);
-        if (links_[settings.limit_node] != links_[settings.node]) {
-            readiness_.add(*links_[settings.limit_node],
-                           storage.schema.limits(), storage.schema);
+        redis::Link& accounts =
+            storages_.back()->accounts(*links_[settings.limit_node]);
+        if (&accounts != &storage.catalogue_link) {
+            readiness_.add(accounts, storage.schema.limits(), storage.schema);
         }
     }
 }

@@ -30,12 +30,19 @@ public:
 
     store::Storage& storage() noexcept { return storage_; }
 
+    // To the accounts; `made_for` is the link to their Redis.
+    redis::Link& accounts(redis::Link& made_for) noexcept
+    {
+        return limits_ ? *limits_ : made_for;
+    }
+
 private:
     void start() noexcept override;
     void send_reports() noexcept { storage_.denials.flush(); }
 
     StoreLog log_;
     Timer<WorkerStorage, &WorkerStorage::send_reports> timer_;
+    const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
     store::Storage storage_;
 };
 

@@ -1,0 +1,170 @@
+#include "limits_link.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::string_view kForbidden = "NOPERM";
+
+// "here ID" or "elsewhere ID".
+redis::ServerId id_in_marker(std::string_view marker) noexcept
+{
+    const auto space = std::min(marker.find(' '), marker.size());
+    return redis::ServerId(marker.substr(std::min(space + 1, marker.size())));
+}
+
+}  // namespace
+
+LimitsLink::LimitsLink(redis::Link& limits, redis::Link& main,
+                       std::string marker, const Clock& clock, Log& log)
+    : marker_(std::move(marker)), clock_(clock), log_(log),
+      limits_(*this, limits), main_(*this, main)
+{}
+
+bool LimitsLink::Side::is_current() const noexcept
+{
+    return known && generation == link.connection_generation(owner.marker_);
+}
+
+// Whether to ask, if the id is not current.
+bool LimitsLink::Side::is_due() const noexcept
+{
+    return !asking
+           && (!asked || generation != link.connection_generation(owner.marker_)
+               || owner.clock_.monotonic() - asked_at >= kInterval);
+}
+
+void LimitsLink::send(const redis::Command& command,
+                      redis::ReplyHandler& handler) noexcept
+{
+    if (limits_.is_current() && main_.is_current() && !foreign_) {
+        limits_.link.send(command, handler);
+    } else {
+        compare_first(command, handler);
+    }
+}
+
+void LimitsLink::compare_first(const redis::Command& command,
+                               redis::ReplyHandler& handler) noexcept
+{
+    const bool again = foreign_ && limits_.is_due();
+    const bool asks_limits =
+        !limits_.asking && (again || !limits_.is_current());
+    const bool asks_main = main_.is_due() && (again || !main_.is_current());
+    if (!asks_limits && !is_waiting() && main_.asked) {
+        if (asks_main) {
+            ask(main_);  // nothing waits for the reply
+        }
+        return pass_on(command, handler);
+    }
+    try {
+        held_.push_back({command.owned(), &handler});
+    } catch (...) {
+        return handler.on_no_reply(redis::NoReply::not_sent);
+    }
+    // Either may end at once, which concerns no other command: if any was held
+    // before, the limit Redis has been asked already.
+    if (asks_main) {
+        ask(main_);
+    }
+    if (asks_limits) {
+        ask(limits_);
+    }
+}
+
+void LimitsLink::pass_on(const redis::Command& command,
+                         redis::ReplyHandler& handler) noexcept
+{
+    if (foreign_) {
+        handler.on_no_reply(redis::NoReply::not_sent);
+    } else {
+        limits_.link.send(command, handler);
+    }
+}
+
+bool LimitsLink::is_waiting() const noexcept
+{
+    return limits_.asking || (main_.asking && (foreign_ || !main_.asked));
+}
+
+void LimitsLink::ask(Side& side) noexcept
+{
+    side.asking = true;
+    side.known = false;
+    side.asked_at = clock_.monotonic();
+    side.generation = side.link.connection_generation(marker_);
+    try {
+        side.link.send(redis::Command("GET").key(marker_), side);
+    } catch (...) {
+        side.on_no_reply(redis::NoReply::not_sent);
+    }
+}
+
+bool LimitsLink::Side::reports(const redis::Reply& error) const noexcept
+{
+    return error.error_code() == kForbidden;
+}
+
+void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
+{
+    const bool forbidden = reply.is_error() && reports(reply);
+    if (forbidden && !std::exchange(owner.forbidden_, true)) {
+        owner.log_.limits_not_compared();
+    }
+    // Damage is not judged here: as far as it matters, the limiter does so.
+    const bool failed =
+        reply.is_error() && !forbidden && reply.error_code() != "WRONGTYPE";
+    if (!failed && generation != link.connection_generation(owner.marker_)) {
+        return owner.ask(*this);
+    }
+    asking = false;
+    asked = true;
+    known = !failed;
+    if (known) {
+        id = reply.is_error() ? redis::ServerId() : id_in_marker(reply.text());
+    } else if (this == &owner.limits_) {
+        owner.release([&](const Held& held) { held.handler->on_reply(reply); });
+        return;
+    }
+    owner.compare();
+}
+
+void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
+{
+    asking = false;
+    asked = true;
+    if (this == &owner.limits_) {
+        owner.release([](const Held& held) {
+            held.handler->on_no_reply(redis::NoReply::not_sent);
+        });
+        return;
+    }
+    owner.compare();
+}
+
+// Once both sides have answered as far as needed.
+void LimitsLink::compare() noexcept
+{
+    if (!limits_.known || is_waiting()) {
+        return;
+    }
+    const bool foreign = limits_.id.contradicts(main_.id);
+    if (std::exchange(foreign_, foreign) != foreign) {
+        log_.foreign_limits(foreign);
+    }
+    release([this](const Held& held) { pass_on(held.command, *held.handler); });
+}
+
+template <typename Call>
+void LimitsLink::release(Call&& call) noexcept
+{
+    const auto held = std::exchange(held_, {});
+    for (const Held& one : held) {
+        call(one);
+    }
+}
+
+}  // namespace petstore::store
