@@ -29,8 +29,9 @@ constexpr Timeout kFailoverTime = 15s;
 constexpr Timeout kSentinelPause = 500ms;
 
 // Connects to a server that a Sentinel named. Refuses a replica, which may be
-// configured to accept writes.
-OpenConnection connect_primary(const redis::Endpoint& endpoint, const Tls* tls)
+// configured to accept writes, and another server than that with this run ID.
+OpenConnection connect_primary(const redis::Endpoint& endpoint,
+                               const redis::ServerId& id, const Tls* tls)
 {
     using Role = redis::Replication::Role;
     auto open = connect_server(endpoint, tls);
@@ -44,6 +45,11 @@ OpenConnection connect_primary(const redis::Endpoint& endpoint, const Tls* tls)
         }
         if (role == Role::unanswered) {
             throw NotServing(open.where + " does not report its role");
+        }
+        if (redis::run_id(call(open.connection, redis::run_id_request()))
+                .contradicts(id)) {
+            throw NotServing(open.where
+                             + " is another server than the Sentinel means");
         }
         open.connection.set_timeout(kReplyTimeout);
         return open;
@@ -95,7 +101,7 @@ private:
                 tried.push_back(address);
                 server_.host = address.host;
                 server_.port = address.port;
-                return connect_primary(server_, tls_);
+                return connect_primary(server_, address.id, tls_);
             } catch (const NotServing& problem) {
                 in_failover_ = true;
                 add(problem.what());
@@ -120,6 +126,7 @@ private:
             auto primary = redis::parse_primary_address(reply);
             switch (primary.result) {
             case Result::found:
+                primary.address.id = run_id_of(primary.address, connection);
                 return std::move(primary.address);
             case Result::unknown_name:
                 throw Failure(where + " does not monitor it");
@@ -132,6 +139,17 @@ private:
         } catch (const redis::ConnectionError& error) {
             throw Failure(cannot_connect(where, error.what()));
         }
+    }
+
+    // What the Sentinel knows; empty if it does not tell, or means another
+    // server, as during a failover.
+    redis::ServerId run_id_of(const redis::ServerAddress& address,
+                              redis::BlockingConnection& connection) const
+    {
+        const auto record = redis::parse_primary_record(
+            call(connection,
+                 redis::primary_record_request(deployment_.primary_name)));
+        return record && *record == address ? record->id : redis::ServerId();
     }
 
     void add(const char* problem)

@@ -210,7 +210,8 @@ TEST_CASE("command line sentinel: lying and hanging Sentinels are skipped")
         FakeRedis fake(script, FakeRedis::Socket::tcp);
         CHECK(
             creates_a_key(by_sentinels({fake.url(), sentinel.url()}), primary));
-        CHECK(fake.commands() == 1);
+        // The address, and if that is valid the run ID.
+        CHECK((fake.commands() == 1 || fake.commands() == 2));
     };
     survived(naming(own_address(), free_port()));
     survived(naming("no host", 6379));
@@ -233,6 +234,28 @@ TEST_CASE("command line sentinel: lying and hanging Sentinels are skipped")
     CHECK(creates_a_key(by_sentinels({fake.url(), sentinel.url()}), primary));
     CHECK(creates_a_key(by_sentinels({hanging.tcp_url(), sentinel.url()}),
                         primary));
+}
+
+TEST_CASE("command line sentinel: another server at the address is not used")
+{
+    RedisServer primary;
+    SentinelServer sentinel(primary);
+    RedisServer other;
+    FakeRedis outdated(
+        [&other](const Words& command) -> FakeRedis::Answer {
+            const auto port = std::to_string(other.port());
+            if (command.size() > 1 && command[1] == "MASTER") {
+                return {encode({"ip", own_address(), "port", port, "runid",
+                                std::string(40, 'a')})};
+            }
+            return {encode({own_address(), port})};
+        },
+        FakeRedis::Socket::tcp);
+    CHECK(
+        creates_a_key(by_sentinels({outdated.url(), sentinel.url()}), primary));
+    CHECK(contains(refused(by_sentinels({outdated.url()})),
+                   "is another server than the Sentinel means"));
+    CHECK(other.command({"DBSIZE"}).integer == 0);
 }
 
 TEST_CASE(
