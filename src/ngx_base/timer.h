@@ -4,6 +4,14 @@
 
 namespace petstore::ngx {
 
+// The milliseconds from now to `time`, a value of ngx_current_msec; 0 if it is
+// past.
+inline ngx_msec_t time_left(ngx_msec_t time) noexcept
+{
+    const auto left = static_cast<ngx_msec_int_t>(time - ngx_current_msec);
+    return left > 0 ? static_cast<ngx_msec_t>(left) : 0;
+}
+
 // A one-shot timer that calls a member function. A cancelable timer does not
 // delay the exit of a quitting worker; see ngx_event_no_timers_left().
 template <typename T, void (T::*Fire)() noexcept>

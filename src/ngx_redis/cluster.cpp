@@ -65,9 +65,8 @@ void Cluster::close() noexcept
 
 void Cluster::set_alarm(std::uint64_t time) noexcept
 {
-    const auto left = static_cast<ngx_msec_int_t>(time - ngx_current_msec);
     alarm_.stop();
-    alarm_.start(left > 0 ? static_cast<ngx_msec_t>(left) : 0);
+    alarm_.start(time_left(time));
 }
 
 Cluster::Server*

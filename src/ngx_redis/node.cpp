@@ -26,30 +26,15 @@ std::uint64_t microseconds() noexcept
         duration_cast<std::chrono::microseconds>(now).count());
 }
 
-// How a server says which one it is; nullopt where only the address matters.
-std::optional<redis::Command> identity_request(const NodeSettings& settings)
-{
-    if (settings.redirects) {
-        return redis::node_id_request();
-    }
-    return settings.sentinels ? std::optional(redis::run_id_request())
-                              : std::nullopt;
-}
-
-bool reached(ngx_msec_t deadline) noexcept
-{
-    return static_cast<ngx_msec_int_t>(deadline - ngx_current_msec) <= 0;
-}
-
 }  // namespace
 
 Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
            redis::Scheduler& scheduler, metrics::RedisMeter meter,
            const ngx_log_t& log)
     : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      meter_(meter), counted_(meter.links),
-      identity_request_(identity_request(settings)), log_(settings.name, log),
+      meter_(meter), counted_(meter.links), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
+      server_(settings, *source_),
       idle_(*this, settings, pipeline_, role_, meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {}
@@ -179,9 +164,8 @@ void Node::on_moved() noexcept
 void Node::try_address() noexcept
 {
     connection_.open((*addresses_)[address_], settings_.endpoint,
-                     idle_.role_request(),
-                     reached(connect_by_) ? 0 : connect_by_ - ngx_current_msec,
-                     identity_request_ ? &*identity_request_ : nullptr);
+                     idle_.role_request(), time_left(connect_by_),
+                     server_.request());
     if (connection_.is_open()) {
         restart_deadline();  // for the commands that wait to connect
     }
@@ -209,23 +193,16 @@ void Node::disconnect() noexcept
     connection_.close();
 }
 
-redis::ServerId Node::meant() const noexcept
-{
-    return settings_.redirects ? settings_.node_id : source_->meant();
-}
-
 Connection::Failure Node::on_identity(const redis::Reply& reply) noexcept
 {
-    identity_ =
-        settings_.redirects ? redis::node_id(reply) : redis::run_id(reply);
-    return identity_.contradicts(meant())
-               ? Connection::failure(Kind::other, kOtherServer)
-               : Failure{};
+    server_.take(reply);
+    return server_.is_other() ? Connection::failure(Kind::other, kOtherServer)
+                              : Failure{};
 }
 
 void Node::check_identity() noexcept
 {
-    if (connection_.is_ready() && identity_.contradicts(meant())) {
+    if (connection_.is_ready() && server_.is_other()) {
         on_moved();
     }
 }
@@ -332,9 +309,9 @@ Node::check_error(const redis::Reply& error,
 
 void Node::on_deadline() noexcept
 {
-    if (idle_.holding() && reached(idle_.hold_until())) {
+    if (idle_.holding() && time_left(idle_.hold_until()) == 0) {
         replace("did not answer");
-    } else if (pipeline_.empty() || !reached(pipeline_.deadline())) {
+    } else if (pipeline_.empty() || time_left(pipeline_.deadline()) > 0) {
         restart_deadline();
     } else if (connection_.is_ready() || ngx_exiting) {
         on_failure(Connection::failure(Kind::timeout, kTimedOut));
@@ -357,7 +334,7 @@ void Node::restart_deadline() noexcept
     if (!pipeline_.empty() && !idle_.unwaited()) {
         const ngx_msec_t deadline =
             idle_.holding() ? idle_.hold_until() : pipeline_.deadline();
-        deadline_.start(reached(deadline) ? 0 : deadline - ngx_current_msec);
+        deadline_.start(time_left(deadline));
     }
 }
 
@@ -407,7 +384,7 @@ void Node::on_failure(const Failure& failure) noexcept
     disconnect();
 
     // No command was written yet, so all of them can wait for the next address.
-    if (!was_ready && --untried_ > 0 && !reached(connect_by_)) {
+    if (!was_ready && --untried_ > 0 && time_left(connect_by_) > 0) {
         log_.trying_next(failure.reason, failure.error, address_text());
         next_address();
         try_address();

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
@@ -19,6 +18,7 @@
 #include "idle_watch.h"
 #include "node_log.h"
 #include "node_settings.h"
+#include "server_check.h"
 
 namespace petstore::ngx {
 
@@ -100,7 +100,6 @@ private:
 
     void on_connected() noexcept override;
     Failure on_identity(const redis::Reply& reply) noexcept override;
-    redis::ServerId meant() const noexcept;
     Failure on_handshake_done(const redis::Reply& role) noexcept override;
     Failure on_reply(const redis::Reply& reply) noexcept override;
     void on_idle_close() noexcept override;
@@ -122,7 +121,6 @@ private:
     redis::Scheduler& scheduler_;
     const metrics::RedisMeter meter_;
     metrics::CountedLink counted_;  // down while the breaker is open
-    const std::optional<redis::Command> identity_request_;
     NodeLog log_;
 
     Addresses addresses_;        // of the last attempt, if any
@@ -135,8 +133,8 @@ private:
     Connection connection_;
     redis::Breaker breaker_;
     redis::RoleWatch role_;
+    ServerCheck server_;  // while connected
     IdleWatch idle_;
-    redis::ServerId identity_;  // of the server, while connected
     std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 

@@ -71,10 +71,7 @@ void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
         return true;
     });
     if (made) {
-        const auto left =
-            static_cast<ngx_msec_int_t>(find_by_ - ngx_current_msec);
-        name_->find(*this,
-                    static_cast<ngx_msec_t>(std::max<ngx_msec_int_t>(left, 1)));
+        name_->find(*this, std::max<ngx_msec_t>(time_left(find_by_), 1));
     } else {
         on_no_address("out of memory");
     }
