@@ -37,6 +37,7 @@ void initialize_digests()
     static_cast<void>(api::sha256({}));
     store::scripts::limit();
     store::scripts::strike();
+    store::scripts::clock();
     store::scripts::create_pets();
     store::scripts::list_by_status();
 }

@@ -1,5 +1,6 @@
 #include "admission.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "../api/bearer.h"
@@ -124,8 +125,30 @@ void Admission::forget_key()
                                                 : api::KeyRefusal::expired;
         refused.id = std::make_shared<const std::string>(key_->record.id());
     }
-    keys.put_refused(digest_, refused, task_.now());
+    store::Monotonic until = task_.now() + store::KeyCache::kRefusedFor;
+    if (refused.refusal == api::KeyRefusal::expired) {
+        until =
+            std::min(until, task_.storage().redis_clock.confirmed_until(*key_));
+    }
+    keys.put_refused(digest_, refused, until);
     refuse_key(refused);
+}
+
+// By the last reading of Redis's clock the key has expired, or there is none.
+void Admission::ask_clock()
+{
+    if (may_wait()) {
+        task_.wait();
+        task_.storage().redis_clock.ask(*key_, *this);
+    }
+}
+
+void Admission::on_clock(const std::optional<api::Error>& failure) noexcept
+{
+    asked_clock_ = true;
+    task_.deliver([&] {
+        failure ? task_.refuse(*failure) : check_limits(Record::remembered);
+    });
 }
 
 // Counts requests without a valid key in the window of their address, which
@@ -179,8 +202,12 @@ void Admission::check_limits(Record record)
 {
     store::Storage& storage = task_.storage();
     RequestState& state = task_.state();
-    if (!storage.is_usable(key_->record)) {
+    const store::Expiry expiry = storage.redis_clock.expiry(*key_);
+    if (key_->record.disabled || expiry == store::Expiry::expired) {
         return forget_key();
+    }
+    if (expiry == store::Expiry::unconfirmed && !asked_clock_) {
+        return ask_clock();
     }
     state.key = key_;
     state.refused_key = {};
@@ -301,9 +328,9 @@ void Admission::take_result(const store::LimitResult& result,
     version_ = result.version;
     const api::Decision decision = result.decision(index);
     key_->account->remember(decision, sent_, task_.now());
-    storage.redis_ahead = result.now - storage.clock.host_time();
-    if (!storage.is_usable(key_->record)) {
-        return forget_key();  // it has expired by Redis's clock
+    storage.redis_clock.set(*key_, result.now, sent_);
+    if (!key_->record.usable_at(result.now / 1000)) {
+        return forget_key();  // it has just expired
     }
     apply_decision(decision);
 }

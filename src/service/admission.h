@@ -38,6 +38,7 @@ protected:
 class Admission final : private store::KeyWaiter,
                         private store::LimitWaiter,
                         private store::MarkerWaiter,
+                        private store::ClockWaiter,
                         private store::DenialWaiter {
 public:
     // Both borrowed, and part of the same object as this.
@@ -69,6 +70,9 @@ private:
     void forget_key();
     void refuse_key(const store::RefusedKey& key);
     void refuse_address(const api::RateView& rate);
+
+    void ask_clock();
+    void on_clock(const std::optional<api::Error>& failure) noexcept override;
 
     void on_marker(Marker marker) noexcept override;
     void on_marker_error(const redis::Reply& error) noexcept override;
@@ -102,6 +106,7 @@ private:
     std::int64_t epoch_ = 0;  // the next record read must have it
     int refreshes_ = 0;
     bool placed_ = false;        // accounts live where the limiter is asked
+    bool asked_clock_ = false;   // whether the key has expired
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision
     std::optional<store::Version> version_;

@@ -88,7 +88,7 @@ void Task::use_last_rate() noexcept
         state.rate = *last;
     } else {
         state.rate = {context_.settings.plans->limits_of({}).minute, 0,
-                      context_.storage.now() + 1};
+                      context_.storage.redis_clock.now() + 1};
     }
     state.has_rate = true;
 }

@@ -58,6 +58,12 @@ const redis::Script& strike()
     return script;
 }
 
+const redis::Script& clock()
+{
+    static const redis::Script script("clock", k_clock_lua);
+    return script;
+}
+
 const redis::Script& touch_account()
 {
     static const redis::Script script("touch_account", k_touch_account_lua);

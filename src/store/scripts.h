@@ -11,6 +11,7 @@ const redis::Script& set_status();
 const redis::Script& limit();
 const redis::Script& limit_across_slots();  // in a Cluster
 const redis::Script& strike();
+const redis::Script& clock();
 const redis::Script& touch_account();
 const redis::Script& freeze_catalogue();
 const redis::Script& unban();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "../api/plan.h"
@@ -11,6 +10,7 @@
 #include "accounts/limit_queue.h"
 #include "accounts/limiter.h"
 #include "accounts/limits_marker.h"
+#include "accounts/redis_clock.h"
 #include "clock.h"
 #include "keys/key_cache.h"
 #include "keys/key_loader.h"
@@ -76,6 +76,7 @@ struct Storage {
           creates(environment.catalogue, environment.scheduler, schema),
           limits_marker(environment.accounts, environment.scheduler, schema),
           limits(environment.accounts, environment.scheduler, limiter),
+          redis_clock(environment.accounts, schema, clock),
           denials(environment.accounts, limiter, clock,
                   environment.report_timer, log, log)
     {}
@@ -108,29 +109,11 @@ struct Storage {
     CreateQueue creates;
     LimitsMarker limits_marker;
     LimitQueue limits;
+    RedisClock redis_clock;
     DenialReporter denials;
-
-    // How far Redis's clock is ahead of this host's; nullopt until a reply
-    // contains Redis's time.
-    std::optional<api::Millis> redis_ahead;
 
     // Requests that wait for a reply, even if their client has left.
     std::size_t waiting_requests = 0;
-
-    // Redis's time, or this host's until Redis's is known.
-    api::UnixTime now() const noexcept
-    {
-        return (clock.host_time() + redis_ahead.value_or(0)) / 1000;
-    }
-
-    // Keys expire by Redis's clock, at the same moment on every host. Until
-    // that clock is known, no key counts as expired; callers check again after
-    // the limiter's reply, which contains the time.
-    bool is_usable(const api::KeyRights& key) const noexcept
-    {
-        return !key.disabled
-               && (!key.expires || !redis_ahead || now() < *key.expires);
-    }
 };
 
 }  // namespace petstore::store

@@ -1,5 +1,6 @@
 // SPEC 3: setting Redis's clock back prolongs no window and no ban.
 #include <cstdio>
+#include <ctime>
 
 #include "support/limits.h"
 
@@ -55,6 +56,14 @@ struct Clocked {
     FakeClock clock;
     RedisServer redis;
 };
+
+std::string in_days(int days)
+{
+    const std::time_t time = unix_time() + days * 24 * kHour;
+    char text[16];
+    std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&time));
+    return text;
+}
 
 // Waits for a denial by Redis under the current clock, not from the worker's
 // memory.
@@ -130,6 +139,40 @@ TEST_CASE("limits clock: a day set back by weeks ends within a day")
     // Redis does not keep the state for weeks either.
     const auto state = account_key(key, "state");
     CHECK(host.redis.command({"PTTL", state}).integer <= 2 * 86400 * 1000);
+}
+
+TEST_CASE("limits clock: a key works again once a clock ahead is set right")
+{
+    Clocked host;
+    const auto key = create_key(
+        host.redis, {"--plan", "business", "--expires", in_days(30)});
+    NginxServer nginx(host.options());
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+    host.set_clock(60 * 24 * kHour);
+    // No request but those with this key brings the worker Redis's clock.
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 401; }));
+
+    // Refused from memory, and not charged.
+    const auto charged = used(host.redis, key, "day");
+    const auto before = command_counts(host.redis);
+    const auto start = Clock::now();
+    while (Clock::now() < start + 4s) {
+        REQUIRE(http.get("/v1/pets").status == 401);
+    }
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start)
+            .count();
+    auto after = command_counts(host.redis);
+    auto counted = before;
+    CHECK(after["evalsha"] - counted["evalsha"] <= seconds + 2);
+    CHECK(after["hgetall"] - counted["hgetall"] <= 3 * (seconds + 1));
+    CHECK(used(host.redis, key, "day") == charged);
+
+    host.set_clock(0);
+    const auto deadline = Clock::now() + 1200ms;
+    CHECK(
+        kept_by(deadline, [&] { return http.get("/v1/pets").status == 200; }));
 }
 
 TEST_CASE(

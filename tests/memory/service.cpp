@@ -116,6 +116,7 @@ struct Requests {
         store::scripts::limit();
         store::scripts::strike();
         store::scripts::create_pets();
+        store::scripts::clock();
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
@@ -159,7 +160,9 @@ struct Requests {
             const auto sent = next.take();
             namespace scripts = store::scripts;
             if (sent.is("HGETALL")) {
-                sent.handler->on_reply(record);
+                sent.handler->on_reply(look_up());
+            } else if (sent.calls(scripts::clock())) {
+                sent.handler->on_reply(time);
             } else if (sent.calls(scripts::limit())) {
                 sent.handler->on_reply(limit());
             } else if (sent.calls(scripts::strike())) {
@@ -177,6 +180,7 @@ struct Requests {
         }
     }
 
+    virtual const redis::Reply& look_up() { return record; }
     virtual const redis::Reply& limit() { return admitted; }
 
     void act()
@@ -223,9 +227,10 @@ struct Requests {
     SilentLog log;
     metrics::CacheLookups lookups;
     const Ready record{
-        array({bulk("id"), bulk("a key whose id needs memory"), bulk("account"),
-               bulk("an account whose name needs memory"), bulk("plan"),
+        array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
+               bulk("an-account-whose-name-needs-memory"), bulk("plan"),
                bulk("pro"), bulk("epoch"), bulk("7")})};
+    const Ready time{array({bulk("1000"), bulk("0")})};
     // Decisions on one request, because each request is sent alone.
     const Ready admitted{decided(1, 0)};
     const Ready limited{decided(0, 0)};
@@ -316,6 +321,23 @@ struct Refused : Requests {
     bool refuses = false;
 };
 
+struct Expired : Requests {
+    const redis::Reply& look_up() override { return ended; }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        for (Client* client : clients) {
+            check_end(*client, 401);
+        }
+        check_next(401);
+    }
+
+    const Ready ended{
+        array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
+               bulk("a1"), bulk("expires"), bulk("1")})};
+};
+
 }  // namespace
 
 TEST_CASE("admitted requests")
@@ -332,4 +354,9 @@ TEST_CASE("admitted requests with two Redis")
 TEST_CASE("refused requests")
 {
     fail_each_allocation<Refused>();
+}
+
+TEST_CASE("requests with an expired key")
+{
+    fail_each_allocation<Expired>();
 }

@@ -40,11 +40,11 @@ struct KeyWaiter final : store::KeyWaiter {
     bool failed = false;
 };
 
-constexpr char kAccount[] = "an account whose name needs memory";
+constexpr char kAccount[] = "an-account-whose-name-needs-memory";
 
 std::string key_record()
 {
-    return array({bulk("id"), bulk("a key whose id needs memory"),
+    return array({bulk("id"), bulk("a-key-whose-id-needs-memory"),
                   bulk("account"), bulk(kAccount), bulk("plan"), bulk("pro"),
                   bulk("label"), bulk("a label that is longer than most"),
                   bulk("epoch"), bulk("7")});

@@ -117,7 +117,7 @@ struct FakeWorker {
         namespace scripts = petstore::store::scripts;
         for (const auto* script :
              {&scripts::limit(), &scripts::strike(), &scripts::create_pets(),
-              &scripts::list_by_status()}) {
+              &scripts::list_by_status(), &scripts::clock()}) {
             if (command[0] == "EVALSHA" && command[1] == script->sha1) {
                 return std::string(script->name);
             }
@@ -211,6 +211,14 @@ struct FakeWorker {
                                   integer(clock.host), state(account)}));
     }
 
+    // The clock of Redis is `ahead` of the host's, in milliseconds.
+    void reply_clock(petstore::api::Millis ahead = 0)
+    {
+        const auto time = clock.host + ahead;
+        reply_to("clock", array({bulk(std::to_string(time / 1000)),
+                                 bulk(std::to_string(time % 1000 * 1000))}));
+    }
+
     // Three pets, as stored in Redis and as shown to clients.
     static std::string three_pets()
     {
@@ -233,6 +241,8 @@ struct FakeWorker {
             admit();
         } else if (name == "strike") {
             reply_strike(1, true, {0, 60, 70, 300'000});
+        } else if (name == "clock") {
+            reply_clock();
         } else if (name == "create_pets") {
             link.reply(array({integer(1), integer(4)}));
         } else if (name == "MGET") {

@@ -300,7 +300,7 @@ TEST_CASE("a flood of unknown keys evicts no known key", "[store]")
     }
     for (int i = 1000; i < 50'000; ++i) {
         cache.put_refused(digest_of(i), {api::KeyRefusal::unknown, nullptr},
-                          1000);
+                          1000 + KeyCache::kRefusedFor);
         CHECK(cache.find_refused(digest_of(i), 1000));
     }
     CHECK(cache.size() == 1000);
@@ -313,7 +313,8 @@ TEST_CASE("an unknown key is remembered for less than a second", "[store]")
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
     CHECK_FALSE(cache.find_refused(digest, 1000));
-    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
+                      1000 + KeyCache::kRefusedFor);
     CHECK(cache.find_refused(digest, 1000));
     CHECK(cache.find_refused(digest, 1000 + KeyCache::kRefusedFor - 1));
     CHECK_FALSE(cache.find_refused(digest_of(2), 1000));
@@ -324,7 +325,8 @@ TEST_CASE("only one request looks up an unknown key again", "[store]")
 {
     KeyCache cache(kMegabyte);
     const auto digest = digest_of(1);
-    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
+                      1000 + KeyCache::kRefusedFor);
     const auto later = 1000 + KeyCache::kRefusedFor;
     CHECK_FALSE(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later));
@@ -333,7 +335,8 @@ TEST_CASE("only one request looks up an unknown key again", "[store]")
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     // The next one got a reply.
-    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, later);
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
+                      later + KeyCache::kRefusedFor);
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedFor - 1));
     // The key is cached now.
     cache.put(digest, key_of(1));
@@ -347,13 +350,14 @@ TEST_CASE("a refused key is remembered with its id and the reason", "[store]")
     cache.put_refused(digest,
                       {api::KeyRefusal::disabled,
                        std::make_shared<const std::string>("an-id")},
-                      1000);
+                      1000 + KeyCache::kRefusedFor);
     const auto* refused = cache.find_refused(digest, 1000);
     REQUIRE(refused != nullptr);
     CHECK(refused->refusal == api::KeyRefusal::disabled);
     CHECK(*refused->id == "an-id");
 
-    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr}, 1000);
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
+                      1000 + KeyCache::kRefusedFor);
     refused = cache.find_refused(digest, 1000);
     REQUIRE(refused != nullptr);
     CHECK(refused->refusal == api::KeyRefusal::unknown);
@@ -368,7 +372,8 @@ TEST_CASE("the ids of refused keys count towards the memory", "[store]")
         int count = 0;
         do {
             cache.put_refused(digest_of(++count),
-                              {api::KeyRefusal::expired, id}, 1000);
+                              {api::KeyRefusal::expired, id},
+                              1000 + KeyCache::kRefusedFor);
         } while (cache.find_refused(digest_of(1), 1000) != nullptr);
         return count;
     };

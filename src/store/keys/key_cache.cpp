@@ -117,7 +117,7 @@ const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
 }
 
 void KeyCache::put_refused(const api::Digest& digest, RefusedKey key,
-                           Monotonic now)
+                           Monotonic until)
 {
     forget_refused(digest);
     // All entries are less than a second old, so clearing the map is as good as
@@ -127,7 +127,7 @@ void KeyCache::put_refused(const api::Digest& digest, RefusedKey key,
         refused_.clear();
         refused_bytes_ = 0;
     }
-    refused_[digest] = {std::move(key), now + kRefusedFor, false};
+    refused_[digest] = {std::move(key), until, false};
     refused_bytes_ += size;
 }
 

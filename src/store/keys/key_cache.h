@@ -102,7 +102,9 @@ public:
     // call.
     const RefusedKey* find_refused(const api::Digest& digest,
                                    Monotonic now) noexcept;
-    void put_refused(const api::Digest& digest, RefusedKey key, Monotonic now);
+    // At most kRefusedFor from now.
+    void put_refused(const api::Digest& digest, RefusedKey key,
+                     Monotonic until);
 
     // The account's state, shared by all of its keys.
     Ref<Account> account(std::string_view id) { return accounts_.get(id); }

@@ -1,0 +1,205 @@
+#include "redis_clock.h"
+
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../redis/script_call.h"
+#include "../failure.h"
+#include "../scripts.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::size_t kSeconds = 0;
+constexpr std::size_t kMicroseconds = 1;
+
+// The reply to TIME.
+std::optional<api::Millis> parse_time(const redis::Reply& reply) noexcept
+{
+    constexpr std::int64_t kMostSeconds = std::int64_t{1} << 43;
+    if (reply.size() != 2) {
+        return std::nullopt;
+    }
+    const auto seconds = api::parse_int64(reply[kSeconds].text());
+    const auto micros = api::parse_int64(reply[kMicroseconds].text());
+    if (!seconds || *seconds < 0 || *seconds > kMostSeconds || !micros
+        || *micros < 0 || *micros > 999'999) {
+        return std::nullopt;
+    }
+    return *seconds * 1000 + *micros / 1000;
+}
+
+}  // namespace
+
+// A question without an answer yet, and the requests that wait for it.
+class RedisClock::Question final : public redis::InFlight<Question>::Item,
+                                   private redis::ScriptCall {
+public:
+    Question(RedisClock& owner, std::size_t server) noexcept
+        : owner_(owner), server_(server), sent_(owner.clock_.monotonic())
+    {}
+
+    std::size_t server() const noexcept { return server_; }
+    const std::vector<ClockWaiter*>& waiters() const noexcept
+    {
+        return waiters_;
+    }
+    void add(ClockWaiter& waiter) { waiters_.push_back(&waiter); }
+
+    void send(redis::Command command) noexcept
+    {
+        start(owner_.accounts_, std::move(command));
+    }
+
+private:
+    void on_result(const redis::Reply& reply) noexcept override
+    {
+        if (reply.is_error()) {
+            return owner_.end(*this, failure_of(reply, false));
+        }
+        const auto now = parse_time(reply);
+        if (!now) {
+            return owner_.end(*this, read_not_sent());
+        }
+        owner_.set(owner_.readings_[server_], *now, sent_);
+        owner_.end(*this, std::nullopt);
+    }
+
+    void on_no_result(redis::NoReply cause) noexcept override
+    {
+        owner_.end(*this, failure_of(cause, false));
+    }
+
+    RedisClock& owner_;
+    const std::size_t server_;
+    const Monotonic sent_;
+    std::vector<ClockWaiter*> waiters_;
+};
+
+RedisClock::RedisClock(redis::Link& accounts, const Schema& schema,
+                       const Clock& clock)
+    : accounts_(accounts), schema_(schema), clock_(clock),
+      is_cluster_(accounts.is_cluster())
+{}
+
+RedisClock::~RedisClock() = default;
+
+// An account's id hashes to the slot of its keys, which contain "{<id>}".
+std::size_t RedisClock::server_of(const CachedKey& key) const noexcept
+{
+    return is_cluster_ ? accounts_.group_of(key.account->id()) : 0;
+}
+
+const RedisClock::Reading*
+RedisClock::reading_of(const CachedKey& key) const noexcept
+{
+    const std::size_t server = server_of(key);
+    return server < readings_.size() && readings_[server].known
+               ? &readings_[server]
+               : nullptr;
+}
+
+RedisClock::Reading& RedisClock::need_reading(std::size_t server)
+{
+    if (server >= readings_.size()) {
+        readings_.resize(server + 1);
+    }
+    return readings_[server];
+}
+
+void RedisClock::set(Reading& reading, api::Millis now, Monotonic sent) noexcept
+{
+    reading.known = true;
+    reading.ahead = now - clock_.host_time();
+    reading.sent = sent;
+}
+
+void RedisClock::set(const CachedKey& key, api::Millis now,
+                     Monotonic sent) noexcept
+{
+    // Finding the server of a Cluster costs time, and other keys need no clock.
+    if (is_cluster_ && !key.record.expires) {
+        return;
+    }
+    try {
+        set(need_reading(server_of(key)), now, sent);
+    } catch (...) {
+        // Out of memory: the next request asks.
+    }
+}
+
+api::Millis RedisClock::time_by(const Reading& reading) const noexcept
+{
+    return clock_.host_time() + reading.ahead;
+}
+
+Expiry RedisClock::expiry(const CachedKey& key) const noexcept
+{
+    const auto& end = key.record.expires;
+    if (!end) {
+        return Expiry::valid;
+    }
+    const Reading* const reading = reading_of(key);
+    if (reading == nullptr) {
+        return Expiry::unconfirmed;
+    }
+    if (time_by(*reading) / 1000 < *end) {
+        return Expiry::valid;
+    }
+    return clock_.monotonic() - reading->sent < kConfirmedFor
+               ? Expiry::expired
+               : Expiry::unconfirmed;
+}
+
+Monotonic RedisClock::confirmed_until(const CachedKey& key) const noexcept
+{
+    const Reading* const reading = reading_of(key);
+    return reading == nullptr ? 0 : reading->sent + kConfirmedFor;
+}
+
+void RedisClock::ask(const CachedKey& key, ClockWaiter& waiter) noexcept
+{
+    try {
+        const std::size_t server = server_of(key);
+        Reading& reading = need_reading(server);
+        if (reading.question != nullptr) {
+            return reading.question->add(waiter);
+        }
+        redis::Command command(scripts::clock(), 1);
+        command.key(schema_.account_state(key.account->id()));
+        Question& question = questions_.start(*this, server);
+        try {
+            question.add(waiter);
+        } catch (...) {
+            questions_.end(question);
+            throw;
+        }
+        reading.question = &question;
+        question.send(std::move(command));
+    } catch (...) {
+        waiter.on_clock(read_not_sent());
+    }
+}
+
+void RedisClock::end(Question& question,
+                     const std::optional<api::Error>& failure) noexcept
+{
+    readings_[question.server()].question = nullptr;
+    const auto self = questions_.take(question);
+    for (ClockWaiter* waiter : question.waiters()) {
+        waiter->on_clock(failure);
+    }
+}
+
+api::UnixTime RedisClock::now() const noexcept
+{
+    for (const Reading& reading : readings_) {
+        if (reading.known) {
+            return time_by(reading) / 1000;
+        }
+    }
+    return clock_.host_time() / 1000;
+}
+
+}  // namespace petstore::store
