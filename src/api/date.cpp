@@ -115,6 +115,13 @@ std::optional<UnixTime> parse_date(std::string_view text) noexcept
     return time;
 }
 
+bool has_four_digit_year(UnixTime time) noexcept
+{
+    constexpr UnixTime kFirst = -62'167'219'200;  // 0000-01-01T00:00:00Z
+    constexpr UnixTime kLast = 253'402'300'799;   // 9999-12-31T23:59:59Z
+    return time >= kFirst && time <= kLast;
+}
+
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept
 {
     std::int64_t unit = text.empty() ? 0 : seconds_of_unit(text.back());

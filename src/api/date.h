@@ -19,6 +19,9 @@ std::string iso_time(UnixTime time);
 // calendar date.
 std::optional<UnixTime> parse_date(std::string_view text) noexcept;
 
+// Whether parse_date() can return it: the years 0 to 9999.
+bool has_four_digit_year(UnixTime time) noexcept;
+
 // "90", "90s", "15m", "24h" or "7d", in seconds; nullopt otherwise.
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
 

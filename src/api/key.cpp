@@ -1,5 +1,9 @@
 #include "key.h"
 
+#include <algorithm>
+
+#include "text.h"
+
 namespace petstore::api {
 
 std::string_view refusal_name(KeyRefusal refusal) noexcept
@@ -19,6 +23,21 @@ std::string_view refusal_name(KeyRefusal refusal) noexcept
         return "expired";
     }
     return "";
+}
+
+bool is_id(std::string_view text) noexcept
+{
+    constexpr std::size_t kMaxSize = 64;
+    return !text.empty() && text.size() <= kMaxSize
+           && std::all_of(text.begin(), text.end(), [](char c) {
+                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                         || (c >= '0' && c <= '9') || c == '-' || c == '_';
+              });
+}
+
+bool is_last4(std::string_view text) noexcept
+{
+    return text.empty() || (text.size() <= 4 && is_visible_ascii(text));
 }
 
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept

@@ -55,6 +55,13 @@ struct KeyRecord : KeyRights {
 enum class KeyRefusal { none, missing, malformed, unknown, disabled, expired };
 std::string_view refusal_name(KeyRefusal refusal) noexcept;  // "" for none
 
+// Ids of keys and accounts are parts of the names of Redis keys, of log lines
+// and of headers: 1 to 64 letters, digits, "-" or "_".
+bool is_id(std::string_view text) noexcept;
+
+// The last characters of a key: up to four visible ASCII characters.
+bool is_last4(std::string_view text) noexcept;
+
 // "read,write" ↔ bits; nullopt for an unknown or empty word.
 std::optional<unsigned> parse_scopes(std::string_view text) noexcept;
 std::string_view scopes_text(unsigned scopes) noexcept;

@@ -1,11 +1,9 @@
 #include "key_backup.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "../api/date.h"
-#include "../api/pet.h"
 #include "../api/plan.h"
 #include "../api/text.h"
 #include "exit.h"
@@ -17,24 +15,11 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::size_t kMaxId = 64;
-constexpr std::size_t kMaxLast4 = 4;
-
 // Why a line is not a key.
 class BadLine : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
-
-// Ids and accounts are parts of the names of Redis keys.
-bool is_id(std::string_view text)
-{
-    return !text.empty() && text.size() <= kMaxId
-           && std::all_of(text.begin(), text.end(), [](char c) {
-                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-                         || (c >= '0' && c <= '9') || c == '-' || c == '_';
-              });
-}
 
 // Reads members of one line. No message repeats a value, which may be
 // misplaced.
@@ -61,7 +46,7 @@ public:
     std::string id(const char* name) const
     {
         std::string value = text(name);
-        check(is_id(value), name);
+        check(api::is_id(value), name);
         return value;
     }
 
@@ -139,10 +124,7 @@ store::StoredKey parse_line(std::string_view line)
     Members::check(api::is_plan_name(record.plan), "plan");
     record.per_minute = members.limit("per_minute");
     record.per_day = members.limit("per_day");
-    record.label = members.text("label");
-    Members::check(record.label.empty()
-                       || api::name_problem(record.label) == nullptr,
-                   "label");
+    record.label = members.text("label");  // any text: it was one before
     record.scopes = members.scopes("scopes");
     const auto created = members.date("created");
     Members::check(created.has_value(), "created");
@@ -150,10 +132,7 @@ store::StoredKey parse_line(std::string_view line)
     record.expires = members.date("expires");
     record.disabled = members.flag("disabled");
     record.last4 = members.text("last4");
-    Members::check(record.last4.empty()
-                       || (record.last4.size() <= kMaxLast4
-                           && api::is_visible_ascii(record.last4)),
-                   "last4");
+    Members::check(api::is_last4(record.last4), "last4");
     if (members.find("replaced_by") != nullptr) {
         record.replaced_by = members.id("replaced_by");
     }
@@ -168,18 +147,6 @@ std::string line_of(const store::StoredKey& key)
                               ? Json(nullptr)
                               : Json(key.record.replaced_by);
     return line.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// A record that was changed by hand may have a plan or label that `key restore`
-// refuses: report it now, not when the backup is needed.
-bool is_restorable(const std::string& line)
-{
-    try {
-        parse_line(line);
-        return true;
-    } catch (const BadLine&) {
-        return false;
-    }
 }
 
 std::string keys_text(std::uint64_t count)
@@ -197,14 +164,8 @@ void export_keys(Context& context)
     damaged.insert(damaged.end(), listing.damaged_entries.begin(),
                    listing.damaged_entries.end());
     for (const store::StoredKey& key : listing.keys) {
-        if (key.unfinished) {
-            continue;
-        }
-        const std::string line = line_of(key);
-        if (is_restorable(line)) {
-            print_line(line);
-        } else {
-            damaged.push_back(key.record.id);
+        if (!key.unfinished) {
+            print_line(line_of(key));
         }
     }
     if (!listing.unread.empty()) {

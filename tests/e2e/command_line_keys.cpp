@@ -296,7 +296,7 @@ TEST_CASE("command line: damaged keys are listed, and missing in no backup")
 
     // What `key restore` refuses, a backup must not contain.
     for (const auto& [field, value] :
-         {std::pair("plan", "No Plan"), std::pair("label", "a\nb"),
+         {std::pair("plan", "No Plan"), std::pair("account", "a\r\nb"),
           std::pair("last4", "12345")}) {
         INFO(field);
         const auto before = redis.command({"HGET", record, field}).text;
@@ -344,8 +344,7 @@ TEST_CASE("command line: key restore stops at a line without a key")
           changed("id", "a}b"), changed("id", nullptr),
           changed("account", "a b"), changed("plan", ""),
           changed("per_minute", 0), changed("per_day", 1.5),
-          changed("label", "a\nb"), changed("label", 7),
-          changed("scopes", nlohmann::json::array()),
+          changed("label", 7), changed("scopes", nlohmann::json::array()),
           changed("created", "yesterday"), changed("expires", "never"),
           changed("disabled", "no"), changed("last4", "12345"),
           changed("replaced_by", "{}"), changed("id", other_id)}) {

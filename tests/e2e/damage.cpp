@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "support/guarded_store.h"
 #include "support/limits.h"
 
 using namespace petstore::e2e;
@@ -345,6 +346,79 @@ TEST_CASE("damage: the record of a key")
             expect_error(http.get("/v1/pets"), 500, "internal_error");
         }
         lines.check_only(name, [&] { http.get("/v1/pets"); });
+    }
+}
+
+TEST_CASE("damage: no field of a key's record injects a header or a log line")
+{
+    const BackEnd back_end;
+    NginxOptions options;
+    options.server = R"(
+        location /app/ {
+            petstore_guard on;
+            proxy_set_header X-Account $petstore_account;
+            proxy_set_header X-Plan $petstore_plan;
+            proxy_set_header X-Key-Id $petstore_key_id;
+            proxy_pass http://%BACK_END%;
+        })";
+    Store store(with_back_end(options, back_end));
+    const std::string injected = "x\r\nX-Injected: 1\r\n\r\n"
+                                 "GET /injected HTTP/1.1\r\n[emerg] forged";
+    for (const char* const field : {"account", "id", "plan"}) {
+        INFO(field);
+        const auto key = create_key(store.redis);
+        const auto name =
+            "petstore:key:"
+            + store.redis.command({"HGET", "petstore:keys", key.id}).text;
+        store.redis.command({"HSET", name, field, injected});
+        Http http(store.nginx.url(), key.secret);
+        DamageLines lines(store.nginx);
+        for (const char* const path : {"/app/a", "/v1/pets"}) {
+            expect_error(http.get(path), 500, "internal_error");
+        }
+        lines.check_only(name, [&] { http.get("/app/a"); });
+        CHECK(back_end.count() == 0);
+        CHECK_FALSE(contains(store.nginx.error_log(), "forged"));
+        CHECK_FALSE(contains(store.nginx.access_log(), "forged"));
+
+        const auto listed = ctl(store.redis.url(), {"key", "list"});
+        CHECK(listed.code == 0);
+        CHECK(contains(listed.err,
+                       "the record of key " + key.id + " is damaged"));
+        CHECK(ctl(store.redis.url(), {"key", "delete", key.id, "--yes"}).code
+              == 0);
+        CHECK(store.redis.command({"EXISTS", name}).integer == 0);
+        CHECK(store.redis.command({"KEYS", "*Injected*"}).items.empty());
+    }
+    CHECK(store.http.get("/app/a").status == 200);
+    CHECK(back_end.last().header("x-account") == store.key.account);
+}
+
+TEST_CASE("damage: a label is none, whatever it is")
+{
+    Store store;
+    const auto key = create_key(store.redis, {"--label", "acme"});
+    const auto name =
+        "petstore:key:"
+        + store.redis.command({"HGET", "petstore:keys", key.id}).text;
+    Http http(store.nginx.url(), key.secret);
+    for (const std::string& label :
+         {std::string("a\r\nb\x1b[31m"), std::string("\xff\xfe"),
+          std::string(10'000, 'x')}) {
+        store.redis.command({"HSET", name, "label", label});
+        REQUIRE(
+            ctl(store.redis.url(), {"key", "set", key.id, "--plan", "pro"}).code
+            == 0);
+        CHECK(http.get("/v1/pets").status == 200);
+        const auto listed = ctl(store.redis.url(), {"key", "list"});
+        CHECK(listed.code == 0);
+        CHECK(contains(listed.out, key.id));
+        CHECK_FALSE(contains(listed.out, "\x1b["));
+        RedisServer other;
+        const auto backup = ctl(store.redis.url(), {"key", "export"});
+        CHECK(backup.code == 0);
+        CHECK(ctl(other.url(), {"key", "restore", "-"}, backup.out).code == 0);
+        CHECK(ctl(other.url(), {"key", "show", key.id}).code == 0);
     }
 }
 

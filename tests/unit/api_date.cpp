@@ -124,6 +124,21 @@ TEST_CASE("times of any size can be written", "[date]")
     CHECK(iso_time(253402300800) == "10000-01-01T00:00:00Z");
 }
 
+TEST_CASE("dates have years of four digits", "[date]")
+{
+    for (const char* const date :
+         {"0000-01-01", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"}) {
+        CAPTURE(date);
+        const auto time = parse_date(date);
+        REQUIRE(time);
+        CHECK(has_four_digit_year(*time));
+    }
+    const auto first = parse_date("0000-01-01");
+    const auto last = parse_date("9999-12-31T23:59:59Z");
+    CHECK_FALSE(has_four_digit_year(*first - 1));
+    CHECK_FALSE(has_four_digit_year(*last + 1));
+}
+
 TEST_CASE("durations", "[date]")
 {
     CHECK(parse_duration("90") == 90);

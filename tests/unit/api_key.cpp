@@ -38,6 +38,31 @@ TEST_CASE("a new key may do everything", "[key]")
     CHECK(key.usable_at(INT64_MAX));
 }
 
+TEST_CASE("ids are safe in Redis keys, headers and log lines", "[key]")
+{
+    CHECK(is_id("k1"));
+    CHECK(is_id("vScMcQM2JXBoB75g"));
+    CHECK(is_id("-_"));
+    CHECK(is_id(std::string(64, 'Z')));
+    for (const std::string& id :
+         {std::string(), std::string(65, 'a'), std::string("a b"),
+          std::string("a\r\nX: 1"), std::string("a}b"), std::string("a:b"),
+          std::string("a\0b", 3), std::string("\xC3\xA9"),
+          std::string("a\"")}) {
+        CAPTURE(id);
+        CHECK_FALSE(is_id(id));
+    }
+}
+
+TEST_CASE("up to four last characters of a key are shown", "[key]")
+{
+    CHECK(is_last4(""));
+    CHECK(is_last4("~!wX"));
+    CHECK_FALSE(is_last4("12345"));
+    CHECK_FALSE(is_last4("1 34"));
+    CHECK_FALSE(is_last4("12\n"));
+}
+
 TEST_CASE("scopes decide what a key may do", "[key]")
 {
     KeyRecord key;

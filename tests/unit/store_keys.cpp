@@ -125,11 +125,59 @@ TEST_CASE("a damaged record is invalid", "[store]")
                  std::vector<std::string>{"scopes", ""},
                  std::vector<std::string>{"epoch", "x"},
                  std::vector<std::string>{"epoch", ""},
+                 std::vector<std::string>{"epoch", "9007199254740993"},
+                 std::vector<std::string>{"created", "253402300800"},
+                 std::vector<std::string>{"expires", "-62167219201"},
                  std::vector<std::string>{"id", ""},
-                 std::vector<std::string>{"account", ""});
+                 std::vector<std::string>{"id", "k 1"},
+                 std::vector<std::string>{"id", std::string(65, 'k')},
+                 std::vector<std::string>{"account", ""},
+                 std::vector<std::string>{"account", "a\r\nX-Plan: pro"},
+                 std::vector<std::string>{"account", "a}:state"},
+                 std::vector<std::string>{"plan", "Pro"},
+                 std::vector<std::string>{"plan", "pro\n"},
+                 std::vector<std::string>{"last4", "12345"},
+                 std::vector<std::string>{"last4", "\x1b[0m"},
+                 std::vector<std::string>{"replaced_by", "{}"},
+                 std::vector<std::string>{"unfinished", "0"},
+                 std::vector<std::string>{"successors", ""},
+                 std::vector<std::string>{"successors", "k2:ab"},
+                 std::vector<std::string>{
+                     "successors", "k2:" + std::string(64, '0') + " k 3"});
     CAPTURE(wrong);
     fields.insert(fields.end(), wrong.begin(), wrong.end());
     CHECK(parse(fields).result == Result::invalid);
+}
+
+TEST_CASE("a damaged record still names its account", "[store]")
+{
+    const auto found = parse(
+        {"created", "yesterday", "account", "a1", "id", "k1", "epoch", "7"});
+    CHECK(found.result == Result::invalid);
+    CHECK(found.record.account == "a1");
+    CHECK(found.record.epoch == 7);
+    CHECK(parse({"id", "k1", "account", "a\r\n"}).record.account.empty());
+}
+
+TEST_CASE("what any version wrote is valid", "[store]")
+{
+    std::vector<std::string> fields = {"id", "k1", "account", "a1"};
+    const std::string digest(64, 'a');
+    const auto also =
+        GENERATE_COPY(std::vector<std::string>{"label", ""},
+                      std::vector<std::string>{"label", "a\r\n\x1b\xff"},
+                      std::vector<std::string>{"label", std::string(1000, 'x')},
+                      std::vector<std::string>{"last4", ""},
+                      std::vector<std::string>{"scopes", "write,read"},
+                      std::vector<std::string>{"created", "-62167219200"},
+                      std::vector<std::string>{"expires", "253402300799"},
+                      std::vector<std::string>{"unfinished", "1"},
+                      std::vector<std::string>{"successors", "k2:" + digest},
+                      std::vector<std::string>{
+                          "successors", "k2:" + digest + " k-_3:" + digest});
+    CAPTURE(also);
+    fields.insert(fields.end(), also.begin(), also.end());
+    CHECK(parse(fields).result == Result::found);
 }
 
 TEST_CASE("a reply that is not a hash is invalid", "[store]")

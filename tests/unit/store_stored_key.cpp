@@ -109,14 +109,15 @@ TEST_CASE("fields that only administration uses are parsed", "[store]")
     CHECK_FALSE(key.unfinished);
     CHECK(key.successors.empty());
 
-    CHECK(StoredKeyCommands::parse(
-              replies(array({bulk("id"), bulk("k1"), bulk("account"),
-                             bulk("a1"), bulk("unfinished"), bulk("1"),
-                             bulk("successors"), bulk("k2:00")})),
-              key)
-          == Result::found);
+    CHECK(
+        StoredKeyCommands::parse(
+            replies(array({bulk("id"), bulk("k1"), bulk("account"), bulk("a1"),
+                           bulk("unfinished"), bulk("1"), bulk("successors"),
+                           bulk("k2:" + std::string(64, '0'))})),
+            key)
+        == Result::found);
     CHECK(key.unfinished);
-    CHECK(key.successors == "k2:00");
+    CHECK(key.successors == "k2:" + std::string(64, '0'));
     CHECK(StoredKeyCommands::parse(replies(array({})), key) == Result::absent);
     CHECK(
         StoredKeyCommands::parse(replies(array({bulk("id"), bulk("k1")})), key)

@@ -24,8 +24,10 @@ public:
         enum class Result { found, absent, invalid } result;
         api::KeyRecord record;
     };
-    // `invalid`: the hash exists but is not a key record (id or account
-    // missing, or an invalid number).
+    // `invalid`: the value exists but is not a key record: id or account is
+    // missing, or a field has a text that no version of petstorectl wrote. The
+    // record then has the valid fields, so that its account is known. A label
+    // is never invalid, so escape it where it is shown.
     static Found parse(const redis::Reply& reply);
 
 private:
