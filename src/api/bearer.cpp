@@ -81,21 +81,23 @@ bool has_issued_form(std::string_view token, std::string_view prefix) noexcept
 std::optional<std::string_view>
 bearer_token(std::string_view authorization) noexcept
 {
+    // White space around a field value is not part of it (RFC 9110, section
+    // 5.5), but nginx leaves some: a tab before it, and in HTTP/2 any.
+    constexpr std::string_view kSpace = " \t";
+    const std::size_t start = authorization.find_first_not_of(kSpace);
+    if (start == std::string_view::npos) {
+        return std::nullopt;
+    }
+    authorization = authorization.substr(
+        start, authorization.find_last_not_of(kSpace) - start + 1);
     if (authorization.size() <= kScheme.size()
         || authorization[kScheme.size()] != ' '
         || !equals_ignoring_case(authorization.substr(0, kScheme.size()),
                                  kScheme)) {
         return std::nullopt;
     }
-    const std::size_t first =
-        authorization.find_first_not_of(' ', kScheme.size());
-    // White space around a field value is not part of it, but not every nginx
-    // protocol handler strips it.
-    const std::size_t last = authorization.find_last_not_of(" \t");
-    if (first == std::string_view::npos || last < first) {
-        return std::nullopt;
-    }
-    return authorization.substr(first, last - first + 1);
+    return authorization.substr(
+        authorization.find_first_not_of(' ', kScheme.size()));
 }
 
 KeyForm key_form(std::string_view token, std::string_view prefix) noexcept

@@ -55,6 +55,21 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("authentication: white space around the value is no part of it")
+{
+    Store store;
+    for (const char* before : {"", " ", "\t", " \t \t"}) {
+        for (const char* after : {"", " ", "\t", " \t"}) {
+            INFO('"' << before << "\" and \"" << after << '"');
+            RawClient raw(store.nginx.port());
+            raw.send("GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization:"
+                     + std::string(before) + "Bearer " + store.key.secret
+                     + after + "\r\n\r\n");
+            CHECK(raw.read().status == 200);
+        }
+    }
+}
+
 TEST_CASE("authentication: all invalid keys get the same response")
 {
     Store store;

@@ -61,6 +61,8 @@ TEST_CASE("the token of a Bearer header", "[bearer]")
         {"Bearer abc \t", "abc"},
         {"Bearer a b", "a b"},
         {"Bearer x", "x"},
+        {"\tBearer abc", "abc"},
+        {" \t Bearer abc\t", "abc"},
         {"Bearer a,b", "a,b"},
         {"Bearer \tabc", "\tabc"},
         {"Bearer Bearer abc", "Bearer abc"},
@@ -79,7 +81,7 @@ TEST_CASE("headers without a Bearer token", "[bearer]")
     for (const std::string& header :
          {""s, " "s, "Bearer"s, "Bearer "s, "Bearer   "s, "Bearer \t"s,
           "Bearerabc"s, "Bearer\tabc"s, "Bearer,abc"s, "Bearer:abc"s,
-          "Basic abc"s, "Bear abc"s, " Bearer abc"s, "Bearers abc"s, "abc"s,
+          "Basic abc"s, "Bear abc"s, "Bearers abc"s, "\t"s, " \tabc"s, "abc"s,
           "Token abc"s, "Bearer\0abc"s}) {
         CAPTURE(header);
         CHECK_FALSE(bearer_token(header).has_value());
