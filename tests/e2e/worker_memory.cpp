@@ -150,6 +150,33 @@ TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
     CHECK(command_counts(redis)["hgetall"] == count);
 }
 
+TEST_CASE("worker memory: a store takes its caches' memory as they fill")
+{
+    // AddressSanitizer's own memory hides that of the module.
+    if (sanitized()) {
+        return;
+    }
+    constexpr int kStores = 100;
+    const auto worker_of = [](const RedisServer& redis, int stores) {
+        auto options = many_requests(redis);
+        options.http += " petstore_worker_memory 1024m;";
+        for (int i = 0; i < stores; ++i) {
+            const auto name = "store" + std::to_string(i);
+            options.server += "location /" + name
+                              + " { petstore_guard on; petstore_prefix " + name
+                              + "; }\n";
+        }
+        const NginxServer nginx(options);
+        CHECK(Http(nginx.url()).get("/v1/pets").status == 401);
+        return resident(nginx.workers().at(0));
+    };
+    const RedisServer redis;
+    const auto one = worker_of(redis, 1);
+    const auto many = worker_of(redis, kStores);
+    INFO(one << " and " << many);
+    CHECK(many < one + std::size_t{kStores} * 32 * 1024);
+}
+
 TEST_CASE("worker memory: keys and pets and responses stay within it")
 {
     constexpr std::size_t kMegabyte = 1024 * 1024;

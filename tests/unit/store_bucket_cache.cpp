@@ -117,3 +117,15 @@ TEST_CASE("a doorkeeper knows a key the second time, then forgets it",
     CHECK(door.seen_before(3));
     CHECK_FALSE(store::Doorkeeper(0).seen_before(5));
 }
+
+TEST_CASE("a doorkeeper keeps its visitors while it grows", "[store]")
+{
+    constexpr std::uint64_t kVisitors = 1000;
+    store::Doorkeeper door(100'000);
+    for (std::uint64_t i = 0; i < kVisitors; ++i) {
+        CHECK_FALSE(door.seen_before(i));
+    }
+    for (std::uint64_t i = 0; i < kVisitors; ++i) {
+        CHECK(door.seen_before(i));
+    }
+}

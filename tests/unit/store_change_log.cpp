@@ -42,6 +42,23 @@ struct Log {
 
 }  // namespace
 
+TEST_CASE("change log: buckets beyond the last changed one are unchanged",
+          "[store]")
+{
+    Log log;
+    CHECK(log.unchanged(0, 200, 0, 0));
+    log.add({{1, 7}}, 1);
+    CHECK(log.unchanged(8, 200, 0, 1));
+    log.add({{1, 7}, {2, 1023}}, 2);
+    CHECK_FALSE(log.unchanged(1023, 1023, 1, 2));
+    CHECK_FALSE(log.unchanged(7, 7, 0, 2));
+    CHECK(log.unchanged(1022, 1022, 0, 2));
+    // Shares a place with bucket 7.
+    CHECK_FALSE(log.unchanged(1031, 1031, 0, 2));
+    log.log.clear();
+    CHECK(log.log.known() == 0);
+}
+
 TEST_CASE("change log: a bucket has changed since its last entry", "[store]")
 {
     Log log;

@@ -1,6 +1,7 @@
 #include "change_log.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string_view>
 
@@ -70,8 +71,8 @@ std::size_t power_of_two(std::size_t least) noexcept
 
 }  // namespace
 
-ChangeLog::ChangeLog(std::size_t places)
-    : changed_(power_of_two(std::min(places, kMaxPlaces)))
+ChangeLog::ChangeLog(std::size_t places) noexcept
+    : places_(power_of_two(std::min(places, kMaxPlaces)))
 {}
 
 std::int64_t ChangeLog::entries_until(std::int64_t now) const noexcept
@@ -91,9 +92,23 @@ void ChangeLog::add(const redis::Reply& entries, std::int64_t now) noexcept
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto entry = parse(entries[i].text());
         if (entry && entry->changes == known_ + 1) {
-            changed_[place_of(entry->bucket)] = known_ = entry->changes;
+            try {
+                set_changed(entry->bucket, entry->changes);
+            } catch (const std::bad_alloc&) {
+                return add_unknown(std::max(now, entry->changes));
+            }
+            known_ = entry->changes;
         }
     }
+}
+
+void ChangeLog::set_changed(std::int64_t bucket, std::int64_t change)
+{
+    const std::size_t place = place_of(bucket);
+    if (place >= changed_.size()) {
+        changed_.resize(place + 1);
+    }
+    changed_[place] = change;
 }
 
 void ChangeLog::add_unknown(std::int64_t now) noexcept
@@ -104,18 +119,21 @@ void ChangeLog::add_unknown(std::int64_t now) noexcept
 void ChangeLog::clear() noexcept
 {
     known_ = all_changed_ = 0;
-    std::fill(changed_.begin(), changed_.end(), 0);
+    changed_.clear();
 }
 
 std::int64_t ChangeLog::last_change(const BucketSpan& buckets) const noexcept
 {
-    const std::int64_t places = static_cast<std::int64_t>(changed_.size());
+    const auto places = static_cast<std::int64_t>(places_);
     if (buckets.last - buckets.first >= std::min(places, kMaxSpan)) {
         return known_;  // each number is that of some change
     }
     std::int64_t last = 0;
     for (std::int64_t i = buckets.first; i <= buckets.last; ++i) {
-        last = std::max(last, changed_[place_of(i)]);
+        const std::size_t place = place_of(i);
+        if (place < changed_.size()) {
+            last = std::max(last, changed_[place]);
+        }
     }
     return last;
 }

@@ -23,7 +23,7 @@ public:
 
     // Buckets may share a place; a change of one then counts for all of them.
     // There are at most 65,536 places.
-    explicit ChangeLog(std::size_t places);
+    explicit ChangeLog(std::size_t places) noexcept;
 
     // The latest time up to which all changes are known; 0 for none.
     std::int64_t known() const noexcept { return known_; }
@@ -61,15 +61,20 @@ public:
 private:
     std::size_t place_of(std::int64_t bucket) const noexcept
     {
-        return static_cast<std::size_t>(bucket) & (changed_.size() - 1);
+        return static_cast<std::size_t>(bucket) & (places_ - 1);
     }
+
+    // Throws std::bad_alloc.
+    void set_changed(std::int64_t bucket, std::int64_t change);
 
     std::int64_t last_change(const BucketSpan& buckets) const noexcept;
 
     std::int64_t known_ = 0;
     std::int64_t all_changed_ = 0;
-    // By place; the size is a power of two. Consecutive buckets have different
-    // places.
+    // A power of two. Consecutive buckets have different places.
+    const std::size_t places_;
+    // By place, up to the last one that has changed: most stores change few
+    // pets.
     std::vector<std::int64_t> changed_;
 };
 
