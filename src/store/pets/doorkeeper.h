@@ -20,13 +20,14 @@ public:
     // call. Forgets it if so, remembers it if not.
     bool seen_before(std::uint64_t visitor) noexcept
     {
-        if (visits_ == visitors_.size() && visits_ < max_places_) {
+        if (visitors_.size() < max_places_
+            && kPlacesPerVisit * visits_ >= visitors_.size()) {
             grow();
         }
         if (visitors_.empty()) {
             return false;
         }
-        visits_ += visits_ < visitors_.size();
+        ++visits_;
         auto& place = place_of(visitor);
         const bool before = place == visitor;
         place = before ? kNobody : visitor;
@@ -35,7 +36,9 @@ public:
 
 private:
     static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
-    static constexpr std::size_t kFirstPlaces = 16;
+    static constexpr std::size_t kFirstPlaces = 64;
+    // Keeps collisions rare while the table grows.
+    static constexpr std::size_t kPlacesPerVisit = 8;
 
     std::uint64_t& place_of(std::uint64_t visitor) noexcept
     {
@@ -61,7 +64,7 @@ private:
     }
 
     const std::size_t max_places_;
-    std::size_t visits_ = 0;  // up to the number of places
+    std::size_t visits_ = 0;
     std::vector<std::uint64_t> visitors_;
 };
 
