@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cluster_session.h"
-#include "error_text.h"
 #include "exit.h"
+#include "redis_error.h"
 #include "server_connect.h"
 
 namespace petstore::ctl {
@@ -50,7 +50,7 @@ public:
         if (passes) {
             throw NotServing(problems);
         }
-        throw Failure(problems);
+        throw Unreachable(problems);
     }
 
     OpenConnection connect(const redis::ServerAddress& server) override
@@ -100,11 +100,11 @@ private:
             const redis::Command request = redis::SlotMap::request();
             const redis::Reply& reply = call(connection, request);
             if (reply.is_error()) {
-                throw Failure(where + ": " + error_text(reply));
+                throw RedisError(where, reply.text());
             }
             auto map = redis::SlotMap::parse(reply, server.host);
             if (!map) {
-                throw Failure(where + " returned an invalid slot map");
+                throw Unreachable(where + " returned an invalid slot map");
             }
             if (map->primaries().empty()) {
                 throw NotServing(where + " reports no server with slots");

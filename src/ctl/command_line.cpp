@@ -60,7 +60,7 @@ void print_help(const CLI::App& app)
     std::string text = app.get_formatter()->make_help(
         &app, full_name(app), CLI::AppFormatMode::Normal);
     text.erase(text.find_last_not_of('\n') + 1);
-    print_line(text);
+    print_data(text);
 
     const std::string name = full_name(app);
     const std::size_t space = name.find(' ');
@@ -68,13 +68,13 @@ void print_help(const CLI::App& app)
         space == std::string::npos ? "" : name.substr(space + 1);
     const auto& examples = examples_of(command);
     if (!examples.empty()) {
-        print_line("\nExamples:");
+        print_data("\nExamples:");
     }
     for (const std::string& example : examples) {
         print_line("  " + example);
     }
     if (app.get_parent() != nullptr) {
-        print_line("\nOptions of all commands: see petstorectl help");
+        print_data("\nOptions of all commands: see petstorectl help");
     }
 }
 
@@ -217,7 +217,7 @@ bool answered_completion(const CLI::App& app, int argc, char** argv)
         return false;
     }
     for (const Candidate& candidate : complete(app, {argv + 2, argv + argc})) {
-        print_line(candidate.word + '\t' + candidate.description);
+        print_data(candidate.word + '\t' + candidate.description);
     }
     return true;
 }

@@ -99,11 +99,21 @@ Context::other(const std::string& text, const std::string& option,
         nullptr};
 }
 
+std::unique_ptr<RedisSession>
+Context::checked_connect(const redis::Deployment& deployment,
+                         const Credentials& credentials) const
+{
+    auto session = connect(deployment, credentials, tls_ ? &*tls_ : nullptr);
+    if (!accepts_cluster_nodes_) {
+        session->refuse_cluster_node();
+    }
+    return session;
+}
+
 RedisSession& Context::open(Other& other) const
 {
     if (!other.session) {
-        other.session = connect(other.deployment, other.credentials,
-                                tls_ ? &*tls_ : nullptr);
+        other.session = checked_connect(other.deployment, other.credentials);
     }
     return *other.session;
 }
@@ -111,7 +121,7 @@ RedisSession& Context::open(Other& other) const
 RedisSession& Context::redis()
 {
     if (!redis_) {
-        redis_ = connect(deployment_, credentials_, tls_ ? &*tls_ : nullptr);
+        redis_ = checked_connect(deployment_, credentials_);
     }
     return *redis_;
 }

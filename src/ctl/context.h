@@ -37,9 +37,15 @@ public:
     bool json() const noexcept { return json_; }
     const store::Schema& schema() const noexcept { return schema_; }
 
+    // For `doctor`, which examines a single node of a Cluster, too. Other
+    // commands would see only a part of the data, and fail.
+    void accept_cluster_nodes() noexcept { accepts_cluster_nodes_ = true; }
+
     // Connects on the first call, so commands check their arguments first.
     // Throws Failure.
     RedisSession& redis();
+
+    bool has_limits() const noexcept { return limits_.has_value(); }
 
     // The Redis of --limit-redis, likewise; nullptr if there is none.
     RedisSession* limits();
@@ -69,6 +75,9 @@ private:
                                const std::string& password_file,
                                const std::string& file_option) const;
     RedisSession& open(Other& other) const;
+    std::unique_ptr<RedisSession>
+    checked_connect(const redis::Deployment& deployment,
+                    const Credentials& credentials) const;
 
     redis::Deployment deployment_;
     Credentials credentials_;
@@ -76,6 +85,7 @@ private:
     std::optional<Other> target_;
     store::Schema schema_;
     bool json_;
+    bool accepts_cluster_nodes_ = false;
     std::optional<Tls> tls_;  // if a deployment uses TLS
     std::unique_ptr<RedisSession> redis_;
 };

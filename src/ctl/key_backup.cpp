@@ -149,11 +149,6 @@ std::string line_of(const store::StoredKey& key)
     return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string keys_text(std::uint64_t count)
-{
-    return std::to_string(count) + (count == 1 ? " key" : " keys");
-}
-
 }  // namespace
 
 void export_keys(Context& context)
@@ -165,18 +160,18 @@ void export_keys(Context& context)
                    listing.damaged_entries.end());
     for (const store::StoredKey& key : listing.keys) {
         if (!key.unfinished) {
-            print_line(line_of(key));
+            print_data(line_of(key));
         }
     }
     if (!listing.unread.empty()) {
         flush_output();
-        throw Failure(unread_keys(listing.unread));
+        throw Unreachable(unread_keys(listing.unread));
     }
     if (!damaged.empty()) {
         flush_output();
-        throw Failure("key " + printable(damaged.front())
+        throw Failure("key " + damaged.front()
                       + " is damaged and not exported, "
-                      + keys_text(damaged.size()) + " in total");
+                      + count_text(damaged.size(), "key") + " in total");
     }
 }
 
@@ -189,8 +184,10 @@ void restore_keys(Context& context, const std::string& file)
         context.redis().descriptor(context.schema().key_index()));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;
-    const auto stopped = [&](const std::string& reason) {
-        return Failure("restored " + keys_text(restored) + "; " + reason);
+    const auto stopped = [&](const std::string& reason,
+                             Failure::Kind kind = Failure::Kind::failed) {
+        return Failure(
+            "restored " + count_text(restored, "key") + "; " + reason, kind);
     };
     std::string_view line;
     while (!interruption.requested() && lines.next(line, interruption)) {
@@ -204,8 +201,9 @@ void restore_keys(Context& context, const std::string& file)
                           + bad.what());
         } catch (const Failure& failure) {
             throw stopped("line " + std::to_string(lines.number()) + ": "
-                          + failure.what()
-                          + "; run the command again once that is solved");
+                              + failure.what()
+                              + "; run the command again once that is solved",
+                          failure.kind());
         }
     }
     if (interruption.requested()) {
@@ -214,8 +212,8 @@ void restore_keys(Context& context, const std::string& file)
     if (context.json()) {
         print_json({{"restored", restored}, {"unchanged", unchanged}});
     } else {
-        say(keys_text(restored) + " restored, " + std::to_string(unchanged)
-            + " existed already.");
+        say(count_text(restored, "key") + " restored, "
+            + std::to_string(unchanged) + " existed already.");
     }
 }
 

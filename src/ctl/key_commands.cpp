@@ -76,7 +76,7 @@ void confirm_deletion(store::KeyAdministration& keys, const std::string& id)
         if (const auto key = keys.look(id)) {
             known = ' ' + id + ", plan " + key->record.plan;
             if (!key->record.label.empty()) {
-                known += ", label " + printable(key->record.label);
+                known += ", label " + key->record.label;
             }
         }
     } catch (const LostConnection&) {

@@ -148,9 +148,10 @@ void create_key(Context& context, const KeyOptions& options)
         keys.announce(key.record.account, key.record.epoch);
     } catch (const Failure& failure) {
         throw Failure(std::string(failure.what())
-                      + "; the key shown does not work until you run "
-                        "petstorectl key enable "
-                      + key.record.id);
+                          + "; the key shown does not work until you run "
+                            "petstorectl key enable "
+                          + key.record.id,
+                      failure.kind());
     }
 }
 
@@ -199,12 +200,12 @@ void find_key(Context& context, const std::string& secret_argument,
     }
     const auto key = context.keys(Access::read).look(digest);
     if (!key) {
-        throw Failure("there is no such key");
+        throw Failure("there is no such key", Failure::Kind::not_found);
     }
     if (context.json()) {
         print_json(json_of(key->record));
     } else {
-        print_line(printable(key->record.id));
+        print_line(key->record.id);
     }
 }
 
@@ -231,11 +232,13 @@ void rotate_key(Context& context, const std::string& id,
     try {
         old = rotation.finish(next, *seconds);
     } catch (const Failure& failure) {
-        throw Failure(std::string(failure.what())
-                      + "; the key shown may not work: run the command again, "
-                        "which makes another one or names the key that "
-                        "replaced key "
-                      + id);
+        throw Failure(
+            std::string(failure.what())
+                + "; the key shown may not work: run the command again, "
+                  "which makes another one or names the key that "
+                  "replaced key "
+                + id,
+            failure.kind());
     }
     if (!context.json()) {
         say("Key " + id + " ends on " + api::iso_time(*old.expires) + ".");

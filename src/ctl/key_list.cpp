@@ -116,21 +116,21 @@ void list_keys(Context& context, const KeyFilter& filter)
         print_keys(listing.keys, now);
     }
     for (const std::string& id : listing.missing) {
-        warn("key " + printable(id)
+        warn("key " + id
              + " is listed but has no record, an interrupted command left it: "
                "petstorectl key delete "
-             + printable(id) + " removes the entry");
+             + id + " removes the entry");
     }
     for (const std::string& id : listing.damaged) {
-        warn("the record of key " + printable(id) + " is damaged");
+        warn("the record of key " + id + " is damaged");
     }
     for (const std::string& id : listing.damaged_entries) {
-        warn("the entry of key " + printable(id) + " in "
-             + context.schema().key_index() + " is damaged");
+        warn("the entry of key " + id + " in " + context.schema().key_index()
+             + " is damaged");
     }
     if (!listing.unread.empty()) {
         flush_output();
-        throw Failure(unread_keys(listing.unread));
+        throw Unreachable(unread_keys(listing.unread));
     }
 }
 

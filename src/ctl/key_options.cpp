@@ -7,6 +7,7 @@
 #include "../api/pet.h"
 #include "../api/plan.h"
 #include "../api/text.h"
+#include "escape.h"
 #include "exit.h"
 #include "output.h"
 #include "words.h"
@@ -94,6 +95,10 @@ void KeyOptions::apply(api::KeyRecord& record) const
         record.expires.reset();
         if (*expires != "none") {
             record.expires = api::parse_date(*expires);
+        if (has_bidi_control(*label)) {
+            throw UsageError("--label must not contain characters that "
+                             "reorder text");
+        }
             if (!record.expires) {
                 throw UsageError("--expires must be a date like 2030-12-31 or "
                                  "2030-12-31T12:00:00Z, or none");

@@ -20,16 +20,15 @@ void run(Context& context, const Move& move, const char* done)
         accounts = move(place);
     } catch (const LostConnection& lost) {
         throw Failure(std::string(lost.what())
-                      + "; the limits may be only partly moved: run the "
-                        "command again");
+                          + "; the limits may be only partly moved: run the "
+                            "command again",
+                      lost.kind());
     }
     if (context.json()) {
         print_json({{"accounts", accounts}});
     } else {
-        say(std::string(done) + ": "
-            + (accounts == 1 ? "1 account was"
-                             : std::to_string(accounts) + " accounts were")
-            + " moved.");
+        say(std::string(done) + ": " + count_text(accounts, "account")
+            + (accounts == 1 ? " was moved." : " were moved."));
     }
 }
 

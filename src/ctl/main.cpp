@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <fcntl.h>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 #include "../api/build_version.h"
@@ -10,21 +12,61 @@
 #include "command_line.h"
 #include "context.h"
 #include "doctor.h"
+#include "escape.h"
 #include "exit.h"
 #include "key_commands.h"
 #include "limits_commands.h"
 #include "move_command.h"
 #include "output.h"
 #include "pet_commands.h"
+#include "terminal_stream.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-int complain(const std::string& message, ExitCode code)
+// How an error is reported to programs.
+struct Category {
+    ExitCode exit;
+    const char* code;
+};
+
+constexpr Category kUsage = {kExitUsage, "usage"};
+constexpr Category kFailed = {kExitFailure, "failed"};
+
+Category category_of(Failure::Kind kind)
 {
-    std::cerr << "petstorectl: " << message << '\n';
-    return code;
+    switch (kind) {
+    case Failure::Kind::not_found:
+        return {kExitNotFound, "not_found"};
+    case Failure::Kind::redis_unavailable:
+        return {kExitRedis, "redis_unavailable"};
+    case Failure::Kind::not_in_effect:
+        return {kExitFailure, "not_in_effect"};
+    case Failure::Kind::failed:
+        break;
+    }
+    return kFailed;
+}
+
+// Looks at the bare arguments: the command line may be what is wrong.
+bool asks_for_json(int argc, char** argv)
+{
+    return std::any_of(argv + 1, argv + argc, [](const char* argument) {
+        return std::string_view(argument) == "--json";
+    });
+}
+
+int complain(const std::string& message, Category category, bool json)
+{
+    if (json) {
+        const Json error = {{"code", category.code}, {"message", message}};
+        std::cerr << error.dump(-1, ' ', false, Json::error_handler_t::replace)
+                  << '\n';
+    } else {
+        std::cerr << "petstorectl: " << escaped(message) << '\n';
+    }
+    return category.exit;
 }
 
 // If a standard stream is closed, the connection to Redis would reuse its
@@ -114,7 +156,7 @@ int run(int argc, char** argv)
     add_doctor_command(app, action);
     add_help_commands(app, version, options.json);
 
-    std::ios::sync_with_stdio(false);
+    const bool json = asks_for_json(argc, argv);
     try {
         try {
             parse(app, argc, argv);
@@ -126,13 +168,15 @@ int run(int argc, char** argv)
         flush_output();
         return kExitOk;
     } catch (const UsageError& error) {
-        return complain(error.what(), kExitUsage);
+        return complain(error.what(), kUsage, json);
     } catch (const NotInEffect& error) {
         return complain(std::string(error.what())
                             + "; the change is not yet in effect, run again",
-                        kExitFailure);
+                        category_of(error.kind()), json);
+    } catch (const Failure& error) {
+        return complain(error.what(), category_of(error.kind()), json);
     } catch (const std::exception& error) {
-        return complain(error.what(), kExitFailure);
+        return complain(error.what(), kFailed, json);
     }
 }
 
@@ -143,5 +187,8 @@ int run(int argc, char** argv)
 int main(int argc, char** argv)
 {
     petstore::ctl::occupy_standard_streams();
+    std::ios::sync_with_stdio(false);
+    const petstore::ctl::TerminalStream out(std::cout, STDOUT_FILENO);
+    const petstore::ctl::TerminalStream err(std::cerr, STDERR_FILENO);
     return petstore::ctl::run(argc, argv);
 }

@@ -12,7 +12,7 @@ namespace {
 
 // Escapes text for roff: dashes become minus signs, and no line is read as a
 // request.
-std::string escaped(std::string_view text)
+std::string roff_escaped(std::string_view text)
 {
     std::string safe;
     for (const char c : text) {
@@ -33,12 +33,12 @@ std::string escaped(std::string_view text)
 
 std::string roff_bold(std::string_view text)
 {
-    return "\\fB" + escaped(text) + "\\fR";
+    return "\\fB" + roff_escaped(text) + "\\fR";
 }
 
 std::string roff_italic(std::string_view text)
 {
-    return "\\fI" + escaped(text) + "\\fR";
+    return "\\fI" + roff_escaped(text) + "\\fR";
 }
 
 class Page {
@@ -49,7 +49,7 @@ public:
     {
         line(".SH " + title);
         if (!text.empty()) {
-            line(escaped(text));
+            line(roff_escaped(text));
         }
     }
 
@@ -57,7 +57,7 @@ public:
     {
         line(".TP");
         line(term);
-        line(escaped(text));
+        line(roff_escaped(text));
     }
 
     void examples(const std::vector<std::string>& examples)
@@ -71,7 +71,7 @@ public:
         line(".RS");
         line(".nf");
         for (const std::string& example : examples) {
-            line(escaped(example));
+            line(roff_escaped(example));
         }
         line(".fi");
         line(".RE");
@@ -120,7 +120,11 @@ public:
             title += argument->get_required() ? ' ' + name : " [" + name + ']';
         }
         line(".SS " + title);
-        line(escaped(app.get_description()) + '.');
+        line(roff_escaped(app.get_description()) + '.');
+        for (const std::string& alias : app.get_aliases()) {
+            const std::size_t space = path.rfind(' ') + 1;
+            line("Also " + roff_bold(path.substr(0, space) + alias) + '.');
+        }
         options(app);
         examples(examples_of(path));
     }
@@ -156,7 +160,7 @@ std::string manual_page(const CLI::App& app, const std::string& version)
               + roff_italic("COMMAND") + " [" + roff_italic("ARGUMENTS") + ']');
     page.section("DESCRIPTION", app.get_description());
     page.line(".PP");
-    page.line(escaped(
+    page.line(roff_escaped(
         "Data goes to standard output, everything else to standard error. No "
         "message repeats an argument that could be an API key. Every command "
         "can be interrupted and run again."));
@@ -181,12 +185,19 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.section("EXIT STATUS");
     page.item(roff_bold("0"), "Success.");
     page.item(roff_bold("1"), "The command failed.");
-    page.item(roff_bold("2"), "Usage error.");
+    page.item(roff_bold("2"), "Usage error, an invalid value for example.");
+    page.item(roff_bold("3"), "There is no such key or pet.");
+    page.item(roff_bold("4"), "Redis is away, or refuses a command.");
+    page.line(".PP");
+    page.line(roff_escaped(
+        "With --json, an error is a JSON object on standard error, with the "
+        "members code (usage, not_found, redis_unavailable, not_in_effect or "
+        "failed) and message."));
     page.section("EXAMPLES");
     page.examples(examples_of(""));
     page.section("SEE ALSO");
-    page.line(escaped("redis-cli(1), nginx(8), and the documentation in "
-                      "/usr/share/doc/libnginx-mod-http-petstore."));
+    page.line(roff_escaped("redis-cli(1), nginx(8), and the documentation in "
+                           "/usr/share/doc/libnginx-mod-http-petstore."));
     return page.take();
 }
 

@@ -20,8 +20,9 @@ void move_store(Context& context)
                     .run();
     } catch (const LostConnection& lost) {
         throw Failure(std::string(lost.what())
-                      + "; the store may be only partly moved: run the "
-                        "command again");
+                          + "; the store may be only partly moved: run the "
+                            "command again",
+                      lost.kind());
     }
     if (context.json()) {
         print_json({{"accounts", moved.accounts},
@@ -29,9 +30,9 @@ void move_store(Context& context)
                     {"pets", moved.pets}});
     } else {
         say("The store is on the Redis of --to: "
-            + std::to_string(moved.accounts) + " accounts, "
-            + std::to_string(moved.keys) + " keys and "
-            + pets_text(static_cast<std::uint64_t>(moved.pets))
+            + count_text(moved.accounts, "account") + ", "
+            + count_text(moved.keys, "key") + " and "
+            + count_text(static_cast<std::uint64_t>(moved.pets), "pet")
             + " were moved.");
     }
 }

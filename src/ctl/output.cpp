@@ -10,6 +10,7 @@
 #include "../api/date.h"
 #include "../api/plan.h"
 #include "../api/text.h"
+#include "escape.h"
 #include "exit.h"
 #include "terminal.h"
 
@@ -64,20 +65,14 @@ std::string full_time(const std::optional<api::UnixTime>& time,
 
 }  // namespace
 
-std::string printable(std::string_view text)
-{
-    std::string safe(text);
-    for (char& c : safe) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            c = '?';
-        }
-    }
-    return api::utf8_length(safe) ? safe : "?";
-}
-
 void print_line(std::string_view text)
 {
-    std::cout << text << '\n';
+    print_data(escaped(text));
+}
+
+void print_data(std::string_view line)
+{
+    std::cout << line << '\n';
 }
 
 void print_json(const Json& value)
@@ -88,12 +83,12 @@ void print_json(const Json& value)
 
 void say(std::string_view message)
 {
-    std::cerr << message << '\n';
+    std::cerr << escaped(message) << '\n';
 }
 
 void warn(std::string_view message)
 {
-    std::cerr << "petstorectl: warning: " << message << '\n';
+    std::cerr << "petstorectl: warning: " << escaped(message) << '\n';
 }
 
 void flush_output()
@@ -151,87 +146,83 @@ void print_key(const api::KeyRecord& record, api::UnixTime now)
         text.append(12 - name.size(), ' ').append(value);
         print_line(text);
     };
-    line("id", printable(record.id));
-    line("account", printable(record.account));
-    line("plan", printable(record.plan));
+    line("id", record.id);
+    line("account", record.account);
+    line("plan", record.plan);
     line("per minute",
          text_limit(record, record.per_minute, &api::Limits::minute));
     line("per day", text_limit(record, record.per_day, &api::Limits::day));
-    line("label", printable(record.label));
+    line("label", record.label);
     line("scopes", api::scopes_text(record.scopes));
     line("created", full_time(record.created, now));
     line("expires", full_time(record.expires, now));
     line("disabled", record.disabled ? "yes" : "no");
-    line("last4", printable(record.last4));
+    line("last4", record.last4);
 }
 
 void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now)
 {
     std::vector<std::vector<std::string>> rows;
-    rows.push_back({"ID", "PLAN", "MINUTE", "DAY", "SCOPES", "CREATED",
-                    "EXPIRES", "STATE", "LAST4", "LABEL"});
+    rows.push_back({"ID", "ACCOUNT", "PLAN", "MINUTE", "DAY", "SCOPES",
+                    "CREATED", "EXPIRES", "STATE", "LAST4", "LABEL"});
     for (const store::StoredKey& key : keys) {
         const api::KeyRecord& record = key.record;
         rows.push_back(
-            {printable(record.id), printable(record.plan),
+            {record.id, record.account, record.plan,
              text_limit(record, record.per_minute, &api::Limits::minute),
              text_limit(record, record.per_day, &api::Limits::day),
              std::string(api::scopes_text(record.scopes)),
              table_time(record.created, now), table_time(record.expires, now),
-             state_of(key, now), printable(record.last4),
-             printable(record.label)});
+             state_of(key, now), record.last4, record.label});
     }
     print_table(rows, "STATE");
 }
 
-std::string pets_text(std::uint64_t count)
+std::string count_text(std::uint64_t count, std::string_view noun)
 {
-    return std::to_string(count) + (count == 1 ? " pet" : " pets");
+    std::string text = std::to_string(count) + ' ';
+    return text.append(noun).append(count == 1 ? "" : "s");
 }
 
 std::string unread_keys(const std::vector<std::string>& ids)
 {
-    return "key " + printable(ids.front())
+    return "key " + ids.front()
            + " is missing, because the server of the cluster that has it is "
              "away; "
-           + std::to_string(ids.size())
-           + (ids.size() == 1 ? " key in total" : " keys in total");
+           + count_text(ids.size(), "key") + " in total";
 }
 
-void print_table(const std::vector<std::vector<std::string>>& rows,
+void print_table(const std::vector<std::vector<std::string>>& unsafe_rows,
                  std::string_view verdicts)
 {
-    const auto width = [](const std::string& cell) {
-        return api::utf8_length(cell).value_or(cell.size());
-    };
-    const std::vector<std::string>& header = rows.front();
-    const bool colours = shows_colours();
-    std::vector<std::size_t> widths(header.size(), 0);
-    for (const auto& row : rows) {
+    auto rows = unsafe_rows;
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (auto& row : rows) {
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], width(row[i]));
+            row[i] = escaped(row[i]);
+            widths[i] = std::max(widths[i], width_of(row[i]));
         }
     }
+    const std::vector<std::string>& header = rows.front();
     for (const auto& row : rows) {
         // Trailing empty cells leave no spaces.
         std::size_t used = row.size();
         while (used > 0 && row[used - 1].empty()) {
             --used;
         }
-        std::string line;
         for (std::size_t i = 0; i < used; ++i) {
-            if (colours && &row == &header) {
-                line += bold(row[i]);
-            } else if (colours && header[i] == verdicts) {
-                line += coloured(row[i]);
+            if (&row == &header) {
+                print_bold(row[i]);
+            } else if (header[i] == verdicts) {
+                print_verdict(row[i]);
             } else {
-                line += row[i];
+                std::cout << row[i];
             }
             if (i + 1 < used) {
-                line.append(widths[i] - width(row[i]) + 2, ' ');
+                std::cout << std::string(widths[i] - width_of(row[i]) + 2, ' ');
             }
         }
-        print_line(line);
+        std::cout << '\n';
     }
 }
 

@@ -13,15 +13,14 @@ namespace petstore::ctl {
 
 using Json = nlohmann::ordered_json;
 
-// Data goes to standard output, messages to standard error.
+// Data goes to standard output, messages to standard error. Text for people is
+// escaped, see escape.h; data only on a terminal (terminal_stream.h), so that
+// files and pipes get every byte.
 void print_line(std::string_view text);
+void print_data(std::string_view line);  // of NDJSON, for example
 void print_json(const Json& value);
 void say(std::string_view message);
 void warn(std::string_view message);
-
-// `text` without control characters: any program may have written it, and the
-// terminal would interpret escape sequences.
-std::string printable(std::string_view text);
 
 // Throws Failure if output could not be written, as on a full disk.
 void flush_output();
@@ -37,7 +36,7 @@ void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now);
 const char* state_of(const store::StoredKey& key, api::UnixTime now);
 
 // "1 pet", "2 pets"
-std::string pets_text(std::uint64_t count);
+std::string count_text(std::uint64_t count, std::string_view noun);
 
 // Why these keys are missing in a list; at least one.
 std::string unread_keys(const std::vector<std::string>& ids);

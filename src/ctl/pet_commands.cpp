@@ -30,7 +30,7 @@ void set_status(Context& context, const std::string& id_text,
     const auto changed =
         context.pets().run(catalogue.set_status(*id, *status)).integer();
     if (changed < 0) {
-        throw Failure("there is no pet " + id_text);
+        throw Failure("there is no pet " + id_text, Failure::Kind::not_found);
     }
     if (context.json()) {
         print_json(

@@ -15,6 +15,7 @@
 #include "line_reader.h"
 #include "output.h"
 #include "progress.h"
+#include "redis_error.h"
 
 namespace petstore::ctl {
 
@@ -52,17 +53,17 @@ public:
     {
         const auto until = Clock::now() + ClusterSession::kPatience;
         while (sent_.pets.size() != 0) {
-            const std::string error = receive();
-            if (error.empty()) {
+            const redis::Reply* const error = receive();
+            if (error == nullptr) {
                 continue;
             }
-            if (!may_pass(error) || interruption_.requested()
+            if (!may_pass(error->text()) || interruption_.requested()
                 || Clock::now() >= until) {
                 const auto line = sent_.lines.front();
                 // Drop the rest, so that they are never sent again.
                 sent_.remove_first(sent_.pets.size());
-                throw Failure("line " + std::to_string(line)
-                              + ": Redis: " + error);
+                throw RedisError("line " + std::to_string(line) + ": Redis",
+                                 error->text());
             }
             std::this_thread::sleep_for(kRetryPause);
             call();
@@ -89,9 +90,9 @@ public:
     {
         if (in_doubt_ > 0) {
             return "imported between " + std::to_string(imported_) + " and "
-                   + pets_text(imported_ + in_doubt_);
+                   + count_text(imported_ + in_doubt_, "pet");
         }
-        std::string text = "imported " + pets_text(imported_);
+        std::string text = "imported " + count_text(imported_, "pet");
         if (imported_ > 0) {
             text += ", the last one from line " + std::to_string(last_line_);
         }
@@ -137,14 +138,15 @@ private:
     }
 
     // Removes the created pets from sent_ and returns the error of the next
-    // one. If there is no error but pets are left, they were sent again.
-    std::string receive()
+    // one, valid until the next call. If there is none but pets are left, they
+    // were sent again.
+    const redis::Reply* receive()
     {
         const redis::Reply& reply = next_reply();
         if (redis::is_unknown_script(reply) && !as_text_) {
             as_text_ = true;
             call();
-            return {};
+            return nullptr;
         }
         const store::CreatedPets created = sent_.pets.read(reply);
         if (!created.valid()) {
@@ -157,8 +159,7 @@ private:
             last_line_ = sent_.lines[created.count() - 1];
         }
         sent_.remove_first(created.count());
-        return std::string(created.error() != nullptr ? created.error()->text()
-                                                      : std::string_view());
+        return created.error();
     }
 
     const redis::Reply& next_reply()
@@ -180,11 +181,11 @@ private:
 
     // In a Cluster, while the catalogue moves to another server, the script
     // misses the lists on that server, and changes nothing.
-    bool may_pass(const std::string& error) const
+    bool may_pass(std::string_view error) const
     {
         return redis_.is_cluster()
-               && (error.find("non local key") != std::string::npos
-                   || error.compare(0, 7, "DAMAGED") == 0);
+               && (error.find("non local key") != std::string_view::npos
+                   || error.substr(0, 7) == "DAMAGED");
     }
 
     RedisSession& redis_;
@@ -218,7 +219,8 @@ public:
             whole = read();
         } catch (const Failure& failure) {
             stop((interruption_.requested() ? "interrupted; " : "")
-                 + std::string(failure.what()));
+                     + std::string(failure.what()),
+                 failure.kind());
         }
         if (!whole) {
             stop("interrupted");
@@ -273,10 +275,11 @@ private:
         return std::get<api::NewPet>(std::move(pet));
     }
 
-    [[noreturn]] void stop(const std::string& reason)
+    [[noreturn]] void stop(const std::string& reason,
+                           Failure::Kind kind = Failure::Kind::failed)
     {
         progress_.clear();
-        throw Failure(importer_.report() + "; " + reason);
+        throw Failure(importer_.report() + "; " + reason, kind);
     }
 
     LineReader& lines_;
@@ -295,7 +298,7 @@ void import_pets(Context& context, const std::string& file)
     if (context.json()) {
         print_json({{"imported", import.imported()}});
     }
-    say("imported " + pets_text(import.imported()));
+    say("imported " + count_text(import.imported(), "pet"));
 }
 
 }  // namespace petstore::ctl

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "terminal_stream.h"
 
 namespace petstore::ctl {
 
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kRedraw = 100ms;
 constexpr std::uint64_t kBarWidth = 30;
+constexpr char kErase[] = "\r\x1b[K";  // the line
 
 }  // namespace
 
@@ -31,7 +33,7 @@ void Progress::update(std::uint64_t pets, std::uint64_t done)
     drawn_ = now;
     visible_ = true;
 
-    std::string line = "\r\x1b[K";
+    std::string line;
     if (total_ && *total_) {
         const std::uint64_t share = std::min(done, *total_);
         const std::uint64_t filled = share * kBarWidth / *total_;
@@ -41,20 +43,22 @@ void Progress::update(std::uint64_t pets, std::uint64_t done)
     }
     const double seconds =
         std::chrono::duration<double>(now - started_).count();
-    line += pets_text(pets);
+    line += count_text(pets, "pet");
     if (seconds > 0) {
         line += ", "
                 + std::to_string(static_cast<std::uint64_t>(
                     static_cast<double>(pets) / seconds))
                 + "/s";
     }
+    write_control(std::cerr, kErase);
     std::cerr << line << std::flush;
 }
 
 void Progress::clear()
 {
     if (visible_) {
-        std::cerr << "\r\x1b[K" << std::flush;
+        write_control(std::cerr, kErase);
+        std::cerr << std::flush;
     }
     visible_ = false;
 }

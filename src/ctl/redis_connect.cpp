@@ -10,8 +10,8 @@
 #include "../redis/replication.h"
 #include "../redis/sentinel.h"
 #include "cluster_servers.h"
-#include "error_text.h"
 #include "exit.h"
+#include "redis_error.h"
 #include "server_connect.h"
 #include "server_session.h"
 
@@ -77,8 +77,9 @@ public:
                 return std::move(*primary);
             }
             if (!in_failover_ || Clock::now() + kSentinelPause >= deadline) {
-                throw Failure("cannot reach the primary \""
-                              + deployment_.primary_name + "\": " + problems_);
+                throw Unreachable("cannot reach the primary \""
+                                  + deployment_.primary_name
+                                  + "\": " + problems_);
             }
             std::this_thread::sleep_for(kSentinelPause);
         }
@@ -129,15 +130,15 @@ private:
                 primary.address.id = run_id_of(primary.address, connection);
                 return std::move(primary.address);
             case Result::unknown_name:
-                throw Failure(where + " does not monitor it");
+                throw Unreachable(where + " does not monitor it");
             case Result::refused:
-                throw Failure(where + ": " + error_text(reply));
+                throw RedisError(where, reply.text());
             case Result::invalid:
                 break;
             }
-            throw Failure(where + " returned an invalid address");
+            throw Unreachable(where + " returned an invalid address");
         } catch (const redis::ConnectionError& error) {
-            throw Failure(cannot_connect(where, error.what()));
+            throw Unreachable(cannot_connect(where, error.what()));
         }
     }
 

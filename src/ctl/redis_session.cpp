@@ -4,10 +4,25 @@
 
 #include "../redis/error_table.h"
 #include "../store/damage.h"
-#include "error_text.h"
 #include "exit.h"
+#include "redis_error.h"
 
 namespace petstore::ctl {
+
+void RedisSession::throw_cluster_node() const
+{
+    throw Failure(where()
+                      + " is a node of a Redis Cluster: put \"cluster\" before "
+                        "its URL",
+                  Failure::Kind::redis_unavailable);
+}
+
+void RedisSession::refuse_cluster_node() const
+{
+    if (is_cluster_node()) {
+        throw_cluster_node();
+    }
+}
 
 const redis::Reply& RedisSession::receive()
 {
@@ -22,15 +37,13 @@ void RedisSession::check(const redis::Reply& reply) const
         return;
     }
     if (reply.error_code() == "MOVED" && !is_cluster()) {
-        throw Failure(where()
-                      + " is a node of a Redis Cluster: put \"cluster\" before "
-                        "its URL");
+        throw_cluster_node();
     }
     if (const auto key = store::damaged_key(reply); !key.empty()) {
         throw Failure("the Redis key " + std::string(key)
                       + " is damaged; nothing was changed");
     }
-    throw Failure(where() + ": " + error_text(reply));
+    throw RedisError(where(), reply.text());
 }
 
 // For a script, the message names its first key, which is the one it writes.

@@ -27,6 +27,10 @@ public:
     // The next reply, even if it is an error. Valid until the next call.
     virtual const redis::Reply& receive_any() = 0;
 
+    // Throws Failure if a server that was named alone is a node of a Cluster:
+    // it has only a part of the data.
+    void refuse_cluster_node() const;
+
     // Throws an error reply as Failure.
     void check(const redis::Reply& reply) const;
     void check(const redis::Reply& reply, const redis::Command& command) const;
@@ -47,6 +51,11 @@ protected:
 
     // The server of the last reply.
     virtual const std::string& where() const noexcept = 0;
+
+    virtual bool is_cluster_node() const noexcept { return false; }
+
+private:
+    [[noreturn]] void throw_cluster_node() const;
 };
 
 }  // namespace petstore::ctl

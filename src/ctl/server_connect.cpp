@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "../redis/replication.h"
-#include "error_text.h"
+#include "redis_error.h"
 #include "tls_stream.h"
 
 namespace petstore::ctl {
@@ -48,49 +49,90 @@ open(const redis::Endpoint& endpoint, const Tls* tls, const Deadline& deadline)
                : std::move(socket);
 }
 
+bool has_words(std::string_view text, std::string_view words)
+{
+    return text.substr(0, words.size()) == words;
+}
+
+bool is_at_max_clients(std::string_view error)
+{
+    return has_words(error, "ERR max number of clients");
+}
+
 // A server without AUTH echoes the arguments of the unknown command, which are
 // the user and password. Redis's own errors do not.
-std::string login_error(const redis::Reply& error)
+void check_login(const redis::Reply& reply, const std::string& where)
 {
-    constexpr std::string_view kNoPassword = "ERR AUTH ";
-    const bool known =
-        error.error_code() != "ERR"
-        || error.text().substr(0, kNoPassword.size()) == kNoPassword;
-    return known ? error_text(error) : "it does not know AUTH";
+    if (!reply.is_error()) {
+        return;
+    }
+    if (reply.error_code() != "ERR" || has_words(reply.text(), "ERR AUTH ")
+        || is_at_max_clients(reply.text())) {
+        throw RedisError(where, reply.text());
+    }
+    throw Unreachable(where + ": it does not know AUTH");
+}
+
+// Whether Redis refuses the connection itself. Other errors may be gone after
+// the login.
+bool closes_connection(const redis::Reply& reply)
+{
+    return reply.is_error()
+           && (reply.error_code() == "DENIED"
+               || is_at_max_clients(reply.text()));
 }
 
 void authenticate(redis::BlockingConnection& connection,
                   const redis::Endpoint& endpoint, const std::string& where)
 {
-    if (endpoint.user.empty() && endpoint.password.empty()) {
-        return;
-    }
     redis::Command auth("AUTH");
     if (!endpoint.user.empty()) {
         auth.arg(endpoint.user);
     }
     const redis::Reply& reply = call(connection, auth.arg(endpoint.password));
-    if (reply.is_error()) {
-        throw Failure(where + ": " + login_error(reply));
-    }
+    check_login(reply, where);
 }
 
-// `ping`: waits for a reply first, so that a hung server is detected before a
+// Whether the server is a node of a Cluster; nullopt if it does not say, as
+// before the login. HELLO is the one command that access rules cannot forbid.
+std::optional<bool> ask_cluster_node(redis::BlockingConnection& connection,
+                                     const std::string& where)
+{
+    const redis::Reply& reply = call(connection, redis::Command("HELLO"));
+    if (closes_connection(reply)) {
+        throw RedisError(where, reply.text());
+    }
+    for (std::size_t i = 0; !reply.is_error() && i + 1 < reply.size(); i += 2) {
+        if (reply[i].text() == "mode") {
+            return reply[i + 1].text() == "cluster";
+        }
+    }
+    return std::nullopt;
+}
+
+// `ask`: waits for a reply first, so that a hung server is detected before a
 // change is in doubt.
-redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
-                                 const Tls* tls, const Deadline& deadline,
-                                 const std::string& where, bool ping)
+OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
+                      const Deadline& deadline, const std::string& where,
+                      bool ask)
 {
     redis::BlockingConnection connection(open(endpoint, tls, deadline));
     connection.set_timeout(deadline.left());
+    std::optional<bool> is_node;
     // With TLS 1.3, the server may refuse the client certificate after the
     // handshake.
-    if (ping || endpoint.tls) {
-        call(connection, redis::Command("PING"));
+    if (ask || endpoint.tls) {
+        is_node = ask_cluster_node(connection, where);
         connection.set_timeout(deadline.left());
     }
-    authenticate(connection, endpoint, where);
-    return connection;
+    if (!endpoint.user.empty() || !endpoint.password.empty()) {
+        authenticate(connection, endpoint, where);
+        if (ask && !is_node) {
+            connection.set_timeout(deadline.left());
+            is_node = ask_cluster_node(connection, where);
+        }
+    }
+    return {where, std::move(connection), is_node.value_or(false)};
 }
 
 // Connects, logs in and selects the database. Throws redis::ConnectionError and
@@ -107,7 +149,7 @@ redis::BlockingConnection open_database(const redis::Endpoint& endpoint,
         const redis::Reply& reply =
             call(connection, select.arg(endpoint.database));
         if (reply.is_error()) {
-            throw Failure(where + ": " + error_text(reply));
+            throw RedisError(where, reply.text());
         }
     }
     connection.set_timeout(deadline.left());
@@ -164,10 +206,9 @@ redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
                                  const Tls* tls, Timeout timeout,
                                  const std::string& where)
 {
-    auto connection =
-        log_in(endpoint, tls, Deadline(2 * timeout), where, false);
-    connection.set_timeout(timeout);
-    return connection;
+    auto open = log_in(endpoint, tls, Deadline(2 * timeout), where, false);
+    open.connection.set_timeout(timeout);
+    return std::move(open.connection);
 }
 
 OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
@@ -182,9 +223,11 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
                 });
         }
         connection.set_timeout(kReplyTimeout);
-        return {where, std::move(connection)};
+        return opened;
     } catch (const TlsError& error) {
-        throw Failure(cannot_connect(where, error.what()));
+        throw Unreachable(cannot_connect(where, error.what()));
+    } catch (const redis::Refused& refusal) {
+        throw RedisError(where, refusal.what());
     } catch (const redis::ConnectionError& error) {
         throw NotServing(cannot_connect(where, error.what()));
     }

@@ -14,13 +14,14 @@ namespace petstore::ctl {
 struct OpenConnection {
     std::string where;  // the server's URL, for messages
     redis::BlockingConnection connection;
+    bool is_cluster_node = false;
 };
 
 // The server does not serve requests now; it or another may do so after a
 // failover. Nothing but the login was sent.
-class NotServing : public Failure {
+class NotServing : public Unreachable {
 public:
-    using Failure::Failure;
+    using Unreachable::Unreachable;
 };
 
 // For connecting and logging in together.

@@ -12,7 +12,9 @@ namespace petstore::ctl {
 class ServerSession final : public RedisSession {
 public:
     explicit ServerSession(OpenConnection open)
-        : where_(std::move(open.where)), connection_(std::move(open.connection))
+        : where_(std::move(open.where)),
+          connection_(std::move(open.connection)),
+          is_cluster_node_(open.is_cluster_node)
     {}
 
     void send(const redis::Command& command) override
@@ -33,9 +35,11 @@ private:
     decltype(auto) use(Use&& use);
 
     const std::string& where() const noexcept override { return where_; }
+    bool is_cluster_node() const noexcept override { return is_cluster_node_; }
 
     std::string where_;
     redis::BlockingConnection connection_;
+    const bool is_cluster_node_;
 };
 
 }  // namespace petstore::ctl

@@ -2,7 +2,13 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "../api/text.h"
+#include "escape.h"
+#include "output.h"
+#include "terminal_stream.h"
 
 namespace petstore::ctl {
 
@@ -14,30 +20,43 @@ constexpr api::UnixTime kDay = 24 * kHour;
 constexpr api::UnixTime kMonth = 30 * kDay;
 constexpr api::UnixTime kYear = 365 * kDay;
 
-std::string painted(const char* code, std::string_view text)
+// Whether standard output shows colours: on a terminal, unless NO_COLOR is set
+// (https://no-color.org) or TERM is "dumb".
+bool shows_colours() noexcept
 {
-    std::string result = "\x1b[";
-    return result.append(code).append("m").append(text).append("\x1b[0m");
+    const char* const no_color = std::getenv("NO_COLOR");
+    const char* const term = std::getenv("TERM");
+    return is_terminal(STDOUT_FILENO) && (no_color == nullptr || !*no_color)
+           && (term == nullptr || std::string_view(term) != "dumb");
 }
 
-std::string count_of(api::UnixTime count, const char* unit)
+void paint(const char* sequence, std::string_view text)
 {
-    return std::to_string(count) + ' ' + unit + (count == 1 ? "" : "s");
+    const bool colours = shows_colours();
+    if (colours) {
+        write_control(std::cout, sequence);
+    }
+    std::cout << text;
+    if (colours) {
+        write_control(std::cout, "\x1b[0m");
+    }
 }
 
 std::string length_of(api::UnixTime seconds)
 {
+    const auto count = [&](api::UnixTime unit, const char* name) {
+        return count_text(static_cast<std::uint64_t>(seconds / unit), name);
+    };
     if (seconds < kHour) {
-        return count_of(seconds / kMinute, "minute");
+        return count(kMinute, "minute");
     }
     if (seconds < 2 * kDay) {
-        return count_of(seconds / kHour, "hour");
+        return count(kHour, "hour");
     }
     if (seconds < 2 * kMonth) {
-        return count_of(seconds / kDay, "day");
+        return count(kDay, "day");
     }
-    return seconds < 2 * kYear ? count_of(seconds / kMonth, "month")
-                               : count_of(seconds / kYear, "year");
+    return seconds < 2 * kYear ? count(kMonth, "month") : count(kYear, "year");
 }
 
 }  // namespace
@@ -47,28 +66,34 @@ bool is_terminal(int fd) noexcept
     return isatty(fd) == 1;
 }
 
-bool shows_colours() noexcept
+std::optional<std::size_t> terminal_width() noexcept
 {
-    const char* const no_color = std::getenv("NO_COLOR");
-    const char* const term = std::getenv("TERM");
-    return is_terminal(STDOUT_FILENO) && (no_color == nullptr || !*no_color)
-           && (term == nullptr || std::string_view(term) != "dumb");
+    winsize size = {};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return std::nullopt;
+    }
+    return size.ws_col;
 }
 
-std::string bold(std::string_view text)
+std::size_t width_of(std::string_view text)
 {
-    return painted("1", text);
+    return api::utf8_length(text).value_or(text.size());
 }
 
-std::string coloured(std::string_view word)
+void print_bold(std::string_view text)
+{
+    paint("\x1b[1m", text);
+}
+
+void print_verdict(std::string_view word)
 {
     if (word == "ok" || word == "usable") {
-        return painted("32", word);
+        paint("\x1b[32m", word);
+    } else if (word == "wrong" || word == "expired" || word == "disabled") {
+        paint("\x1b[31m", word);
+    } else {
+        paint("\x1b[33m", word);
     }
-    if (word == "wrong" || word == "expired" || word == "disabled") {
-        return painted("31", word);
-    }
-    return painted("33", word);
 }
 
 std::string relative_time(api::UnixTime time, api::UnixTime now)
@@ -84,7 +109,7 @@ std::string relative_time(api::UnixTime time, api::UnixTime now)
 
 bool confirm(const std::string& question)
 {
-    std::cerr << question << " [y/N] " << std::flush;
+    std::cerr << escaped(question) << " [y/N] " << std::flush;
     std::string answer;
     std::getline(std::cin, answer);
     return !answer.empty() && (answer[0] == 'y' || answer[0] == 'Y');

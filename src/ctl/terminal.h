@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,14 +14,17 @@ namespace petstore::ctl {
 
 bool is_terminal(int fd) noexcept;
 
-// Whether standard output shows colours: on a terminal, unless NO_COLOR is set
-// (https://no-color.org) or TERM is "dumb".
-bool shows_colours() noexcept;
+// The columns of the terminal that standard output is; nullopt if it is none,
+// or does not say.
+std::optional<std::size_t> terminal_width() noexcept;
 
-std::string bold(std::string_view text);
+// The columns that `text` takes.
+std::size_t width_of(std::string_view text);
 
+// Print to standard output; without colours, the plain text.
+void print_bold(std::string_view text);
 // Green, yellow or red for words such as "ok", "warning" and "wrong".
-std::string coloured(std::string_view word);
+void print_verdict(std::string_view word);
 
 // "3 days ago", "in 5 months"
 std::string relative_time(api::UnixTime time, api::UnixTime now);

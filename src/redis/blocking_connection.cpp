@@ -35,13 +35,23 @@ void BlockingConnection::flush()
     wrote_at_ = Clock::now();
     std::string_view left = output_;
     while (!left.empty()) {
+        const bool untouched = left.size() == output_.size();
         try {
             left.remove_prefix(stream_->write(left));
-        } catch (const ConnectionError& error) {
-            if (left.size() == output_.size()) {
+        } catch (const TimedOut& error) {
+            if (untouched) {
                 throw NotSent(error.what());
             }
             throw;
+        } catch (const ConnectionError& error) {
+            const std::string words = last_words();
+            if (untouched && !words.empty()) {
+                throw Refused(words);
+            }
+            if (untouched) {
+                throw NotSent(error.what());
+            }
+            throw ConnectionError(words.empty() ? error.what() : words);
         }
     }
     output_.clear();
@@ -77,6 +87,34 @@ void BlockingConnection::replace()
         due_ = 0;
     } catch (const ConnectionError& error) {
         throw NotSent(error.what());
+    }
+}
+
+// The error that Redis sent before it closed the connection, if any. Waits for
+// nothing: the end of what arrived is the end of the connection.
+std::string BlockingConnection::last_words() noexcept
+{
+    std::string words;
+    try {
+        for (;;) {
+            const Reply* reply = nullptr;
+            switch (decoder_->next(reply)) {
+            case Decoder::State::reply:
+                words = reply->is_error() ? reply->text() : "";
+                continue;
+            case Decoder::State::broken:
+                return words;
+            case Decoder::State::incomplete:
+                break;
+            }
+            const std::size_t got = stream_->read(input_.data(), input_.size());
+            if (got == 0) {
+                return words;
+            }
+            decoder_->feed(std::string_view(input_).substr(0, got));
+        }
+    } catch (const std::exception&) {
+        return words;
     }
 }
 

@@ -20,6 +20,13 @@ public:
     using ConnectionError::ConnectionError;
 };
 
+// Redis sent an error, what(), and closed the connection, such as "ERR max
+// number of clients reached". No byte of the appended commands was written.
+class Refused : public NotSent {
+public:
+    using NotSent::NotSent;
+};
+
 // Redis's protocol, pipelined, over a stream that blocks: not for event loops.
 // All functions throw ConnectionError, after which the connection is unusable.
 class BlockingConnection {
@@ -73,6 +80,7 @@ private:
 
     void prove();
     void replace();
+    std::string last_words() noexcept;
 
     std::unique_ptr<ByteStream> stream_;
     Timeout timeout_{0};  // 0: none

@@ -13,14 +13,29 @@ namespace petstore::store {
 // Administration failed. what() is for the operator.
 class AdministrationError : public std::runtime_error {
 public:
-    using std::runtime_error::runtime_error;
+    enum class Kind {
+        failed,
+        not_found,          // no such key or pet
+        redis_unavailable,  // Redis is away, or refuses commands
+        not_in_effect,      // see NotInEffect
+    };
+
+    explicit AdministrationError(const std::string& what,
+                                 Kind kind = Kind::failed)
+        : std::runtime_error(what), kind_(kind)
+    {}
+
+    Kind kind() const noexcept { return kind_; }
+
+private:
+    Kind kind_;
 };
 
 // The connection to Redis broke or timed out.
 class LostConnection : public AdministrationError {
 public:
     LostConnection(const std::string& what, bool sent)
-        : AdministrationError(what), sent_(sent)
+        : AdministrationError(what, Kind::redis_unavailable), sent_(sent)
     {}
 
     // Whether Redis may have received and executed a command that it has not
@@ -35,7 +50,9 @@ private:
 // operation is safe and completes the change.
 class NotInEffect : public AdministrationError {
 public:
-    using AdministrationError::AdministrationError;
+    explicit NotInEffect(const std::string& what)
+        : AdministrationError(what, Kind::not_in_effect)
+    {}
 };
 
 // Runs commands for administration and waits for their replies. A reply is

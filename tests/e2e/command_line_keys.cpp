@@ -1,22 +1,9 @@
 // petstorectl key: look-up, filters, terminal output and backup.
-#include "support/store.h"
+#include "support/terminal.h"
 
 using namespace petstore::e2e;
 
 namespace {
-
-// Runs petstorectl on a terminal and types `input`. The terminal's output
-// combines both streams and the echoed input.
-Output on_terminal(const RedisServer& redis, const std::string& arguments,
-                   const std::string& input = "\n", const Words& env = {})
-{
-    std::string command = "env TERM=xterm";
-    for (const auto& each : env) {
-        command += ' ' + each;
-    }
-    command += ' ' + ctl_binary() + " --redis " + redis.url() + ' ' + arguments;
-    return run({"script", "-qec", command, "/dev/null"}, input);
-}
 
 Words listed(const RedisServer& redis, Words filter)
 {
@@ -66,7 +53,7 @@ TEST_CASE("command line: key find prints the id of a key")
     const std::string unknown = "an-unknown-key-made-elsewhere";
     remember_secret(unknown);
     const auto none = ctl(redis.url(), {"key", "find"}, unknown);
-    CHECK(none.code == 1);
+    CHECK(none.code == 3);
     CHECK(none.out.empty());
     CHECK(none.err == "petstorectl: there is no such key\n");
     auto mistyped = key.secret;
@@ -175,25 +162,28 @@ TEST_CASE("command line: a terminal shows colours and relative dates")
 {
     RedisServer redis;
     create_key(redis, {"--expires", "2999-01-01"});
-    const auto coloured = on_terminal(redis, "key list");
+    const auto coloured = on_terminal(redis.url(), "key list");
     CHECK(coloured.code == 0);
     CHECK(contains(coloured.out, "\x1b[1mID\x1b[0m"));
     CHECK(contains(coloured.out, "\x1b[32musable\x1b[0m"));
     CHECK(contains(coloured.out, "just now"));
     CHECK(contains(coloured.out, " years"));
-    CHECK(contains(on_terminal(redis, "doctor").out, "\x1b[32mok\x1b[0m"));
+    CHECK(
+        contains(on_terminal(redis.url(), "doctor").out, "\x1b[32mok\x1b[0m"));
 
     for (const Words& env : {Words{"NO_COLOR=1"}, {"TERM=dumb"}}) {
-        const auto plain = on_terminal(redis, "key list", "\n", env);
+        const auto plain = on_terminal(redis.url(), "key list", "\n", env);
         CHECK(contains(plain.out, "usable"));
         CHECK_FALSE(contains(plain.out, "\x1b["));
     }
-    CHECK(contains(on_terminal(redis, "key list", "\n", {"NO_COLOR="}).out,
-                   "\x1b[1m"));
+    CHECK(
+        contains(on_terminal(redis.url(), "key list", "\n", {"NO_COLOR="}).out,
+                 "\x1b[1m"));
     const auto piped = ctl(redis.url(), {"key", "list"});
     CHECK_FALSE(contains(piped.out, "\x1b["));
     CHECK(contains(piped.out, "2999-01-01T00:00:00Z"));
-    CHECK_FALSE(contains(on_terminal(redis, "key list --json").out, "\x1b["));
+    CHECK_FALSE(
+        contains(on_terminal(redis.url(), "key list --json").out, "\x1b["));
 }
 
 TEST_CASE("command line: key delete asks for confirmation on a terminal")
@@ -201,21 +191,22 @@ TEST_CASE("command line: key delete asks for confirmation on a terminal")
     RedisServer redis;
     const auto key = create_key(redis, {"--label", "acme"});
     for (const char* answer : {"n\n", "\n", "\x04"}) {
-        const auto kept = on_terminal(redis, "key delete " + key.id, answer);
+        const auto kept =
+            on_terminal(redis.url(), "key delete " + key.id, answer);
         CHECK(kept.code == 1);
         CHECK(contains(kept.out, "Delete the key " + key.id));
         CHECK(contains(kept.out, "label acme"));
         CHECK(contains(kept.out, "nothing was deleted"));
         CHECK(all_keys(redis).size() == 1);
     }
-    const auto gone = on_terminal(redis, "key delete " + key.id, "y\n");
+    const auto gone = on_terminal(redis.url(), "key delete " + key.id, "y\n");
     CHECK(gone.code == 0);
     CHECK(all_keys(redis).empty());
 
     for (const char* flag : {"--yes", "-y", "--force"}) {
         const auto other = create_key(redis);
         const auto deleted =
-            on_terminal(redis, "key delete " + other.id + ' ' + flag);
+            on_terminal(redis.url(), "key delete " + other.id + ' ' + flag);
         CHECK(deleted.code == 0);
         CHECK_FALSE(contains(deleted.out, "[y/N]"));
         CHECK(all_keys(redis).empty());
@@ -363,11 +354,11 @@ TEST_CASE("command line: key restore stops at a line without a key")
 TEST_CASE("command line: doctor reports a Redis that cannot be reached")
 {
     const auto text = ctl("unix:/nowhere/redis.sock", {"doctor"});
-    CHECK(text.code == 1);
+    CHECK(text.code == 4);
     CHECK(contains(text.out, "wrong    reachable"));
     CHECK(contains(text.err, "petstorectl: cannot connect"));
     const auto json = ctl("unix:/nowhere/redis.sock", {"doctor", "--json"});
-    CHECK(json.code == 1);
+    CHECK(json.code == 4);
     const auto findings = nlohmann::json::parse(json.out);
     REQUIRE(findings.size() == 1);
     CHECK(findings.at(0).at("check") == "reachable");
@@ -378,7 +369,7 @@ TEST_CASE("command line: doctor reports a Redis that cannot be reached")
     const auto limits =
         run({ctl_binary(), "--redis", redis.url(), "--limit-redis",
              "unix:/nowhere/redis.sock", "doctor"});
-    CHECK(limits.code == 1);
+    CHECK(limits.code == 4);
     CHECK(contains(limits.out, "wrong    limit-redis reachable"));
     CHECK(contains(limits.out, "version"));
 }

@@ -94,7 +94,7 @@ bool creates_a_key(const std::string& redis, const RedisServer& at)
 std::string refused(const std::string& redis)
 {
     const auto result = ctl(redis, {"key", "create"});
-    CHECK(result.code == 1);
+    CHECK(result.code == 4);
     CHECK(result.out.empty());
     CHECK(contains(result.err,
                    "petstorectl: cannot reach the primary \"pets\": "));
@@ -131,7 +131,7 @@ TEST_CASE("command line sentinel: without a primary the reasons are reported")
     SentinelServer sentinel(primary);
     const auto unknown =
         ctl(by_sentinels({sentinel.url()}, "other"), {"key", "create"});
-    CHECK(unknown.code == 1);
+    CHECK(unknown.code == 4);
     CHECK(unknown.err
           == "petstorectl: cannot reach the primary \"other\": Sentinel "
                  + sentinel.url() + "/0 does not monitor it\n");
@@ -323,9 +323,9 @@ TEST_CASE("command line sentinel: with TLS")
           == 0);
     CHECK(list({"--insecure"}).code == 0);
     const auto refused = list({"--cacert", redis.ca.certificate()});
-    CHECK(refused.code == 1);
+    CHECK(refused.code == 4);
     CHECK(contains(refused.err, "Sentinel " + url
                                     + "/0: certificate does not match \""
                                     + own_address() + "\""));
-    CHECK(list({}).code == 1);
+    CHECK(list({}).code == 4);
 }

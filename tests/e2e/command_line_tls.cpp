@@ -37,7 +37,7 @@ void expect_refused(const Client& client, const std::string& reason)
 {
     const auto result = client.run({"key", "list"});
     INFO(client.url << ": " << result.err);
-    CHECK(result.code == 1);
+    CHECK(result.code == 4);
     CHECK(result.out.empty());
     CHECK(contains(result.err, "petstorectl: cannot connect to " + client.url));
     CHECK(contains(result.err, reason));
@@ -230,7 +230,7 @@ TEST_CASE("command line tls: the password is not repeated")
         client.url = "rediss://app:geheim-9@" + at;
         client.options = options;
         const auto result = client.run({"key", "list"});
-        CHECK(result.code == 1);
+        CHECK(result.code == 4);
         CHECK(contains(result.err, "rediss://" + at));
         CHECK_FALSE(contains(result.err, "geheim"));
     }
@@ -284,7 +284,7 @@ TEST_CASE("command line tls: a connection reset at any byte of its start")
         if (result.code == 0) {
             break;
         }
-        CHECK(result.code == 1);
+        CHECK(result.code == 4);
         CHECK(split(result.err, '\n').size() == 1);
         REQUIRE(contains(result.err, "petstorectl: "));
         ++refused;

@@ -200,7 +200,7 @@ TEST_CASE(
         const auto result =
             ctl(cut.url(), {"pet", "import", "-"}, pet_lines("p", 1, 2000));
         INFO(result.err);
-        CHECK(result.code == 1);
+        CHECK(result.code == 4);
         const auto [least, most] = reported(result.err);
         CHECK(least > 0);
         CHECK(most < 2000);

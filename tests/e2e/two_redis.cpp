@@ -378,7 +378,7 @@ TEST_CASE("two redis: a change of a key takes effect with the next request")
     // The record is written, but the account is unreachable.
     redis.limits.kill_hard();
     const auto failed = redis.ctl({"key", "disable", key.id});
-    CHECK(failed.code == 1);
+    CHECK(failed.code == 4);
     redis.limits.start();
     REQUIRE(redis.ctl({"key", "disable", key.id}).code == 0);
     for (auto& client : clients) {

@@ -72,7 +72,8 @@ StoredKey KeyAdministration::find(std::string_view id)
     if (!key) {
         // The argument may be an API key, so the message does not repeat it.
         throw AdministrationError(
-            "there is no key with this id: see petstorectl key list");
+            "there is no key with this id: see petstorectl key list",
+            AdministrationError::Kind::not_found);
     }
     return std::move(*key);
 }

@@ -48,10 +48,10 @@ std::string limits_marker(const RedisServer& redis)
     return text.substr(0, text.find(' '));
 }
 
-void check_fails(const Output& output, const std::string& message)
+void check_fails(const Output& output, const std::string& message, int code)
 {
     INFO(output.err);
-    CHECK(output.code == 1);
+    CHECK(output.code == code);
     CHECK(output.out.empty());
     CHECK(contains(output.err, message));
 }

@@ -36,7 +36,8 @@ inline constexpr char kLimitsMarker[] = "petstore:limits";
 std::string limits_marker(const RedisServer& redis);
 
 // Checks that petstorectl exited with 1 and this in its message.
-void check_fails(const Output& output, const std::string& message);
+void check_fails(const Output& output, const std::string& message,
+                 int code = 1);
 
 // Both Redis, an nginx with a guarded location /shop/, and a client.
 struct TwoRedisStore {
