@@ -1,5 +1,7 @@
 #include "command_tree.h"
 
+#include <algorithm>
+
 namespace petstore::ctl {
 
 namespace {
@@ -25,7 +27,10 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app)
 const CLI::App* find_command(const CLI::App& app, std::string_view name)
 {
     for (const CLI::App* command : commands_of(app)) {
-        if (command->get_name() == name) {
+        const auto& aliases = command->get_aliases();
+        if (command->get_name() == name
+            || std::find(aliases.begin(), aliases.end(), name)
+                   != aliases.end()) {
             return command;
         }
     }

@@ -11,6 +11,7 @@ namespace petstore::ctl {
 // completion and the manual page.
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
+// By its name or an alias.
 const CLI::App* find_command(const CLI::App& app, std::string_view name);
 
 // "petstorectl key create"

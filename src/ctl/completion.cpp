@@ -71,10 +71,20 @@ public:
         }
     }
 
+    // Aliases only where no command has a name that begins like this: a second
+    // candidate would keep the shell from completing the first.
     void add_commands(const CLI::App& app)
     {
         for (const CLI::App* command : commands_of(app)) {
             add(command->get_name(), command->get_description());
+        }
+        if (!found_.empty()) {
+            return;
+        }
+        for (const CLI::App* command : commands_of(app)) {
+            for (const std::string& alias : command->get_aliases()) {
+                add(alias, command->get_description());
+            }
         }
     }
 

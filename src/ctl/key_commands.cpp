@@ -107,7 +107,11 @@ void remove(Context& context, const std::string& id, bool sure)
 // Adds a command whose only argument is ID.
 void add_id_command(CLI::App& parent, const char* name, const char* help,
                     Action& action,
-                    void (*run)(Context&, const std::string& id))
+                    void (*run)(Context&, const std::string& id),
+                    const char* alias = nullptr)
+    if (alias != nullptr) {
+        command->alias(alias);
+    }
 {
     CLI::App* command = parent.add_subcommand(name, help);
     const auto id = std::make_shared<std::string>();
@@ -150,6 +154,7 @@ void add_key_commands(CLI::App& app, Action& action)
             import_key(context, *options, *secret, *hex);
         };
     });
+    command->alias("ls");
 
     command = key.add_subcommand("list", "List keys, oldest first");
     const auto filter = std::make_shared<KeyFilter>();
@@ -196,10 +201,12 @@ void add_key_commands(CLI::App& app, Action& action)
         };
     });
 
-    add_id_command(key, "disable", "Disable a key", action,
-                   [](Context& context, const std::string& key_id) {
-                       set_disabled(context, key_id, true);
-                   });
+    add_id_command(
+        key, "disable", "Disable a key", action,
+        [](Context& context, const std::string& key_id) {
+            set_disabled(context, key_id, true);
+        },
+        "revoke");
     add_id_command(key, "enable", "Enable a disabled key", action,
                    [](Context& context, const std::string& key_id) {
                        set_disabled(context, key_id, false);

@@ -25,7 +25,7 @@ Words commands_of(Words group)
         listed = (listed && !line.empty()) || line == "Subcommands:"
                  || line == "SUBCOMMANDS:";
         std::smatch match;
-        static const std::regex kName("^  ([a-z-]+) .*");
+        static const std::regex kName("^  ([a-z-]+),? .*");
         if (listed && std::regex_match(line, match, kName)) {
             names.push_back(match[1]);
         }
@@ -125,6 +125,10 @@ TEST_CASE("command line: completion follows the definitions")
     }
     CHECK(complete({"key", "ro"}) == Words{"rotate"});
     CHECK(complete({"help", "key", "ro"}) == Words{"rotate"});
+    CHECK(complete({"key", "l"}) == Words{"list"});
+    CHECK(complete({"key", "ls"}) == Words{"ls"});
+    CHECK(complete({"key", "rev"}) == Words{"revoke"});
+    CHECK(complete({"key", "ls", "--st"}) == Words{"--state"});
     CHECK(complete({"--json", "--redis", "key", "pet", "ex"})
           == Words{"export"});
     CHECK(complete({"key", "create", "--per"})
@@ -189,4 +193,6 @@ TEST_CASE("command line: the manual page has every command and option")
     }
     CHECK(contains(text, "PETSTORE_REDIS"));
     CHECK(contains(text, "EXIT STATUS"));
+    CHECK(contains(text, "Also key ls."));
+    CHECK(contains(text, "Also key revoke."));
 }
