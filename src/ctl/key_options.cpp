@@ -116,12 +116,26 @@ void KeyOptions::apply(api::KeyRecord& record) const
 
 void check_record(const api::KeyRecord& record, api::UnixTime now)
 {
+api::UnixTime moment_option(const char* name, const std::string& value,
+                            api::UnixTime now)
+{
+    const auto moment = api::parse_moment(value, now);
+    if (!moment) {
+        throw UsageError(std::string(name)
+                         + " must be a date like 2030-12-31, a time like "
+                           "2030-12-31T12:00:00Z, or a duration from now like "
+                           "30d, at most 36500d");
+    }
+    return *moment;
+}
+
     if (record.plan == "enterprise"
         && (!record.per_minute || !record.per_day)) {
         throw UsageError("the plan enterprise needs --per-minute and "
                          "--per-day");
     }
-    if (!api::PlanTable().knows(record.plan)) {
+    const api::PlanTable plans;
+    if (!plans.knows(record.plan)) {
         static const std::vector<std::string> kBuiltIn = {
             "free", "pro", "business", "enterprise"};
         const std::string_view meant = closest(record.plan, kBuiltIn);
