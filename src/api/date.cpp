@@ -122,6 +122,83 @@ bool has_four_digit_year(UnixTime time) noexcept
     return time >= kFirst && time <= kLast;
 }
 
+namespace {
+
+bool all_digits(std::string_view text) noexcept
+{
+    return !text.empty()
+           && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "Z" or "+02:00", in seconds.
+std::optional<std::int64_t> parse_offset(std::string_view text) noexcept
+{
+    if (text == "Z" || text == "z") {
+        return 0;
+    }
+    constexpr std::size_t kSize = 6;
+    if (text.size() != kSize || (text[0] != '+' && text[0] != '-')
+        || text[3] != ':' || !all_digits(text.substr(1, 2))
+        || !all_digits(text.substr(4, 2))) {
+        return std::nullopt;
+    }
+    const int hours = (text[1] - '0') * 10 + text[2] - '0';
+    const int minutes = (text[4] - '0') * 10 + text[5] - '0';
+    if (hours > 23 || minutes > 59) {
+        return std::nullopt;
+    }
+    const std::int64_t seconds = hours * 3600 + minutes * 60;
+    return text[0] == '+' ? seconds : -seconds;
+}
+
+// Brings the time of RFC 3339 into the form that parse_date() reads.
+std::optional<UnixTime> parse_rfc3339(std::string_view text) noexcept
+{
+    constexpr std::size_t kDateSize = 10;
+    constexpr std::size_t kTimeSize = 19;  // of "2030-12-05T10:00:00"
+    if (text.size() <= kTimeSize
+        || (text[kDateSize] != 'T' && text[kDateSize] != 't')) {
+        return std::nullopt;
+    }
+    std::array<char, kTimeSize + 1> utc{};
+    std::copy_n(text.begin(), kTimeSize, utc.begin());
+    utc[kDateSize] = 'T';
+    utc[kTimeSize] = 'Z';
+    std::string_view rest = text.substr(kTimeSize);
+    if (rest[0] == '.') {
+        const std::size_t end =
+            std::min(rest.find_first_not_of("0123456789", 1), rest.size());
+        if (end < 2) {
+            return std::nullopt;
+        }
+        rest.remove_prefix(end);
+    }
+    const auto offset = parse_offset(rest);
+    const auto time = parse_date({utc.data(), utc.size()});
+    return offset && time ? std::optional(*time - *offset) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<UnixTime> parse_moment(std::string_view text,
+                                     UnixTime now) noexcept
+{
+    constexpr std::int64_t kLongest = std::int64_t{36500} * kDay;
+    if (const auto date = parse_date(text)) {
+        return date;
+    }
+    if (const auto time = parse_rfc3339(text)) {
+        return time;
+    }
+    // A bare number would be seconds, but may be meant as a year.
+    if (text.empty() || seconds_of_unit(text.back()) == 0) {
+        return std::nullopt;
+    }
+    const auto duration = parse_duration(text);
+    return duration && *duration <= kLongest ? std::optional(now + *duration)
+                                             : std::nullopt;
+}
+
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept
 {
     std::int64_t unit = text.empty() ? 0 : seconds_of_unit(text.back());

@@ -22,6 +22,12 @@ std::optional<UnixTime> parse_date(std::string_view text) noexcept;
 // Whether parse_date() can return it: the years 0 to 9999.
 bool has_four_digit_year(UnixTime time) noexcept;
 
+// A moment as people write it: a date as above, a time of RFC 3339
+// ("2030-12-05T12:00:00.5+02:00"; fractions of a second are dropped), or a
+// duration from `now` with its unit ("30d"). nullopt for anything else.
+std::optional<UnixTime> parse_moment(std::string_view text,
+                                     UnixTime now) noexcept;
+
 // "90", "90s", "15m", "24h" or "7d", in seconds; nullopt otherwise.
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
 

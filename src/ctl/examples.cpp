@@ -16,6 +16,7 @@ const std::vector<std::string>& examples_of(const std::string& command)
           "petstorectl key create --plan enterprise --per-minute 5000 "
           "--per-day 2000000",
           "petstorectl key create --scopes read --expires 2030-12-31",
+          "petstorectl key create --label trial --expires 30d",
           "KEY=$(petstorectl key create --label ci)"}},
         {"key import",
          {"petstorectl key import --plan pro < key.txt",

@@ -32,13 +32,11 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     if (!options.any()) {
         throw UsageError("nothing to set: see petstorectl key set --help");
     }
-    api::KeyRecord scratch;
-    options.apply(scratch);
-
+    options.check();
     auto keys = context.keys(Access::change);
     const api::UnixTime now = keys.now();
     const auto record = keys.update(id, [&](api::KeyRecord& changed) {
-        options.apply(changed);
+        options.apply(changed, now);
         check_record(changed, now);
     });
     report_change(context, record, "Key " + id + " is changed.");
@@ -109,11 +107,11 @@ void add_id_command(CLI::App& parent, const char* name, const char* help,
                     Action& action,
                     void (*run)(Context&, const std::string& id),
                     const char* alias = nullptr)
+{
+    CLI::App* command = parent.add_subcommand(name, help);
     if (alias != nullptr) {
         command->alias(alias);
     }
-{
-    CLI::App* command = parent.add_subcommand(name, help);
     const auto id = std::make_shared<std::string>();
     command->add_option("ID", *id, "Id of the key")->required();
     command->callback([&action, id, run] {
@@ -154,9 +152,9 @@ void add_key_commands(CLI::App& app, Action& action)
             import_key(context, *options, *secret, *hex);
         };
     });
-    command->alias("ls");
 
     command = key.add_subcommand("list", "List keys, oldest first");
+    command->alias("ls");
     const auto filter = std::make_shared<KeyFilter>();
     filter->add_to(*command);
     command->callback([&action, filter] {

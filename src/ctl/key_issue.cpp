@@ -128,10 +128,11 @@ void check_secret(const Context& context, const std::string& secret)
 
 void create_key(Context& context, const KeyOptions& options)
 {
-    store::StoredKey key;
-    options.apply(key.record);
+    options.check();
     auto keys = context.keys(Access::change);
+    store::StoredKey key;
     key.record.created = keys.now();
+    options.apply(key.record, key.record.created);
     check_record(key.record, key.record.created);
     key.record.id = new_id();
     key.record.account = new_id();
@@ -158,8 +159,8 @@ void create_key(Context& context, const KeyOptions& options)
 void import_key(Context& context, const KeyOptions& options,
                 const std::string& secret_argument, const std::string& sha256)
 {
+    options.check();
     store::StoredKey key;
-    options.apply(key.record);
     if (!sha256.empty()) {
         key.digest = digest_option(sha256);
     } else {
@@ -170,6 +171,7 @@ void import_key(Context& context, const KeyOptions& options,
 
     auto keys = context.keys(Access::change);
     key.record.created = keys.now();
+    options.apply(key.record, key.record.created);
     check_record(key.record, key.record.created);
     key.record.id = new_id();
     key.record.account = new_id();

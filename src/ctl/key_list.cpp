@@ -7,13 +7,13 @@
 #include "../api/date.h"
 #include "../api/plan.h"
 #include "exit.h"
+#include "key_options.h"
 #include "output.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-constexpr std::int64_t kLongest = std::int64_t{36500} * 24 * 60 * 60;
 constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
                                                      "expired", "unfinished"};
 
@@ -36,39 +36,25 @@ void check(const KeyFilter& filter)
     if (filter.plan && !api::is_plan_name(*filter.plan)) {
         throw UsageError("--plan must be the name of a plan");
     }
-    if (filter.expires_before && !api::parse_date(*filter.expires_before)) {
-        const auto time = api::parse_duration(*filter.expires_before);
-        if (!time || *time < 0 || *time > kLongest) {
-            throw UsageError("--expires-before must be a date like 2030-12-31, "
-                             "or a duration from now like 30d, at most 36500d");
-        }
+    if (filter.expires_before) {
+        moment_option("--expires-before", *filter.expires_before, 0);
     }
-}
-
-std::optional<api::UnixTime> last_moment(const KeyFilter& filter,
-                                         api::UnixTime now)
-{
-    if (!filter.expires_before) {
-        return std::nullopt;
-    }
-    if (const auto date = api::parse_date(*filter.expires_before)) {
-        return date;
-    }
-    return now + *api::parse_duration(*filter.expires_before);
 }
 
 bool passes(const KeyFilter& filter, const store::StoredKey& key,
             api::UnixTime now)
 {
     const api::KeyRecord& record = key.record;
-    const auto before = last_moment(filter, now);
     return (!filter.plan || record.plan == *filter.plan)
            && (!filter.state || state_of(key, now) == *filter.state)
            && (!filter.account || record.account == *filter.account)
            && (!filter.label
                || lower_case(record.label).find(lower_case(*filter.label))
                       != std::string::npos)
-           && (!before || (record.expires && *record.expires < *before));
+           && (!filter.expires_before
+               || (record.expires
+                   && *record.expires < moment_option(
+                          "--expires-before", *filter.expires_before, now)));
 }
 
 }  // namespace
@@ -91,7 +77,7 @@ void KeyFilter::add_to(CLI::App& command)
     command
         .add_option("--expires-before", expires_before,
                     "Only keys that expire before this date, or within this "
-                    "time from now: 2030-12-31, 30d")
+                    "time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d")
         ->type_name("DATE");
 }
 

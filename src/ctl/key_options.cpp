@@ -63,8 +63,8 @@ void KeyOptions::add_to(CLI::App& command)
         ->type_name("TEXT");
     command
         .add_option("--expires", expires,
-                    "When the key ends: 2030-12-31 or 2030-12-31T12:00:00Z, in "
-                    "UTC (none: never)")
+                    "When the key ends: 2030-12-31 (0:00 UTC), "
+                    "2030-12-31T12:00:00+01:00, or in 30d (none: never)")
         ->type_name("DATE");
     command.add_option("--scopes", scopes, "read, write or read,write")
         ->type_name("SCOPES");
@@ -75,7 +75,13 @@ bool KeyOptions::any() const noexcept
     return plan || per_minute || per_day || label || expires || scopes;
 }
 
-void KeyOptions::apply(api::KeyRecord& record) const
+void KeyOptions::check() const
+{
+    api::KeyRecord scratch;
+    apply(scratch, 0);
+}
+
+void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
 {
     if (plan) {
         check_plan(*plan);
@@ -89,20 +95,16 @@ void KeyOptions::apply(api::KeyRecord& record) const
         if (wrong) {
             throw UsageError(std::string("--label ") + wrong);
         }
+        if (has_bidi_control(*label)) {
+            throw UsageError("--label must not contain characters that "
+                             "reorder text");
+        }
         record.label = *label;
     }
     if (expires) {
         record.expires.reset();
         if (*expires != "none") {
-            record.expires = api::parse_date(*expires);
-        if (has_bidi_control(*label)) {
-            throw UsageError("--label must not contain characters that "
-                             "reorder text");
-        }
-            if (!record.expires) {
-                throw UsageError("--expires must be a date like 2030-12-31 or "
-                                 "2030-12-31T12:00:00Z, or none");
-            }
+            record.expires = moment_option("--expires", *expires, now);
         }
     }
     if (scopes) {
@@ -114,8 +116,6 @@ void KeyOptions::apply(api::KeyRecord& record) const
     }
 }
 
-void check_record(const api::KeyRecord& record, api::UnixTime now)
-{
 api::UnixTime moment_option(const char* name, const std::string& value,
                             api::UnixTime now)
 {
@@ -129,6 +129,8 @@ api::UnixTime moment_option(const char* name, const std::string& value,
     return *moment;
 }
 
+void check_record(const api::KeyRecord& record, api::UnixTime now)
+{
     if (record.plan == "enterprise"
         && (!record.per_minute || !record.per_day)) {
         throw UsageError("the plan enterprise needs --per-minute and "
@@ -145,6 +147,13 @@ api::UnixTime moment_option(const char* name, const std::string& value,
              + (meant.empty()
                     ? ""
                     : ". Did you mean '" + std::string(meant) + "'?"));
+    }
+    const api::Limits limits = plans.limits_of(record);
+    if ((plans.knows(record.plan) || (record.per_minute && record.per_day))
+        && limits.minute > limits.day) {
+        warn("the limit of " + std::to_string(limits.minute)
+             + " per minute exceeds that of " + std::to_string(limits.day)
+             + " per day");
     }
     if (record.expires && *record.expires <= now) {
         warn("the key has expired on " + api::iso_time(*record.expires));

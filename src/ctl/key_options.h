@@ -21,9 +21,14 @@ struct KeyOptions {
     void add_to(CLI::App& command);
     bool any() const noexcept;
 
-    // Throws UsageError for an invalid value.
-    void apply(api::KeyRecord& record) const;
+    // Throw UsageError for an invalid value. `now`: for durations.
+    void apply(api::KeyRecord& record, api::UnixTime now) const;
+    void check() const;
 };
+
+// The value of an option for a date. Throws UsageError.
+api::UnixTime moment_option(const char* name, const std::string& value,
+                            api::UnixTime now);
 
 // Checks the whole record. Throws UsageError if the key would not work, and
 // warns about surprising values.

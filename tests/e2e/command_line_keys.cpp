@@ -388,3 +388,77 @@ TEST_CASE("command line: a nearly right option or plan is suggested")
     remember_secret(nlohmann::json::parse(plan.out).at("key"));
     CHECK(contains(plan.err, "Did you mean 'business'?"));
 }
+
+TEST_CASE("command line: dates are dates, times or durations")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto expires = [&](const std::string& value) {
+        const auto changed = ctl(
+            redis.url(), {"key", "set", key.id, "--expires", value, "--json"});
+        INFO(value << ": " << changed.err);
+        REQUIRE(changed.code == 0);
+        return nlohmann::json::parse(changed.out).at("expires");
+    };
+    CHECK(expires("2030-12-31") == "2030-12-31T00:00:00Z");
+    CHECK(expires("2030-12-31T12:00:00Z") == "2030-12-31T12:00:00Z");
+    CHECK(expires("2030-12-31T12:00:00.25+01:00") == "2030-12-31T11:00:00Z");
+    CHECK(expires("none").is_null());
+    CHECK(expires("400d").is_string());
+    const auto within = [&](const std::string& time) {
+        return listed(redis, {"--expires-before", time}).size();
+    };
+    CHECK(within("399d") == 0);
+    CHECK(within("401d") == 1);
+    CHECK(within("2999-12-31T00:00:00-01:00") == 1);
+    const auto made =
+        create_key(redis, {"--label", "trial", "--expires", "30d"});
+    CHECK(within("31d") == 1);
+    CHECK(within("29d") == 0);
+    for (const char* wrong : {"2030", "30", "d", "soon", "36501d"}) {
+        CHECK(ctl(redis.url(), {"key", "create", "--expires", wrong}).code
+              == 2);
+        CHECK(ctl(redis.url(), {"key", "list", "--expires-before", wrong}).code
+              == 2);
+    }
+}
+
+TEST_CASE("command line: ls is list, and revoke is disable")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    CHECK(ctl(redis.url(), {"key", "ls"}).out
+          == ctl(redis.url(), {"key", "list"}).out);
+    CHECK(ctl(redis.url(), {"key", "revoke", key.id}).code == 0);
+    CHECK(all_keys(redis).at(0).at("disabled") == true);
+    CHECK(ctl(redis.url(), {"help", "key", "revoke"}).out
+          == ctl(redis.url(), {"help", "key", "disable"}).out);
+}
+
+TEST_CASE("command line: key list shows the account of each key")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto lines = split(ctl(redis.url(), {"key", "list"}).out, '\n');
+    CHECK(lines.at(0).rfind("ID                ACCOUNT           PLAN", 0)
+          == 0);
+    CHECK(lines.at(1).rfind(key.id + "  " + key.account + "  ", 0) == 0);
+}
+
+TEST_CASE("command line: a minute limit above the day's is a warning")
+{
+    RedisServer redis;
+    const auto warns = [&](const Words& numbers) {
+        Words words = {"key", "create"};
+        words.insert(words.end(), numbers.begin(), numbers.end());
+        const auto output = ctl(redis.url(), words);
+        CHECK(output.code == 0);
+        return contains(output.err, "exceeds that of");
+    };
+    CHECK(warns({"--per-minute", "100", "--per-day", "10"}));
+    CHECK(warns({"--per-minute", "1001"}));
+    CHECK(warns({"--plan", "pro", "--per-day", "299"}));
+    CHECK(warns({"--plan", "partner", "--per-minute", "9", "--per-day", "8"}));
+    CHECK_FALSE(warns({"--plan", "partner", "--per-day", "8"}));
+    CHECK_FALSE(warns({"--per-minute", "10", "--per-day", "10"}));
+}

@@ -175,3 +175,42 @@ TEST_CASE("durations", "[date]")
         CHECK_FALSE(parse_duration(text).has_value());
     }
 }
+
+TEST_CASE("a moment is a date, a time of RFC 3339 or a duration", "[date]")
+{
+    constexpr UnixTime kNow = 1'000'000;
+    CHECK(parse_moment("2030-12-05", kNow) == 1922659200);
+    CHECK(parse_moment("1994-11-06T08:49:37Z", kNow) == 784111777);
+    CHECK(parse_moment("1994-11-06t08:49:37z", kNow) == 784111777);
+    CHECK(parse_moment("1994-11-06T10:49:37+02:00", kNow) == 784111777);
+    CHECK(parse_moment("1994-11-05T22:19:37.999-10:30", kNow) == 784111777);
+    CHECK(parse_moment("1994-11-06T08:49:37-00:00", kNow) == 784111777);
+    CHECK(parse_moment("90s", kNow) == kNow + 90);
+    CHECK(parse_moment("30d", kNow) == kNow + 30 * 86400);
+    CHECK(parse_moment("36500d", kNow) == kNow + 36500LL * 86400);
+    for (const std::string& text : {""s,
+                                    "2030"s,
+                                    "0"s,
+                                    "d"s,
+                                    "-1d"s,
+                                    "36501d"s,
+                                    "106751991167300d"s,
+                                    "soon"s,
+                                    "none"s,
+                                    "2030-13-01"s,
+                                    "2030-01-01T00:00:00"s,
+                                    "2030-01-01 00:00:00Z"s,
+                                    "2030-01-01T00:00:00."s,
+                                    "2030-01-01T00:00:00.Z"s,
+                                    "2030-01-01T00:00:00.5"s,
+                                    "2030-01-01T24:00:00Z"s,
+                                    "2030-01-01T00:00:00+24:00"s,
+                                    "2030-01-01T00:00:00+0200"s,
+                                    "2030-01-01T00:00:00+02:60"s,
+                                    "2030-01-01T00:00:00+02:00 "s,
+                                    "2030-02-29T00:00:00+02:00"s,
+                                    "2030-01-01T00:00:00Z\0"s}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_moment(text, kNow).has_value());
+    }
+}
