@@ -7,27 +7,33 @@
 #include "catalogue_check.h"
 #include "cluster_check.h"
 #include "exit.h"
+#include "finding_table.h"
 #include "output.h"
+#include "redis_error.h"
 #include "server_check.h"
 #include "server_connect.h"
+#include "worker_check.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-const char* to_text(Verdict verdict)
+// What to do about a Redis that accepts no connection.
+std::string advice_for_failure(const Failure& failure)
 {
-    switch (verdict) {
-    case Verdict::ok:
-        return "ok";
-    case Verdict::warning:
-        return "warning";
-    case Verdict::wrong:
-        return "wrong";
-    case Verdict::unknown:
-        return "unknown";
+    const auto* const refusal = dynamic_cast<const RedisError*>(&failure);
+    if (refusal == nullptr) {
+        return "start Redis, or check the URL, the password and the network";
     }
-    return "";
+    const std::string& error = refusal->error();
+    if (error.find("max number of clients") != std::string::npos) {
+        return "close connections that are not used, or raise maxclients";
+    }
+    if (error.rfind("DENIED", 0) == 0) {
+        return "Redis accepts only local connections without a password: set "
+               "one (requirepass, or ACL), or connect over its unix socket";
+    }
+    return "check the user, the password and its access rules";
 }
 
 void append(std::vector<Finding> more, std::vector<Finding>& findings)
@@ -41,10 +47,9 @@ void print(const Context& context, const std::vector<Finding>& findings)
     if (context.json()) {
         Json array = Json::array();
         for (const Finding& finding : findings) {
-            // Omitted from the JSON for compatibility: its consumers do not
-            // expect this finding, and a Redis that answers has others.
-            if (finding.verdict == Verdict::ok
-                && finding.check.find(kReachable) != std::string::npos) {
+            if (finding.problems_only
+                && (finding.verdict == Verdict::ok
+                    || finding.verdict == Verdict::unknown)) {
                 continue;
             }
             array.push_back({{"check", finding.check},
@@ -55,13 +60,7 @@ void print(const Context& context, const std::vector<Finding>& findings)
         print_json(array);
         return;
     }
-    std::vector<std::vector<std::string>> rows = {
-        {"VERDICT", "CHECK", "FOUND", "ADVICE"}};
-    for (const Finding& finding : findings) {
-        rows.push_back({to_text(finding.verdict), finding.check, finding.found,
-                        finding.advice});
-    }
-    print_table(rows, "VERDICT");
+    print_findings(findings);
 }
 
 // Checks whether the options name the Redis with the limits. Adds nothing for a
@@ -78,6 +77,10 @@ void check_limits(Context& context, std::vector<Finding>& findings)
         throw;
     } catch (const NotServing&) {
         throw;
+    } catch (const RedisError& refusal) {
+        // Workers' users may not read all of this.
+        findings.push_back(
+            {Verdict::unknown, "limits", "", refusal.what(), true});
     } catch (const Failure& failure) {
         findings.push_back(
             {Verdict::wrong, "limits", "elsewhere", failure.what()});
@@ -87,7 +90,8 @@ void check_limits(Context& context, std::vector<Finding>& findings)
 // Runs a check of data. In a Cluster, the server that has them may be away,
 // which other findings explain.
 template <class Check>
-void check_data(const char* name, Check check, std::vector<Finding>& findings)
+void check_data(const std::string& name, Check check,
+                std::vector<Finding>& findings)
 {
     try {
         check();
@@ -101,7 +105,7 @@ void check_data(const char* name, Check check, std::vector<Finding>& findings)
 // so far.
 template <class Connect>
 void examine(const Context& context, Connect connect, const std::string& which,
-             std::vector<Finding>& findings)
+             WorkerData data, std::vector<Finding>& findings)
 {
     try {
         if (RedisSession* const redis = connect()) {
@@ -109,11 +113,17 @@ void examine(const Context& context, Connect connect, const std::string& which,
             append(cluster != nullptr ? check_cluster(*cluster, which)
                                       : check_server(*redis, which, nullptr),
                    findings);
+            check_data(
+                which + "workers",
+                [&] {
+                    append(check_workers(*redis, context.schema(), data, which),
+                           findings);
+                },
+                findings);
         }
     } catch (const Failure& failure) {
         findings.push_back({Verdict::wrong, which + kReachable, failure.what(),
-                            "start Redis, or check the URL, the password and "
-                            "the network"});
+                            advice_for_failure(failure)});
         print(context, findings);
         flush_output();
         throw;
@@ -122,11 +132,15 @@ void examine(const Context& context, Connect connect, const std::string& which,
 
 void run_checks(Context& context)
 {
+    context.accept_cluster_nodes();
+    const bool one = !context.has_limits();
     std::vector<Finding> findings;
     examine(
-        context, [&] { return &context.redis(); }, "", findings);
+        context, [&] { return &context.redis(); }, "",
+        one ? WorkerData::all : WorkerData::catalogue, findings);
     examine(
-        context, [&] { return context.limits(); }, "limit-redis ", findings);
+        context, [&] { return context.limits(); }, "limit-redis ",
+        WorkerData::accounts, findings);
     check_data(
         "pets",
         [&] {

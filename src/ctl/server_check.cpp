@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,25 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::int64_t kOldestVersion = 7;
+constexpr char kForbidden[] =
+    "this user may not ask Redis: see its documentation, or the provider's";
+
+// "1.5 MB"
+std::string bytes_text(std::int64_t bytes)
+{
+    constexpr double kStep = 1024;
+    const char* const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    auto number = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (number >= kStep && unit + 1 < std::size(units)) {
+        number /= kStep;
+        ++unit;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", number,
+                  units[unit]);
+    return text;
+}
 
 class ServerCheck {
 public:
@@ -30,10 +50,11 @@ public:
         check_persistence();
         check_durability();
         check_eviction();
+        check_memory();
+        check_min_replicas();
         if (node_ == nullptr) {
             check_cluster();
         } else {
-            check_memory();
             check_replication();
         }
         return std::move(findings_);
@@ -41,10 +62,11 @@ public:
 
 private:
     void add(Verdict verdict, const std::string& check, std::string found,
-             std::string advice = {})
+             std::string advice = {}, bool problems_only = false)
     {
         findings_.push_back({verdict, which_ + check, std::move(found),
-                             verdict == Verdict::ok ? "" : std::move(advice)});
+                             verdict == Verdict::ok ? "" : std::move(advice),
+                             problems_only});
     }
 
     // The reply, or nullptr if Redis refuses the command. Valid until the next
@@ -105,9 +127,7 @@ private:
 
     void add_unknown(const std::string& check)
     {
-        add(Verdict::unknown, check, "",
-            "this user may not ask Redis: see its documentation, or the "
-            "provider's");
+        add(Verdict::unknown, check, "", kForbidden);
     }
 
     void check_reachable()
@@ -118,7 +138,7 @@ private:
         const Milliseconds taken = std::chrono::steady_clock::now() - sent;
         char text[32];
         std::snprintf(text, sizeof text, "answers in %.1f ms", taken.count());
-        add(Verdict::ok, kReachable, text);
+        add(Verdict::ok, kReachable, text, "", true);
     }
 
     void check_version()
@@ -252,13 +272,52 @@ private:
 
     void check_memory()
     {
-        const std::string most = info("maxmemory");
-        if (most.empty()) {
-            add_unknown("maxmemory");
-        } else {
-            add(Verdict::ok, "maxmemory",
-                most == "0" ? "no limit" : most + " bytes");
+        const bool problems_only = node_ == nullptr;
+        const auto most = api::parse_int64(info("maxmemory"));
+        const auto used = api::parse_int64(info("used_memory"));
+        if (!most || !used) {
+            add(Verdict::unknown, "maxmemory", "", kForbidden, problems_only);
+            return;
         }
+        // Redis does not count the buffers of replicas and of the append-only
+        // file.
+        const std::int64_t counted =
+            *used
+            - api::parse_int64(info("mem_not_counted_for_evict")).value_or(0);
+        const bool refuses = *most > 0 && info("role") == "master"
+                             && info("maxmemory_policy") == "noeviction";
+        const bool full = refuses && counted >= *most;
+        const bool nearly = refuses && counted / 9 >= *most / 10;
+        add(full     ? Verdict::wrong
+            : nearly ? Verdict::warning
+                     : Verdict::ok,
+            "maxmemory",
+            "used " + bytes_text(counted)
+                + (*most == 0 ? ", no limit" : " of " + bytes_text(*most)),
+            full ? "Redis refuses all writes, and workers answer 503: raise "
+                   "maxmemory, or remove data"
+                 : "Redis will refuse all writes: raise maxmemory, or remove "
+                   "data",
+            problems_only);
+    }
+
+    // Below this number, Redis refuses writes.
+    void check_min_replicas()
+    {
+        const auto least = config("min-replicas-to-write");
+        const std::int64_t needed =
+            least ? api::parse_int64(*least).value_or(0) : 0;
+        const auto good = api::parse_int64(info("min_slaves_good_slaves"));
+        if (needed == 0 || !good) {
+            return;
+        }
+        add(*good >= needed ? Verdict::ok : Verdict::wrong,
+            "min-replicas-to-write",
+            std::to_string(*good) + " connected, at least "
+                + std::to_string(needed) + " needed",
+            "Redis refuses all writes, and workers answer 503: connect "
+            "replicas, or lower min-replicas-to-write",
+            true);
     }
 
     void check_replication()

@@ -18,6 +18,9 @@ struct Finding {
     std::string check;
     std::string found;
     std::string advice;
+    // `doctor --json` has it only if it is a warning or wrong: programs written
+    // for earlier versions do not expect it.
+    bool problems_only = false;
 };
 
 // The check that fails for a server that cannot be queried.

@@ -61,6 +61,16 @@ std::string Schema::account(std::string_view account, const char* suffix) const
     return name.append(suffix);
 }
 
+std::string Schema::account_probe(std::string_view account) const
+{
+    return this->account(account, "probe");
+}
+
+std::string Schema::catalogue_probe() const
+{
+    return catalogue_ + "probe";
+}
+
 std::string Schema::account_state(std::string_view account) const
 {
     return this->account(account, "state");

@@ -35,6 +35,10 @@ public:
     // string, for some seconds: finds out whether two URLs name one database
     std::string limits_probe() const;
 
+    // string, for some seconds: `petstorectl doctor` tries to write it
+    std::string account_probe(std::string_view account) const;
+    std::string catalogue_probe() const;
+
     // string, TTL: an AccountState
     std::string account_state(std::string_view account) const;
     std::string strikes(std::string_view account) const;  // string, TTL

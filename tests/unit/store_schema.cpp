@@ -38,6 +38,8 @@ TEST_CASE("Redis keys have the documented names", "[store]")
     const store::Schema schema("shop");
     CHECK(schema.key_record(digest_of(0xab)) == "shop:key:" + hex_of("ab"));
     CHECK(schema.key_index() == "shop:keys");
+    CHECK(schema.account_probe("doctor") == "shop:{doctor}:probe");
+    CHECK(schema.catalogue_probe() == "shop:{shop:pets}:probe");
     CHECK(schema.account_state("acc") == "shop:{acc}:state");
     CHECK(schema.strikes("acc") == "shop:{acc}:strikes");
     CHECK(schema.bans("acc") == "shop:{acc}:bans");

@@ -1,0 +1,231 @@
+// petstorectl doctor: it finds why workers answer 503.
+#include <regex>
+
+#include "support/cluster_servers.h"
+#include "support/terminal.h"
+#include "support/two_redis.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+struct Row {
+    std::string verdict;
+    std::string found;
+    std::string advice;
+};
+
+// What `doctor --json` lists, by the check's name.
+std::map<std::string, Row> doctor(const std::string& redis,
+                                  const Words& options = {})
+{
+    Words words = {"doctor", "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    const auto output = ctl(redis, words);
+    std::map<std::string, Row> rows;
+    for (const auto& row : nlohmann::json::parse(output.out, nullptr, false)) {
+        rows[row.at("check")] = {row.at("verdict"), row.at("found"),
+                                 row.at("advice")};
+    }
+    bool any_wrong = false;
+    for (const auto& [check, row] : rows) {
+        any_wrong |= row.verdict == "wrong";
+    }
+    CHECK(output.code == (any_wrong ? 1 : 0));
+    return rows;
+}
+
+void check_no_leftovers(const RedisServer& redis)
+{
+    CHECK(redis.command({"KEYS", "petstore:{doctor*"}).items.empty());
+    CHECK(redis.command({"KEYS", "petstore:*probe"}).items.empty());
+}
+
+// The rules in the code block below a heading of docs/redis-keys.md that
+// contains `with`.
+Words documented_rules(const std::string& with)
+{
+    std::string text =
+        read_file(std::string(E2E_SUPPORT) + "/../../../docs/redis-keys.md");
+    text.erase(0, text.find(with));
+    text.erase(0, text.find('+'));
+    text.erase(text.find("```"));
+    Words rules;
+    for (const auto& word :
+         split(std::regex_replace(text, std::regex("\\s+"), " "), ' ')) {
+        if (!word.empty()) {
+            rules.push_back(word);
+        }
+    }
+    return rules;
+}
+
+// The login of a user with these rules.
+std::string with_user(const RedisServer& redis, const Words& rules)
+{
+    Words command = {"ACL", "SETUSER", "worker", "reset", "on", ">pw", "-@all"};
+    command.insert(command.end(), rules.begin(), rules.end());
+    REQUIRE(redis.command(command).text == "OK");
+    return "redis://worker:pw@" + redis.address();
+}
+
+}  // namespace
+
+TEST_CASE("doctor: a Redis that refuses writes is wrong")
+{
+    Store store;
+    RedisServer& redis = store.redis;
+    CHECK(doctor(redis.url()).count("worker writes") == 0);
+    CHECK(contains(ctl(redis.url(), {"doctor"}).out,
+                   "ok       worker writes     accepted, and the limiter "
+                   "works"));
+
+    const auto is_wrong = [&](const std::string& error) {
+        CHECK(store.client().get("/v1/pets").status == 503);
+        const auto row = doctor(redis.url()).at("worker writes");
+        CHECK(row.verdict == "wrong");
+        CHECK(contains(row.found, error));
+        CHECK(contains(row.advice, "503"));
+        check_no_leftovers(redis);
+    };
+    const auto used = redis.info("used_memory");
+    redis.command({"CONFIG", "SET", "maxmemory", std::to_string(used / 2)});
+    is_wrong("OOM");
+    const auto memory = doctor(redis.url()).at("maxmemory");
+    CHECK(memory.verdict == "wrong");
+    CHECK(std::regex_match(memory.found,
+                           std::regex("used [0-9.]+ [KM]B of [0-9.]+ [KM]B")));
+    redis.command(
+        {"CONFIG", "SET", "maxmemory", std::to_string(used + used / 20)});
+    CHECK(doctor(redis.url()).at("maxmemory").verdict == "warning");
+    redis.command({"CONFIG", "SET", "maxmemory", "0"});
+
+    redis.command({"CONFIG", "SET", "min-replicas-to-write", "2"});
+    is_wrong("NOREPLICAS");
+    const auto replicas = doctor(redis.url()).at("min-replicas-to-write");
+    CHECK(replicas.verdict == "wrong");
+    CHECK(replicas.found == "0 connected, at least 2 needed");
+    redis.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    CHECK(doctor(redis.url()).count("worker writes") == 0);
+    CHECK(doctor(redis.url()).count("maxmemory") == 0);
+}
+
+TEST_CASE("doctor: each rule that workers lack is named")
+{
+    RedisServer redis;
+    RedisServer limits;
+    const auto all = documented_rules("workers need these rules");
+    const auto main = documented_rules("On the main Redis:");
+    const auto limit = documented_rules("On the limit Redis:");
+    REQUIRE(all.size() > 15);
+    REQUIRE(main.size() > 15);
+    REQUIRE(limit.size() > 12);
+
+    // Redis can do without the first; without the last, no name of a key is
+    // left.
+    const Words skipped = {"+ping", "+info", "+select", "~petstore:*"};
+    const auto examine = [&](const RedisServer& server, const Words& rules,
+                             const Words& patterns, const std::string& which,
+                             const auto& rows_with) {
+        auto with_patterns = rules;
+        with_patterns.insert(with_patterns.end(), patterns.begin(),
+                             patterns.end());
+        CHECK(rows_with(with_user(server, with_patterns))
+                  .count(which + "worker rights")
+              == 0);
+        for (std::size_t i = 0; i < with_patterns.size(); ++i) {
+            const std::string missing = with_patterns[i];
+            if (std::find(skipped.begin(), skipped.end(), missing)
+                != skipped.end()) {
+                continue;
+            }
+            auto fewer = with_patterns;
+            fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+            INFO(which << missing);
+            const auto rows = rows_with(with_user(server, fewer));
+            REQUIRE(rows.count(which + "worker rights") == 1);
+            const auto row = rows.at(which + "worker rights");
+            CHECK(row.verdict == "wrong");
+            CHECK(contains(row.found + " ", " " + missing + " "));
+            CHECK(contains(row.advice, missing));
+            if (missing != "+del") {  // they expire
+                check_no_leftovers(server);
+            }
+        }
+    };
+    examine(redis, all, {"~petstore:*"}, "",
+            [](const auto& url) { return doctor(url); });
+    examine(redis, main, {"~petstore:{petstore:pets}:*", "%R~petstore:key:*"},
+            "", [&](const auto& url) {
+                return doctor(url, {"--limit-redis", limits.url()});
+            });
+    examine(limits, limit, {"~petstore:{*}:*", "%R~petstore:limits"},
+            "limit-redis ", [&](const auto& url) {
+                return doctor(redis.url(), {"--limit-redis", url});
+            });
+}
+
+TEST_CASE("doctor: with two Redis, each is tried with what is kept there")
+{
+    TwoRedis redis;
+    redis.create_key();
+    const Words options = {"--limit-redis", redis.limits.url()};
+    CHECK(doctor(redis.main.url(), options).count("worker writes") == 0);
+    redis.limits.command({"CONFIG", "SET", "maxmemory", "1"});
+    auto rows = doctor(redis.main.url(), options);
+    CHECK(rows.count("worker writes") == 0);
+    CHECK(rows.at("limit-redis worker writes").verdict == "wrong");
+    redis.limits.command({"CONFIG", "SET", "maxmemory", "0"});
+    redis.main.command({"CONFIG", "SET", "maxmemory", "1"});
+    rows = doctor(redis.main.url(), options);
+    CHECK(rows.at("worker writes").verdict == "wrong");
+    CHECK(rows.count("limit-redis worker writes") == 0);
+}
+
+TEST_CASE("doctor: in a Cluster, each primary is tried")
+{
+    ClusterServers redis;
+    CHECK(contains(ctl(redis.url(), {"doctor"}).out, " worker writes "));
+    for (std::size_t i = 0; i < 3; ++i) {
+        redis.server(i).command({"CONFIG", "SET", "maxmemory", "1"});
+        const auto rows = doctor(redis.url());
+        const auto name = redis.address(i) + " ";
+        CHECK(rows.at(name + "worker writes").verdict == "wrong");
+        CHECK(rows.at(name + "maxmemory").verdict == "wrong");
+        CHECK(rows.count("worker writes") == 0);
+        redis.server(i).command({"CONFIG", "SET", "maxmemory", "0"});
+        check_no_leftovers(redis.server(i));
+    }
+}
+
+TEST_CASE("doctor: the table fits the terminal")
+{
+    RedisServer redis({"appendonly no", "save \"\""});
+    const auto wide = ctl(redis.url(), {"doctor"}).out;
+    for (const int columns : {300, 80, 60, 40, 20}) {
+        INFO(columns);
+        const auto shown = without_colours(
+            on_terminal(redis.url(), "doctor", "\n", {}, columns).out);
+        INFO(shown);
+        std::string words;
+        for (auto line : split(shown, '\n')) {
+            if (!line.empty() && line.back() == '\r') {
+                line.pop_back();
+            }
+            if (!contains(line, "petstorectl: ")) {
+                CHECK(line.size() <= static_cast<std::size_t>(columns));
+                words += line + ' ';
+            }
+        }
+        words = std::regex_replace(words, std::regex(" +"), " ");
+        if (columns >= 60) {
+            CHECK(contains(words, "wrong persistence none Redis loses recent "
+                                  "data, or all of it, when it stops: CONFIG "
+                                  "SET appendonly yes, and set it in "
+                                  "redis.conf"));
+        }
+    }
+    // Programs read the table as it was.
+    CHECK(contains(wide, "VERDICT  CHECK             FOUND"));
+    CHECK(contains(wide, "ADVICE\n"));
+}
