@@ -36,6 +36,16 @@ api::Method method_of(const ngx_http_request_t* r) noexcept
     }
 }
 
+api::Method method_named(std::string_view name) noexcept
+{
+    return name == "GET"       ? api::Method::get
+           : name == "HEAD"    ? api::Method::head
+           : name == "POST"    ? api::Method::post
+           : name == "OPTIONS" ? api::Method::options
+           : name == "TRACE"   ? api::Method::trace
+                               : api::Method::other;
+}
+
 }  // namespace
 
 api::Method HttpRequest::method() const noexcept
@@ -43,9 +53,12 @@ api::Method HttpRequest::method() const noexcept
     return method_of(r_);
 }
 
+// nginx changes the method when it redirects the request, but never the request
+// line. HTTP/2 and HTTP/3 have one, too.
 api::Method HttpRequest::client_method() const noexcept
 {
-    return method_of(r_->main);
+    const std::string_view line = view(r_->main->request_line);
+    return method_named(line.substr(0, line.find(' ')));
 }
 
 std::string_view HttpRequest::path() const noexcept

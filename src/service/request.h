@@ -34,7 +34,8 @@ public:
     virtual bool is_main() const noexcept { return true; }
 
     virtual api::Method method() const noexcept = 0;
-    // The method that the client sent. A subrequest has its own, mostly GET.
+    // The method that the client sent. A subrequest has its own, mostly GET,
+    // and an internal redirect may change it.
     virtual api::Method client_method() const noexcept { return method(); }
     virtual std::string_view path() const noexcept = 0;  // decoded
     virtual std::string_view query() const noexcept = 0;

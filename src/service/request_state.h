@@ -35,7 +35,6 @@ struct RequestState : RequestReport {
     api::Decision decision;
     Admission* deciding = nullptr;  // waits for the limiter
     bool decision_lost = false;
-    bool passed_guard = false;  // the scope was checked, too
 
     bool has_rate = false;
     api::RateView rate;

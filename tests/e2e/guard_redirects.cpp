@@ -346,6 +346,67 @@ TEST_CASE("guard: the scope is that of the client's method")
     CHECK(http.get("/checked/").status == 200);
 }
 
+TEST_CASE("guard: no redirect hides the client's method")
+{
+    NginxOptions options;
+    options.tls = true;
+    options.server = R"(
+        location /outer/ { proxy_pass http://%BACK_END%; }
+        location /inner/ {
+            internal;
+            petstore_guard on;
+            proxy_pass http://%BACK_END%;
+        }
+        location = /missing { error_page 404 = /inner/page; return 404; }
+        location = /named { error_page 404 = @named; return 404; }
+        location @named {
+            petstore_guard on;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, "", redirecting);
+    auto& redis = shop.store.redis;
+    const auto reads = create_key(redis, {"--scopes", "read"}).secret;
+    const auto writes = create_key(redis, {"--scopes", "write"}).secret;
+    Http http2(shop.store.nginx.tls_url());
+    http2.use_http2();
+
+    for (auto* http : {&shop.http, &http2}) {
+        for (const std::string path : {"/outer/a", "/missing", "/named"}) {
+            INFO(path);
+            for (const std::string method :
+                 {"GET", "OPTIONS", "POST", "DELETE", "PROPFIND"}) {
+                const bool safe = method == "GET" || method == "OPTIONS";
+                const auto send = [&](const std::string& key) {
+                    http->use_key(key);
+                    return http->request(method, path);
+                };
+                CHECK(send(safe ? reads : writes).status == 200);
+                const auto reached = shop.back_end.count();
+                expect_error(send(safe ? writes : reads), 403,
+                             "insufficient_scope");
+                // The unguarded location in front of it at most.
+                CHECK(shop.back_end.count()
+                      == reached + (path == "/outer/a" ? 1 : 0));
+            }
+        }
+    }
+}
+
+TEST_CASE("guard: each guarded location of a request checks the scope")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location /outer/ { proxy_pass http://%BACK_END%; }
+        location /inner/ { internal; proxy_pass http://%BACK_END%; })";
+    GuardedStore shop(options, "", redirecting);
+    auto& http = shop.http;
+    http.use_key(create_key(shop.store.redis, {"--scopes", "read"}).secret);
+    CHECK(http.get("/outer/a").status == 200);
+    expect_error(http.post("/outer/a", "x"), 403, "insufficient_scope");
+    CHECK(shop.back_end.count() == 2);
+}
+
 TEST_CASE("guard: subrequests are charged once")
 {
     NginxOptions options;

@@ -303,6 +303,10 @@ struct FakeRequest final : petstore::service::Request {
 
     bool is_main() const noexcept override { return !subrequest; }
     petstore::api::Method method() const noexcept override { return verb; }
+    petstore::api::Method client_method() const noexcept override
+    {
+        return client_verb.value_or(verb);
+    }
     std::string_view path() const noexcept override { return uri; }
     std::string_view query() const noexcept override { return arguments; }
     std::optional<Field> header(Header name) const noexcept override
@@ -322,6 +326,7 @@ struct FakeRequest final : petstore::service::Request {
 
     bool subrequest = false;
     petstore::api::Method verb = petstore::api::Method::get;
+    std::optional<petstore::api::Method> client_verb;  // if it is another one
     std::string uri = "/v1/pets";
     std::string arguments;
     std::map<Header, std::string> headers{

@@ -195,7 +195,7 @@ TEST_CASE("a guard waits for the decision on another subrequest", "[service]")
 }
 
 // An internal redirect turns POST into GET.
-TEST_CASE("a request that has passed a guard needs no other scope", "[service]")
+TEST_CASE("each guard needs the scope of the client's method", "[service]")
 {
     Fixture f(FakeWorker::Fields{{"scopes", "write"}});
     f.client.request().verb = Method::post;
@@ -205,11 +205,16 @@ TEST_CASE("a request that has passed a guard needs no other scope", "[service]")
 
     FakeClient redirected(f.worker, f.client, "/other",
                           FakeClient::Part::redirect);
+    redirected.request().client_verb = Method::post;
     redirected.start_guard();
     CHECK(redirected.admissions == 1);
     FakeClient subrequest(f.worker, f.client, "/other");
+    subrequest.request().client_verb = Method::post;
     subrequest.start_guard();
     CHECK(subrequest.admissions == 1);
+    FakeClient other(f.worker, f.client, "/other", FakeClient::Part::redirect);
+    other.start_guard();
+    CHECK(other.status == 403);
 
     // The API's operations still need their scope.
     FakeClient api(f.worker, f.client, "/v1/pets", FakeClient::Part::redirect);
