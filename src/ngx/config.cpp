@@ -9,8 +9,10 @@
 #include "arguments.h"
 #include "durability_config.h"
 #include "module.h"
+#include "other_modules.h"
 #include "pool.h"
 #include "redis_config.h"
+#include "status.h"
 
 namespace petstore::ngx {
 
@@ -27,24 +29,20 @@ ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
 
 // Disables nginx's limit on body sizes, which nginx would apply before
 // authentication; the module applies its own after it. A smaller
-// client_max_body_size still applies.
-void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+// client_max_body_size still applies. `if` and limit_except have the limits of
+// their location.
+void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
 {
     auto* core = core_conf(cf);
-    if (core->noname) {  // `if` and limit_except have no separate limit
-        conf.service.max_body = prev.service.max_body;
-    } else {
-        conf.service.max_body = conf.max_body_size;
-        if (core->handler != content_handler) {
-            return;
-        }
-        if (core->client_max_body_size > 0) {
-            conf.service.max_body = std::min<std::size_t>(
-                conf.service.max_body,
-                static_cast<std::size_t>(core->client_max_body_size));
-        }
+    conf.service.max_body = conf.max_body_size;
+    if (core->client_max_body_size > 0) {
+        conf.service.max_body = std::min<std::size_t>(
+            conf.service.max_body,
+            static_cast<std::size_t>(core->client_max_body_size));
     }
-    core->client_max_body_size = 0;
+    if (conf.admits_in_content) {
+        core->client_max_body_size = 0;
+    }
 }
 
 // nginx does not pass a location's handler down to its limit_except blocks; see
@@ -58,7 +56,7 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 }
 
 // petstore_status and petstore_health are exempt from an inherited guard, see
-// is_in_guarded_location(). False if the location has a guard of its own.
+// is_in_guarded_location(). False if the location has its own petstore_guard.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_conf(cf)->noname) {
@@ -67,7 +65,7 @@ bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     if (conf.own_handler == nullptr) {
         return true;
     }
-    if (conf.guard == 1) {
+    if (conf.guard != NGX_CONF_UNSET) {
         return false;
     }
     inherit_handler(cf, conf.own_handler);
@@ -80,11 +78,39 @@ void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.serves == NGX_CONF_UNSET) {
         conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
-        conf.place = prev.place;
+        if (conf.serves) {
+            conf.place = prev.place;
+        }
     }
     if (conf.guard == NGX_CONF_UNSET) {
         conf.guard_place = prev.guard_place;
     }
+}
+
+// `petstore` implies the guard, whatever handler answers in its location and
+// in those below.
+void inherit_guard(const LocConf& prev, LocConf& conf)
+{
+    if (conf.serves) {
+        conf.guard = 1;
+        conf.guard_place = conf.place;
+    }
+    ngx_conf_merge_value(conf.guard, prev.guard, 0);
+}
+
+// Where the module itself answers, and nothing passes requests on before,
+// admission waits for the content handler: its reads then share a round trip
+// with the limiter's command.
+void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    const auto* core = core_conf(cf);
+    if (conf.serves) {
+        inherit_handler(cf, content_handler);
+        // An `if` without a handler leaves that of its location.
+        conf.answers = core->handler == content_handler
+                       || (core->handler == nullptr && prev.answers);
+    }
+    conf.admits_in_content = conf.answers && !passes_on(cf);
 }
 
 openapi::Settings document_settings(const LocConf& conf)
@@ -126,6 +152,12 @@ void choose_document(MainConf& main, LocConf& conf)
     }
     conf.service.document = found->response;
     conf.service.document_etag = found->etag;
+}
+
+const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
+{
+    return static_cast<const ngx_http_core_srv_conf_t*>(
+        ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
 }
 
 MainConf& main_conf_of(ngx_conf_t* cf) noexcept
@@ -200,11 +232,13 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         }
         if (!take_own_handler(cf, prev, conf)) {
             const ReportAt at(cf, conf.guard_place);
-            return refuse(cf, "\"petstore_guard on\" cannot be used in a "
-                              "location with \"petstore_status\" or "
-                              "\"petstore_health\", which need no API key");
+            return refuse(cf,
+                          "\"petstore_guard %s\" cannot be used in a "
+                          "location with \"petstore_status\" or "
+                          "\"petstore_health\", which need no API key",
+                          conf.guard ? "on" : "off");
         }
-        ngx_conf_merge_value(conf.guard, prev.guard, 0);
+        inherit_guard(prev, conf);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         merge_redis(prev, conf);
         merge_durability(prev, conf);
@@ -251,16 +285,22 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             choose_document(main, conf);
         }
         main.replaces_errors |= conf.json_errors != 0;
-        main.has_guard |= conf.guard != 0;
-        if (conf.cors != nullptr
-            && (conf.serves || conf.guard || conf.json_errors)) {
+        if (conf.cors != nullptr && (conf.guard || conf.json_errors)) {
             conf.cors->in_effect = true;
         }
-        if (conf.serves) {
-            inherit_handler(cf, content_handler);
-            take_over_body_limit(cf, prev, conf);
+        if (conf.guard) {
+            choose_phase(cf, prev, conf);
+            main.has_guard |= !conf.admits_in_content;
+            main.guarded.push_back({conf.guard_place, core_conf(cf), &conf});
         }
-        if (conf.serves || conf.guard) {
+        if (conf.own_handler == status_handler) {
+            main.statuses.push_back(
+                {conf.place, core_conf(cf), &conf, server_of(cf)});
+        }
+        if (conf.serves) {
+            take_over_body_limit(cf, conf);
+        }
+        if (conf.guard) {
             main.in_use = true;
             conf.main = &main;
             service.plans = &main.plans;

@@ -39,11 +39,12 @@ struct DurableSettings {
 
 struct LocConf;
 
-// A location with `petstore`.
-struct Served {
-    Place place;
-    ngx_http_core_loc_conf_t* core;
+// A location with a directive of this module.
+struct UsedLocation {
+    Place place;  // of the directive
+    const ngx_http_core_loc_conf_t* core;
     const LocConf* conf;
+    const ngx_http_core_srv_conf_t* server = nullptr;  // of petstore_status
 };
 
 // An OpenAPI document, shared by the locations with these settings: building it
@@ -87,13 +88,15 @@ struct MainConf : MainConfBase {
     std::vector<DurableSettings> durables;
     api::PlanTable plans;
     std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
-    std::vector<Served> served;
+    std::vector<UsedLocation> served;                       // `petstore`
+    std::vector<UsedLocation> guarded;   // these and others with a guard
+    std::vector<UsedLocation> statuses;  // petstore_status
     std::deque<CorsPolicy> cors;
     std::vector<Document> documents;
     std::deque<TlsLevel> tls_levels;
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location serves the API or is guarded
-    bool has_guard = false;        // any location is guarded
+    bool has_guard = false;        // any location needs the phase handler
     bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
 
@@ -119,7 +122,7 @@ enum LimitHeaders : ngx_uint_t {
 // All values are unset until merged, as in nginx's own modules.
 struct LocConfBase {
     ngx_flag_t serves;  // petstore: this location serves the API
-    ngx_flag_t guard;
+    ngx_flag_t guard;   // implied by `serves`
     ngx_str_t base_path;
     ngx_str_t redis_user;
     PlacedText redis_password_file;
@@ -148,11 +151,11 @@ struct LocConfBase {
 };
 
 struct LocConf : LocConfBase {
-    Place place;  // of `petstore`
+    Place place;  // of `petstore`, petstore_status or petstore_health
     // The handler of petstore_status or petstore_health in this location;
     // nullptr if it has neither.
     ngx_http_handler_pt own_handler = nullptr;
-    Place guard_place;
+    Place guard_place;  // of what guards the location
     Place redis_place;
     Place limit_redis_place;
 
@@ -166,7 +169,9 @@ struct LocConf : LocConfBase {
     std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
-    std::size_t storage = 0;             // index in MainConf::storages
+    bool answers = false;            // with the API, unless an `if` does not
+    bool admits_in_content = false;  // and nothing passes requests on before
+    std::size_t storage = 0;         // index in MainConf::storages
     std::optional<std::size_t> durable;  // index in MainConf::durables
     service::Settings service;
     std::string deprecated_link;  // Link of the deprecated operation

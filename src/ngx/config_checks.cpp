@@ -1,31 +1,14 @@
 // Warns about settings that are valid but probably unintended.
 #include <algorithm>
-#include <cstring>
 
 #include "../ngx_base/str.h"
 #include "config.h"
 #include "module.h"
+#include "other_modules.h"
 
 namespace petstore::ngx {
 
 namespace {
-
-// Whether the location may rewrite the URI after nginx has chosen the location.
-// Reads the first member of the rewrite module's configuration, its list of
-// rules (nullptr if empty), because the module exports no function for this.
-bool may_rewrite(ngx_conf_t* cf, const ngx_http_core_loc_conf_t* core) noexcept
-{
-    for (ngx_uint_t i = 0; cf->cycle->modules[i] != nullptr; ++i) {
-        const ngx_module_t* module = cf->cycle->modules[i];
-        if (std::strcmp(module->name, "ngx_http_rewrite_module") == 0) {
-            void* rules = nullptr;
-            std::memcpy(&rules, core->loc_conf[module->ctx_index],
-                        sizeof(rules));
-            return rules != nullptr;
-        }
-    }
-    return false;
-}
 
 // Whether the path of a request that starts with `prefix` can be an API path at
 // `base`.
@@ -55,7 +38,7 @@ bool is_plain_prefix(const ngx_http_core_loc_conf_t* core) noexcept
 
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
 {
-    for (const auto& [place, core, conf] : main.served) {
+    for (const auto& [place, core, conf, server] : main.served) {
         const ReportAt at(cf, place);
         if (core->handler != content_handler) {
             ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
@@ -65,7 +48,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
         }
         if (is_plain_prefix(core)
             && !can_match(view(core->name), view(conf->base_path))
-            && !may_rewrite(cf, core)) {
+            && !may_rewrite(cf, *core)) {
             ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
                                "no request for \"%V/pets\" reaches location "
                                "\"%V\"; the argument of \"petstore\" sets "

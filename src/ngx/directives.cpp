@@ -82,6 +82,7 @@ char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
         return refuse_second_handler(cf);
     }
     loc.own_handler = handler;
+    loc.place = current_place(cf);
     auto* core = static_cast<ngx_http_core_loc_conf_t*>(
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
     core->handler = handler;

@@ -1,7 +1,9 @@
 #include "guard.h"
 
 #include "../ngx_base/exception_border.h"
+#include "../service/api_request.h"
 #include "health.h"
+#include "http_request.h"
 #include "module.h"
 #include "phase_handler.h"
 #include "response.h"
@@ -38,14 +40,53 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
         .run();
 }
 
+// Whether the API answers the request without admission.
+bool needs_no_key(ngx_http_request_t* r, const LocConf& conf) noexcept
+{
+    const HttpRequest request(r, conf);
+    return service::ApiRequest::needs_no_key(
+        request.method(),
+        api::route(request.method(), request.path(), conf.service.base_path));
+}
+
+// nginx checks the length before all phases, against the limit of the location.
+// If the location serves the API, that is lifted, and the limit of an `if` or
+// limit_except with another handler has to be checked here.
+bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
+{
+    const auto* core = core_loc_conf(r);
+    const off_t limit = core->client_max_body_size;
+    if (!core->noname || !conf.serves || limit == 0
+        || r->headers_in.content_length_n <= limit || r->discard_body) {
+        return false;
+    }
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "client intended to send too large body: %O bytes",
+                  r->headers_in.content_length_n);
+    discard_body(r);
+    return true;
+}
+
 ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 {
-    if (!is_in_guarded_location(r) || r->content_handler == content_handler) {
+    const LocConf& conf = *loc_conf(r);
+    if (!is_in_guarded_location(r)) {
         return NGX_DECLINED;
+    }
+    if (r->content_handler == content_handler) {
+        if (conf.admits_in_content) {
+            return NGX_DECLINED;
+        }
+        if (needs_no_key(r, conf)) {  // neither may try_files and mirror see it
+            ngx_http_finalize_request(r, content_handler(r));
+            return NGX_DONE;
+        }
+    } else if (is_too_large(r, conf)) {
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     return guarded(r->connection->log,
                    static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-                   [r] { return guard(r, *loc_conf(r)); });
+                   [&] { return guard(r, conf); });
 }
 
 }  // namespace

@@ -24,12 +24,12 @@ ApiRequest::ApiRequest(const Task::Context& context) noexcept
 
 void ApiRequest::run()
 {
-    if (request().method() == api::Method::options) {
-        answer_options();
-    } else if (route_.resource == api::Resource::document) {
-        answer_document();
-    } else {
+    if (!needs_no_key(request().method(), route_)) {
         ask_for_admission();
+    } else if (request().method() == api::Method::options) {
+        answer_options();
+    } else {
+        answer_document();
     }
 }
 

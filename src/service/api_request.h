@@ -13,6 +13,14 @@ public:
 
     void run();
 
+    // Whether such a request is answered without admission.
+    static bool needs_no_key(api::Method method,
+                             const api::Route& route) noexcept
+    {
+        return method == api::Method::options
+               || route.resource == api::Resource::document;
+    }
+
     const api::Route& route() const noexcept { return route_; }
 
 private:

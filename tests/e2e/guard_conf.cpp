@@ -148,6 +148,19 @@ TEST_CASE("guard: errors of the configuration")
     refuses("location /a {\nlimit_except GET {\npetstore_guard on;\n}\n}",
             "\"petstore_guard\" directive is not allowed here", 3);
 
+    for (const std::string value : {"on", "off"}) {
+        const auto exempt = "\"petstore_guard " + value
+                            + "\" cannot be used in a location with "
+                              "\"petstore_status\" or \"petstore_health\", "
+                              "which need no API key";
+        refuses("location /a {\npetstore_status;\npetstore_guard " + value
+                    + ";\n}",
+                exempt, 3);
+        refuses("location /a {\npetstore_guard " + value
+                    + ";\npetstore_health live;\n}",
+                exempt, 2);
+    }
+
     for (const char* accepted :
          {"petstore_guard off;",
           "petstore_guard on; location /a/v1/ { petstore /a/v1; }",
