@@ -1,0 +1,199 @@
+// SPEC 4: what `nginx -t` accepts, but warns of.
+#include "support/certificates.h"
+#include "support/store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines warnings_of(const NginxOptions& options)
+{
+    NginxOptions complete = options;
+    complete.redis = "redis://127.0.0.1:6379";
+    const auto result = NginxServer::check(complete);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    Lines lines;
+    for (const auto& line : split(result.err, '\n')) {
+        // DATE TIME [warn] PID#TID: MESSAGE in FILE:LINE
+        const auto level = line.find("[warn] ");
+        if (level != std::string::npos) {
+            const auto start = line.find(": ", level) + 2;
+            lines.push_back(line.substr(start, line.find(" in /") - start));
+        }
+    }
+    return lines;
+}
+
+Lines in_server(const std::string& lines)
+{
+    NginxOptions options;
+    options.server = lines;
+    return warnings_of(options);
+}
+
+Lines in_location(const std::string& lines)
+{
+    NginxOptions options;
+    options.location = lines;
+    return warnings_of(options);
+}
+
+std::string returns(const std::string& location, const std::string& directive)
+{
+    return "location \"" + location
+           + "\" needs no API key: \"return\" answers before \"" + directive
+           + "\"; \"petstore_guard off\" says that this is intended";
+}
+
+std::string basic(const std::string& location)
+{
+    return "no request can satisfy both \"auth_basic\" and the API key of "
+           "location \""
+           + location
+           + "\": both are in the header \"Authorization\"; see \"satisfy "
+             "any\"";
+}
+
+const std::string kStatus =
+    "hint: anyone who reaches location \"/status\" can read "
+    "\"petstore_status\"; protect it with \"allow\" and \"deny\"";
+
+}  // namespace
+
+TEST_CASE("configuration: a return before the key is checked is warned of")
+{
+    const std::string guard = "petstore_guard";
+    CHECK(in_location("return 200 x;") == Lines{returns("/v1/", "petstore")});
+    CHECK(in_location("if ($arg_a) { set $b 1; } set $c x$arg_c; "
+                      "rewrite ^/v1/a(.*)$ /v1/pets$1; return 404;")
+          == Lines{returns("/v1/", "petstore")});
+    CHECK(in_server("location /a/ { petstore_guard on; return 200 x; }")
+          == Lines{returns("/a/", guard)});
+    CHECK(in_server("petstore_guard on; location ~ ^/a { return 301 /b; } "
+                    "location /c { location = /c/d { return 404; } }")
+          == Lines{returns("^/a", guard), returns("/c/d", guard)});
+    CHECK(in_location("location /v1/a/ { return 200 x; }")
+          == Lines{returns("/v1/a/", guard)});
+
+    for (const std::string fine :
+         {"location /a/ { petstore_guard on; if ($arg_a) { return 403; } }",
+          "location /a/ { petstore_guard on; if ($arg_a) { set $b 1; } "
+          "if ($arg_c) { return 403; } set $d 1; }",
+          "petstore_guard on; location /a/ { petstore_guard off; return 404; }",
+          "petstore_guard on; location /a/ { internal; return 404; } "
+          "location @a { return 404; } location /h { petstore_health live; }",
+          "location /a/ { return 404; }", "petstore_guard on;"}) {
+        INFO(fine);
+        CHECK(in_server(fine).empty());
+    }
+    CHECK(in_location("location /v1/a/ { petstore_guard off; return 200 x; }")
+              .empty());
+}
+
+TEST_CASE("configuration: auth_basic beside an API key is warned of")
+{
+    const std::string basics = "auth_basic staff; auth_basic_user_file u;";
+    CHECK(in_location(basics) == Lines{basic("/v1/")});
+    CHECK(in_location("limit_except GET { " + basics + " }")
+          == Lines{basic("/v1/")});
+    CHECK(in_server("location /a/ { petstore_guard on; " + basics + " }")
+          == Lines{basic("/a/")});
+    // Once for each directive.
+    CHECK(in_server(basics
+                    + "location /a/ { petstore_guard on; } location /b/ { "
+                      "petstore_guard on; if ($arg_a) { set $b 1; } }")
+              .size()
+          == 1);
+
+    CHECK(in_location("satisfy any; " + basics).empty());
+    CHECK(in_server("satisfy any; " + basics).empty());
+    CHECK(in_server(basics
+                    + "location /s { petstore_health live; } "
+                      "location /a/ { root /; }")
+          == Lines{basic("/v1/")});
+    CHECK(in_location("auth_basic off;").empty());
+    CHECK(in_server("location /a/ { " + basics + " }").empty());
+    CHECK(in_location("location /v1/a/ { petstore_guard off; " + basics + " }")
+              .empty());
+}
+
+TEST_CASE("configuration: petstore_status that anyone may read is warned of")
+{
+    const auto at = [](const std::string& listen, const std::string& more) {
+        NginxOptions options;
+        options.servers = "server { " + listen
+                          + " location = /status { petstore_status; " + more
+                          + " } }";
+        return warnings_of(options);
+    };
+    for (const std::string listen :
+         {"listen 18999;", "listen 0.0.0.0:18999;", "listen [::]:18999;",
+          "listen 127.0.0.1:18999; listen 18998;"}) {
+        INFO(listen);
+        CHECK(at(listen, "") == Lines{kStatus});
+        for (const std::string rule :
+             {"deny all;", "allow 10.0.0.0/8; deny all;",
+              "auth_basic staff; auth_basic_user_file u;", "internal;",
+              "auth_request /check;"}) {
+            INFO(rule);
+            CHECK(at(listen, rule).empty());
+        }
+        CHECK(at(listen + " allow 127.0.0.1; deny all;", "").empty());
+        CHECK(at(listen, "auth_basic off;") == Lines{kStatus});
+        CHECK(at(listen, "if ($arg_a) { set $b 1; }") == Lines{kStatus});
+    }
+    for (const std::string listen :
+         {"listen 127.0.0.1:18999;", "listen 127.9.9.9:18999;",
+          "listen [::1]:18999;", "listen unix:%DIR%/status.sock;"}) {
+        INFO(listen);
+        CHECK(at(listen, "").empty());
+    }
+}
+
+TEST_CASE("configuration: petstore_status with client certificates")
+{
+    const CertificateAuthority authority;
+    authority.issue("server", "DNS:petstore.test");
+    const auto with = [&](const std::string& verify) {
+        NginxOptions options;
+        options.servers = "server { listen 18999 ssl; ssl_certificate "
+                          + authority.file("server.crt")
+                          + "; ssl_certificate_key "
+                          + authority.file("server.key") + ";" + verify
+                          + "location = /status { petstore_status; } }";
+        return warnings_of(options);
+    };
+    CHECK(with("") == Lines{kStatus});
+    CHECK(with("ssl_verify_client off;") == Lines{kStatus});
+    CHECK(with("ssl_verify_client on; ssl_client_certificate "
+               + authority.certificate() + ";")
+              .empty());
+}
+
+TEST_CASE("configuration: variables that are empty in a zone's key")
+{
+    const auto with = [](const std::string& lines) {
+        NginxOptions options;
+        options.http = lines;
+        return warnings_of(options);
+    };
+    const auto empty = [](const std::string& key, const std::string& zone) {
+        return "the key \"" + key + "\" of zone \"" + zone
+               + "\" is empty: limit_req and limit_conn use it before "
+                 "variables \"$petstore_…\" are set";
+    };
+    CHECK(with("limit_req_zone $petstore_account zone=slow:1m rate=1r/s;")
+          == Lines{empty("$petstore_account", "slow")});
+    CHECK(with("limit_conn_zone $petstore_key_id zone=few:1m;")
+          == Lines{empty("$petstore_key_id", "few")});
+    CHECK(with("limit_req_zone $binary_remote_addr zone=fine:1m rate=1r/s; "
+               "limit_conn_zone $server_name zone=few:1m; "
+               "limit_req_zone a${petstore_plan} zone=slow:1m rate=5r/m;")
+          == Lines{empty("a${petstore_plan}", "slow")});
+    CHECK(with("limit_req_zone $http_petstore_plan zone=a:1m rate=1r/s; "
+               "limit_conn_zone $binary_remote_addr zone=b:1m;")
+              .empty());
+}
