@@ -13,16 +13,18 @@ set(TIER_BOTH_BUILDS
 # Sanitized in scripts/test, stock in scripts/test --quick.
 set(TIER_ONE_BUILD
   authentication balancer changed_buckets cluster cluster_command_line
-  cluster_failover cluster_migration cluster_moving cluster_sharing
-  command_line command_line_help command_line_keys command_line_sentinel
-  command_line_tls configuration configuration_messages cors create damage
-  durability durability_failover failover freshness get guard guard_conf
-  guard_faults guard_grpc guard_redirects health host_names http2 http3
-  http_manners idempotency idle_connections key_changes keys limits
-  limits_ban_rules limits_clock limits_directives limits_faults limits_once
-  limits_walk list logs network_faults nginx_errors openapi packages pet_import
-  redis_errors redis_faults redis_login redis_tls sentinel sentinel_faults
-  status two_redis two_redis_move two_redis_operator)
+  cluster_failover cluster_identity cluster_migration cluster_moving
+  cluster_sharing command_line command_line_doctor command_line_help
+  command_line_keys command_line_output command_line_sentinel command_line_tls
+  configuration configuration_messages configuration_warnings cors create
+  damage durability durability_failover failover freshness get guard
+  guard_conf guard_faults guard_grpc guard_implied guard_redirects health
+  host_names http2 http3 http_manners idempotency idle_connections key_changes
+  keys limits limits_ban_rules limits_clock limits_directives limits_faults
+  limits_once limits_walk list logs network_faults nginx_errors openapi
+  packages pet_import redis_errors redis_faults redis_login redis_tls sentinel
+  sentinel_faults status two_redis two_redis_move two_redis_operator
+  two_stores version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.
 set(TIER_FULL)
