@@ -229,3 +229,26 @@ TEST_CASE("doctor: the table fits the terminal")
     CHECK(contains(wide, "VERDICT  CHECK             FOUND"));
     CHECK(contains(wide, "ADVICE\n"));
 }
+
+TEST_CASE("command line: doctor reports a Redis that cannot be reached")
+{
+    const auto text = ctl("unix:/nowhere/redis.sock", {"doctor"});
+    CHECK(text.code == 4);
+    CHECK(contains(text.out, "wrong    reachable"));
+    CHECK(contains(text.err, "petstorectl: cannot connect"));
+    const auto json = ctl("unix:/nowhere/redis.sock", {"doctor", "--json"});
+    CHECK(json.code == 4);
+    const auto findings = nlohmann::json::parse(json.out);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings.at(0).at("check") == "reachable");
+    CHECK(findings.at(0).at("verdict") == "wrong");
+
+    RedisServer redis;
+    CHECK(contains(ctl(redis.url(), {"doctor"}).out, "ok       reachable"));
+    const auto limits =
+        run({ctl_binary(), "--redis", redis.url(), "--limit-redis",
+             "unix:/nowhere/redis.sock", "doctor"});
+    CHECK(limits.code == 4);
+    CHECK(contains(limits.out, "wrong    limit-redis reachable"));
+    CHECK(contains(limits.out, "version"));
+}

@@ -146,46 +146,6 @@ TEST_CASE("command line: key list has filters")
     }
 }
 
-TEST_CASE("command line: limits that only nginx.conf knows are shown as ?")
-{
-    RedisServer redis;
-    const auto key = create_key(redis, {"--plan", "partner", "--per-day", "7"});
-    const auto show = ctl(redis.url(), {"key", "show", key.id}).out;
-    CHECK(contains(show, "per minute  ?\n"));
-    CHECK(contains(show, "per day     7\n"));
-    CHECK(contains(ctl(redis.url(), {"key", "list"}).out,
-                   " partner  ?       7 "));
-    CHECK(contains(ctl(redis.url(), {"key", "usage", key.id}).out, "?"));
-}
-
-TEST_CASE("command line: a terminal shows colours and relative dates")
-{
-    RedisServer redis;
-    create_key(redis, {"--expires", "2999-01-01"});
-    const auto coloured = on_terminal(redis.url(), "key list");
-    CHECK(coloured.code == 0);
-    CHECK(contains(coloured.out, "\x1b[1mID\x1b[0m"));
-    CHECK(contains(coloured.out, "\x1b[32musable\x1b[0m"));
-    CHECK(contains(coloured.out, "just now"));
-    CHECK(contains(coloured.out, " years"));
-    CHECK(
-        contains(on_terminal(redis.url(), "doctor").out, "\x1b[32mok\x1b[0m"));
-
-    for (const Words& env : {Words{"NO_COLOR=1"}, {"TERM=dumb"}}) {
-        const auto plain = on_terminal(redis.url(), "key list", "\n", env);
-        CHECK(contains(plain.out, "usable"));
-        CHECK_FALSE(contains(plain.out, "\x1b["));
-    }
-    CHECK(
-        contains(on_terminal(redis.url(), "key list", "\n", {"NO_COLOR="}).out,
-                 "\x1b[1m"));
-    const auto piped = ctl(redis.url(), {"key", "list"});
-    CHECK_FALSE(contains(piped.out, "\x1b["));
-    CHECK(contains(piped.out, "2999-01-01T00:00:00Z"));
-    CHECK_FALSE(
-        contains(on_terminal(redis.url(), "key list --json").out, "\x1b["));
-}
-
 TEST_CASE("command line: key delete asks for confirmation on a terminal")
 {
     RedisServer redis;
@@ -349,44 +309,6 @@ TEST_CASE("command line: key restore stops at a line without a key")
     }
     RedisServer redis;
     CHECK(ctl(redis.url(), {"key", "restore", "/nowhere"}).code == 1);
-}
-
-TEST_CASE("command line: doctor reports a Redis that cannot be reached")
-{
-    const auto text = ctl("unix:/nowhere/redis.sock", {"doctor"});
-    CHECK(text.code == 4);
-    CHECK(contains(text.out, "wrong    reachable"));
-    CHECK(contains(text.err, "petstorectl: cannot connect"));
-    const auto json = ctl("unix:/nowhere/redis.sock", {"doctor", "--json"});
-    CHECK(json.code == 4);
-    const auto findings = nlohmann::json::parse(json.out);
-    REQUIRE(findings.size() == 1);
-    CHECK(findings.at(0).at("check") == "reachable");
-    CHECK(findings.at(0).at("verdict") == "wrong");
-
-    RedisServer redis;
-    CHECK(contains(ctl(redis.url(), {"doctor"}).out, "ok       reachable"));
-    const auto limits =
-        run({ctl_binary(), "--redis", redis.url(), "--limit-redis",
-             "unix:/nowhere/redis.sock", "doctor"});
-    CHECK(limits.code == 4);
-    CHECK(contains(limits.out, "wrong    limit-redis reachable"));
-    CHECK(contains(limits.out, "version"));
-}
-
-TEST_CASE("command line: a nearly right option or plan is suggested")
-{
-    RedisServer redis;
-    const auto option =
-        ctl(redis.url(), {"--limit-pasword-file", "x", "key", "list"});
-    CHECK(option.code == 2);
-    CHECK(contains(option.err, "Did you mean '--limit-password-file'?"));
-    CHECK_FALSE(contains(option.err, "pasword"));
-    const auto plan =
-        ctl(redis.url(), {"key", "create", "--plan", "buisness", "--json"});
-    CHECK(plan.code == 0);
-    remember_secret(nlohmann::json::parse(plan.out).at("key"));
-    CHECK(contains(plan.err, "Did you mean 'business'?"));
 }
 
 TEST_CASE("command line: dates are dates, times or durations")
