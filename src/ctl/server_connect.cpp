@@ -137,12 +137,12 @@ OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
 
 // Connects, logs in and selects the database. Throws redis::ConnectionError and
 // Failure.
-redis::BlockingConnection open_database(const redis::Endpoint& endpoint,
-                                        const Tls* tls,
-                                        const std::string& where)
+OpenConnection open_database(const redis::Endpoint& endpoint, const Tls* tls,
+                             const std::string& where)
 {
     const Deadline deadline(kLoginTimeout);
-    auto connection = log_in(endpoint, tls, deadline, where, true);
+    auto opened = log_in(endpoint, tls, deadline, where, true);
+    redis::BlockingConnection& connection = opened.connection;
     if (endpoint.database) {
         connection.set_timeout(deadline.left());
         redis::Command select("SELECT");
@@ -153,7 +153,7 @@ redis::BlockingConnection open_database(const redis::Endpoint& endpoint,
         }
     }
     connection.set_timeout(deadline.left());
-    return connection;
+    return opened;
 }
 
 // Identifies the data of a primary; empty if Redis does not say.
@@ -176,7 +176,7 @@ redis::BlockingConnection reopen(const redis::Endpoint& endpoint,
             "unknown whether Redis was restarted meanwhile");
     }
     try {
-        auto connection = open_database(endpoint, tls, where);
+        auto connection = open_database(endpoint, tls, where).connection;
         if (history_of(connection) != history) {
             throw redis::ConnectionError(
                 "Redis was restarted or replaced meanwhile");
@@ -215,7 +215,8 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
 {
     const std::string where = endpoint.display();
     try {
-        auto connection = open_database(endpoint, tls, where);
+        auto opened = open_database(endpoint, tls, where);
+        redis::BlockingConnection& connection = opened.connection;
         if (!endpoint.is_unix()) {
             connection.reopen_with(
                 [endpoint, tls, where, history = history_of(connection)] {
