@@ -172,7 +172,8 @@ const std::vector<Route>& routes()
     static const std::vector<Route> all = [] {
         const auto service = Route::service;
         const auto mixed = Route::mixed;
-        // prefix, answers, dry_run, gone, refuses_post, limits, asks_others
+        // prefix, answers, dry_run, gone, refuses_post, limits, asks_others,
+        // mirrors
         return only<Route>({
             {"/v1", service},
             {"/v1", service},
@@ -182,8 +183,9 @@ const std::vector<Route>& routes()
             {"/dry/v1", service, true},
             {"/auth/v1", service, false, false, false, false, true},
             {"/auth-dry/v1", service, true, false, false, false, true},
-            {"/mirror/v1", service},
-            {"/mirror-only/v1", service, true},
+            {"/mirror/v1", service, false, false, false, false, false, true},
+            {"/mirror-only/v1", service, true, false, false, false, false,
+             true},
             {"/post/v1", service, true},
             {"/post-only/v1", service},
             {"/except/v1", service, false, false, true},

@@ -23,6 +23,7 @@ struct Route {
     bool refuses_post = false;  // by limit_except
     bool limits = false;        // by nginx's limit_req
     bool asks_others = false;   // a failed subrequest makes nginx return 500
+    bool mirrors = false;       // so the guard checks the scope of the method
 };
 
 const std::vector<Route>& routes();

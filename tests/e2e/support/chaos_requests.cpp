@@ -302,7 +302,8 @@ void Requests::other(Ask& ask)
                    + random_.pick({"/pets/", "/store/orders", "/", "/x%2f"});
         ask.statuses = {404};
     }
-    if (ask.route->refuses_post) {
+    if (ask.route->refuses_post
+        || (ask.route->mirrors && ask.role == Role::reader)) {
         ask.statuses.insert(403);
     }
 }
