@@ -98,7 +98,8 @@ void authenticate(redis::BlockingConnection& connection,
 std::optional<bool> ask_cluster_node(redis::BlockingConnection& connection,
                                      const std::string& where)
 {
-    const redis::Reply& reply = call(connection, redis::Command("HELLO"));
+    const redis::Command hello("HELLO");
+    const redis::Reply& reply = call(connection, hello);
     if (closes_connection(reply)) {
         throw RedisError(where, reply.text());
     }
