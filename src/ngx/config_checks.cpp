@@ -108,12 +108,14 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
     if (is_public(core) && location.conf->own_handler == nullptr
         && returns_always(cf, core)) {
         const ReportAt at(cf, location.place);
+        const bool serves = location.conf->serves;
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
             "location \"%V\" needs no API key: \"return\" "
-            "answers before \"%s\"; \"petstore_guard off\" "
-            "says that this is intended",
-            &core.name, location.conf->serves ? "petstore" : "petstore_guard");
+            "answers before \"%s\"%s",
+            &core.name, serves ? "petstore" : "petstore_guard",
+            serves ? ""
+                   : "; \"petstore_guard off\" says that this is intended");
     }
 }
 

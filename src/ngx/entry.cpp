@@ -47,6 +47,9 @@ ngx_int_t remember_entry(ngx_http_request_t* r) noexcept
     if (info == nullptr) {
         return here ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_DECLINED;
     }
+    if (info->refused && info->locations_after_refusal < 2) {
+        ++info->locations_after_refusal;
+    }
     if (here) {
         info->entered = loc_conf(r);
         info->entered_at = r->uri_changes;

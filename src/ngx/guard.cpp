@@ -14,6 +14,17 @@ namespace petstore::ngx {
 
 namespace {
 
+// Whether the guard has refused the request, and this is the error page of the
+// refusal: the first location that the request enters then. Whatever that leads
+// to (subrequests, X-Accel-Redirect, try_files, `rewrite`) is not. A
+// post_action ends every request.
+bool is_page_of_refusal(const ngx_http_request_t* r,
+                        const RequestInfo& info) noexcept
+{
+    return info.refused && r == r->main
+           && (info.locations_after_refusal == 1 || r->post_action);
+}
+
 ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
 {
     RequestInfo* info = request_info(r, true);
@@ -27,8 +38,8 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     }
     info->in_service |= r == r->main;
     info->has_guard |= r == r->main;
-    if (info->refused) {
-        return NGX_DECLINED;  // this is the error page of the refusal
+    if (is_page_of_refusal(r, *info)) {
+        return NGX_DECLINED;
     }
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     Worker* worker = Worker::current();

@@ -162,6 +162,9 @@ bool returns_always(const ngx_conf_t* cf,
         if (is(word, ngx_http_script_return_code)) {
             return true;
         }
+        if (is(word, ngx_http_script_break_code)) {
+            return false;
+        }
         std::uintptr_t step = sizeof(word);
         if (is(word, ngx_http_script_if_code)) {
             std::memcpy(&step, code + offsetof(ngx_http_script_if_code_t, next),

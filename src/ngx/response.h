@@ -37,6 +37,7 @@ struct RequestInfo : service::RequestState {
     GuardedRequest* guarded = nullptr;  // passes through a guard: a list
     bool has_guard = false;             // the main request met a guard
     bool refused = false;               // and was refused by it
+    int locations_after_refusal = 0;    // that it has entered, but at most 2
     int refusal_status = 0;
     ngx_str_t refusal = ngx_null_string;  // the body of the refusal
 };

@@ -133,6 +133,70 @@ TEST_CASE("guard: an error page does not repeat the headers of the refusal")
     CHECK(away.header("retry-after") == "1");
 }
 
+TEST_CASE("guard: the page of a refusal leads to no other guarded location")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /secret/ { petstore_guard on; proxy_pass http://%BACK_END%; }
+        location /outer/ { proxy_pass http://%BACK_END%; }
+        location = /page/ssi.html { ssi on; root %DIR%/pages; }
+        location = /page/guarded.html {
+            petstore_guard on; ssi on; root %DIR%/pages;
+        }
+        location = /page/mirror.html {
+            mirror /secret/mirrored; root %DIR%/pages;
+        }
+        location = /page/auth.html {
+            auth_request /secret/asked; root %DIR%/pages;
+        }
+        location = /page/try.html { try_files /nope /secret/tried; }
+        location = /page/rewrite.html { rewrite ^ /secret/rewritten last; }
+        location = /page/recursive.html {
+            recursive_error_pages on; error_page 404 = /secret/page; return 404;
+        }
+        location @page { ssi on; proxy_pass http://%BACK_END%; })";
+    for (const std::string page :
+         {"/page/ssi.html", "/page/guarded.html", "/page/mirror.html",
+          "/page/auth.html", "/page/try.html", "/page/rewrite.html",
+          "/page/recursive.html", "/outer/accel", "@page"}) {
+        INFO(page);
+        GuardedStore shop(options, "error_page 401 403 429 503 " + page + ";",
+                          [](const BackEnd::Request& request) -> Response {
+                              if (request.target.rfind("/outer/", 0) == 0) {
+                                  return {200,
+                                          "1.1",
+                                          {{"X-Accel-Redirect", "/secret/x"}},
+                                          ""};
+                              }
+                              return {200,
+                                      "1.1",
+                                      {{"Content-Type", "text/html"}},
+                                      "<!--#include virtual=\"/secret/y\" -->"};
+                          });
+        make_page(shop.store, "page", "");
+        std::remove(shop.store.nginx.path("pages/page").c_str());
+        mkdir(shop.store.nginx.path("pages/page").c_str(), 0777);
+        for (const char* file : {"ssi", "guarded", "mirror", "auth"}) {
+            make_page(shop.store, "page/" + std::string(file) + ".html",
+                      "page <!--#include virtual=\"/secret/y\" -->");
+        }
+        const auto key = limited_key(shop.store.redis, 1);
+        Http limited(shop.store.nginx.url(), key.secret);
+        CHECK(limited.get("/v1/pets").status == 200);
+        limited.get("/shop/over");
+        for (const auto& headers : {kNoKey, kUnknownKey}) {
+            shop.http.get("/shop/", headers);
+            shop.http.post("/shop/", "x", headers);
+        }
+        for (const auto& request : shop.back_end.requests()) {
+            INFO(request.target);
+            CHECK(request.target.rfind("/secret/", 0) != 0);
+        }
+        // A valid key gets there, once admitted.
+        CHECK(shop.http.get("/secret/z").status == 200);
+    }
+}
+
 TEST_CASE("guard: error_page changes the status of its refusals")
 {
     NginxOptions options;
