@@ -238,7 +238,7 @@ void Operator::petstorectl(std::vector<std::string> arguments)
     }
     note(text);
     const auto result = ctl(redis_.url(), std::move(arguments));
-    if (result.code < 0 || result.code > 1) {
+    if (result.code < 0 || result.code == 2 || result.code > 4) {
         world_.journal.complain(kMe, text + " ends with "
                                          + std::to_string(result.code) + ": "
                                          + result.err);
