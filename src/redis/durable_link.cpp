@@ -77,6 +77,7 @@ void DurableLink::send_batch() noexcept
     batch_on_.reset();
     confirmed_ = false;
     too_few_ = false;
+    refused_writes_ = 0;
     std::size_t bytes = 0;
     while (!waiting_.empty() && batch_.size() < kMaxBatch
            && bytes < kMaxBatchBytes) {
@@ -259,6 +260,12 @@ void DurableLink::on_alarm() noexcept
     std::list<Write> late;
     late.splice(late.end(), waiting_, waiting_.begin(),
                 std::find_if_not(waiting_.begin(), waiting_.end(), is_over));
+    // WAIT blocks the connection even if nothing was written, and there is no
+    // command of its batch to report: a script that Redis does not know would
+    // never be sent with its text, and nothing would say why.
+    if (phase_ == Phase::batch && refused_writes_ == batch_.size()) {
+        report_not_reached(late, is_over);
+    }
     for (Write& write : late) {
         write.fail(NoReply::not_sent);
     }
@@ -289,6 +296,9 @@ DurableLink::Write::Write(DurableLink& link, const Command& command,
 void DurableLink::Write::on_reply(const Reply& reply) noexcept
 {
     link_.note_server();
+    if (reply.is_error()) {
+        ++link_.refused_writes_;
+    }
     if (handler_ != nullptr) {
         if (reply.is_error()) {
             std::exchange(handler_, nullptr)->on_reply(reply);

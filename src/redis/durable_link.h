@@ -46,7 +46,8 @@ public:
                                  const Reply& error) noexcept = 0;
         virtual void supported_again() noexcept = 0;
 
-        // This many commands were executed but not durable in time.
+        // This many commands were executed but not durable in time, or waited
+        // in vain for a batch that was not, although it wrote nothing.
         virtual void not_reached(std::size_t commands) noexcept = 0;
 
         virtual void queue_full() noexcept = 0;
@@ -154,9 +155,10 @@ private:
     Waiter waiter_{*this};
     std::list<Write> waiting_;
     std::list<Write> batch_;
-    std::size_t callbacks_ = 0;  // of link_, outstanding in this phase
-    bool confirmed_ = false;     // all steps of this phase succeeded
-    bool too_few_ = false;       // the last step's answer was not enough
+    std::size_t callbacks_ = 0;       // of link_, outstanding in this phase
+    bool confirmed_ = false;          // all steps of this phase succeeded
+    bool too_few_ = false;            // the last step's answer was not enough
+    std::size_t refused_writes_ = 0;  // of the batch
 
     // The generation of the connection that accepted all steps.
     std::optional<std::uint64_t> supported_on_;

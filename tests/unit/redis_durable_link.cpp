@@ -353,6 +353,48 @@ TEST_CASE("each command of a batch has its own timeout", "[redis]")
     CHECK(f.host.lines.size() == 1);
 }
 
+TEST_CASE("a command that expires behind a WAIT for nothing is reported",
+          "[redis]")
+{
+    Fixture f;
+    f.support();
+    f.a.then = [&] { f.send(f.b, "b"); };
+    f.send(f.a, "a");
+    f.send(f.c, "c");
+    f.end();
+    f.wire.reply("-NOSCRIPT no\r\n");
+    f.end();
+    REQUIRE(f.open() == Lines{"c", "WAIT 2 500"});
+    SECTION("if nothing was written")
+    {
+        f.wire.reply("-NOSCRIPT no\r\n");
+        f.pass(500);
+        CHECK(f.host.lines == Lines{"1 not reached"});
+    }
+    SECTION("but not if Redis has yet to reply")
+    {
+        f.host.time += 500;
+        f.durable.on_alarm();
+        CHECK(f.c.outcome == "in doubt");
+        CHECK(f.host.lines == Lines{"1 not reached"});  // c
+        f.wire.reply(pet(1));
+    }
+    CHECK(f.b.outcome == "not sent");
+    f.wire.reply(integer(0));
+    f.end();
+    CHECK(f.open().empty());
+    CHECK(f.host.lines.size() == 1);
+
+    // The WAIT has confirmed nothing, and the next batch is as usual.
+    Handler d;
+    f.send(d, "d");
+    f.end();
+    CHECK(f.open() == Lines{"d", "WAIT 2 500"});
+    f.wire.reply(pet(4));
+    f.wire.reply(integer(2));
+    CHECK(d.outcome == "4");
+}
+
 TEST_CASE("a late command does not shorten the wait of others", "[redis]")
 {
     Fixture f;
