@@ -1,5 +1,7 @@
 #include "account_mover.h"
 
+#include <utility>
+
 #include "../api/plan.h"
 #include "../store/scripts.h"
 #include "exit.h"
@@ -26,6 +28,9 @@ enum TakenField : std::size_t {
 std::size_t AccountMover::run()
 {
     Found found = find(source_);
+    Found there = find(destination_);
+    remove_stale(found, there);
+    copied_ = std::move(there.states);
     found.states.merge(found.renamed);
     std::vector<std::string> accounts;
     for (const std::string& id : found.states) {
@@ -70,10 +75,46 @@ void AccountMover::find_on(store::CommandRunner& redis, Found& found)
                 found.states.emplace(key->account);
             } else if (key && key->suffix == "moving") {
                 found.renamed.emplace(key->account);
+            } else if (key
+                       && (key->suffix == "strikes" || key->suffix == "bans")) {
+                found.counted.emplace(key->account);
             }
         }
         cursor = reply[0].text();
     } while (cursor != "0");
+}
+
+// Removes what interrupted moves left at the destination and the account no
+// longer has. While the source has an account's state, that is all there is of
+// the account. Without a state, strikes and bans are those of a copy that was
+// not completed, unless the state is renamed and will get its name back.
+void AccountMover::remove_stale(const Found& here, const Found& there)
+{
+    std::size_t sent = 0;
+    const auto receive = [&] {
+        for (; sent > 0; --sent) {
+            destination_.receive();
+        }
+    };
+    Ids candidates = there.counted;
+    candidates.insert(there.renamed.begin(), there.renamed.end());
+    for (const std::string& id : candidates) {
+        const bool replaced = here.states.count(id) != 0;
+        if (!replaced
+            && (there.states.count(id) != 0 || there.renamed.count(id) != 0)) {
+            continue;
+        }
+        redis::Command remove("DEL");
+        remove.key(schema_.strikes(id)).key(schema_.bans(id));
+        if (replaced) {
+            remove.key(schema_.moving_state(id));
+        }
+        destination_.send(remove);
+        if (++sent == kAccountsAtOnce) {
+            receive();
+        }
+    }
+    receive();
 }
 
 void AccountMover::move(const std::vector<std::string>& accounts)
@@ -112,8 +153,12 @@ std::size_t AccountMover::copy(const std::string& account,
     if (taken.size() != kTakenSize) {
         throw Failure("unexpected reply of Redis to take_account.lua");
     }
-    // Do not overwrite the copy of an earlier move: workers may have used it.
+    // Do not change the copy of an earlier move: workers may have used it. Its
+    // strikes and bans were copied before its state, or are over.
     const bool keep = taken[kRenamedNow].integer() == 0;
+    if (keep && copied_.count(account) != 0) {
+        return 0;
+    }
     std::size_t sent = 0;
     const auto put = [&](const std::string& name, std::size_t field) {
         if (taken[field].is(redis::Type::nil)) {

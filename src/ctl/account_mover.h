@@ -35,9 +35,11 @@ private:
     struct Found {
         Ids states;
         Ids renamed;  // for a move
+        Ids counted;  // with strikes or bans
     };
     Found find(store::CommandRunner& redis);
     void find_on(store::CommandRunner& redis, Found& found);
+    void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
     std::size_t copy(const std::string& account, const redis::Reply& taken);
     void rename_back(const Ids& accounts);
@@ -45,6 +47,7 @@ private:
     store::CommandRunner& source_;
     store::CommandRunner& destination_;
     const store::Schema& schema_;
+    Ids copied_;  // with a state at the destination when the move began
 };
 
 }  // namespace petstore::ctl

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/cut_redis.h"
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
@@ -243,4 +244,115 @@ TEST_CASE("two redis: an interrupted move is completed by the next")
         CHECK(redis->command({"KEYS", "*:moving"}).items.empty());
     }
     CHECK(without.command({"KEYS", "*:state"}).items.empty());
+}
+
+// Whichever command is the last before the interruption, what it had copied is
+// not taken for the account's history by a later move.
+TEST_CASE("two redis: an undone move leaves no history behind")
+{
+    TwoRedis redis;
+    const auto key = create_key(redis.main);
+    NginxOptions one;
+    one.redis = redis.main.url();
+    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
+          == 200);
+    CutRedis cut(redis.limits);
+    const auto history = [&](const RedisServer& on, const char* name) {
+        return on.command({"EXISTS", account_key(key, name)}).integer;
+    };
+    bool copied = false;
+    int number = 0;
+    do {
+        cut.cut_at(++number, CutRedis::How::before);
+        INFO("cut at command " << number);
+        redis.main.command(
+            {"SET", account_key(key, "bans"), "5", "EX", "80000"});
+        redis.main.command(
+            {"SET", account_key(key, "strikes"), "3", "EX", "80000"});
+        const auto moved = ctl(redis.main.url(),
+                               {"--limit-redis", cut.url(), "limits", "move"});
+        REQUIRE((moved.code == 0) == !cut.was_cut());
+        copied = copied
+                 || (history(redis.limits, "bans") == 1
+                     && history(redis.limits, "state") == 0);
+
+        // Where it was cut before it began, there is nothing to return.
+        REQUIRE(redis.ctl({"limits", "return"}).code == 0);
+        CHECK(used(redis.main, key, "day") == 1);
+        CHECK(history(redis.main, "bans") == 1);
+        CHECK(history(redis.main, "strikes") == 1);
+        REQUIRE(ctl(redis.main.url(), {"key", "unban", key.id}).code == 0);
+
+        REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+        CHECK(history(redis.limits, "bans") == 0);
+        CHECK(history(redis.limits, "strikes") == 0);
+        CHECK(history(redis.limits, "state") == 1);
+        REQUIRE(redis.ctl({"limits", "return"}).code == 0);
+    } while (cut.was_cut());
+    CHECK(copied);
+}
+
+TEST_CASE("two redis: a move removes what the other Redis has of an account")
+{
+    TwoRedis redis;
+    const auto key = create_key(redis.main);
+    const auto gone = create_key(redis.main);
+    NginxOptions one;
+    one.redis = redis.main.url();
+    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
+          == 200);
+    const auto state =
+        redis.main.command({"GET", account_key(key, "state")}).text;
+    // The state left by a move that was killed after it had copied an account,
+    // which workers used since. Another account has lost its state.
+    const auto interrupt = [&] {
+        for (const auto* on : {&redis.main, &redis.limits}) {
+            on->command({"SET", kLimitsMarker, "elsewhere abc"});
+            for (const auto* of : {&key, &gone}) {
+                on->command({"DEL", account_key(*of, "state"),
+                             account_key(*of, "moving")});
+            }
+        }
+        redis.main.command(
+            {"SET", account_key(key, "moving"), state, "EX", "90000"});
+        redis.limits.command(
+            {"SET", account_key(key, "state"), state, "EX", "90000"});
+        set_number(redis.limits, key, Number::day, 7);
+        for (const auto* of : {&key, &gone}) {
+            for (const char* name : {"bans", "strikes"}) {
+                redis.main.command(
+                    {"SET", account_key(*of, name), "5", "EX", "80000"});
+            }
+        }
+    };
+
+    CutRedis cut(redis.main);
+    bool taken = false;
+    int number = 0;
+    do {
+        interrupt();
+        cut.cut_at(++number, CutRedis::How::before);
+        INFO("cut at command " << number);
+        const auto returned =
+            ctl(cut.url(),
+                {"--limit-redis", redis.limits.url(), "limits", "return"});
+        REQUIRE((returned.code == 0) == !cut.was_cut());
+        taken = taken
+                || redis.limits.command({"EXISTS", account_key(key, "moving")})
+                           .integer
+                       == 1;
+
+        REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+        CHECK(used(redis.limits, key, "day") == 7);
+        REQUIRE(redis.ctl({"limits", "return"}).code == 0);
+        CHECK(used(redis.main, key, "day") == 7);
+        for (const auto* of : {&key, &gone}) {
+            for (const char* name : {"bans", "strikes"}) {
+                CHECK(redis.main.command({"EXISTS", account_key(*of, name)})
+                          .integer
+                      == 0);
+            }
+        }
+    } while (cut.was_cut());
+    CHECK(taken);
 }
