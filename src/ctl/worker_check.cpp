@@ -237,8 +237,11 @@ private:
         } else {
             const Kind kind =
                 limiter.parse_decisions(reply, {request}).front().kind;
-            // check_limits() reports limits that are elsewhere.
-            if (kind != Kind::decided && kind != Kind::elsewhere) {
+            // A worker continues after a stale epoch, the reply for each new
+            // account in a Cluster. check_limits() reports limits that are
+            // elsewhere.
+            if (kind != Kind::decided && kind != Kind::stale
+                && kind != Kind::elsewhere) {
                 refusal_ = "unexpected reply to the limiter's script";
             }
         }
