@@ -66,6 +66,7 @@ public:
         if (data_ != WorkerData::accounts) {
             catalogue_commands();
         }
+        try_command("+ping", "", redis::Command("PING"));
         try_command("+time", "", redis::Command("TIME"));
         try_command("+eval", "",
                     redis::Command("EVAL").arg("return 0").arg("0"));
