@@ -68,7 +68,7 @@ void print(const Context& context, const std::vector<Finding>& findings)
 void check_limits(Context& context, std::vector<Finding>& findings)
 {
     try {
-        context.limits_place().check(Access::read);
+        context.limits_place().check(Access::examine);
         if (context.limits() != nullptr) {
             findings.push_back(
                 {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});

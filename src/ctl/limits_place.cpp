@@ -50,7 +50,9 @@ void LimitsPlace::check(Access access)
                           "omit --limit-redis, or move them there with "
                           "petstorectl limits move");
         }
-        if (access == Access::change) {
+        if (access == Access::examine) {
+            refuse_others(main, limits);
+        } else if (access == Access::change) {
             choose(main, limits);
         }
     } else if (limits.place == Place::unknown) {
@@ -73,11 +75,9 @@ void LimitsPlace::choose(const LimitsMarker& main, const LimitsMarker& limits)
     write(*limits_, Place::here, mark(main, limits));
 }
 
-// Marks both Redis servers as having the limits elsewhere. Returns the id of
-// the store: never one that only the limit Redis has, which may be another
-// store's.
-std::string LimitsPlace::mark(const LimitsMarker& main,
-                              const LimitsMarker& limits)
+// Refuses a limit Redis that this store may not choose.
+void LimitsPlace::refuse_others(const LimitsMarker& main,
+                                const LimitsMarker& limits)
 {
     if (is_foreign(main, limits)) {
         throw Failure(std::string(kForeign)
@@ -88,6 +88,15 @@ std::string LimitsPlace::mark(const LimitsMarker& main,
                         "again");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
+}
+
+// Marks both Redis servers as having the limits elsewhere. Returns the id of
+// the store: never one that only the limit Redis has, which may be another
+// store's.
+std::string LimitsPlace::mark(const LimitsMarker& main,
+                              const LimitsMarker& limits)
+{
+    refuse_others(main, limits);
     const std::string id = main.id.empty() ? new_id() : main.id;
     write(*limits_, Place::elsewhere, id);
     write(main_, Place::elsewhere, id);

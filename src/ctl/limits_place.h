@@ -8,7 +8,8 @@
 
 namespace petstore::ctl {
 
-enum class Access { read, change };
+// examine: changes nothing, but fails where a change would.
+enum class Access { read, examine, change };
 
 // Keeps both Redis servers consistent about where the limits are, so that no
 // command changes an account where no worker reads it. Throws Failure.
@@ -42,6 +43,7 @@ private:
         LimitsMarker{place, id}.write(redis, schema_);
     }
     bool has_keys();
+    void refuse_others(const LimitsMarker& main, const LimitsMarker& limits);
     void choose(const LimitsMarker& main, const LimitsMarker& limits);
     std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);

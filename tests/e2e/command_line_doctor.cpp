@@ -182,6 +182,28 @@ TEST_CASE("doctor: with two Redis, each is tried with what is kept there")
     CHECK(rows.count("limit-redis worker writes") == 0);
 }
 
+TEST_CASE("doctor: a store without keys may not use another store's limits")
+{
+    RedisServer main;
+    RedisServer limits;
+    const Words options = {"--limit-redis", limits.url()};
+    const auto found = [&] { return doctor(main.url(), options).at("limits"); };
+    CHECK(found().verdict == "ok");
+    CHECK(main.command({"KEYS", "*"}).items.empty());
+    CHECK(limits.command({"KEYS", "*"}).items.empty());
+
+    limits.command({"SET", "petstore:limits", "here other-id"});
+    const auto row = found();
+    CHECK(row.verdict == "wrong");
+    CHECK(contains(row.advice, "has the limits of another store"));
+    const auto refused =
+        ctl(main.url(), {"--limit-redis", limits.url(), "key", "create"});
+    CHECK(refused.code == 1);
+    CHECK(contains(refused.err, row.advice));
+    CHECK(main.command({"KEYS", "*"}).items.empty());
+    CHECK(limits.command({"GET", "petstore:limits"}).text == "here other-id");
+}
+
 TEST_CASE("doctor: in a Cluster, each primary is tried")
 {
     ClusterServers redis;
