@@ -14,6 +14,7 @@
 #include "redis_error.h"
 #include "server_connect.h"
 #include "server_session.h"
+#include "words.h"
 
 namespace petstore::ctl {
 
@@ -77,9 +78,11 @@ public:
                 return std::move(*primary);
             }
             if (!in_failover_ || Clock::now() + kSentinelPause >= deadline) {
-                throw Unreachable("cannot reach the primary \""
-                                  + deployment_.primary_name
-                                  + "\": " + problems_);
+                const std::string& name = deployment_.primary_name;
+                throw Unreachable(
+                    "cannot reach the primary"
+                    + (may_repeat_path(name) ? " \"" + name + '"' : "") + ": "
+                    + problems_);
             }
             std::this_thread::sleep_for(kSentinelPause);
         }

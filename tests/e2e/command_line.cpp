@@ -395,6 +395,19 @@ TEST_CASE("command line: an import reports the number of an invalid line")
     }
 }
 
+TEST_CASE("command line: a primary's name may be a misplaced key")
+{
+    const std::string url = " redis://127.0.0.1:1";
+    const auto named = ctl("sentinel=main" + url, {"key", "list"});
+    CHECK(named.code == 4);
+    CHECK(contains(named.err, "cannot reach the primary \"main\": "));
+    const std::string secret = "sk_live_51H8ABCDEF";
+    const auto hidden = ctl("sentinel=" + secret + url, {"key", "list"});
+    CHECK(hidden.code == 4);
+    CHECK(contains(hidden.err, "cannot reach the primary: "));
+    CHECK_FALSE(contains(hidden.err, secret.substr(0, 16)));
+}
+
 TEST_CASE(
     "command line: a server without AUTH does not make it print passwords")
 {
