@@ -112,16 +112,30 @@ api::Digest digest_option(const std::string& sha256)
     return *digest;
 }
 
-void check_secret(const Context& context, const std::string& secret)
+// nullptr if `secret` may be a key.
+const char* secret_problem(const Context& context, const std::string& secret)
 {
     if (secret.size() > api::kMaxKeyLength || !api::is_visible_ascii(secret)) {
-        throw Failure("a key has 1 to 512 visible ASCII characters");
+        return "a key has 1 to 512 visible ASCII characters";
     }
     if (api::key_form(secret, context.schema().prefix())
         == api::KeyForm::malformed) {
-        throw Failure("the key looks like one of this store, but its checksum "
-                      "is wrong: it may be mistyped or truncated");
+        return "the key looks like one of this store, but its checksum is "
+               "wrong: it may be mistyped or truncated";
     }
+    return nullptr;
+}
+
+std::string checked_secret(const Context& context, const std::string& argument)
+{
+    std::string secret = read_secret(argument);
+    if (const char* problem = secret_problem(context, secret)) {
+        if (argument != "-") {
+            throw UsageError(problem);
+        }
+        throw Failure(problem);
+    }
+    return secret;
 }
 
 }  // namespace
@@ -164,8 +178,7 @@ void import_key(Context& context, const KeyOptions& options,
     if (!sha256.empty()) {
         key.digest = digest_option(sha256);
     } else {
-        const std::string secret = read_secret(secret_argument);
-        check_secret(context, secret);
+        const std::string secret = checked_secret(context, secret_argument);
         set_secret(key, secret);
     }
 
@@ -196,9 +209,7 @@ void find_key(Context& context, const std::string& secret_argument,
     if (!sha256.empty()) {
         digest = digest_option(sha256);
     } else {
-        const std::string secret = read_secret(secret_argument);
-        check_secret(context, secret);
-        digest = api::sha256(secret);
+        digest = api::sha256(checked_secret(context, secret_argument));
     }
     const auto key = context.keys(Access::read).look(digest);
     if (!key) {

@@ -64,6 +64,24 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(wrong.err, mistyped));
 }
 
+TEST_CASE("command line: an argument that is no key is a usage error")
+{
+    RedisServer redis;
+    auto mistyped = create_key(redis).secret;
+    mistyped.back() = mistyped.back() == 'a' ? 'b' : 'a';
+    for (const auto& secret :
+         {mistyped, std::string("a key with spaces"), std::string(513, 'x')}) {
+        for (const std::string verb : {"import", "find"}) {
+            const auto argument = ctl(redis.url(), {"key", verb, secret});
+            CHECK(argument.code == 2);
+            CHECK_FALSE(contains(argument.err, secret));
+            const auto input = ctl(redis.url(), {"key", verb}, secret);
+            CHECK(input.code == 1);
+            CHECK(input.err == argument.err);
+        }
+    }
+}
+
 TEST_CASE("command line: several keys on standard input are refused")
 {
     RedisServer redis;
