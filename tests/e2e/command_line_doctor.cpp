@@ -192,6 +192,11 @@ TEST_CASE("doctor: a store without keys may not use another store's limits")
     CHECK(main.command({"KEYS", "*"}).items.empty());
     CHECK(limits.command({"KEYS", "*"}).items.empty());
 
+    const auto same =
+        doctor(main.url(), {"--limit-redis", main.tcp_url()}).at("limits");
+    CHECK(same.verdict == "wrong");
+    CHECK(contains(same.advice, "names the same database"));
+
     limits.command({"SET", "petstore:limits", "here other-id"});
     const auto row = found();
     CHECK(row.verdict == "wrong");
