@@ -14,10 +14,9 @@ namespace petstore::ngx {
 
 namespace {
 
-// Whether the guard has refused the request, and this is the error page of the
-// refusal: the first location that the request enters then. Whatever that leads
-// to (subrequests, X-Accel-Redirect, try_files, `rewrite`) is not. A
-// post_action ends every request.
+// Whether this is the error page of a refusal by the guard: the first location
+// that the request enters then, but nothing that it leads to (subrequests,
+// X-Accel-Redirect, try_files, `rewrite`). A post_action ends every request.
 bool is_page_of_refusal(const ngx_http_request_t* r,
                         const RequestInfo& info) noexcept
 {
