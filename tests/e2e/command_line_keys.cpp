@@ -64,7 +64,7 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(wrong.err, mistyped));
 }
 
-TEST_CASE("command line: an argument that is no key is a usage error")
+TEST_CASE("command line: a malformed key as an argument is a usage error")
 {
     RedisServer redis;
     auto mistyped = create_key(redis).secret;
