@@ -2,17 +2,17 @@
 // src/ngx implements them.
 #include <algorithm>
 
-#include "src/ngx/config.h"
-#include "src/ngx/cors.h"
-#include "src/ngx/entry.h"
-#include "src/ngx/error_filter.h"
-#include "src/ngx/guard.h"
-#include "src/ngx/metrics.h"
+#include "src/ngx/config/config.h"
+#include "src/ngx/filters/cors.h"
+#include "src/ngx/filters/error_filter.h"
 #include "src/ngx/module.h"
-#include "src/ngx/start_log.h"
-#include "src/ngx/variables.h"
-#include "src/ngx/worker.h"
-#include "src/ngx/zone.h"
+#include "src/ngx/monitoring/metrics.h"
+#include "src/ngx/request/entry.h"
+#include "src/ngx/request/guard.h"
+#include "src/ngx/request/variables.h"
+#include "src/ngx/worker/start_log.h"
+#include "src/ngx/worker/worker.h"
+#include "src/ngx/worker/zone.h"
 
 namespace {
 

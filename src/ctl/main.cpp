@@ -8,18 +8,18 @@
 #include <unistd.h>
 
 #include "../api/build_version.h"
-#include "cache_commands.h"
-#include "command_line.h"
-#include "context.h"
-#include "doctor.h"
-#include "escape.h"
+#include "command_line/command_line.h"
+#include "command_line/context.h"
+#include "doctor/doctor.h"
 #include "exit.h"
-#include "key_commands.h"
-#include "limits_commands.h"
-#include "move_command.h"
-#include "output.h"
-#include "pet_commands.h"
-#include "terminal_stream.h"
+#include "keys/key_commands.h"
+#include "move/limits_commands.h"
+#include "move/move_command.h"
+#include "pets/cache_commands.h"
+#include "pets/pet_commands.h"
+#include "terminal/escape.h"
+#include "terminal/output.h"
+#include "terminal/terminal_stream.h"
 
 namespace petstore::ctl {
 

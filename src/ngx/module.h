@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../ngx_base/ngx.h"
-#include "config.h"
+#include "config/config.h"
 
 // nginx looks it up by this name. Defined in ngx_http_petstore_module.cpp.
 extern "C" {

@@ -1,8 +1,8 @@
 // Replies to the limiter's scripts. No reply admits more than was requested,
 // and both forms of a reply mean the same.
-#include "store/accounts/limiter.h"
 #include "replies.h"
 #include "store/accounts/account_state.h"
+#include "store/accounts/limit_commands.h"
 
 using namespace petstore;
 

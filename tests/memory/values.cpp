@@ -9,7 +9,7 @@
 #include "redis/command.h"
 #include "redis/decoder.h"
 #include "shortage.h"
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 #include "unit/store_replies.h"
 
 using namespace petstore;

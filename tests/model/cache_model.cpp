@@ -3,7 +3,7 @@
 #include "catch.h"
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 
 using namespace petstore;
 using e2e::RedisServer;

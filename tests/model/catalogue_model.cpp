@@ -14,7 +14,7 @@
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
 #include "unit/recorded_damage.h"

@@ -13,7 +13,7 @@
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
 #include "redis/reply_copy.h"
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "unit/recorded_damage.h"
 

@@ -12,7 +12,7 @@
 #include "redis/blocking_connection.h"
 #include "store/damage.h"
 #include "store/failure.h"
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 
 using namespace petstore;
 using api::PetId;

@@ -18,7 +18,7 @@
 #include "e2e/support/redis_server.h"
 #include "redis/blocking_connection.h"
 #include "store/accounts/account_state.h"
-#include "store/accounts/limiter.h"
+#include "store/accounts/limit_commands.h"
 #include "store/scripts.h"
 
 using namespace petstore;

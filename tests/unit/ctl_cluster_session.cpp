@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/cluster_nodes.h"
-#include "ctl/cluster_session.h"
 #include "ctl/exit.h"
+#include "ctl/redis/cluster_nodes.h"
+#include "ctl/redis/cluster_session.h"
 
 using namespace petstore;
 using namespace std::chrono_literals;

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "ctl/durability.h"
+#include "ctl/doctor/durability.h"
 
 using petstore::ctl::durability_row;
 using petstore::ctl::DurabilityFacts;

@@ -3,8 +3,8 @@
 #include <sstream>
 #include <string>
 
-#include "ctl/escape.h"
-#include "ctl/terminal_stream.h"
+#include "ctl/terminal/escape.h"
+#include "ctl/terminal/terminal_stream.h"
 
 using namespace petstore;
 

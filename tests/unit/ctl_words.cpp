@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include "ctl/words.h"
+#include "ctl/command_line/words.h"
 
 using namespace petstore;
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "store/pets/catalogue.h"
+#include "store/pets/pet_commands.h"
 #include "store/pets/record.h"
 #include "store/scripts.h"
 #include "store_replies.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/keys/key_records.h"
+#include "store/keys/key_commands.h"
 #include "store/keys/stored_key.h"
 #include "store_replies.h"
 

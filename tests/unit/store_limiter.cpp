@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/accounts/limiter.h"
+#include "store/accounts/limit_commands.h"
 #include "store/scripts.h"
 #include "store_replies.h"
 

@@ -7,7 +7,7 @@
 #include "../clock.h"
 #include "../damage.h"
 #include "../keys/key_cache.h"
-#include "limiter.h"
+#include "limit_commands.h"
 
 namespace petstore::store {
 

@@ -7,7 +7,7 @@
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
 #include "../keys/key_cache.h"
-#include "limiter.h"
+#include "limit_commands.h"
 
 namespace petstore::store {
 

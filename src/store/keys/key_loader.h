@@ -12,7 +12,7 @@
 #include "../../redis/link.h"
 #include "../damage.h"
 #include "key_cache.h"
-#include "key_records.h"
+#include "key_commands.h"
 
 namespace petstore::store {
 

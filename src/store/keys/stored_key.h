@@ -9,7 +9,7 @@
 #include "../../redis/command.h"
 #include "../../redis/reply.h"
 #include "../schema.h"
-#include "key_records.h"
+#include "key_commands.h"
 
 namespace petstore::store {
 

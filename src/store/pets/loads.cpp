@@ -5,8 +5,8 @@
 
 #include "../../redis/error_table.h"
 #include "../failure.h"
+#include "page_builder.h"
 #include "record.h"
-#include "selection.h"
 
 namespace petstore::store {
 

@@ -5,7 +5,7 @@
 
 #include "../failure.h"
 #include "loads.h"
-#include "selection.h"
+#include "page_builder.h"
 
 namespace petstore::store {
 

@@ -14,9 +14,9 @@
 #include "../../redis/link.h"
 #include "../damage.h"
 #include "bucket_cache.h"
-#include "catalogue.h"
 #include "change_log.h"
 #include "doorkeeper.h"
+#include "pet_commands.h"
 #include "response_cache.h"
 
 namespace petstore::store {

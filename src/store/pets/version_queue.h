@@ -6,7 +6,7 @@
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
-#include "catalogue.h"
+#include "pet_commands.h"
 #include "reader.h"
 
 namespace petstore::store {

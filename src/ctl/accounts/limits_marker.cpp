@@ -1,0 +1,100 @@
+#include "limits_marker.h"
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "../exit.h"
+#include "../keys/random.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using Place = LimitsMarker::Place;
+
+constexpr std::int64_t kProbeSeconds = 10;
+// Three times a petstore_redis_timeout of 1.6 seconds, see store/accounts/
+// limits_marker.h.
+constexpr std::chrono::seconds kWorkersTime(5);
+
+// Workers create no accounts on a Redis whose value starts with "elsewhere".
+constexpr struct {
+    Place place;
+    std::string_view word;
+} kWords[] = {
+    {Place::here, "here "},
+    {Place::elsewhere, "elsewhere "},
+    {Place::moved_from, "elsewhere-from "},
+    {Place::moving_to, "elsewhere-to "},
+};
+
+}  // namespace
+
+LimitsMarker LimitsMarker::read(store::CommandRunner& redis,
+                                const store::Schema& schema)
+{
+    const redis::Reply& reply =
+        redis.call(redis::Command("GET").key(schema.limits()));
+    if (reply.is(redis::Type::nil)) {
+        return {};
+    }
+    const std::string_view text = reply.text();
+    for (const auto& [place, word] : kWords) {
+        if (text.substr(0, word.size()) == word) {
+            return {place, std::string(text.substr(word.size()))};
+        }
+    }
+    throw Failure("the Redis key " + schema.limits() + " is damaged");
+}
+
+void LimitsMarker::write(store::CommandRunner& redis,
+                         const store::Schema& schema) const
+{
+    for (const auto& [known, word] : kWords) {
+        if (known == place) {
+            redis.call(redis::Command("SET")
+                           .key(schema.limits())
+                           .own(std::string(word) + id));
+        }
+    }
+}
+
+void LimitsMarker::refuse_moved() const
+{
+    if (place == Place::moved_from) {
+        throw Failure("this store was moved to another Redis by petstorectl "
+                      "move: use that one");
+    }
+    if (place == Place::moving_to) {
+        throw Failure("the store was not moved here completely: run "
+                      "petstorectl move again");
+    }
+}
+
+void refuse_same_database(store::CommandRunner& main,
+                          store::CommandRunner& other,
+                          const store::Schema& schema, const char* option)
+{
+    const std::string name = schema.limits_probe();
+    const std::string probe = new_id();
+    other.call(redis::Command("SET").key(name).arg(probe).arg("EX").arg(
+        kProbeSeconds));
+    const bool same =
+        main.call(redis::Command("GET").key(name)).text() == probe;
+    other.call(redis::Command("DEL").key(name));
+    if (same) {
+        throw Failure(std::string(option)
+                      + " names the same database as --redis");
+    }
+}
+
+void wait_for_workers(const store::CommandRunner& one,
+                      const store::CommandRunner& other)
+{
+    if (one.is_cluster() || other.is_cluster()) {
+        std::this_thread::sleep_for(kWorkersTime);
+    }
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+
+#include "../../store/command_runner.h"
+#include "../../store/schema.h"
+
+namespace petstore::ctl {
+
+// The value of <prefix>:limits in one Redis: whether the counters, bans and
+// epochs of accounts live there. The id distinguishes stores. A store that
+// never had a second Redis has no such key.
+struct LimitsMarker {
+    enum class Place {
+        unknown,
+        here,
+        elsewhere,   // on the other Redis of the store, or being moved there
+        moved_from,  // the whole store was moved away, or is being moved
+        moving_to,   // the whole store is being moved here
+    };
+
+    Place place = Place::unknown;
+    std::string id;
+
+    bool is_here() const noexcept { return place == Place::here; }
+    bool is_elsewhere() const noexcept { return place == Place::elsewhere; }
+
+    // Throw Failure.
+    static LimitsMarker read(store::CommandRunner& redis,
+                             const store::Schema& schema);
+    void write(store::CommandRunner& redis, const store::Schema& schema) const;
+
+    // Throws Failure if the store was moved to another Redis, or if its move
+    // here is incomplete.
+    void refuse_moved() const;
+};
+
+// Throws Failure if both are the same database, where a move would delete the
+// data. `option` names the second one in the message.
+void refuse_same_database(store::CommandRunner& main,
+                          store::CommandRunner& other,
+                          const store::Schema& schema, const char* option);
+
+// If one of these is a Cluster, waits until no worker that read the old marker
+// can still create an account.
+void wait_for_workers(const store::CommandRunner& one,
+                      const store::CommandRunner& other);
+
+}  // namespace petstore::ctl

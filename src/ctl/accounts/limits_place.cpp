@@ -1,0 +1,160 @@
+#include "limits_place.h"
+
+#include "../exit.h"
+#include "../keys/random.h"
+#include "../move/account_mover.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using Place = LimitsMarker::Place;
+
+constexpr char kForeign[] =
+    "the Redis of --limit-redis has the limits of another store";
+
+// Whether that Redis has limits, or is getting some, that are not this store's.
+// An id beside "elsewhere" is what `limits return` leaves there: it says
+// nothing about a store without an id.
+bool is_foreign(const LimitsMarker& main, const LimitsMarker& limits)
+{
+    return limits.id != main.id
+           && (limits.is_here() || (!main.id.empty() && !limits.id.empty()));
+}
+
+}  // namespace
+
+bool LimitsPlace::has_keys()
+{
+    return main_.call(redis::Command("EXISTS").key(schema_.key_index()))
+               .integer()
+           != 0;
+}
+
+void LimitsPlace::check(Access access)
+{
+    const LimitsMarker main = read(main_);
+    main.refuse_moved();
+    if (limits_ == nullptr) {
+        if (main.is_elsewhere()) {
+            throw Failure("the limits of this store are on another Redis: add "
+                          "--limit-redis URL, or set PETSTORE_LIMIT_REDIS");
+        }
+        return;
+    }
+    const LimitsMarker limits = read(*limits_);
+    limits.refuse_moved();
+    if (!main.is_elsewhere()) {
+        if (has_keys()) {
+            throw Failure("the limits of this store are in its main Redis: "
+                          "omit --limit-redis, or move them there with "
+                          "petstorectl limits move");
+        }
+        if (access == Access::examine) {
+            refuse_others(main, limits);
+        } else if (access == Access::change) {
+            choose(main, limits);
+        }
+    } else if (limits.place == Place::unknown) {
+        throw Failure("the Redis of --limit-redis does not have the limits of "
+                      "this store. If it is the right one and has lost its "
+                      "data, run petstorectl limits move --emptied");
+    } else if (limits.id != main.id) {
+        throw Failure(kForeign);
+    } else if (limits.is_elsewhere()) {
+        throw Failure("the limits were not moved completely: run petstorectl "
+                      "limits move, or limits return, again");
+    }
+}
+
+// Last, because a limit Redis that has limits is refused unless the main Redis
+// has its id. After an interruption before that, the next change chooses again,
+// or `limits move` completes the choice.
+void LimitsPlace::choose(const LimitsMarker& main, const LimitsMarker& limits)
+{
+    write(*limits_, Place::here, mark(main, limits));
+}
+
+// Refuses a limit Redis that this store may not choose.
+void LimitsPlace::refuse_others(const LimitsMarker& main,
+                                const LimitsMarker& limits)
+{
+    if (is_foreign(main, limits)) {
+        throw Failure(std::string(kForeign)
+                      + ". If these are its limits, and its main Redis was "
+                        "lost, delete "
+                      + schema_.limits()
+                      + " in the Redis of --limit-redis, and run the command "
+                        "again");
+    }
+    refuse_same_database(main_, *limits_, schema_, "--limit-redis");
+}
+
+// Marks both Redis servers as having the limits elsewhere. Returns the id of
+// the store: never one that only the limit Redis has, which may be another
+// store's.
+std::string LimitsPlace::mark(const LimitsMarker& main,
+                              const LimitsMarker& limits)
+{
+    refuse_others(main, limits);
+    const std::string id = main.id.empty() ? new_id() : main.id;
+    write(*limits_, Place::elsewhere, id);
+    write(main_, Place::elsewhere, id);
+    return id;
+}
+
+void LimitsPlace::begin_move(const LimitsMarker& main,
+                             const LimitsMarker& limits)
+{
+    main.refuse_moved();
+    limits.refuse_moved();
+    // From now on neither Redis creates accounts, so each account is on only
+    // one of them. New ones are not created until the move is complete.
+    mark(main, limits);
+    wait_for_workers(main_, *limits_);
+}
+
+std::size_t LimitsPlace::move_out(bool emptied)
+{
+    if (limits_ == nullptr) {
+        throw UsageError("limits move needs --limit-redis");
+    }
+    const LimitsMarker main = read(main_);
+    const LimitsMarker limits = read(*limits_);
+    if (main.is_elsewhere() && limits.is_here() && limits.id == main.id) {
+        return 0;
+    }
+    if (main.is_elsewhere() && limits.place == Place::unknown && !emptied) {
+        // Moving to a third Redis would split the store.
+        throw Failure("the Redis of --limit-redis does not have the limits of "
+                      "this store: first run petstorectl limits return with "
+                      "the one that has them. If --limit-redis is the right "
+                      "one and has lost its data, add --emptied");
+    }
+    begin_move(main, limits);
+    const std::size_t moved = AccountMover(main_, *limits_, schema_).run();
+    write(*limits_, Place::here, read(main_).id);
+    return moved;
+}
+
+std::size_t LimitsPlace::move_back()
+{
+    if (limits_ == nullptr) {
+        throw UsageError("limits return needs --limit-redis");
+    }
+    const LimitsMarker main = read(main_);
+    const LimitsMarker limits = read(*limits_);
+    if (!main.is_elsewhere()) {
+        return 0;
+    }
+    if (limits.place == Place::unknown) {
+        throw Failure("the Redis of --limit-redis does not have the limits of "
+                      "this store");
+    }
+    begin_move(main, limits);
+    const std::size_t moved = AccountMover(*limits_, main_, schema_).run();
+    main_.call(redis::Command("DEL").key(schema_.limits()));
+    return moved;
+}
+
+}  // namespace petstore::ctl

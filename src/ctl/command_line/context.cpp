@@ -1,0 +1,152 @@
+#include "context.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <variant>
+
+#include "../exit.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+redis::Deployment checked_deployment(const std::string& text,
+                                     const std::string& option)
+{
+    auto parsed = redis::parse_deployment(text);
+    if (const auto* problem = std::get_if<redis::DeploymentProblem>(&parsed)) {
+        throw UsageError(option + (problem->url.empty() ? " " : ": ")
+                         + problem->reason);
+    }
+    return std::get<redis::Deployment>(std::move(parsed));
+}
+
+std::string read_password(const std::string& file, const std::string& option)
+{
+    std::ifstream stream(file, std::ios::binary);
+    std::string text(redis::kMaxPassword + 3, '\0');  // "\r\n" and a byte more
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!stream && !stream.eof()) {
+        throw Failure("cannot read the file of " + option);
+    }
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    const auto password = redis::password_in_file(text);
+    if (!password) {
+        throw Failure("the first line of the file of " + option
+                      + " must be a password of 1 to "
+                      + std::to_string(redis::kMaxPassword) + " bytes");
+    }
+    return std::string(*password);
+}
+
+// Reads the file like petstore_redis_password_file in nginx. Empty if no file
+// is given.
+std::string password_in(const std::string& file, const std::string& option)
+{
+    if (!file.empty()) {
+        return read_password(file, option);
+    }
+    const char* const variable = std::getenv("REDISCLI_AUTH");
+    return variable ? variable : "";
+}
+
+const std::string& checked_prefix(const std::string& prefix)
+{
+    if (const char* wrong = store::Schema::prefix_problem(prefix)) {
+        throw UsageError(std::string("--prefix ") + wrong);
+    }
+    return prefix;
+}
+
+}  // namespace
+
+Context::Context(const GlobalOptions& options)
+    : deployment_(checked_deployment(options.redis, "--redis")),
+      credentials_{options.user,
+                   password_in(options.password_file, "--password-file")},
+      schema_(checked_prefix(options.prefix)), json_(options.json)
+{
+    limits_ = other(options.limit_redis, "--limit-redis",
+                    options.limit_password_file, "--limit-password-file");
+    if (limits_ && limits_->deployment == deployment_) {
+        limits_.reset();
+    }
+    target_ = other(options.target, "--to", options.target_password_file,
+                    "--to-password-file");
+    if (deployment_.tls() || (limits_ && limits_->deployment.tls())
+        || (target_ && target_->deployment.tls())) {
+        tls_.emplace(options.tls);
+    } else if (options.tls.any()) {
+        // Refuse to open a connection that is less secure than it seems.
+        throw UsageError("the TLS options need a rediss:// URL");
+    }
+}
+
+std::optional<Context::Other>
+Context::other(const std::string& text, const std::string& option,
+               const std::string& password_file,
+               const std::string& file_option) const
+{
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    auto deployment = checked_deployment(text, option);
+    return Other{
+        std::move(deployment),
+        {credentials_.user, password_file.empty()
+                                ? credentials_.password
+                                : password_in(password_file, file_option)},
+        nullptr};
+}
+
+std::unique_ptr<RedisSession>
+Context::checked_connect(const redis::Deployment& deployment,
+                         const Credentials& credentials) const
+{
+    auto session = connect(deployment, credentials, tls_ ? &*tls_ : nullptr);
+    if (!accepts_cluster_nodes_) {
+        session->refuse_cluster_node();
+    }
+    return session;
+}
+
+RedisSession& Context::open(Other& other) const
+{
+    if (!other.session) {
+        other.session = checked_connect(other.deployment, other.credentials);
+    }
+    return *other.session;
+}
+
+RedisSession& Context::redis()
+{
+    if (!redis_) {
+        redis_ = checked_connect(deployment_, credentials_);
+    }
+    return *redis_;
+}
+
+RedisSession* Context::limits()
+{
+    return limits_ ? &open(*limits_) : nullptr;
+}
+
+RedisSession& Context::target()
+{
+    return open(*target_);
+}
+
+RedisSession& Context::pets()
+{
+    LimitsMarker::read(redis(), schema_).refuse_moved();
+    return redis();
+}
+
+store::KeyAdministration Context::keys(Access access)
+{
+    limits_place().check(access);
+    RedisSession* const limits = this->limits();
+    return {redis(), limits != nullptr ? *limits : redis(), schema_};
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "../../redis/deployment.h"
+#include "../../store/keys/key_administration.h"
+#include "../../store/schema.h"
+#include "../accounts/limits_place.h"
+#include "../redis/redis_connect.h"
+#include "../redis/redis_session.h"
+#include "../redis/tls.h"
+
+namespace petstore::ctl {
+
+struct GlobalOptions {
+    std::string redis = "redis://127.0.0.1:6379/0";
+    std::string limit_redis;           // empty: same as `redis`
+    std::string user;                  // empty: that of the URL
+    std::string password_file;         // empty: REDISCLI_AUTH, if set
+    std::string limit_password_file;   // empty: password_file
+    std::string target;                // of `move`
+    std::string target_password_file;  // empty: password_file
+    TlsOptions tls;
+    std::string prefix = "petstore";
+    bool json = false;
+};
+
+// The global options, and the Redis servers that they name.
+class Context {
+public:
+    // Throws UsageError, and Failure if a file cannot be read.
+    explicit Context(const GlobalOptions& options);
+
+    bool json() const noexcept { return json_; }
+    const store::Schema& schema() const noexcept { return schema_; }
+
+    // For `doctor`, which examines a single node of a Cluster, too. Other
+    // commands would see only a part of the data, and fail.
+    void accept_cluster_nodes() noexcept { accepts_cluster_nodes_ = true; }
+
+    // Connects on the first call, so commands check their arguments first.
+    // Throws Failure.
+    RedisSession& redis();
+
+    bool has_limits() const noexcept { return limits_.has_value(); }
+
+    // The Redis of --limit-redis, likewise; nullptr if there is none.
+    RedisSession* limits();
+
+    // The Redis that `move` names, likewise.
+    RedisSession& target();
+
+    // The main Redis, for commands that concern pets only. Fails if the store
+    // was moved away.
+    RedisSession& pets();
+
+    LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
+
+    // Throws Failure if the options do not name the Redis with the limits.
+    store::KeyAdministration keys(Access access);
+
+private:
+    struct Other {
+        redis::Deployment deployment;
+        Credentials credentials;
+        std::unique_ptr<RedisSession> session;
+    };
+
+    // nullopt if `text` is empty.
+    std::optional<Other> other(const std::string& text,
+                               const std::string& option,
+                               const std::string& password_file,
+                               const std::string& file_option) const;
+    RedisSession& open(Other& other) const;
+    std::unique_ptr<RedisSession>
+    checked_connect(const redis::Deployment& deployment,
+                    const Credentials& credentials) const;
+
+    redis::Deployment deployment_;
+    Credentials credentials_;
+    std::optional<Other> limits_;
+    std::optional<Other> target_;
+    store::Schema schema_;
+    bool json_;
+    bool accepts_cluster_nodes_ = false;
+    std::optional<Tls> tls_;  // if a deployment uses TLS
+    std::unique_ptr<RedisSession> redis_;
+};
+
+using Action = std::function<void(Context&)>;
+
+}  // namespace petstore::ctl

@@ -1,0 +1,85 @@
+#include "catalogue_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "../../api/text.h"
+#include "../../redis/hash_slot.h"
+#include "../../store/pets/pet_commands.h"
+#include "../exit.h"
+#include "../redis/cluster_session.h"
+#include "../redis/server_session.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+std::optional<std::int64_t> number(const redis::Reply& reply)
+{
+    return reply.is_error() ? std::nullopt : api::parse_int64(reply.text());
+}
+
+// The last id that a bitmap can hold. If CONFIG is forbidden, assumes Redis's
+// default, which suffices.
+std::int64_t last_bit(RedisSession& server)
+{
+    server.send(redis::Command("CONFIG").arg("GET").arg("proto-max-bulk-len"));
+    const redis::Reply& reply = server.receive_any();
+    const auto bytes = reply.size() == 2 ? number(reply[1]) : std::nullopt;
+    return bytes ? std::min(*bytes, store::kMaxPets) * 8 - 1 : store::kMaxPets;
+}
+
+std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
+{
+    constexpr const char* kCheck = "pets";
+    const std::int64_t bits = last_bit(server);
+    const std::int64_t most = std::min(bits, store::kMaxPets);
+    const store::Catalogue catalogue(schema);
+    server.send(catalogue.last_id());
+    const std::int64_t pets = number(server.receive_any()).value_or(0);
+    const std::string found =
+        std::to_string(pets) + " of at most " + std::to_string(most);
+    if (bits < store::kMaxPets) {
+        return {{Verdict::warning, kCheck, found,
+                 "proto-max-bulk-len ends the bitmaps of statuses early: "
+                 "CONFIG SET proto-max-bulk-len 512mb, and set it in "
+                 "redis.conf"}};
+    }
+    if (pets >= most / 4 * 3) {
+        return {{Verdict::warning, kCheck, found,
+                 std::string(pets < most ? "creates will be refused when the "
+                                           "catalogue is full"
+                                         : "the catalogue is full, and creates "
+                                           "are refused")
+                     + ": start another store, with another prefix"}};
+    }
+    if (pets > 0) {
+        return {{Verdict::ok, kCheck, found, ""}};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Finding> check_catalogue(RedisSession& redis,
+                                     const store::Schema& schema)
+{
+    ClusterSession* const cluster = redis.cluster();
+    if (cluster == nullptr) {
+        return check(redis, schema);
+    }
+    try {
+        const auto map = cluster->map();
+        if (const auto primary =
+                map.primary_of(redis::hash_slot(schema.last_pet_id()))) {
+            ServerSession server(cluster->connect(map.primaries()[*primary]));
+            return check(server, schema);
+        }
+    } catch (const Failure&) {
+        // check_cluster() reports servers that are down.
+    }
+    return {};
+}
+
+}  // namespace petstore::ctl

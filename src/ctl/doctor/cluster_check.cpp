@@ -1,0 +1,92 @@
+#include "cluster_check.h"
+
+#include <iterator>
+#include <utility>
+
+#include "../../redis/hash_slot.h"
+#include "../exit.h"
+#include "../redis/server_session.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// The reply to CLUSTER `question`, or nullptr if the server refuses it.
+const redis::Reply* ask(RedisSession& redis, std::string_view question)
+{
+    redis.send(redis::Command("CLUSTER").arg(question));
+    const redis::Reply& reply = redis.receive_any();
+    return reply.is_error() ? nullptr : &reply;
+}
+
+Finding check_state(RedisSession& cluster, const std::string& which)
+{
+    Finding finding{Verdict::unknown, which + "cluster", "",
+                    "this user may not ask Redis: see its documentation, or "
+                    "the provider's"};
+    if (const auto* reply = ask(cluster, "INFO")) {
+        Info info = parse_info(reply->text());
+        const std::string slots = info["cluster_slots_ok"];
+        const std::string all = std::to_string(redis::kHashSlots);
+        const bool ok = info["cluster_state"] == "ok" && slots == all;
+        finding.verdict = ok ? Verdict::ok : Verdict::wrong;
+        finding.found = info["cluster_state"] + ", " + slots + " of " + all
+                        + " slots served";
+        finding.advice = ok ? ""
+                            : "start the servers that are down, or give their "
+                              "slots to others: redis-cli --cluster check";
+    }
+    return finding;
+}
+
+// All servers, or the primaries where CLUSTER NODES is forbidden.
+std::vector<ClusterNode> nodes_of(ClusterSession& cluster)
+{
+    const auto map = cluster.map();
+    if (const auto* reply = ask(cluster, "NODES")) {
+        return parse_cluster_nodes(reply->text(), cluster.last_host());
+    }
+    std::vector<ClusterNode> nodes;
+    for (const redis::ServerAddress& primary : map.primaries()) {
+        ClusterNode node;
+        node.address = primary;
+        node.is_primary = true;
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+}  // namespace
+
+std::vector<Finding> check_cluster(ClusterSession& cluster,
+                                   const std::string& which)
+{
+    std::vector<Finding> findings = {check_state(cluster, which)};
+    for (const ClusterNode& node : nodes_of(cluster)) {
+        const std::string name = which + node.name() + " ";
+        if (!node.has_address()) {
+            findings.push_back(
+                {node.has_slots ? Verdict::wrong : Verdict::warning,
+                 name + kReachable,
+                 node.has_slots ? "no address, but it has slots" : "no address",
+                 "another server took over its address, or it lost its data: "
+                 "make its replica a primary, or remove it with CLUSTER FORGET "
+                 "and run redis-cli --cluster fix"});
+            continue;
+        }
+        try {
+            ServerSession server(cluster.connect(node.address));
+            auto more = check_server(server, name, &node);
+            findings.insert(findings.end(),
+                            std::make_move_iterator(more.begin()),
+                            std::make_move_iterator(more.end()));
+        } catch (const Failure& failure) {
+            findings.push_back({Verdict::wrong, name + kReachable,
+                                failure.what(),
+                                "start it, or remove it from the cluster"});
+        }
+    }
+    return findings;
+}
+
+}  // namespace petstore::ctl

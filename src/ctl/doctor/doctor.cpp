@@ -1,0 +1,170 @@
+#include "doctor.h"
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "../exit.h"
+#include "../redis/redis_error.h"
+#include "../redis/server_connect.h"
+#include "../terminal/output.h"
+#include "catalogue_check.h"
+#include "cluster_check.h"
+#include "finding_table.h"
+#include "server_check.h"
+#include "worker_check.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// What to do about a Redis that accepts no connection.
+std::string advice_for_failure(const Failure& failure)
+{
+    const auto* const refusal = dynamic_cast<const RedisError*>(&failure);
+    if (refusal == nullptr) {
+        return "start Redis, or check the URL, the password and the network";
+    }
+    const std::string& error = refusal->error();
+    if (error.find("max number of clients") != std::string::npos) {
+        return "close connections that are not used, or raise maxclients";
+    }
+    if (error.rfind("DENIED", 0) == 0) {
+        return "Redis accepts only local connections without a password: set "
+               "one (requirepass, or ACL), or connect over its unix socket";
+    }
+    return "check the user, the password and its access rules";
+}
+
+void append(std::vector<Finding> more, std::vector<Finding>& findings)
+{
+    findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                    std::make_move_iterator(more.end()));
+}
+
+void print(const Context& context, const std::vector<Finding>& findings)
+{
+    if (context.json()) {
+        Json array = Json::array();
+        for (const Finding& finding : findings) {
+            if (finding.problems_only
+                && (finding.verdict == Verdict::ok
+                    || finding.verdict == Verdict::unknown)) {
+                continue;
+            }
+            array.push_back({{"check", finding.check},
+                             {"verdict", to_text(finding.verdict)},
+                             {"found", finding.found},
+                             {"advice", finding.advice}});
+        }
+        print_json(array);
+        return;
+    }
+    print_findings(findings);
+}
+
+// Checks whether the options name the Redis with the limits. Adds nothing for a
+// store that never had a second Redis.
+void check_limits(Context& context, std::vector<Finding>& findings)
+{
+    try {
+        context.limits_place().check(Access::examine);
+        if (context.limits() != nullptr) {
+            findings.push_back(
+                {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});
+        }
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const NotServing&) {
+        throw;
+    } catch (const RedisError& refusal) {
+        // Workers' users may not read all of this.
+        findings.push_back(
+            {Verdict::unknown, "limits", "", refusal.what(), true});
+    } catch (const Failure& failure) {
+        findings.push_back(
+            {Verdict::wrong, "limits", "elsewhere", failure.what()});
+    }
+}
+
+// Runs a check of data. In a Cluster, the server that has them may be away,
+// which other findings explain.
+template <class Check>
+void check_data(const std::string& name, Check check,
+                std::vector<Finding>& findings)
+{
+    try {
+        check();
+    } catch (const NotServing& away) {
+        findings.push_back({Verdict::wrong, name, away.what(),
+                            "see the servers of the cluster"});
+    }
+}
+
+// Adds the findings about a Redis. If it cannot be reached, prints the findings
+// so far.
+template <class Connect>
+void examine(const Context& context, Connect connect, const std::string& which,
+             WorkerData data, std::vector<Finding>& findings)
+{
+    try {
+        if (RedisSession* const redis = connect()) {
+            ClusterSession* const cluster = redis->cluster();
+            append(cluster != nullptr ? check_cluster(*cluster, which)
+                                      : check_server(*redis, which, nullptr),
+                   findings);
+            check_data(
+                which + "workers",
+                [&] {
+                    append(check_workers(*redis, context.schema(), data, which),
+                           findings);
+                },
+                findings);
+        }
+    } catch (const Failure& failure) {
+        findings.push_back({Verdict::wrong, which + kReachable, failure.what(),
+                            advice_for_failure(failure)});
+        print(context, findings);
+        flush_output();
+        throw;
+    }
+}
+
+void run_checks(Context& context)
+{
+    context.accept_cluster_nodes();
+    const bool one = !context.has_limits();
+    std::vector<Finding> findings;
+    examine(
+        context, [&] { return &context.redis(); }, "",
+        one ? WorkerData::all : WorkerData::catalogue, findings);
+    examine(
+        context, [&] { return context.limits(); }, "limit-redis ",
+        WorkerData::accounts, findings);
+    check_data(
+        "pets",
+        [&] {
+            append(check_catalogue(context.redis(), context.schema()),
+                   findings);
+        },
+        findings);
+    check_data(
+        "limits", [&] { check_limits(context, findings); }, findings);
+    print(context, findings);
+    for (const Finding& finding : findings) {
+        if (finding.verdict == Verdict::wrong) {
+            flush_output();
+            throw Failure("this Redis needs configuration changes (see above)");
+        }
+    }
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& action)
+{
+    app.add_subcommand("doctor", "Check Redis and report what to change")
+        ->callback([&action] { action = run_checks; });
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,261 @@
+#include "key_issue.h"
+
+#include <csignal>
+
+#include "../../api/bearer.h"
+#include "../../api/date.h"
+#include "../../api/text.h"
+#include "../../store/keys/key_administration.h"
+#include "../exit.h"
+#include "../pets/line_reader.h"
+#include "../terminal/interruption.h"
+#include "../terminal/output.h"
+#include "key_rotation.h"
+#include "random.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::size_t kLast4 = 4;
+// Four characters would reveal too much of a shorter key.
+constexpr std::size_t kShortestToShow = 12;
+constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
+
+std::string last4_of(const std::string& secret)
+{
+    return secret.size() < kShortestToShow
+               ? ""
+               : secret.substr(secret.size() - kLast4);
+}
+
+std::string new_secret(const Context& context)
+{
+    return api::make_key(context.schema().prefix(), random_digest());
+}
+
+void set_secret(store::StoredKey& key, const std::string& secret)
+{
+    key.digest = api::sha256(secret);
+    key.record.last4 = last4_of(secret);
+}
+
+// Prints only the secret to standard output, so that KEY=$(petstorectl …)
+// works. Returns once all of it is written.
+void show(const Context& context, api::KeyRecord record,
+          const std::string& secret)
+{
+    // Report a closed pipe as an error, so that the caller can clean up.
+    std::signal(SIGPIPE, SIG_IGN);
+    record.disabled = false;  // print its final state
+    if (context.json()) {
+        print_json(json_of(record, secret));
+    } else {
+        say("Key " + record.id + " of account " + record.account + ", plan "
+            + record.plan + ". The secret is shown only once:");
+        print_line(secret);
+    }
+    flush_output();
+}
+
+// `undo` removes a key whose secret could not be shown.
+template <class Undo>
+void show_or_undo(const Context& context, const store::StoredKey& key,
+                  const std::string& secret, Undo undo)
+{
+    try {
+        show(context, key.record, secret);
+    } catch (const Failure& unshown) {
+        try {
+            undo();
+        } catch (const Failure& failure) {
+            throw Failure(std::string(unshown.what())
+                          + "; the new key cannot be removed either ("
+                          + failure.what() + "): it does not work, delete key "
+                          + key.record.id);
+        }
+        throw;
+    }
+}
+
+std::string read_secret(const std::string& argument)
+{
+    if (argument != "-") {
+        return argument;
+    }
+    LineReader lines("-");
+    const Interruption interruption;
+    std::string_view line;
+    if (!lines.next(line, interruption) && interruption.requested()) {
+        throw Failure("interrupted");
+    }
+    std::string secret(line);
+    if (!secret.empty() && secret.back() == '\r') {
+        secret.pop_back();
+    }
+    // Refuse a list of keys, of which all but the first would be ignored
+    // silently. Check only what has arrived: the writer may keep the pipe open
+    // and wait for the id.
+    if (lines.read_ahead().find_first_not_of(" \t\r\n")
+        != std::string_view::npos) {
+        throw Failure("standard input has several lines: give one key");
+    }
+    return secret;
+}
+
+api::Digest digest_option(const std::string& sha256)
+{
+    const auto digest = api::digest_of_hex(sha256);
+    if (!digest) {
+        throw UsageError("--sha256 must be 64 hexadecimal digits");
+    }
+    return *digest;
+}
+
+// nullptr if `secret` may be a key.
+const char* secret_problem(const Context& context, const std::string& secret)
+{
+    if (secret.size() > api::kMaxKeyLength || !api::is_visible_ascii(secret)) {
+        return "a key has 1 to 512 visible ASCII characters";
+    }
+    if (api::key_form(secret, context.schema().prefix())
+        == api::KeyForm::malformed) {
+        return "the key looks like one of this store, but its checksum is "
+               "wrong: it may be mistyped or truncated";
+    }
+    return nullptr;
+}
+
+std::string checked_secret(const Context& context, const std::string& argument)
+{
+    std::string secret = read_secret(argument);
+    if (const char* problem = secret_problem(context, secret)) {
+        if (argument != "-") {
+            throw UsageError(problem);
+        }
+        throw Failure(problem);
+    }
+    return secret;
+}
+
+}  // namespace
+
+void create_key(Context& context, const KeyOptions& options)
+{
+    options.check();
+    auto keys = context.keys(Access::change);
+    store::StoredKey key;
+    key.record.created = keys.now();
+    options.apply(key.record, key.record.created);
+    check_record(key.record, key.record.created);
+    key.record.id = new_id();
+    key.record.account = new_id();
+    const std::string secret = new_secret(context);
+    set_secret(key, secret);
+
+    keys.begin(key);
+    show_or_undo(context, key, secret,
+                 [&] { keys.discard(key.record.id, key.digest); });
+    try {
+        if (!keys.enable(key)) {
+            throw Failure("another command has changed the new key");
+        }
+        keys.announce(key.record.account, key.record.epoch);
+    } catch (const Failure& failure) {
+        throw Failure(std::string(failure.what())
+                          + "; the key shown does not work until you run "
+                            "petstorectl key enable "
+                          + key.record.id,
+                      failure.kind());
+    }
+}
+
+void import_key(Context& context, const KeyOptions& options,
+                const std::string& secret_argument, const std::string& sha256)
+{
+    options.check();
+    store::StoredKey key;
+    if (!sha256.empty()) {
+        key.digest = digest_option(sha256);
+    } else {
+        const std::string secret = checked_secret(context, secret_argument);
+        set_secret(key, secret);
+    }
+
+    auto keys = context.keys(Access::change);
+    key.record.created = keys.now();
+    options.apply(key.record, key.record.created);
+    check_record(key.record, key.record.created);
+    key.record.id = new_id();
+    key.record.account = new_id();
+    keys.begin(key);
+    if (!keys.enable(key)) {
+        throw Failure("another command is adding this key");
+    }
+    keys.announce(key.record.account, key.record.epoch);
+
+    if (context.json()) {
+        print_json(json_of(key.record));
+    } else {
+        say("The key is imported. Its id is:");
+        print_line(key.record.id);
+    }
+}
+
+void find_key(Context& context, const std::string& secret_argument,
+              const std::string& sha256)
+{
+    api::Digest digest;
+    if (!sha256.empty()) {
+        digest = digest_option(sha256);
+    } else {
+        digest = api::sha256(checked_secret(context, secret_argument));
+    }
+    const auto key = context.keys(Access::read).look(digest);
+    if (!key) {
+        throw Failure("there is no such key", Failure::Kind::not_found);
+    }
+    if (context.json()) {
+        print_json(json_of(key->record));
+    } else {
+        print_line(key->record.id);
+    }
+}
+
+void rotate_key(Context& context, const std::string& id,
+                const std::string& grace)
+{
+    const auto seconds = api::parse_duration(grace);
+    if (!seconds || *seconds < 0 || *seconds > kMaxGrace) {
+        throw UsageError("--grace must be a duration like 90s, 15m, 24h or 7d, "
+                         "at most 3650d");
+    }
+
+    auto keys = context.keys(Access::change);
+    store::StoredKey next;
+    next.record.id = new_id();
+    next.record.created = keys.now();
+    const std::string secret = new_secret(context);
+    set_secret(next, secret);
+
+    Rotation rotation(keys, id);
+    rotation.begin(next);
+    show_or_undo(context, next, secret, [&] { rotation.abandon(next); });
+    api::KeyRecord old;
+    try {
+        old = rotation.finish(next, *seconds);
+    } catch (const Failure& failure) {
+        throw Failure(
+            std::string(failure.what())
+                + "; the key shown may not work: run the command again, "
+                  "which makes another one or names the key that "
+                  "replaced key "
+                + id,
+            failure.kind());
+    }
+    if (!context.json()) {
+        say("Key " + id + " ends on " + api::iso_time(*old.expires) + ".");
+    }
+}
+
+}  // namespace petstore::ctl

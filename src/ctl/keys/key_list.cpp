@@ -1,0 +1,123 @@
+#include "key_list.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "../../api/date.h"
+#include "../../api/plan.h"
+#include "../exit.h"
+#include "../terminal/output.h"
+#include "key_options.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
+                                                     "expired", "unfinished"};
+
+std::string lower_case(std::string text)
+{
+    for (char& c : text) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return text;
+}
+
+void check(const KeyFilter& filter)
+{
+    if (filter.state
+        && std::find(kStates.begin(), kStates.end(), *filter.state)
+               == kStates.end()) {
+        throw UsageError(
+            "--state must be usable, disabled, expired or unfinished");
+    }
+    if (filter.plan && !api::is_plan_name(*filter.plan)) {
+        throw UsageError("--plan must be the name of a plan");
+    }
+    if (filter.expires_before) {
+        moment_option("--expires-before", *filter.expires_before, 0);
+    }
+}
+
+bool passes(const KeyFilter& filter, const store::StoredKey& key,
+            api::UnixTime now)
+{
+    const api::KeyRecord& record = key.record;
+    return (!filter.plan || record.plan == *filter.plan)
+           && (!filter.state || state_of(key, now) == *filter.state)
+           && (!filter.account || record.account == *filter.account)
+           && (!filter.label
+               || lower_case(record.label).find(lower_case(*filter.label))
+                      != std::string::npos)
+           && (!filter.expires_before
+               || (record.expires
+                   && *record.expires < moment_option(
+                          "--expires-before", *filter.expires_before, now)));
+}
+
+}  // namespace
+
+void KeyFilter::add_to(CLI::App& command)
+{
+    command.add_option("--plan", plan, "Only keys with this plan")
+        ->type_name("PLAN");
+    command
+        .add_option("--state", state,
+                    "Only keys that are usable, disabled, expired or "
+                    "unfinished")
+        ->type_name("STATE");
+    command.add_option("--account", account, "Only keys of this account")
+        ->type_name("ID");
+    command
+        .add_option("--label", label,
+                    "Only keys whose label contains this text, in any case")
+        ->type_name("TEXT");
+    command
+        .add_option("--expires-before", expires_before,
+                    "Only keys that expire before this date, or within this "
+                    "time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d")
+        ->type_name("DATE");
+}
+
+void list_keys(Context& context, const KeyFilter& filter)
+{
+    check(filter);
+    auto keys = context.keys(Access::read);
+    auto listing = keys.list();
+    const api::UnixTime now = keys.now();
+    listing.keys.erase(std::remove_if(listing.keys.begin(), listing.keys.end(),
+                                      [&](const store::StoredKey& key) {
+                                          return !passes(filter, key, now);
+                                      }),
+                       listing.keys.end());
+    if (context.json()) {
+        Json array = Json::array();
+        for (const store::StoredKey& key : listing.keys) {
+            array.push_back(json_of(key.record));
+        }
+        print_json(array);
+    } else {
+        print_keys(listing.keys, now);
+    }
+    for (const std::string& id : listing.missing) {
+        warn("key " + id
+             + " is listed but has no record, an interrupted command left it: "
+               "petstorectl key delete "
+             + id + " removes the entry");
+    }
+    for (const std::string& id : listing.damaged) {
+        warn("the record of key " + id + " is damaged");
+    }
+    for (const std::string& id : listing.damaged_entries) {
+        warn("the entry of key " + id + " in " + context.schema().key_index()
+             + " is damaged");
+    }
+    if (!listing.unread.empty()) {
+        flush_output();
+        throw Unreachable(unread_keys(listing.unread));
+    }
+}
+
+}  // namespace petstore::ctl

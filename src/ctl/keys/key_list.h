@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "../command_line/context.h"
+
+namespace petstore::ctl {
+
+// The filters of `key list`, all of which a key must pass.
+struct KeyFilter {
+    std::optional<std::string> plan;
+    std::optional<std::string> state;
+    std::optional<std::string> account;
+    std::optional<std::string> label;
+    std::optional<std::string> expires_before;
+
+    void add_to(CLI::App& command);
+};
+
+void list_keys(Context& context, const KeyFilter& filter);
+
+}  // namespace petstore::ctl

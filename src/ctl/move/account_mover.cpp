@@ -1,0 +1,200 @@
+#include "account_mover.h"
+
+#include <utility>
+
+#include "../../api/plan.h"
+#include "../../store/scripts.h"
+#include "../exit.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::int64_t kAccountScanCount = 1000;
+constexpr std::size_t kAccountsAtOnce = 128;
+constexpr std::int64_t kKeepSeconds = 2 * api::kDaySeconds;
+
+// What take_account.lua replies.
+enum TakenField : std::size_t {
+    kRenamedNow,
+    kState,
+    kStrikes = kState + 2,
+    kBans = kStrikes + 2,
+    kTakenSize = kBans + 2,
+};
+
+}  // namespace
+
+std::size_t AccountMover::run()
+{
+    Found found = find(source_);
+    Found there = find(destination_);
+    remove_stale(found, there);
+    copied_ = std::move(there.states);
+    found.states.merge(found.renamed);
+    std::vector<std::string> accounts;
+    for (const std::string& id : found.states) {
+        accounts.push_back(id);
+        if (accounts.size() == kAccountsAtOnce) {
+            move(accounts);
+            accounts.clear();
+        }
+    }
+    move(accounts);
+    rename_back(find(destination_).renamed);
+    return found.states.size();
+}
+
+// A scan finds every key that exists from its start to its end, and no states
+// are created meanwhile, so this finds all of them.
+AccountMover::Found AccountMover::find(store::CommandRunner& redis)
+{
+    Found found;
+    redis.each_server(
+        [&](store::CommandRunner& server) { find_on(server, found); });
+    return found;
+}
+
+void AccountMover::find_on(store::CommandRunner& redis, Found& found)
+{
+    std::string cursor = "0";
+    do {
+        redis::Command scan("SCAN");
+        scan.arg(cursor)
+            .arg("MATCH")
+            .own(schema_.account_pattern())
+            .arg("COUNT")
+            .arg(kAccountScanCount);
+        const redis::Reply& reply = redis.call(scan);
+        if (reply.size() != 2) {
+            throw Failure("unexpected reply of Redis to SCAN");
+        }
+        for (std::size_t i = 0; i < reply[1].size(); ++i) {
+            const auto key = schema_.parse_account_key(reply[1][i].text());
+            if (key && key->suffix == "state") {
+                found.states.emplace(key->account);
+            } else if (key && key->suffix == "moving") {
+                found.renamed.emplace(key->account);
+            } else if (key
+                       && (key->suffix == "strikes" || key->suffix == "bans")) {
+                found.counted.emplace(key->account);
+            }
+        }
+        cursor = reply[0].text();
+    } while (cursor != "0");
+}
+
+// Removes what interrupted moves left at the destination and the account no
+// longer has. While the source has an account's state, that is all there is of
+// the account. Without a state, strikes and bans are those of a copy that was
+// not completed, unless the state is renamed and will get its name back.
+void AccountMover::remove_stale(const Found& here, const Found& there)
+{
+    std::size_t sent = 0;
+    const auto receive = [&] {
+        for (; sent > 0; --sent) {
+            destination_.receive();
+        }
+    };
+    Ids candidates = there.counted;
+    candidates.insert(there.renamed.begin(), there.renamed.end());
+    for (const std::string& id : candidates) {
+        const bool replaced = here.states.count(id) != 0;
+        if (!replaced
+            && (there.states.count(id) != 0 || there.renamed.count(id) != 0)) {
+            continue;
+        }
+        redis::Command remove("DEL");
+        remove.key(schema_.strikes(id)).key(schema_.bans(id));
+        if (replaced) {
+            remove.key(schema_.moving_state(id));
+        }
+        destination_.send(remove);
+        if (++sent == kAccountsAtOnce) {
+            receive();
+        }
+    }
+    receive();
+}
+
+void AccountMover::move(const std::vector<std::string>& accounts)
+{
+    for (const std::string& id : accounts) {
+        redis::Command take(store::scripts::take_account(), 4);
+        take.key(schema_.account_state(id))
+            .key(schema_.moving_state(id))
+            .key(schema_.strikes(id))
+            .key(schema_.bans(id));
+        take.use_script_text();
+        source_.send(take);
+    }
+    std::size_t copies = 0;
+    for (const std::string& id : accounts) {
+        copies += copy(id, source_.receive());
+    }
+    for (; copies > 0; --copies) {
+        destination_.receive();
+    }
+    for (const std::string& id : accounts) {
+        redis::Command remove("DEL");
+        remove.key(schema_.moving_state(id));
+        remove.key(schema_.strikes(id)).key(schema_.bans(id));
+        source_.send(remove);
+    }
+    for (std::size_t i = 0; i < accounts.size(); ++i) {
+        source_.receive();
+    }
+}
+
+// Returns the number of commands sent.
+std::size_t AccountMover::copy(const std::string& account,
+                               const redis::Reply& taken)
+{
+    if (taken.size() != kTakenSize) {
+        throw Failure("unexpected reply of Redis to take_account.lua");
+    }
+    // Do not change the copy of an earlier move: workers may have used it. Its
+    // strikes and bans were copied before its state, or are over.
+    const bool keep = taken[kRenamedNow].integer() == 0;
+    if (keep && copied_.count(account) != 0) {
+        return 0;
+    }
+    std::size_t sent = 0;
+    const auto put = [&](const std::string& name, std::size_t field) {
+        if (taken[field].is(redis::Type::nil)) {
+            return;
+        }
+        redis::Command set("SET");
+        set.key(name).own(taken[field].text());
+        const std::int64_t expires = taken[field + 1].integer();
+        if (expires > 0) {
+            set.arg("PXAT").arg(expires);
+        } else {
+            set.arg("EX").arg(kKeepSeconds);  // edited by hand
+        }
+        if (keep) {
+            set.arg("NX");
+        }
+        destination_.send(set);
+        ++sent;
+    };
+    put(schema_.strikes(account), kStrikes);
+    put(schema_.bans(account), kBans);
+    put(schema_.account_state(account), kState);  // last: puts it into use
+    return sent;
+}
+
+// Undoes what an interrupted move in the other direction left behind: a state
+// that was not copied, or whose copy has just been moved back.
+void AccountMover::rename_back(const Ids& accounts)
+{
+    for (const std::string& id : accounts) {
+        const std::string moving = schema_.moving_state(id);
+        destination_.call(redis::Command("RENAMENX")
+                              .key(moving)
+                              .own(schema_.account_state(id)));
+        destination_.call(redis::Command("DEL").key(moving));
+    }
+}
+
+}  // namespace petstore::ctl

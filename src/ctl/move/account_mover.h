@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../redis/reply.h"
+#include "../../store/command_runner.h"
+#include "../../store/schema.h"
+
+namespace petstore::ctl {
+
+// Moves the states, strikes and bans of all accounts from one Redis to another,
+// neither of which may create accounts meanwhile.
+//
+// A state is renamed before it is copied. From then on the source refuses the
+// account, so the copy is final. Whenever a worker starts to use the other
+// Redis, each request is counted on only one of them. Throws Failure.
+class AccountMover {
+public:
+    AccountMover(store::CommandRunner& source,
+                 store::CommandRunner& destination, const store::Schema& schema)
+        : source_(source), destination_(destination), schema_(schema)
+    {}
+
+    // Returns the number of accounts. Completes an interrupted move in either
+    // direction.
+    std::size_t run();
+
+private:
+    using Ids = std::set<std::string>;
+    struct Found {
+        Ids states;
+        Ids renamed;  // for a move
+        Ids counted;  // with strikes or bans
+    };
+    Found find(store::CommandRunner& redis);
+    void find_on(store::CommandRunner& redis, Found& found);
+    void remove_stale(const Found& here, const Found& there);
+    void move(const std::vector<std::string>& accounts);
+    std::size_t copy(const std::string& account, const redis::Reply& taken);
+    void rename_back(const Ids& accounts);
+
+    store::CommandRunner& source_;
+    store::CommandRunner& destination_;
+    const store::Schema& schema_;
+    Ids copied_;  // with a state at the destination when the move began
+};
+
+}  // namespace petstore::ctl

@@ -1,0 +1,56 @@
+#include "move_command.h"
+
+#include "../exit.h"
+#include "../terminal/output.h"
+#include "store_mover.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+void move_store(Context& context)
+{
+    if (context.limits() != nullptr) {
+        throw UsageError("move takes no --limit-redis: move the limits back "
+                         "with petstorectl limits return first");
+    }
+    StoreMover::Moved moved;
+    try {
+        moved = StoreMover(context.redis(), context.target(), context.schema())
+                    .run();
+    } catch (const LostConnection& lost) {
+        throw Failure(std::string(lost.what())
+                          + "; the store may be only partly moved: run the "
+                            "command again",
+                      lost.kind());
+    }
+    if (context.json()) {
+        print_json({{"accounts", moved.accounts},
+                    {"keys", moved.keys},
+                    {"pets", moved.pets}});
+    } else {
+        say("The store is on the Redis of --to: "
+            + count_text(moved.accounts, "account") + ", "
+            + count_text(moved.keys, "key") + " and "
+            + count_text(static_cast<std::uint64_t>(moved.pets), "pet")
+            + " were moved.");
+    }
+}
+
+}  // namespace
+
+void add_move_command(CLI::App& app, GlobalOptions& options, Action& action)
+{
+    CLI::App* command = app.add_subcommand(
+        "move", "Move the whole store to another Redis or a Cluster");
+    command
+        ->add_option("--to", options.target,
+                     "The other Redis, in any form that --redis takes")
+        ->required();
+    command->add_option("--to-password-file", options.target_password_file,
+                        "As --password-file, for the other Redis; else that of "
+                        "--password-file");
+    command->callback([&action] { action = move_store; });
+}
+
+}  // namespace petstore::ctl

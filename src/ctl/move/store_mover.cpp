@@ -1,0 +1,222 @@
+#include "store_mover.h"
+
+#include <algorithm>
+#include <set>
+
+#include "../../api/text.h"
+#include "../../store/scripts.h"
+#include "../accounts/limits_marker.h"
+#include "../exit.h"
+#include "../keys/random.h"
+#include "account_mover.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using Place = LimitsMarker::Place;
+
+constexpr std::int64_t kScanCount = 1000;
+constexpr std::size_t kKeysAtOnce = 128;
+
+bool begins_with(std::string_view text, std::string_view prefix)
+{
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+}  // namespace
+
+StoreMover::Moved StoreMover::run()
+{
+    Moved moved;
+    if (!begin()) {
+        return moved;
+    }
+    wait_for_workers(source_, destination_);
+    empty_destination();
+    moved.accounts = AccountMover(source_, destination_, schema_).run();
+
+    redis::Command freeze(store::scripts::freeze_catalogue(), 1);
+    const std::string last(
+        source_.run(freeze.key(schema_.last_pet_id())).text());
+    moved.pets = api::parse_int64(last).value_or(0);
+    const Content content = find(source_);
+    copy(content.catalogue);
+    if (moved.pets != 0) {
+        destination_.call(
+            redis::Command("SET").key(schema_.last_pet_id()).arg(last));
+    }
+
+    copy(content.records);
+    copy_index();
+    moved.keys = content.records.size();
+    LimitsMarker{Place::here, id_}.write(destination_, schema_);
+    return moved;
+}
+
+// Checks that the store may be moved, and marks both Redis servers. False if it
+// was already moved.
+bool StoreMover::begin()
+{
+    const auto from = LimitsMarker::read(source_, schema_);
+    const auto to = LimitsMarker::read(destination_, schema_);
+    const bool same_store = !from.id.empty() && from.id == to.id;
+    if (same_store && from.place == Place::moved_from && to.is_here()) {
+        return false;
+    }
+    if (from.is_elsewhere()) {
+        throw Failure("the limits of this store are on another Redis: run "
+                      "petstorectl limits return first");
+    }
+    if (from.place == Place::moving_to) {
+        throw Failure("the store was not moved here completely: complete that "
+                      "with petstorectl move first");
+    }
+    refuse_same_database(source_, destination_, schema_, "--to");
+    const bool resumed = same_store && from.place == Place::moved_from
+                         && to.place == Place::moving_to;
+    const bool returns =
+        same_store && from.is_here() && to.place == Place::moved_from;
+    if (!resumed && !returns) {
+        // A new move, or one that was interrupted before both were marked.
+        from.refuse_moved();
+        const Content there = find(destination_);
+        const bool begun = to.place == Place::moving_to;
+        if ((to.place != Place::unknown && !begun) || !there.catalogue.empty()
+            || !there.records.empty()) {
+            throw Failure("the Redis of --to has data of this prefix already");
+        }
+    }
+    id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : new_id();
+    // Mark the destination first: if interrupted, the source stays in use.
+    LimitsMarker{Place::moving_to, id_}.write(destination_, schema_);
+    LimitsMarker{Place::moved_from, id_}.write(source_, schema_);
+    return true;
+}
+
+StoreMover::Content StoreMover::find(store::CommandRunner& redis) const
+{
+    Content found;
+    redis.each_server(
+        [&](store::CommandRunner& server) { find_on(server, found); });
+    for (Names* names : {&found.catalogue, &found.records}) {
+        // A scan may find a key twice.
+        const std::set<std::string> once(names->begin(), names->end());
+        names->assign(once.begin(), once.end());
+    }
+    return found;
+}
+
+void StoreMover::find_on(store::CommandRunner& redis, Content& found) const
+{
+    const std::string pattern = schema_.prefix() + ":*";
+    const std::string records = schema_.prefix() + ":key:";
+    const std::string last_id = schema_.last_pet_id();
+    std::string cursor = "0";
+    do {
+        redis::Command scan("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(kScanCount);
+        const redis::Reply& reply = redis.call(scan);
+        if (reply.size() != 2) {
+            throw Failure("unexpected reply of Redis to SCAN");
+        }
+        for (std::size_t i = 0; i < reply[1].size(); ++i) {
+            const std::string_view name = reply[1][i].text();
+            if (begins_with(name, schema_.catalogue()) && name != last_id) {
+                found.catalogue.emplace_back(name);
+            } else if (begins_with(name, records)) {
+                found.records.emplace_back(name);
+            }
+        }
+        cursor = reply[0].text();
+    } while (cursor != "0");
+}
+
+// Removes what an interrupted move, or a move in the other direction, has left:
+// a key that was deleted since must not reappear.
+void StoreMover::empty_destination()
+{
+    const Content old = find(destination_);
+    remove(old.records);
+    remove({schema_.key_index(), schema_.last_pet_id()});
+    remove(old.catalogue);
+}
+
+void StoreMover::remove(const Names& names)
+{
+    for (const std::string& name : names) {
+        destination_.send(redis::Command("DEL").key(name));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        destination_.receive();
+    }
+}
+
+void StoreMover::copy(const Names& names)
+{
+    Names batch;
+    for (const std::string& name : names) {
+        batch.push_back(name);
+        if (batch.size() == kKeysAtOnce) {
+            copy_batch(batch);
+            batch.clear();
+        }
+    }
+    copy_batch(batch);
+}
+
+void StoreMover::copy_batch(const Names& names)
+{
+    for (const std::string& name : names) {
+        source_.send(redis::Command("PEXPIRETIME").key(name));
+        source_.send(redis::Command("DUMP").key(name));
+    }
+    std::size_t copies = 0;
+    for (const std::string& name : names) {
+        const std::int64_t expires = source_.receive().integer();
+        const redis::Reply& value = source_.receive();
+        if (value.is(redis::Type::nil)) {
+            continue;  // it has expired
+        }
+        redis::Command restore("RESTORE");
+        restore.key(name)
+            .arg(std::max<std::int64_t>(expires, 0))
+            .own(value.text())
+            .arg("REPLACE");
+        if (expires > 0) {
+            restore.arg("ABSTTL");
+        }
+        destination_.send(restore);
+        ++copies;
+    }
+    for (; copies > 0; --copies) {
+        destination_.receive();
+    }
+}
+
+// Uses HSCAN: with many keys, the hash is too large for one reply.
+void StoreMover::copy_index()
+{
+    const std::string name = schema_.key_index();
+    std::string cursor = "0";
+    do {
+        redis::Command scan("HSCAN");
+        scan.key(name).arg(cursor).arg("COUNT").arg(kScanCount);
+        const redis::Reply& reply = source_.call(scan);
+        if (reply.size() != 2) {
+            throw Failure("unexpected reply of Redis to HSCAN");
+        }
+        const std::size_t size = reply[1].size();
+        redis::Command set("HSET");
+        set.key(name);
+        for (std::size_t i = 0; i < size; ++i) {
+            set.own(reply[1][i].text());
+        }
+        cursor = reply[0].text();
+        if (size > 0) {
+            destination_.call(set);
+        }
+    } while (cursor != "0");
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../../store/command_runner.h"
+#include "../../store/schema.h"
+
+namespace petstore::ctl {
+
+// Moves a whole store to another Redis, while workers use the first one: from a
+// single Redis to a Cluster, for example. The steps, each of which an
+// interrupted move repeats:
+//
+// 1. Both are marked as not having the accounts, so neither creates any.
+// 2. AccountMover moves counters and bans. From then on, the first Redis
+//    admits no requests, and so no changes of pets.
+// 3. The catalogue is frozen there, then copied.
+// 4. The records of API keys and their index are copied. Nobody may change
+//    them meanwhile.
+// 5. The other Redis is marked as having the accounts.
+//
+// What is left on the first Redis is an unused copy; a move in the other
+// direction replaces it. Throws Failure.
+class StoreMover {
+public:
+    StoreMover(store::CommandRunner& source, store::CommandRunner& destination,
+               const store::Schema& schema)
+        : source_(source), destination_(destination), schema_(schema)
+    {}
+
+    struct Moved {
+        std::size_t accounts = 0;
+        std::size_t keys = 0;
+        std::int64_t pets = 0;
+    };
+    // All zero if an earlier call has completed the move.
+    Moved run();
+
+private:
+    using Names = std::vector<std::string>;
+
+    // The names of the store's Redis keys, except those of accounts.
+    struct Content {
+        Names catalogue;
+        Names records;
+    };
+
+    bool begin();
+    Content find(store::CommandRunner& redis) const;
+    void find_on(store::CommandRunner& redis, Content& found) const;
+    void empty_destination();
+    void remove(const Names& names);
+    void copy(const Names& names);
+    void copy_batch(const Names& names);
+    void copy_index();
+
+    store::CommandRunner& source_;
+    store::CommandRunner& destination_;
+    const store::Schema& schema_;
+    std::string id_;
+};
+
+}  // namespace petstore::ctl

@@ -1,0 +1,35 @@
+#include "cache_commands.h"
+
+#include "../../store/pets/pet_commands.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+void clear(Context& context)
+{
+    const store::Catalogue catalogue(context.schema());
+    const bool cleared =
+        context.pets().run(catalogue.clear_caches()).integer() == 1;
+    if (context.json()) {
+        print_json({{"cleared", cleared}});
+    } else {
+        say(cleared ? "Workers read all pets again from their next request on."
+                    : "There are no pets in Redis, so none can be cached.");
+    }
+}
+
+}  // namespace
+
+void add_cache_commands(CLI::App& app, Action& action)
+{
+    CLI::App& cache = *app.add_subcommand("cache", "Caches of the workers");
+    cache.require_subcommand(1);
+    cache
+        .add_subcommand("clear", "Clear the pet caches of all workers, after "
+                                 "data were restored or edited in Redis")
+        ->callback([&action] { action = clear; });
+}
+
+}  // namespace petstore::ctl

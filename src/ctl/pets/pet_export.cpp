@@ -1,0 +1,183 @@
+#include "pet_export.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include "../../redis/error_table.h"
+#include "../../store/pets/pet_commands.h"
+#include "../../store/pets/record.h"
+#include "../../store/pets/version.h"
+#include "../command_line/words.h"
+#include "../exit.h"
+#include "../terminal/output.h"
+#include "../terminal/progress.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// Pages per round trip.
+constexpr int kWindow = 32;
+
+struct Pending {
+    store::PageReader reader;
+    std::size_t commands;
+    std::optional<std::int64_t> damaged;  // number of the bucket
+};
+
+class Exporter {
+public:
+    Exporter(Context& context, std::ostream& out)
+        : redis_(context.pets()), schema_(context.schema()),
+          catalogue_(schema_), out_(out)
+    {}
+
+    void run()
+    {
+        const api::PetId end = last_id();
+        Progress progress(static_cast<std::uint64_t>(end));
+        bool more = end > 0;
+        while (more) {
+            more = window(end);
+            progress.update(static_cast<std::uint64_t>(last_),
+                            static_cast<std::uint64_t>(last_));
+        }
+    }
+
+private:
+    // 0 for an empty catalogue. Throws Failure if a Redis key of the version is
+    // damaged or lost. The first pet is read before these keys, so a pet
+    // without a last id means damage, not a pet created in between.
+    api::PetId last_id()
+    {
+        redis_.send(catalogue_.get(1));
+        redis_.send(catalogue_.version());
+        redis_.send(catalogue_.last_id());
+        const bool has_pets = !receive(schema_.bucket(0)).is(redis::Type::nil);
+        const redis::Reply& numbers = redis_.receive();
+        const auto version = numbers.size() == 2
+                                 ? store::Version::parse(numbers[0], numbers[1])
+                                 : store::Version{-1, -1};
+        receive(schema_.last_pet_id());  // checks the type, which MGET ignores
+        if (version.damage() == store::Version::Damage::changes) {
+            throw damaged(schema_.changes());
+        }
+        if (version.damage() == store::Version::Damage::last_id
+            || (has_pets && version.is_empty())) {
+            throw damaged(schema_.last_pet_id());
+        }
+        return version.last_id;
+    }
+
+    // Reads and writes kWindow pages. Ids are dense, so the start of each page
+    // is known in advance. Returns whether there are more.
+    bool window(api::PetId end)
+    {
+        std::vector<Pending> pages;
+        for (int i = 0; i < kWindow; ++i) {
+            api::ListQuery query;
+            query.limit = api::kMaxPageLimit;
+            query.after = last_ + i * api::kMaxPageLimit;
+            const auto commands = catalogue_.list_all(query);
+            for (const redis::Command& command : commands) {
+                redis_.send(command);
+            }
+            pages.push_back(
+                {store::PageReader(query), commands.size(), std::nullopt});
+        }
+        for (Pending& page : pages) {
+            read(page);
+        }
+        for (Pending& page : pages) {
+            if (page.damaged) {
+                throw stopped(*page.damaged);
+            }
+            const api::PetId missing = page.reader.missing(end);
+            const auto done =
+                page.reader.finish(store::PageReader::Form::lines);
+            write(done.body);
+            if (done.last) {
+                last_ = done.last;
+            }
+            if (missing) {
+                throw stopped(store::bucket_of(missing));
+            }
+            if (!done.more) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void read(Pending& page)
+    {
+        for (std::size_t i = 0; i < page.commands; ++i) {
+            const redis::Reply& reply = redis_.receive_any();
+            if (reply.is_error() && !redis::is_wrong_type(reply)) {
+                redis_.check(reply);
+            }
+            if (!page.reader.add(i, reply) && !page.damaged) {
+                page.damaged = page.reader.damaged_bucket();
+            }
+        }
+    }
+
+    const redis::Reply& receive(const std::string& key)
+    {
+        const redis::Reply& reply = redis_.receive_any();
+        if (redis::is_wrong_type(reply)) {
+            throw damaged(key);
+        }
+        redis_.check(reply);
+        return reply;
+    }
+
+    static Failure damaged(const std::string& key)
+    {
+        return Failure("the Redis key " + key + " is damaged");
+    }
+
+    Failure stopped(std::int64_t bucket) const
+    {
+        return Failure("stopped after pet " + std::to_string(last_)
+                       + ": the Redis key " + schema_.bucket(bucket)
+                       + " is damaged");
+    }
+
+    void write(const std::string& lines)
+    {
+        errno = 0;
+        if (!(out_ << lines << std::flush)) {
+            throw Failure("cannot write: "
+                          + std::string(std::strerror(errno ? errno : EIO)));
+        }
+    }
+
+    RedisSession& redis_;
+    const store::Schema& schema_;
+    store::Catalogue catalogue_;
+    std::ostream& out_;
+    api::PetId last_ = 0;
+};
+
+}  // namespace
+
+void export_pets(Context& context, const std::string& file)
+{
+    if (file == "-") {
+        Exporter(context, std::cout).run();
+        return;
+    }
+    context.pets();  // connect before truncating the file
+    std::ofstream out(file, std::ios::binary | std::ios::trunc);
+    if (!out) {
+        throw Failure(cannot_open(file));
+    }
+    Exporter(context, out).run();
+}
+
+}  // namespace petstore::ctl

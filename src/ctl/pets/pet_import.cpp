@@ -1,0 +1,304 @@
+#include "pet_import.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../../api/json.h"
+#include "../../redis/error_table.h"
+#include "../../store/pets/pet_batch.h"
+#include "../exit.h"
+#include "../redis/cluster_session.h"
+#include "../redis/redis_error.h"
+#include "../terminal/interruption.h"
+#include "../terminal/output.h"
+#include "../terminal/progress.h"
+#include "line_reader.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kRetryPause(100);
+
+// Sends pets in batches, each after the reply to the previous one, so that no
+// pet is created after one that failed. Redis creates one batch while the lines
+// of the next are read.
+class Importer {
+public:
+    Importer(RedisSession& redis, const store::Schema& schema,
+             const Interruption& interruption)
+        : redis_(redis), filling_(schema), sent_(schema),
+          catalogue_(schema.last_pet_id()), interruption_(interruption)
+    {}
+
+    // `line`: the pet's line number. Throws Failure, like flush(); the counters
+    // are correct even then.
+    void add(const api::NewPet& pet, std::uint64_t line)
+    {
+        filling_.pets.add(pet);
+        filling_.lines.push_back(line);
+        if (filling_.pets.full()) {
+            finish();
+            send();
+        }
+    }
+
+    // Waits for the pets that were sent.
+    void finish()
+    {
+        const auto until = Clock::now() + ClusterSession::kPatience;
+        while (sent_.pets.size() != 0) {
+            const redis::Reply* const error = receive();
+            if (error == nullptr) {
+                continue;
+            }
+            if (!may_pass(error->text()) || interruption_.requested()
+                || Clock::now() >= until) {
+                const auto line = sent_.lines.front();
+                // Drop the rest, so that they are never sent again.
+                sent_.remove_first(sent_.pets.size());
+                throw RedisError("line " + std::to_string(line) + ": Redis",
+                                 error->text());
+            }
+            std::this_thread::sleep_for(kRetryPause);
+            call();
+        }
+    }
+
+    // Creates all pets that were added.
+    void flush()
+    {
+        finish();
+        if (filling_.pets.size() != 0) {
+            send();
+            finish();
+        }
+    }
+
+    std::uint64_t imported() const noexcept { return imported_; }
+
+    // Further pets that may have been created.
+    std::uint64_t in_doubt() const noexcept { return in_doubt_; }
+
+    // "imported 7 pets, the last one from line 8"
+    std::string report() const
+    {
+        if (in_doubt_ > 0) {
+            return "imported between " + std::to_string(imported_) + " and "
+                   + count_text(imported_ + in_doubt_, "pet");
+        }
+        std::string text = "imported " + count_text(imported_, "pet");
+        if (imported_ > 0) {
+            text += ", the last one from line " + std::to_string(last_line_);
+        }
+        return text;
+    }
+
+private:
+    struct Batch {
+        explicit Batch(const store::Schema& schema) : pets(schema) {}
+
+        void remove_first(std::size_t count)
+        {
+            pets.remove_first(count);
+            lines.erase(lines.begin(),
+                        lines.begin() + static_cast<std::ptrdiff_t>(count));
+        }
+
+        store::PetBatch pets;
+        std::vector<std::uint64_t> lines;
+    };
+
+    // sent_ must be empty.
+    void send()
+    {
+        std::swap(filling_, sent_);
+        as_text_ = false;
+        call();
+    }
+
+    void call()
+    {
+        auto command = sent_.pets.create();
+        if (as_text_) {
+            command.use_script_text();
+        }
+        try {
+            redis_.send(command);
+            redis_.flush();
+        } catch (const LostConnection& lost) {
+            lose(lost);
+            throw;
+        }
+    }
+
+    // Removes the created pets from sent_ and returns the error of the next
+    // one, valid until the next call. If there is none but pets are left, they
+    // were sent again.
+    const redis::Reply* receive()
+    {
+        const redis::Reply& reply = next_reply();
+        if (redis::is_unknown_script(reply) && !as_text_) {
+            as_text_ = true;
+            call();
+            return nullptr;
+        }
+        const store::CreatedPets created = sent_.pets.read(reply);
+        if (!created.valid()) {
+            in_doubt_ = sent_.pets.size();
+            sent_.remove_first(in_doubt_);
+            throw Failure("unexpected reply of Redis");
+        }
+        imported_ += created.count();
+        if (created.count() > 0) {
+            last_line_ = sent_.lines[created.count() - 1];
+        }
+        sent_.remove_first(created.count());
+        return created.error();
+    }
+
+    const redis::Reply& next_reply()
+    {
+        try {
+            interruption_.watch(redis_.descriptor(catalogue_));
+            return redis_.receive_any();
+        } catch (const LostConnection& lost) {
+            lose(lost);
+            throw;
+        }
+    }
+
+    void lose(const LostConnection& lost)
+    {
+        in_doubt_ = lost.sent() ? sent_.pets.size() : 0;
+        sent_.remove_first(sent_.pets.size());
+    }
+
+    // In a Cluster, while the catalogue moves to another server, the script
+    // misses the lists on that server, and changes nothing.
+    bool may_pass(std::string_view error) const
+    {
+        return redis_.is_cluster()
+               && (error.find("non local key") != std::string_view::npos
+                   || error.substr(0, 7) == "DAMAGED");
+    }
+
+    RedisSession& redis_;
+    Batch filling_;
+    Batch sent_;  // empty if no reply is due
+    bool as_text_ = false;
+    const std::string catalogue_;  // one of its Redis keys
+    const Interruption& interruption_;
+    std::uint64_t imported_ = 0;
+    std::uint64_t last_line_ = 0;
+    std::uint64_t in_doubt_ = 0;
+};
+
+bool is_blank(std::string_view line)
+{
+    return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+class Import {
+public:
+    Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
+        : lines_(lines), importer_(redis, schema, interruption_),
+          progress_(lines.size())
+    {}
+
+    // Throws Failure.
+    void run()
+    {
+        bool whole = false;
+        try {
+            whole = read();
+        } catch (const Failure& failure) {
+            stop((interruption_.requested() ? "interrupted; " : "")
+                     + std::string(failure.what()),
+                 failure.kind());
+        }
+        if (!whole) {
+            stop("interrupted");
+        }
+        progress_.clear();
+    }
+
+    std::uint64_t imported() const noexcept { return importer_.imported(); }
+
+private:
+    // False if interrupted; pets not sent by then are not created.
+    bool read()
+    {
+        for (;;) {
+            std::optional<api::NewPet> pet;
+            try {
+                pet = next();
+            } catch (const Failure&) {
+                importer_.flush();  // creates the pets before the invalid line
+                throw;
+            }
+            if (!pet) {
+                break;
+            }
+            importer_.add(*pet, lines_.number());
+            progress_.update(importer_.imported(), lines_.bytes());
+        }
+        if (interruption_.requested()) {
+            importer_.finish();
+            return false;
+        }
+        importer_.flush();
+        return true;
+    }
+
+    // nullopt at the end of the file, or if interrupted.
+    std::optional<api::NewPet> next()
+    {
+        std::string_view line;
+        do {
+            if (interruption_.requested()
+                || !lines_.next(line, interruption_)) {
+                return std::nullopt;
+            }
+        } while (is_blank(line));
+
+        auto pet = api::parse_new_pet(line, api::IdMember::ignore);
+        if (const auto* error = std::get_if<api::Error>(&pet)) {
+            throw Failure("line " + std::to_string(lines_.number()) + ": "
+                          + std::string(error->message.text()));
+        }
+        return std::get<api::NewPet>(std::move(pet));
+    }
+
+    [[noreturn]] void stop(const std::string& reason,
+                           Failure::Kind kind = Failure::Kind::failed)
+    {
+        progress_.clear();
+        throw Failure(importer_.report() + "; " + reason, kind);
+    }
+
+    LineReader& lines_;
+    Interruption interruption_;
+    Importer importer_;
+    Progress progress_;
+};
+
+}  // namespace
+
+void import_pets(Context& context, const std::string& file)
+{
+    LineReader lines(file);
+    Import import(context.pets(), context.schema(), lines);
+    import.run();
+    if (context.json()) {
+        print_json({{"imported", import.imported()}});
+    }
+    say("imported " + count_text(import.imported(), "pet"));
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,318 @@
+#include "config.h"
+
+#include <algorithm>
+
+#include "../../api/digest.h"
+#include "../../api/text.h"
+#include "../../ngx_base/str.h"
+#include "../../openapi/document.h"
+#include "../module.h"
+#include "../monitoring/status.h"
+#include "../nginx/other_modules.h"
+#include "../nginx/pool.h"
+#include "arguments.h"
+#include "durability_config.h"
+#include "redis_config.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+constexpr std::size_t kMegabyte = 1024 * 1024;
+constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
+
+ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
+{
+    return static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
+
+// Disables nginx's limit on body sizes, which nginx would apply before
+// authentication; the module applies its own after it. A smaller
+// client_max_body_size still applies. `if` and limit_except have the limits of
+// their location.
+void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
+{
+    auto* core = core_conf(cf);
+    conf.service.max_body = conf.max_body_size;
+    if (core->client_max_body_size > 0) {
+        conf.service.max_body = std::min<std::size_t>(
+            conf.service.max_body,
+            static_cast<std::size_t>(core->client_max_body_size));
+    }
+    if (conf.admits_in_content) {
+        core->client_max_body_size = 0;
+    }
+}
+
+// nginx does not pass a location's handler down to its limit_except blocks; see
+// ngx_http_proxy_merge_loc_conf().
+void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
+{
+    auto* core = core_conf(cf);
+    if (core->lmt_excpt && core->handler == nullptr) {
+        core->handler = handler;
+    }
+}
+
+// petstore_status and petstore_health are exempt from an inherited guard, see
+// is_in_guarded_location(). False if the location has its own petstore_guard.
+bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    if (conf.own_handler == nullptr && core_conf(cf)->noname) {
+        conf.own_handler = prev.own_handler;
+    }
+    if (conf.own_handler == nullptr) {
+        return true;
+    }
+    if (conf.guard != NGX_CONF_UNSET) {
+        return false;
+    }
+    inherit_handler(cf, conf.own_handler);
+    return true;
+}
+
+// A nested location needs its own `petstore`; `if` and limit_except belong to
+// the location that contains them.
+void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    if (conf.serves == NGX_CONF_UNSET) {
+        conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
+        if (conf.serves) {
+            conf.place = prev.place;
+        }
+    }
+    if (conf.guard == NGX_CONF_UNSET) {
+        conf.guard_place = prev.guard_place;
+    }
+}
+
+// `petstore` implies the guard, whatever handler answers in its location and
+// in those below.
+void inherit_guard(const LocConf& prev, LocConf& conf)
+{
+    if (conf.serves) {
+        conf.guard = 1;
+        conf.guard_place = conf.place;
+    }
+    ngx_conf_merge_value(conf.guard, prev.guard, 0);
+}
+
+// Where the module itself answers, and nothing passes requests on before,
+// admission waits for the content handler: its reads then share a round trip
+// with the limiter's command.
+void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    const auto* core = core_conf(cf);
+    if (conf.serves) {
+        inherit_handler(cf, content_handler);
+        // An `if` without a handler leaves that of its location.
+        conf.answers = core->handler == content_handler
+                       || (core->handler == nullptr && prev.answers);
+    }
+    conf.admits_in_content = conf.answers && !passes_on(cf);
+}
+
+openapi::Settings document_settings(const LocConf& conf)
+{
+    openapi::Settings settings;
+    settings.base = conf.service.link_base;
+    settings.deprecation = service::kDeprecatedSince;
+    if (conf.get_sunset != service::Settings::kNeverGone) {
+        settings.sunset = conf.get_sunset;
+    }
+    settings.successor = conf.deprecated_link;
+    settings.window_headers = conf.limit_headers == kHeadersWindows;
+    settings.ietf_headers = conf.limit_headers == kHeadersIetf;
+    if (conf.cors != nullptr) {
+        settings.cors_origin =
+            conf.cors->any ? "*" : conf.cors->origins.front();
+    }
+    return settings;
+}
+
+// The OpenAPI document of a location that serves the API.
+void choose_document(MainConf& main, LocConf& conf)
+{
+    auto settings = document_settings(conf);
+    auto& documents = main.documents;
+    auto found = std::find_if(documents.begin(), documents.end(),
+                              [&](const Document& document) {
+                                  return document.settings == settings;
+                              });
+    if (found == documents.end()) {
+        Document made;
+        auto response = std::make_shared<store::CachedResponse>();
+        response->body = openapi::document(settings);
+        const auto digest = api::sha256(response->body);
+        made.settings = std::move(settings);
+        made.response = std::move(response);
+        made.etag = '"' + api::base64url_encode(api::bytes_of(digest)) + '"';
+        found = documents.insert(documents.end(), std::move(made));
+    }
+    conf.service.document = found->response;
+    conf.service.document_etag = found->etag;
+}
+
+const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
+{
+    return static_cast<const ngx_http_core_srv_conf_t*>(
+        ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
+}
+
+MainConf& main_conf_of(ngx_conf_t* cf) noexcept
+{
+    return *static_cast<MainConf*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+}
+
+}  // namespace
+
+void* create_main_conf(ngx_conf_t* cf) noexcept
+{
+    auto* conf = pool_new<MainConf>(cf->pool);
+    if (conf != nullptr) {
+        conf->zone_size = NGX_CONF_UNSET_SIZE;
+        conf->worker_memory = NGX_CONF_UNSET_SIZE;
+    }
+    return conf;
+}
+
+char* init_main_conf(ngx_conf_t*, void* conf) noexcept
+{
+    auto& main = *static_cast<MainConf*>(conf);
+    ngx_conf_init_size_value(main.zone_size, 10 * kMegabyte);
+    ngx_conf_init_size_value(main.worker_memory, 128 * kMegabyte);
+    return kConfOk;
+}
+
+void* create_loc_conf(ngx_conf_t* cf) noexcept
+{
+    auto* conf = pool_new<LocConf>(cf->pool);
+    if (conf == nullptr) {
+        return nullptr;
+    }
+    conf->serves = NGX_CONF_UNSET;
+    conf->guard = NGX_CONF_UNSET;
+    conf->base_path = ngx_null_string;
+    conf->redis_user = ngx_null_string;
+    conf->redis_connect_timeout = NGX_CONF_UNSET_MSEC;
+    conf->redis_timeout = NGX_CONF_UNSET_MSEC;
+    conf->redis_ssl_verify = NGX_CONF_UNSET;
+    conf->prefix = ngx_null_string;
+    conf->base_url = ngx_null_string;
+    conf->max_body_size = NGX_CONF_UNSET_SIZE;
+    conf->get_sunset = NGX_CONF_UNSET;
+    conf->json_errors = NGX_CONF_UNSET;
+    conf->cors = static_cast<CorsPolicy*>(NGX_CONF_UNSET_PTR);
+    conf->limit_dry_run = NGX_CONF_UNSET;
+    conf->limit_headers = NGX_CONF_UNSET_UINT;
+    conf->anonymous_limit = NGX_CONF_UNSET;
+    conf->anonymous_enforce = NGX_CONF_UNSET;
+    conf->ban = NGX_CONF_UNSET;
+    conf->ban_threshold = NGX_CONF_UNSET;
+    conf->ban_window = NGX_CONF_UNSET;
+    conf->ban_duration = NGX_CONF_UNSET;
+    conf->ban_max = NGX_CONF_UNSET;
+    return conf;
+}
+
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        const auto& prev = *static_cast<LocConf*>(parent);
+        auto& conf = *static_cast<LocConf*>(child);
+
+        inherit_service(cf, prev, conf);
+        if (conf.serves && conf.guard == 0) {
+            const ReportAt at(cf, conf.guard_place);
+            return refuse(cf, "\"petstore_guard off\" cannot be used in a "
+                              "location with \"petstore\", which always "
+                              "requires an API key");
+        }
+        if (!take_own_handler(cf, prev, conf)) {
+            const ReportAt at(cf, conf.guard_place);
+            return refuse(cf,
+                          "\"petstore_guard %s\" cannot be used in a "
+                          "location with \"petstore_status\" or "
+                          "\"petstore_health\", which need no API key",
+                          conf.guard ? "on" : "off");
+        }
+        inherit_guard(prev, conf);
+        ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
+        merge_redis(prev, conf);
+        merge_durability(prev, conf);
+        ngx_conf_merge_str_value(conf.prefix, prev.prefix, "petstore");
+        ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
+        ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,
+                                  16 * 1024);
+        ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset,
+                                 kDefaultSunset);
+        ngx_conf_merge_value(conf.json_errors, prev.json_errors, 0);
+        ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
+        ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
+        ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
+                                  kHeadersStandard);
+        ngx_conf_merge_value(conf.anonymous_limit, prev.anonymous_limit, 60);
+        ngx_conf_merge_value(conf.anonymous_enforce, prev.anonymous_enforce, 0);
+        ngx_conf_merge_value(conf.ban, prev.ban, 1);
+        ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
+                             kDefaultBan.threshold);
+        ngx_conf_merge_value(conf.ban_window, prev.ban_window,
+                             kDefaultBan.window);
+        ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
+                             kDefaultBan.duration);
+        ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
+
+        service::Settings& service = conf.service;
+        service.base_path = view(conf.base_path);
+        service.link_base = std::string(view(conf.base_url));
+        service.link_base += view(conf.base_path);
+        service.get_sunset = conf.get_sunset;
+        service.limit_dry_run = conf.limit_dry_run != 0;
+        service.enforce_address_limit = conf.anonymous_enforce != 0;
+        service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
+                       conf.ban_duration, conf.ban_max};
+        conf.deprecated_link = "<" + service.link_base
+                               + "/pets?status=available>; "
+                                 "rel=\"successor-version\"";
+        conf.sunset = conf.get_sunset == service::Settings::kNeverGone
+                          ? std::string()
+                          : api::http_date(conf.get_sunset);
+
+        auto& main = main_conf_of(cf);
+        if (conf.serves) {
+            choose_document(main, conf);
+        }
+        main.replaces_errors |= conf.json_errors != 0;
+        if (conf.cors != nullptr && (conf.guard || conf.json_errors)) {
+            conf.cors->in_effect = true;
+        }
+        if (conf.guard) {
+            choose_phase(cf, prev, conf);
+            main.has_guard |= !conf.admits_in_content;
+            main.guarded.push_back({conf.guard_place, core_conf(cf), &conf});
+        }
+        if (conf.own_handler == status_handler) {
+            main.statuses.push_back(
+                {conf.place, core_conf(cf), &conf, server_of(cf)});
+        }
+        if (conf.serves) {
+            take_over_body_limit(cf, conf);
+        }
+        if (conf.guard) {
+            main.in_use = true;
+            conf.main = &main;
+            service.plans = &main.plans;
+            if (!choose_storage(cf, main, conf)) {
+                return kConfError;
+            }
+            if (!choose_durable(cf, main, conf)) {
+                return kConfError;
+            }
+        }
+        return kConfOk;
+    });
+}
+
+}  // namespace petstore::ngx

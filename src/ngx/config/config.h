@@ -1,0 +1,228 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../../api/date.h"
+#include "../../api/limit.h"
+#include "../../api/plan.h"
+#include "../../ngx_base/ngx.h"
+#include "../../ngx_redis/node_settings.h"
+#include "../../openapi/document.h"
+#include "../../redis/deployment.h"
+#include "../../redis/durability.h"
+#include "../../service/settings.h"
+#include "source_position.h"
+
+namespace petstore::ngx {
+
+inline constexpr api::BanPolicy kDefaultBan;
+
+// The Redis and prefix of a location. Locations with the same settings share
+// one storage with its connections and caches.
+struct StorageSettings {
+    std::size_t node;        // index in MainConf::nodes
+    std::size_t limit_node;  // the same, for counters and bans
+    std::string prefix;
+};
+
+// The durability that creates of a location wait for. Locations with the same
+// settings share one connection for them.
+struct DurableSettings {
+    std::size_t node;  // index in MainConf::nodes
+    redis::Durability durability;
+};
+
+struct LocConf;
+
+// A location with a directive of this module.
+struct UsedLocation {
+    Place place;  // of the directive
+    const ngx_http_core_loc_conf_t* core;
+    const LocConf* conf;
+    const ngx_http_core_srv_conf_t* server = nullptr;  // of petstore_status
+};
+
+// An OpenAPI document, shared by the locations with these settings: building it
+// takes milliseconds.
+struct Document {
+    openapi::Settings settings;
+    std::shared_ptr<const store::CachedResponse> response;
+    std::string etag;
+};
+
+// The TLS directives of one level, which apply to the URLs there and below.
+struct TlsLevel {
+    struct Directive {
+        std::string name;
+        Place place;
+    };
+    std::vector<Directive> directives;
+    TlsLevel* outer = nullptr;
+    bool has_url = false;  // rediss://, at this level or below
+};
+
+// One petstore_cors directive, shared by the locations that inherit it.
+struct CorsPolicy {
+    Place place;
+    bool any = false;                  // "*"
+    std::vector<std::string> origins;  // otherwise
+    bool in_effect = false;            // anywhere
+};
+
+// The members that nginx's generic directive setters write to by offset. Kept
+// apart from the C++ members, because offsets need standard layout.
+struct MainConfBase {
+    size_t zone_size;
+    size_t worker_memory;  // bytes per storage
+};
+
+struct MainConf : MainConfBase {
+    std::deque<SentinelSettings> sentinels;
+    std::deque<NodeSettings> nodes;
+    std::vector<StorageSettings> storages;
+    std::vector<DurableSettings> durables;
+    api::PlanTable plans;
+    std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
+    std::vector<UsedLocation> served;                       // `petstore`
+    std::vector<UsedLocation> guarded;   // these and others with a guard
+    std::vector<UsedLocation> statuses;  // petstore_status
+    std::deque<CorsPolicy> cors;
+    std::vector<Document> documents;
+    std::deque<TlsLevel> tls_levels;
+    ngx_shm_zone_t* zone = nullptr;
+    bool in_use = false;           // any location serves the API or is guarded
+    bool has_guard = false;        // any location needs the phase handler
+    bool replaces_errors = false;  // petstore_json_errors is on anywhere
+};
+
+// An argument that is validated after parsing.
+struct PlacedText {
+    ngx_str_t text = ngx_null_string;
+    Place place;
+};
+
+inline void merge(PlacedText& text, const PlacedText& prev) noexcept
+{
+    if (text.text.data == nullptr) {
+        text = prev;
+    }
+}
+
+enum LimitHeaders : ngx_uint_t {
+    kHeadersStandard,
+    kHeadersWindows,
+    kHeadersIetf,
+};
+
+// All values are unset until merged, as in nginx's own modules.
+struct LocConfBase {
+    ngx_flag_t serves;  // petstore: this location serves the API
+    ngx_flag_t guard;   // implied by `serves`
+    ngx_str_t base_path;
+    ngx_str_t redis_user;
+    PlacedText redis_password_file;
+    ngx_msec_t redis_connect_timeout;
+    ngx_msec_t redis_timeout;
+    ngx_flag_t redis_ssl_verify;
+    PlacedText redis_ssl_trusted_certificate;
+    PlacedText redis_ssl_name;
+    PlacedText redis_ssl_certificate;
+    PlacedText redis_ssl_certificate_key;
+    ngx_str_t prefix;
+    ngx_str_t base_url;
+    size_t max_body_size;
+    time_t get_sunset;  // Settings::kNeverGone if off
+    ngx_flag_t json_errors;
+    CorsPolicy* cors;  // nullptr: off
+    ngx_flag_t limit_dry_run;
+    ngx_uint_t limit_headers;
+    ngx_int_t anonymous_limit;
+    ngx_flag_t anonymous_enforce;
+    ngx_flag_t ban;
+    ngx_int_t ban_threshold;
+    ngx_int_t ban_window;
+    ngx_int_t ban_duration;
+    ngx_int_t ban_max;
+};
+
+struct LocConf : LocConfBase {
+    Place place;  // of `petstore`, petstore_status or petstore_health
+    // The handler of petstore_status or petstore_health in this location;
+    // nullptr if it has neither.
+    ngx_http_handler_pt own_handler = nullptr;
+    Place guard_place;  // of what guards the location
+    Place redis_place;
+    Place limit_redis_place;
+
+    // From petstore_redis. Shared with the locations that inherit it.
+    std::shared_ptr<const redis::Deployment> redis;
+    // From petstore_limit_redis, likewise; nullptr for the same Redis.
+    std::shared_ptr<const redis::Deployment> limit_redis;
+
+    TlsLevel* tls = nullptr;  // the innermost level with TLS directives
+
+    std::optional<redis::Durability> durability;
+
+    // Merging computes these from the values above.
+    bool answers = false;            // with the API, unless an `if` does not
+    bool admits_in_content = false;  // and nothing passes requests on before
+    std::size_t storage = 0;         // index in MainConf::storages
+    std::optional<std::size_t> durable;  // index in MainConf::durables
+    service::Settings service;
+    std::string deprecated_link;  // Link of the deprecated operation
+    std::string sunset;           // its Sunset; empty if off
+    const MainConf* main = nullptr;
+};
+
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
+void* create_loc_conf(ngx_conf_t* cf) noexcept;
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+
+// False, which is logged, if a TLS directive applies to no rediss:// URL. Call
+// after everything is parsed and merged.
+bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept;
+
+// Warns about settings that are valid but probably unintended. Call after
+// everything is parsed and merged.
+void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
+
+// The range that set_size() accepts, in ngx_command_t::post.
+struct SizeRange {
+    off_t least;
+    off_t most;
+    off_t least_pages;  // in memory pages; for shared memory
+};
+extern SizeRange body_sizes;
+extern SizeRange zone_sizes;
+extern SizeRange worker_memory_sizes;
+
+// Setters whose errors quote the invalid value and name what is accepted.
+char* set_tls_flag(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_tls_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_status(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_health(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_durability(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_limit_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_cors(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_plan(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_ban(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t* cmd,
+                          void* conf) noexcept;
+
+}  // namespace petstore::ngx

@@ -1,0 +1,198 @@
+// Warns about settings that are valid but probably unintended.
+#include <algorithm>
+#include <vector>
+
+#include "../../ngx_base/exception_border.h"
+#include "../../ngx_base/str.h"
+#include "../module.h"
+#include "../nginx/other_modules.h"
+#include "config.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// Whether the path of a request that starts with `prefix` can be an API path at
+// `base`.
+bool can_match(std::string_view prefix, std::string_view base) noexcept
+{
+    const auto in_base = std::min(prefix.size(), base.size());
+    const auto rest = prefix.substr(in_base);
+    const auto starts = [&](std::string_view path) {
+        const auto size = std::min(rest.size(), path.size());
+        return rest.substr(0, size) == path.substr(0, size);
+    };
+    return prefix.substr(0, in_base) == base.substr(0, in_base)
+           && (starts("/pets/") || starts("/openapi.json"));
+}
+
+bool is_plain_prefix(const ngx_http_core_loc_conf_t* core) noexcept
+{
+#if (NGX_PCRE)
+    if (core->regex != nullptr) {
+        return false;
+    }
+#endif
+    return !core->exact_match && !core->named;
+}
+
+// Whether requests of clients enter the location without an internal redirect.
+bool is_public(const ngx_http_core_loc_conf_t& core) noexcept
+{
+    return !core.internal && !core.named && !core.noname && core.name.len != 0;
+}
+
+bool is_loopback(const sockaddr& address) noexcept
+{
+    if (address.sa_family == AF_INET) {
+        const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+        return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
+    }
+    if (address.sa_family == AF_INET6) {
+        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+        return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    }
+    return address.sa_family == AF_UNIX;
+}
+
+template <typename T, typename Visit>
+void for_each(const ngx_array_t& array, Visit&& visit)
+{
+    const auto* items = static_cast<const T*>(array.elts);
+    std::for_each(items, items + array.nelts, visit);
+}
+
+// Whether the server listens on an address that other hosts may reach.
+bool is_reachable(ngx_conf_t* cf, const ngx_http_core_srv_conf_t* server)
+{
+    const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    bool reachable = false;
+    for_each<ngx_http_conf_port_t>(*core.ports, [&](const auto& port) {
+        for_each<ngx_http_conf_addr_t>(port.addrs, [&](const auto& address) {
+            for_each<const ngx_http_core_srv_conf_t*>(
+                address.servers, [&](const auto* listening) {
+                    reachable |= listening == server
+                                 && !is_loopback(*address.opt.sockaddr);
+                });
+        });
+    });
+    return reachable;
+}
+
+void check_served(ngx_conf_t* cf, const UsedLocation& location)
+{
+    const auto& [place, core, conf, server] = location;
+    const ReportAt at(cf, place);
+    if (core->handler != content_handler) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"petstore\" is overridden by a later "
+                           "directive, such as \"proxy_pass\"");
+        return;
+    }
+    if (is_plain_prefix(core)
+        && !can_match(view(core->name), view(conf->base_path))
+        && !may_rewrite(cf, *core)) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "no request for \"%V/pets\" reaches location "
+                           "\"%V\"; the argument of \"petstore\" sets "
+                           "another base path",
+                           &conf->base_path, &core->name);
+    }
+}
+
+// `if` and limit_except have the rewrite rules of their location.
+void check_return(ngx_conf_t* cf, const UsedLocation& location)
+{
+    const auto& core = *location.core;
+    if (is_public(core) && location.conf->own_handler == nullptr
+        && returns_always(cf, core)) {
+        const ReportAt at(cf, location.place);
+        const bool serves = location.conf->serves;
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "location \"%V\" needs no API key: \"return\" "
+            "answers before \"%s\"%s",
+            &core.name, serves ? "petstore" : "petstore_guard",
+            serves ? ""
+                   : "; \"petstore_guard off\" says that this is intended");
+    }
+}
+
+// Reports each auth_basic once, however many locations inherit it.
+void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
+                      std::vector<const void*>& reported)
+{
+    const auto& core = *location.core;
+    const void* basic = core.name.len != 0
+                                && location.conf->own_handler == nullptr
+                                && core.satisfy == NGX_HTTP_SATISFY_ALL
+                            ? basic_auth_of(cf, core)
+                            : nullptr;
+    if (basic == nullptr
+        || std::find(reported.begin(), reported.end(), basic)
+               != reported.end()) {
+        return;
+    }
+    reported.push_back(basic);
+    const ReportAt at(cf, location.place);
+    ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                       "no request can satisfy both \"auth_basic\" and the API "
+                       "key of location \"%V\": both are in the header "
+                       "\"Authorization\"; see \"satisfy any\"",
+                       &core.name);
+}
+
+void check_status(ngx_conf_t* cf, const UsedLocation& location)
+{
+    const auto& core = *location.core;
+    if (is_public(core) && !has_access_rules(cf, core, *location.server)
+        && is_reachable(cf, location.server)) {
+        const ReportAt at(cf, location.place);
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "hint: anyone who reaches location \"%V\" can read "
+                           "\"petstore_status\"; protect it with \"allow\" and "
+                           "\"deny\"",
+                           &core.name);
+    }
+}
+
+void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
+{
+    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                  "the key \"%V\" of zone \"%V\" is empty: limit_req and "
+                  "limit_conn use it before variables \"$petstore_…\" are set",
+                  &key, &zone);
+}
+
+}  // namespace
+
+void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
+{
+    guarded(cf->log, 0, [&] {
+        std::vector<const void*> basics;
+        for (const auto& location : main.served) {
+            check_served(cf, location);
+        }
+        for (const auto& location : main.guarded) {
+            check_return(cf, location);
+            check_basic_auth(cf, location, basics);
+        }
+        for (const auto& location : main.statuses) {
+            check_status(cf, location);
+        }
+        return 0;
+    });
+    find_zones_by_own_variables(cf, report_zone);
+    for (const auto& cors : main.cors) {
+        if (!cors.in_effect) {
+            const ReportAt at(cf, cors.place);
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"petstore_cors\" has no effect: no location "
+                               "with \"petstore\" or \"petstore_guard\" uses "
+                               "it");
+        }
+    }
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,416 @@
+// The directives' setters, which parse and validate their arguments.
+#include <algorithm>
+#include <variant>
+
+#include "../../api/plan.h"
+#include "../../api/text.h"
+#include "../../ngx_base/str.h"
+#include "../../store/schema.h"
+#include "../module.h"
+#include "../monitoring/health.h"
+#include "../monitoring/status.h"
+#include "arguments.h"
+#include "config.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// A size as nginx parses it, such as "32k".
+struct SizeText {
+    explicit SizeText(off_t size) noexcept
+    {
+        static constexpr char kUnits[] = {0, 'k', 'm', 'g'};
+        std::size_t unit = 0;
+        while (unit < 3 && size != 0 && size % 1024 == 0) {
+            size /= 1024;
+            ++unit;
+        }
+        u_char* end = ngx_snprintf(text, sizeof(text) - 2, "%O", size);
+        *end++ = static_cast<u_char>(kUnits[unit]);
+        *end = '\0';
+    }
+    u_char text[NGX_OFF_T_LEN + 2];
+};
+
+// Whether the text is visible ASCII that needs no escaping in a link.
+bool is_plain_path(std::string_view text) noexcept
+{
+    return api::is_visible_ascii(text)
+           && text.find_first_of("?#%\"<>\\^`{|}") == std::string_view::npos;
+}
+
+bool is_base_path(std::string_view text) noexcept
+{
+    const auto version = text.rfind("/v");
+    return !text.empty() && text.front() == '/'
+           && version != std::string_view::npos
+           && api::parse_int64(text.substr(version + 2)).value_or(0) >= 1
+           && is_plain_path(text) && text.find("//") == std::string_view::npos
+           && text.find("/.") == std::string_view::npos;
+}
+
+// http or https, a host and optionally a path; no user, no query.
+bool is_base_url(std::string_view text) noexcept
+{
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (text.substr(0, scheme.size()) == scheme) {
+            const auto host = text.substr(
+                scheme.size(), text.find('/', scheme.size()) - scheme.size());
+            // Variables are not supported and would be sent literally.
+            return !host.empty() && is_plain_path(text)
+                   && text.find_first_of("@$") == std::string_view::npos;
+        }
+    }
+    return false;
+}
+
+// petstore, petstore_status and petstore_health: at most one per location.
+char* refuse_second_handler(ngx_conf_t* cf) noexcept
+{
+    return refuse(cf,
+                  "\"%V\" cannot be used in one location with another of "
+                  "\"petstore\", \"petstore_status\" and "
+                  "\"petstore_health\"",
+                  arguments(cf));
+}
+
+char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
+                      ngx_http_handler_pt handler) noexcept
+{
+    if (loc.own_handler != nullptr || loc.serves != NGX_CONF_UNSET) {
+        return refuse_second_handler(cf);
+    }
+    loc.own_handler = handler;
+    loc.place = current_place(cf);
+    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+    core->handler = handler;
+    auto& main = *static_cast<MainConf*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+    main.in_use = true;
+    return kConfOk;
+}
+
+}  // namespace
+
+SizeRange body_sizes = {1, off_t{1} << 30, 0};
+// A cache entry may take a quarter of its share, so less would hold only a few.
+SizeRange worker_memory_sizes = {off_t{1} << 20, off_t{1} << 40, 0};
+SizeRange zone_sizes = {0, off_t{64} << 30, 8};
+
+char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    constexpr ngx_int_t kMost = api::kDaySeconds * 1000;
+    constexpr ngx_int_t kUsual = 60'000;
+    auto& field =
+        *reinterpret_cast<ngx_msec_t*>(static_cast<char*>(conf) + cmd->offset);
+    if (field != NGX_CONF_UNSET_MSEC) {
+        return kDuplicate;
+    }
+    ngx_str_t& argument = arguments(cf)[1];
+    const ngx_int_t time = ngx_parse_time(&argument, 0);
+    if (time == NGX_ERROR || time < 1 || time > kMost) {
+        return refuse_value(
+            cf, argument, "a time from 1ms to 1d, such as \"500ms\" or \"2s\"");
+    }
+    if (time > kUsual) {
+        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                           "\"%V\" of \"%V\" is %i seconds: requests may wait "
+                           "that long for Redis; a number without a unit is "
+                           "in seconds, \"ms\" stands for milliseconds",
+                           arguments(cf), &argument, time / 1000);
+    }
+    field = static_cast<ngx_msec_t>(time);
+    return kConfOk;
+}
+
+char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    const auto& range = *static_cast<const SizeRange*>(cmd->post);
+    auto& field =
+        *reinterpret_cast<size_t*>(static_cast<char*>(conf) + cmd->offset);
+    if (field != NGX_CONF_UNSET_SIZE) {
+        return kDuplicate;
+    }
+    ngx_str_t& argument = arguments(cf)[1];
+    const off_t least = std::max(
+        range.least, range.least_pages * static_cast<off_t>(ngx_pagesize));
+    const off_t size = ngx_parse_offset(&argument);
+    if (size == NGX_ERROR || size < least || size > range.most) {
+        return refuse(cf,
+                      "invalid value \"%V\" in \"%V\" directive, it must be a "
+                      "size from %s to %s",
+                      &argument, arguments(cf), SizeText(least).text,
+                      SizeText(range.most).text);
+    }
+    field = static_cast<size_t>(size);
+    return kConfOk;
+}
+
+char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& field = *reinterpret_cast<ngx_uint_t*>(static_cast<char*>(conf)
+                                                     + cmd->offset);
+        if (field != NGX_CONF_UNSET_UINT) {
+            return kDuplicate;
+        }
+        const ngx_str_t& argument = arguments(cf)[1];
+        std::string names;
+        for (auto* choice = static_cast<const ngx_conf_enum_t*>(cmd->post);
+             choice->name.len != 0; ++choice) {
+            if (view(argument) == view(choice->name)) {
+                field = choice->value;
+                return kConfOk;
+            }
+            names += names.empty() ? "\"" : ", \"";
+            names.append(view(choice->name)).append("\"");
+        }
+        return refuse_value(cf, argument, ("one of " + names).c_str());
+    });
+}
+
+char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.serves != NGX_CONF_UNSET) {
+            return kDuplicate;
+        }
+        if (loc.own_handler != nullptr) {
+            return refuse_second_handler(cf);
+        }
+        loc.serves = 1;
+        loc.place = current_place(cf);
+        if (cf->args->nelts == 2) {
+            const ngx_str_t& path = arguments(cf)[1];
+            if (!is_base_path(view(path))) {
+                return refuse_value(
+                    cf, path,
+                    "a path that starts with \"/\" and ends with a version, "
+                    "such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" "
+                    "and characters to be escaped");
+            }
+            loc.base_path = path;
+        }
+        auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+            ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+        if (core->handler != nullptr) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "\"petstore\" overrides an earlier directive, "
+                               "such as \"proxy_pass\"");
+        }
+        core->handler = content_handler;
+        auto& main = *static_cast<MainConf*>(
+            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
+        main.served.push_back({loc.place, core, &loc});
+        return kConfOk;
+    });
+}
+
+char* set_status(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return set_own_handler(cf, *static_cast<LocConf*>(conf), status_handler);
+}
+
+char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    const ngx_str_t& kind = arguments(cf)[1];
+    const bool live = view(kind) == "live";
+    if (!live && view(kind) != "ready") {
+        return refuse_value(cf, kind, "\"live\" or \"ready\"");
+    }
+    return set_own_handler(cf, *static_cast<LocConf*>(conf),
+                           live ? live_handler : ready_handler);
+}
+
+char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    static_cast<LocConf*>(conf)->guard_place = current_place(cf);
+    return ngx_conf_set_flag_slot(cf, cmd, conf);
+}
+
+char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    auto& field =
+        *reinterpret_cast<PlacedText*>(static_cast<char*>(conf) + cmd->offset);
+    if (field.text.data != nullptr) {
+        return kDuplicate;
+    }
+    field = {arguments(cf)[1], current_place(cf)};
+    return kConfOk;
+}
+
+char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.prefix.data != nullptr) {
+        return kDuplicate;
+    }
+    const ngx_str_t& name = arguments(cf)[1];
+    if (store::Schema::prefix_problem(view(name)) != nullptr) {
+        return refuse_value(cf, name,
+                            "1 to 32 letters, digits, \"_\", \"-\" or \".\"");
+    }
+    loc.prefix = name;
+    return kConfOk;
+}
+
+char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.base_url.data != nullptr) {
+            return kDuplicate;
+        }
+        ngx_str_t url = arguments(cf)[1];
+        while (url.len != 0 && url.data[url.len - 1] == '/') {
+            --url.len;
+        }
+        if (!is_base_url(view(url))) {
+            const auto text = view(arguments(cf)[1]);
+            const auto quoted = text.find('@') == std::string_view::npos
+                                    ? std::string(text)
+                                    : redis::redact_url(text);
+            return refuse(cf,
+                          "invalid value \"%s\" in \"petstore_base_url\" "
+                          "directive, it must be an absolute http or https URL "
+                          "without user, query, variables and characters to be "
+                          "escaped",
+                          quoted.c_str());
+        }
+        loc.base_url = url;
+        return kConfOk;
+    });
+}
+
+char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.get_sunset != NGX_CONF_UNSET) {
+        return kDuplicate;
+    }
+    const ngx_str_t& argument = arguments(cf)[1];
+    if (view(argument) == "off") {
+        loc.get_sunset = service::Settings::kNeverGone;
+        return kConfOk;
+    }
+    const auto date = api::parse_date(view(argument));
+    if (!date || *date <= 0) {
+        return refuse_value(cf, argument,
+                            "a date after 1970, such as \"2030-12-05\" or "
+                            "\"2030-12-05T10:00:00Z\", or \"off\"");
+    }
+    loc.get_sunset = static_cast<time_t>(*date);
+    return kConfOk;
+}
+
+char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& main = *static_cast<MainConf*>(conf);
+        const ngx_str_t& name = arguments(cf)[1];
+        if (!api::is_plan_name(view(name))) {
+            return refuse(cf,
+                          "invalid plan \"%V\" in \"petstore_plan\" directive, "
+                          "it must be 1 to 32 lower-case letters, digits, "
+                          "\"-\" or \"_\"",
+                          &name);
+        }
+        Parameters::Value minute;
+        Parameters::Value day;
+        const bool taken = Parameters(cf).each(
+            2, "\"minute=N\" or \"day=N\"", [&](Parameters& parameters) {
+                parameters.number("minute", api::kMaxLimit, minute);
+                parameters.number("day", api::kMaxLimit, day);
+            });
+        if (!taken) {
+            return kConfError;
+        }
+        if (*minute > *day) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "the minute limit %L of plan \"%V\" exceeds its "
+                               "day limit %L",
+                               *minute, &name, *day);
+        }
+        Place& place = main.plan_places[std::string(view(name))];
+        if (place.known()) {
+            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                               "plan \"%V\" replaces the one of that name in "
+                               "%V:%ui",
+                               &name, &place.file, place.line);
+        }
+        place = current_place(cf);
+        main.plans.set(std::string(view(name)), {*minute, *day});
+        return kConfOk;
+    });
+}
+
+char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.ban != NGX_CONF_UNSET) {
+            return kDuplicate;
+        }
+        loc.ban =
+            cf->args->nelts == 2 && view(arguments(cf)[1]) == "off" ? 0 : 1;
+        Parameters::Value threshold;
+        Parameters::Value window;
+        Parameters::Value duration;
+        Parameters::Value max;
+        if (loc.ban
+            && !Parameters(cf).each(
+                1,
+                "\"off\" alone, \"threshold=N\", \"window=TIME\", "
+                "\"duration=TIME\" or \"max=TIME\"",
+                [&](Parameters& parameters) {
+                    parameters.number("threshold", api::kMaxLimit, threshold);
+                    parameters.seconds("window", window);
+                    parameters.seconds("duration", duration);
+                    parameters.seconds("max", max);
+                })) {
+            return kConfError;
+        }
+        // A directive is a complete policy: omitted parameters are not
+        // inherited.
+        loc.ban_threshold = threshold.value_or(kDefaultBan.threshold);
+        loc.ban_window = window.value_or(kDefaultBan.window);
+        loc.ban_duration = duration.value_or(kDefaultBan.duration);
+        loc.ban_max = max.value_or(
+            std::max<std::int64_t>(kDefaultBan.max, loc.ban_duration));
+        if (loc.ban_max < loc.ban_duration) {
+            return refuse(
+                cf,
+                "\"max\" of %is in \"petstore_ban\" directive is less "
+                "than \"duration\", which is %is",
+                loc.ban_max, loc.ban_duration);
+        }
+        return kConfOk;
+    });
+}
+
+char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.anonymous_limit != NGX_CONF_UNSET) {
+        return kDuplicate;
+    }
+    const ngx_str_t* args = arguments(cf);
+    const auto limit = api::parse_int64(view(args[1]));
+    if (!limit || *limit < 1 || *limit > 1'000'000'000) {
+        return refuse_value(cf, args[1], "a number from 1 to 1000000000");
+    }
+    loc.anonymous_limit = static_cast<ngx_int_t>(*limit);
+    loc.anonymous_enforce = 0;
+    if (cf->args->nelts == 3) {
+        if (view(args[2]) != "enforce") {
+            return refuse_parameter(cf, args[2], "\"enforce\"");
+        }
+        loc.anonymous_enforce = 1;
+    }
+    return kConfOk;
+}
+
+}  // namespace petstore::ngx

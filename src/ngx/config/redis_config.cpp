@@ -1,0 +1,409 @@
+// The directives that name a Redis, and the nodes and storages made from them.
+#include "redis_config.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../../ngx_base/str.h"
+#include "../nginx/server_variants.h"
+#include "arguments.h"
+#include "redis_tls_config.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+using Form = redis::Deployment::Form;
+
+// The core settings of the location being merged. nginx merges these first.
+const ngx_http_core_loc_conf_t& core_conf_of(ngx_conf_t* cf) noexcept
+{
+    return *static_cast<ngx_http_core_loc_conf_t*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
+
+// Reads the first line of the file, without its line end.
+bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
+{
+    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) {
+        return false;
+    }
+    const ngx_fd_t fd =
+        ngx_open_file(path.data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    if (fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", &path);
+        return false;
+    }
+    std::array<char, redis::kMaxPassword + 3>
+        buffer;  // plus "\r\n" and one more byte
+    std::size_t size = 0;
+    ssize_t n = 0;
+    do {
+        n = ngx_read_fd(fd, buffer.data() + size, buffer.size() - size);
+        size += n > 0 ? static_cast<std::size_t>(n) : 0;
+    } while (n > 0 && size < buffer.size());
+    const ngx_err_t error = n < 0 ? ngx_errno : 0;
+    ngx_close_file(fd);
+
+    const auto line = redis::password_in_file({buffer.data(), size});
+    password = line.value_or("");
+    ngx_explicit_memzero(buffer.data(), size);
+    if (error != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
+                           ngx_read_fd_n " \"%V\" failed", &path);
+    } else if (password.empty()) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "the first line of \"%V\" must be a password of 1 "
+                           "to %uz bytes",
+                           &path, redis::kMaxPassword);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+// The current addresses of a unix socket, IP address or name.
+Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
+{
+    std::string text = endpoint.is_unix()
+                           ? "unix:" + endpoint.path
+                           : (endpoint.host.find(':') == std::string::npos
+                                  ? endpoint.host
+                                  : "[" + endpoint.host + "]")
+                                 + ":" + std::to_string(endpoint.port);
+    ngx_url_t url{};
+    url.url = copy(cf->pool, text);
+    url.default_port = static_cast<in_port_t>(endpoint.port);
+    if (url.url.data == nullptr) {
+        return nullptr;
+    }
+    if (ngx_parse_url(cf->pool, &url) != NGX_OK || url.naddrs == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s in Redis \"%V\"",
+                           url.err ? url.err : "no address", &url.url);
+        return nullptr;
+    }
+    std::vector<PeerAddress> addresses;
+    for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
+        const auto* bytes = reinterpret_cast<u_char*>(url.addrs[i].sockaddr);
+        addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
+                             std::string(view(url.addrs[i].name)),
+                             endpoint.host});
+    }
+    return std::make_shared<const std::vector<PeerAddress>>(
+        std::move(addresses));
+}
+
+bool is_host_name(const redis::Endpoint& endpoint)
+{
+    return !endpoint.is_unix() && endpoint.host.find(':') == std::string::npos
+           && numeric_address(endpoint.host, endpoint.port) == nullptr;
+}
+
+// nullptr if no `resolver` is configured.
+ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
+{
+    return has_name_servers(core.resolver) ? core.resolver : nullptr;
+}
+
+// Without addresses: see resolve_fixed().
+HostSettings host_settings(ngx_conf_t* cf, const redis::Endpoint& endpoint)
+{
+    const auto& core = core_conf_of(cf);
+    HostSettings host;
+    host.host = endpoint.host;
+    host.port = endpoint.port;
+    if (is_host_name(endpoint)) {
+        host.resolver = resolver_of(core);
+        host.resolver_timeout = core.resolver_timeout;
+    }
+    return host;
+}
+
+// Like proxy_pass, resolves a name once, now, unless the location has a
+// `resolver`. False if that fails, which is logged.
+bool resolve_fixed(ngx_conf_t* cf, const redis::Endpoint& endpoint,
+                   HostSettings& host)
+{
+    if (host.resolver == nullptr) {
+        host.fixed = resolve(cf, endpoint);
+    }
+    return host.resolver != nullptr || host.fixed != nullptr;
+}
+
+// The Redis that the directive's arguments describe; nullptr if they are
+// invalid, which is logged.
+std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
+{
+    std::vector<std::string_view> urls;
+    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
+        urls.push_back(view(arguments(cf)[i]));
+    }
+    auto parsed = redis::parse_deployment(urls);
+    if (const auto* problem = std::get_if<redis::DeploymentProblem>(&parsed)) {
+        if (problem->url.empty()) {
+            refuse(cf, "\"%V\" directive %s", arguments(cf),
+                   problem->reason.c_str());
+        } else {
+            refuse(cf, "invalid URL \"%s\" in \"%V\" directive: %s",
+                   problem->url.c_str(), arguments(cf),
+                   problem->reason.c_str());
+        }
+        return nullptr;
+    }
+    auto& deployment = std::get<redis::Deployment>(parsed);
+    if (deployment.tls() && !tls_available()) {
+        refuse(cf,
+               "\"%s\" in \"%V\" directive needs an nginx that is built with "
+               "SSL support",
+               deployment.display().c_str(), arguments(cf));
+        return nullptr;
+    }
+    return std::make_shared<const redis::Deployment>(std::move(deployment));
+}
+
+// Returns the index of these Sentinels, adding them if necessary. nullopt if
+// that is impossible, which is logged.
+std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
+                                          const LocConf& conf,
+                                          const redis::Deployment& deployment)
+{
+    const auto& core = core_conf_of(cf);
+    SentinelSettings wanted;
+    wanted.name = deployment.display();
+    wanted.primary_name = deployment.primary_name;
+    wanted.connect_timeout = conf.redis_connect_timeout;
+    wanted.timeout = conf.redis_timeout;
+    wanted.resolver = resolver_of(core);
+    wanted.resolver_timeout = core.resolver_timeout;
+    for (const auto& endpoint : deployment.endpoints) {
+        wanted.sentinels.push_back({endpoint, host_settings(cf, endpoint)});
+        wanted.sentinels.back().login.database = 0;
+    }
+    if (deployment.tls()) {
+        wanted.tls = tls_settings(conf, "");
+    }
+    for (std::size_t i = 0; i < main.sentinels.size(); ++i) {
+        if (main.sentinels[i] == wanted) {
+            return i;
+        }
+    }
+    for (auto& sentinel : wanted.sentinels) {
+        if (!resolve_fixed(cf, sentinel.login, sentinel.host)) {
+            return std::nullopt;
+        }
+    }
+    if (deployment.tls() && !create_tls_context(cf, conf, wanted.tls)) {
+        return std::nullopt;
+    }
+    main.sentinels.push_back(std::move(wanted));
+    return main.sentinels.size() - 1;
+}
+
+// Without fixed addresses: see resolve_seeds().
+ClusterSettings cluster_settings(ngx_conf_t* cf,
+                                 const redis::Deployment& deployment)
+{
+    const auto& core = core_conf_of(cf);
+    ClusterSettings cluster;
+    for (const auto& endpoint : deployment.endpoints) {
+        cluster.seeds.push_back(host_settings(cf, endpoint));
+    }
+    cluster.resolver = resolver_of(core);
+    cluster.resolver_timeout = core.resolver_timeout;
+    return cluster;
+}
+
+bool resolve_seeds(ngx_conf_t* cf, const redis::Deployment& deployment,
+                   ClusterSettings& cluster)
+{
+    for (std::size_t i = 0; i < cluster.seeds.size(); ++i) {
+        if (!resolve_fixed(cf, deployment.endpoints[i], cluster.seeds[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The settings that the servers of a deployment share. The address is omitted
+// for a Cluster or Sentinels, and the credentials for Sentinels, whose URLs
+// hold the credentials of the Sentinels themselves.
+redis::Endpoint server_endpoint(const redis::Deployment& deployment)
+{
+    redis::Endpoint endpoint = deployment.endpoints.front();
+    if (deployment.form != Form::standalone) {
+        endpoint.host.clear();
+        endpoint.port = redis::Endpoint().port;
+    }
+    if (deployment.form == Form::sentinel) {
+        endpoint.user.clear();
+        endpoint.password.clear();
+    }
+    return endpoint;
+}
+
+// Returns the index of the node with these settings, creating it if necessary.
+std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
+                                     const LocConf& conf,
+                                     const redis::Deployment& deployment,
+                                     NodeSettings wanted)
+{
+    if (deployment.form == Form::sentinel) {
+        wanted.sentinels = find_sentinels(cf, main, conf, deployment);
+        if (!wanted.sentinels) {
+            return std::nullopt;
+        }
+    } else if (deployment.form == Form::cluster) {
+        wanted.cluster = cluster_settings(cf, deployment);
+    } else {
+        wanted.host = host_settings(cf, wanted.endpoint);
+    }
+    for (std::size_t i = 0; i < main.nodes.size(); ++i) {
+        const auto& node = main.nodes[i];
+        if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
+            && node.connect_timeout == wanted.connect_timeout
+            && node.tls == wanted.tls && node.host == wanted.host
+            && node.sentinels == wanted.sentinels
+            && node.cluster == wanted.cluster) {
+            return i;
+        }
+    }
+    const bool resolved =
+        wanted.sentinels
+        || (wanted.cluster ? resolve_seeds(cf, deployment, *wanted.cluster)
+                           : resolve_fixed(cf, wanted.endpoint, wanted.host));
+    if (!resolved
+        || (wanted.endpoint.tls && !create_tls_context(cf, conf, wanted.tls))) {
+        return std::nullopt;
+    }
+    wanted.name = deployment.display();
+    main.nodes.push_back(std::move(wanted));
+    return main.nodes.size() - 1;
+}
+
+// Chooses the node of a location's Redis, which the directive at `place` names.
+// nullopt if that is impossible, which is logged.
+std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
+                                       const LocConf& conf,
+                                       const redis::Deployment& deployment,
+                                       const Place& place)
+{
+    NodeSettings node;
+    node.endpoint = server_endpoint(deployment);
+    node.timeout = conf.redis_timeout;
+    node.connect_timeout = conf.redis_connect_timeout;
+    std::string password;
+    if (conf.redis_password_file.text.len != 0
+        && node.endpoint.password.empty()) {
+        const ReportAt at(cf, conf.redis_password_file.place);
+        if (!read_password(cf, conf.redis_password_file.text, password)) {
+            return std::nullopt;
+        }
+    }
+    node.endpoint.complete(view(conf.redis_user), password);
+    if (node.endpoint.tls) {
+        node.tls = tls_settings(conf, node.endpoint.host);
+    }
+    const Place& otherwise = conf.serves ? conf.place : conf.guard_place;
+    const ReportAt at(cf, place.known() ? place : otherwise);
+    return find_node(cf, main, conf, deployment, std::move(node));
+}
+
+std::size_t find_storage(MainConf& main, std::size_t node,
+                         std::size_t limit_node, std::string_view prefix)
+{
+    for (std::size_t i = 0; i < main.storages.size(); ++i) {
+        const StorageSettings& storage = main.storages[i];
+        if (storage.node == node && storage.limit_node == limit_node
+            && storage.prefix == prefix) {
+            return i;
+        }
+    }
+    main.storages.push_back({node, limit_node, std::string(prefix)});
+    return main.storages.size() - 1;
+}
+
+}  // namespace
+
+void merge_redis(const LocConf& prev, LocConf& conf)
+{
+    if (!conf.redis) {
+        conf.redis = prev.redis;
+        conf.redis_place = prev.redis_place;
+    }
+    if (!conf.redis) {  // the default: redis://127.0.0.1:6379/0
+        redis::Deployment deployment;
+        deployment.endpoints.emplace_back().host = "127.0.0.1";
+        conf.redis =
+            std::make_shared<const redis::Deployment>(std::move(deployment));
+    }
+    if (!conf.limit_redis) {
+        conf.limit_redis = prev.limit_redis;
+        conf.limit_redis_place = prev.limit_redis_place;
+    }
+    merge(conf.redis_password_file, prev.redis_password_file);
+    ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
+    ngx_conf_merge_msec_value(conf.redis_connect_timeout,
+                              prev.redis_connect_timeout, 250);
+    ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
+    merge_tls(prev, conf);
+}
+
+bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+{
+    const auto node =
+        choose_node(cf, main, conf, *conf.redis, conf.redis_place);
+    if (!node) {
+        return false;
+    }
+    // The same node if both directives name the same Redis.
+    const auto limit_node = conf.limit_redis
+                                ? choose_node(cf, main, conf, *conf.limit_redis,
+                                              conf.limit_redis_place)
+                                : node;
+    if (!limit_node) {
+        return false;
+    }
+    conf.storage = find_storage(main, *node, *limit_node, view(conf.prefix));
+    return true;
+}
+
+namespace {
+
+char* set_deployment(ngx_conf_t* cf,
+                     std::shared_ptr<const redis::Deployment>& deployment,
+                     Place& place) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        if (deployment) {
+            return kDuplicate;
+        }
+        auto parsed = parse_arguments(cf);
+        if (!parsed) {
+            return kConfError;
+        }
+        deployment = std::move(parsed);
+        place = current_place(cf);
+        return kConfOk;
+    });
+}
+
+}  // namespace
+
+char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.redis, loc.redis_place);
+}
+
+char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    return set_deployment(cf, loc.limit_redis, loc.limit_redis_place);
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,182 @@
+// petstore_cors: answers preflights, and completes the responses to browsers.
+#include "cors.h"
+
+#include "../../ngx_base/exception_border.h"
+#include "../../ngx_base/str.h"
+#include "../module.h"
+#include "../request/entry.h"
+#include "../request/phase_handler.h"
+#include "../request/response.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+ngx_http_output_header_filter_pt next_cors_filter;
+
+constexpr std::string_view kApiMethods = "GET, HEAD, POST, OPTIONS";
+constexpr std::string_view kGuardMethods =
+    "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+// The module's response headers, except those that scripts may always read.
+#define PETSTORE_EXPOSED                                                       \
+    "Link, Location, Retry-After, Deprecation, Sunset, Idempotent-Replayed, "  \
+    "ETag, Allow, WWW-Authenticate, X-RateLimit-Limit, "                       \
+    "X-RateLimit-Remaining, X-RateLimit-Reset"
+
+std::string_view exposed_headers(ngx_uint_t limit_headers) noexcept
+{
+    switch (limit_headers) {
+    case kHeadersWindows:
+        return PETSTORE_EXPOSED
+            ", X-RateLimit-Limit-Minute, X-RateLimit-Remaining-Minute, "
+            "X-RateLimit-Reset-Minute, X-RateLimit-Limit-Day, "
+            "X-RateLimit-Remaining-Day, X-RateLimit-Reset-Day";
+    case kHeadersIetf:
+        return PETSTORE_EXPOSED ", RateLimit, RateLimit-Policy";
+    default:
+        return PETSTORE_EXPOSED;
+    }
+}
+
+// The request's Origin; nullptr if there is none, or more than one.
+const ngx_table_elt_t* origin_of(ngx_http_request_t* r) noexcept
+{
+    bool repeated = false;
+    const ngx_table_elt_t* header = find_header(r, "Origin", repeated);
+    return repeated ? nullptr : header;
+}
+
+// The value of Access-Control-Allow-Origin; empty if the origin is not allowed.
+// A list of origins is short, and comparing lengths rules most of them out.
+std::string_view allowed_origin(ngx_http_request_t* r,
+                                const CorsPolicy& policy) noexcept
+{
+    if (policy.any) {
+        return "*";
+    }
+    if (const auto* header = origin_of(r)) {
+        for (const auto& origin : policy.origins) {
+            if (origin == view(header->value)) {
+                return origin;
+            }
+        }
+    }
+    return {};
+}
+
+// The policy that applies to a response; nullptr if there is none. Errors that
+// are replaced outside the service follow the policy where they occur.
+const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
+{
+    const RequestInfo* info = request_info(r, false);
+    const bool applies =
+        is_of_service(r) || (info != nullptr && info->replaced);
+    return applies ? governing_conf(r).cors : nullptr;
+}
+
+// With gzip_vary, nginx writes a separate Vary line before ours, but some
+// caches use only the last one.
+bool vary_by_origin(ngx_http_request_t* r) noexcept
+{
+#if (NGX_HTTP_GZIP)
+    if (core_loc_conf(r)->gzip_vary != 0
+        && !add_to_vary(r, "Accept-Encoding")) {
+        return false;
+    }
+#endif
+    return add_to_vary(r, "Origin");
+}
+
+// May be called twice for one response: nginx's range filter can turn a
+// response into an error after its headers are complete.
+bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
+{
+    remove_headers_with_prefix(r, "Access-Control-");
+    if (!policy.any && !vary_by_origin(r)) {
+        return false;
+    }
+    const auto origin = allowed_origin(r, policy);
+    if (origin.empty()) {
+        return true;
+    }
+    if (!add_header(r, "Access-Control-Allow-Origin", origin)) {
+        return false;
+    }
+    const RequestInfo* info = request_info(r, false);
+    if (info == nullptr || info->preflight_methods.empty()) {
+        return add_header(r, "Access-Control-Expose-Headers",
+                          exposed_headers(governing_conf(r).limit_headers));
+    }
+    return add_header(r, "Access-Control-Allow-Methods",
+                      info->preflight_methods)
+           && add_header(r, "Access-Control-Allow-Headers",
+                         "Authorization, Content-Type, Idempotency-Key")
+           && add_header(r, "Access-Control-Max-Age", "600");
+}
+
+ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
+{
+    const CorsPolicy* policy = r == r->main ? policy_of(r) : nullptr;
+    return policy == nullptr || set_cors_headers(r, *policy)
+               ? next_cors_filter(r)
+               : NGX_ERROR;
+}
+
+bool is_preflight(ngx_http_request_t* r) noexcept
+{
+    const CorsPolicy* policy = loc_conf(r)->cors;
+    bool repeated = false;
+    return policy != nullptr && is_in_service(r) && origin_of(r) != nullptr
+           && find_header(r, "Access-Control-Request-Method", repeated)
+                  != nullptr
+           && !allowed_origin(r, *policy).empty();
+}
+
+ngx_int_t send_preflight_response(ngx_http_request_t* r)
+{
+    RequestInfo* info = request_info(r, true);
+    if (info == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    service::Response response;
+    response.status = NGX_HTTP_NO_CONTENT;
+    info->preflight_methods = kGuardMethods;
+    if (r->content_handler == content_handler) {
+        response.allow = api::route(api::Method::options, view(r->uri),
+                                    loc_conf(r)->service.base_path)
+                             .allow;
+        info->preflight_methods =
+            response.allow.empty() ? kApiMethods : response.allow;
+    }
+    info->in_service = true;
+    discard_body(r);
+    return send_response(r, *info, false, response);
+}
+
+// Runs in the access phase, before the handlers of nginx's own modules:
+// browsers send no credentials with a preflight, so auth_basic, auth_request
+// and limit_except would refuse it. limit_req and limit_conn have already
+// counted it.
+ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
+{
+    if (r->method != NGX_HTTP_OPTIONS || !is_preflight(r)) {
+        return NGX_DECLINED;
+    }
+    ngx_http_finalize_request(
+        r, guarded(r->connection->log,
+                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+                   [r] { return send_preflight_response(r); }));
+    return NGX_DONE;
+}
+
+}  // namespace
+
+ngx_int_t install_cors(ngx_conf_t* cf) noexcept
+{
+    next_cors_filter = ngx_http_top_header_filter;
+    ngx_http_top_header_filter = cors_header_filter;
+    return add_phase_handler(cf, NGX_HTTP_ACCESS_PHASE, answer_preflight);
+}
+
+}  // namespace petstore::ngx

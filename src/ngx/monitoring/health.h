@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../../ngx_base/ngx.h"
+#include "../../ngx_base/timer.h"
+#include "../../redis/in_flight.h"
+#include "../../redis/link.h"
+#include "../../store/schema.h"
+#include "../request/suspension.h"
+
+namespace petstore::ngx {
+
+// Checks whether the Redis servers of this worker answer, at most once per
+// second. Owned by the Worker.
+class Readiness {
+public:
+    // Waits for a check. on_ready() is called once, unless forget() is called
+    // first.
+    class Waiter {
+    public:
+        virtual void on_ready(bool ready) noexcept = 0;
+
+    protected:
+        ~Waiter() = default;
+    };
+
+    // `log` must outlive this object.
+    explicit Readiness(ngx_log_t& log) noexcept;
+    ~Readiness();
+    Readiness(const Readiness&) = delete;
+    Readiness& operator=(const Readiness&) = delete;
+
+    // Adds a check of the server of `key`, a Redis string, and in a Cluster of
+    // all primaries. `link` and `schema` must outlive this object. Throws
+    // std::bad_alloc.
+    void add(redis::Link& link, std::string key, const store::Schema& schema);
+
+    // Calls the waiter in this or a later event-loop iteration, but not before
+    // it returns. Throws std::bad_alloc.
+    void ask(Waiter& waiter);
+    void forget(Waiter& waiter) noexcept;
+
+private:
+    class Check;
+
+    void begin() noexcept;
+    void end(bool ready) noexcept;
+    void report() noexcept;
+
+    std::vector<std::unique_ptr<Check>> checks_;
+    std::vector<Waiter*> waiters_;
+    std::size_t outstanding_ = 0;
+    bool known_ = false;
+    bool ready_ = false;  // so far, while checks are outstanding
+    ngx_msec_t checked_at_ = 0;
+    PostedEvent<Readiness, &Readiness::report> result_;
+};
+
+// A request to `petstore_health ready`. Owned by the Worker until nginx frees
+// the request.
+class ReadyRequest final : public redis::InFlight<ReadyRequest>::Item,
+                           private Readiness::Waiter {
+public:
+    ReadyRequest(ngx_http_request_t* r, Readiness& readiness) noexcept;
+    ~ReadyRequest();
+
+    // Returns the content handler's result.
+    ngx_int_t run();
+
+private:
+    void on_ready(bool ready) noexcept override;
+
+    ngx_http_request_t* const r_;
+    ngx_connection_t* const connection_;
+    Readiness& readiness_;
+    Suspension suspension_;
+};
+
+// The content handlers of petstore_health.
+ngx_int_t live_handler(ngx_http_request_t* r) noexcept;
+ngx_int_t ready_handler(ngx_http_request_t* r) noexcept;
+
+}  // namespace petstore::ngx

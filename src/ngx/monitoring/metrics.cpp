@@ -1,0 +1,243 @@
+#include "metrics.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <iterator>
+
+#include "../module.h"
+#include "../request/entry.h"
+#include "../request/phase_handler.h"
+#include "../worker/worker.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+using metrics::index_of;
+
+// nginx's workers run as one user, so each may send signals to the others.
+bool is_alive(std::int64_t process) noexcept
+{
+    return process != 0
+           && (kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
+}
+
+// The first item that is free or whose worker has died; nullptr if none.
+template <typename T>
+T* find_free(const std::atomic<T*>& first) noexcept
+{
+    T* item = first.load(std::memory_order_relaxed);
+    while (item != nullptr && is_alive(item->owner)) {
+        item = item->next;
+    }
+    return item;
+}
+
+// Same as $status.
+std::uint32_t status_of(const ngx_http_request_t* r) noexcept
+{
+    return static_cast<std::uint32_t>(
+        r->err_status != 0 ? r->err_status : r->headers_out.status);
+}
+
+// Same as $request_time.
+std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
+{
+    const ngx_time_t* now = ngx_timeofday();
+    const auto passed = (now->sec - r->start_sec) * 1000
+                        + (static_cast<ngx_msec_int_t>(now->msec)
+                           - static_cast<ngx_msec_int_t>(r->start_msec));
+    return passed > 0 ? static_cast<std::uint64_t>(passed) * 1000 : 0;
+}
+
+metrics::Operation operation_of(const ngx_http_request_t* r,
+                                const RequestInfo& info) noexcept
+{
+    using metrics::Operation;
+    switch (info.operation) {
+    case api::Operation::list_pets:
+        return Operation::list_pets;
+    case api::Operation::create_pet:
+        return Operation::create_pet;
+    case api::Operation::get_pet:
+        return Operation::get_pet;
+    case api::Operation::none:
+        break;
+    }
+    if (info.wants_document) {
+        return Operation::openapi;
+    }
+    if (info.has_guard) {
+        return Operation::guard;
+    }
+    return r->method == NGX_HTTP_OPTIONS ? Operation::options
+                                         : Operation::other;
+}
+
+bool is_denial(metrics::Verdict verdict) noexcept
+{
+    using metrics::Verdict;
+    return verdict == Verdict::limited || verdict == Verdict::banned;
+}
+
+ngx_int_t log_handler(ngx_http_request_t* r) noexcept
+{
+    if (r != r->main) {
+        return NGX_OK;
+    }
+    Worker* const worker = Worker::current();
+    const RequestInfo* const info = request_info(r, false);
+    if (worker != nullptr && info != nullptr) {
+        worker->metrics().count(r, *info, is_of_service(r));
+    }
+    return NGX_OK;
+}
+
+}  // namespace
+
+WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
+                             ngx_log_t& log)
+    : zone_(zone)
+{
+    const auto names = plans.names();
+    plans_.reserve(names.size());
+    {
+        const Zone::Lock lock(zone_);
+        for (const auto& name : names) {
+            plans_.emplace_back(name, zone_.metrics().plans.add(name));
+        }
+        claim_process();
+        claim_slot();
+    }
+    if (process_ == nullptr) {
+        local_process_ = std::make_unique<metrics::Process>();
+        process_ = local_process_.get();
+    }
+    if (slot_ == nullptr) {
+        local_slot_ = std::make_unique<metrics::Slot>();
+        slot_ = local_slot_.get();
+    }
+    if (local_process_ || local_slot_) {
+        ngx_log_error(NGX_LOG_WARN, &log, 0,
+                      "petstore: \"petstore_zone\" is too small for metrics");
+    }
+}
+
+WorkerMetrics::~WorkerMetrics()
+{
+    process_->owner.store(0, std::memory_order_relaxed);
+    if (owner_) {
+        slot_->owner.store(0, std::memory_order_relaxed);
+    }
+}
+
+// Claims a free Process, that of a worker that has died, or a new one.
+void WorkerMetrics::claim_process() noexcept
+{
+    process_ = find_free(zone_.metrics().processes);
+    if (process_ == nullptr) {
+        process_ = zone_.add_process();
+    }
+    if (process_ == nullptr) {
+        return;
+    }
+    for (auto& links : process_->redis) {
+        links.all.reset();
+        links.down.reset();
+    }
+    process_->owner.store(ngx_pid, std::memory_order_relaxed);
+}
+
+// Claims a Slot in the same way, or else shares one.
+void WorkerMetrics::claim_slot() noexcept
+{
+    slot_ = find_free(zone_.metrics().slots);
+    if (slot_ == nullptr) {
+        slot_ = zone_.add_slot();
+    }
+    if (slot_ == nullptr) {
+        slot_ = zone_.metrics().slots.load(std::memory_order_relaxed);
+        return;
+    }
+    owner_ = true;
+    slot_->owner.store(ngx_pid, std::memory_order_relaxed);
+}
+
+metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
+{
+    const Zone::Lock lock(zone_);
+    const std::size_t place = zone_.metrics().redis.add(name);
+    return {slot_->redis[place], process_->redis[place], slot_->redis_duration};
+}
+
+std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
+{
+    for (const auto& [name, place] : plans_) {
+        if (name == plan) {
+            return place;
+        }
+    }
+    return metrics::PlanNames::kNone;
+}
+
+void WorkerMetrics::count_response(ngx_http_request_t* r,
+                                   const RequestInfo& info) noexcept
+{
+    const std::uint32_t status = status_of(r);
+    slot_
+        ->requests[index_of(operation_of(r, info))]
+                  [metrics::status_index(status)]
+        .add();
+    slot_->request_duration.add(microseconds_of(r));
+    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+        && info.error_code == api::code_name(api::ErrorCode::outcome_unknown)) {
+        slot_->outcome_unknown.add();
+    }
+}
+
+void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
+                          bool in_service) noexcept
+{
+    using metrics::Verdict;
+    const auto now = static_cast<std::uint64_t>(ngx_time());
+    if (in_service) {
+        count_response(r, info);
+    }
+    const Verdict verdict = metrics::verdict_of(info.limit_status);
+    if (in_service || verdict != Verdict::count) {
+        slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
+    }
+    if (verdict == Verdict::count) {
+        return;
+    }
+    const std::size_t plan = info.key != nullptr
+                                 ? plan_place(info.key->record.plan())
+                                 : metrics::PlanNames::kNone;
+    slot_->decisions[plan][index_of(verdict)].add();
+    if (is_denial(verdict) && info.key != nullptr) {
+        // By this host's clock, like all times on the status page.
+        const auto left =
+            api::denial_end(info.decision) - info.decision.now + 999;
+        slot_->denied.add(info.key->account->id(),
+                          static_cast<std::uint32_t>(plan),
+                          verdict == Verdict::banned,
+                          now + static_cast<std::uint64_t>(left / 1000), now);
+    }
+}
+
+ngx_int_t install_metrics(ngx_conf_t* cf) noexcept
+{
+    return add_phase_handler(cf, NGX_HTTP_LOG_PHASE, log_handler);
+}
+
+metrics::Totals totals_of(const Zone& zone)
+{
+    auto totals = metrics::totals_of(zone.metrics(), is_alive,
+                                     static_cast<std::uint64_t>(ngx_time()));
+    totals.nginx = NGINX_VERSION;
+    return totals;
+}
+
+}  // namespace petstore::ngx

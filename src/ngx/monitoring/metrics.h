@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../../api/plan.h"
+#include "../../metrics/totals.h"
+#include "../../ngx_base/ngx.h"
+#include "../request/response.h"
+#include "../worker/zone.h"
+
+namespace petstore::ngx {
+
+// This worker's metrics. It has its own slot in the zone while it lives, unless
+// the zone is too small for all workers.
+class WorkerMetrics final : public metrics::RedisMeters {
+public:
+    // `zone` must outlive this object. Throws std::bad_alloc.
+    WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
+                  ngx_log_t& log);
+    ~WorkerMetrics();
+    WorkerMetrics(const WorkerMetrics&) = delete;
+    WorkerMetrics& operator=(const WorkerMetrics&) = delete;
+
+    metrics::RedisMeter meter(std::string_view name) noexcept override;
+    metrics::CacheLookups& caches() noexcept { return slot_->caches; }
+    metrics::Counter& bans() noexcept { return slot_->bans; }
+    metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
+
+    // Counts a client's request that is being logged. If it was not in a
+    // location of the service but its subrequests were, their verdict counts.
+    void count(ngx_http_request_t* r, const RequestInfo& info,
+               bool in_service) noexcept;
+
+private:
+    void claim_process() noexcept;
+    void claim_slot() noexcept;
+    void count_response(ngx_http_request_t* r,
+                        const RequestInfo& info) noexcept;
+    std::size_t plan_place(std::string_view plan) const noexcept;
+
+    const Zone zone_;
+    metrics::Process* process_ = nullptr;
+    metrics::Slot* slot_ = nullptr;
+    bool owner_ = false;  // of the slot
+    // Used if the zone has no room for them.
+    std::unique_ptr<metrics::Process> local_process_;
+    std::unique_ptr<metrics::Slot> local_slot_;
+    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, place
+};
+
+// Registers the log-phase handler that counts requests.
+ngx_int_t install_metrics(ngx_conf_t* cf) noexcept;
+
+// The sums over all workers of this host. Throws std::bad_alloc.
+metrics::Totals totals_of(const Zone& zone);
+
+}  // namespace petstore::ngx

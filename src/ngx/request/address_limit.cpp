@@ -1,0 +1,125 @@
+#include "address_limit.h"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "../module.h"
+#include "../worker/zone.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+constexpr std::size_t kSetSize = 8;
+
+using Address = std::array<u_char, 8>;
+
+struct Slot {
+    Address address;
+    std::uint32_t opened;  // Unix seconds; 0 = free
+    std::uint32_t count;
+};
+
+}  // namespace
+
+// Has sets * kSetSize slots.
+struct AddressTable {
+    std::size_t sets;
+    std::uint32_t seed;  // so that clients cannot choose who shares a set
+    Slot slots[1];
+};
+
+namespace {
+
+// IPv4 addresses, including IPv4-mapped IPv6, are used in full; IPv6 addresses
+// by their first 64 bits, which is what one customer gets. All clients of unix
+// sockets share one address.
+Address address_of(const sockaddr* address) noexcept
+{
+    Address key{};
+    if (address->sa_family == AF_INET) {
+        const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+        std::memcpy(&key[4], &v4->sin_addr, 4);
+    } else if (address->sa_family == AF_INET6) {
+        const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
+        const auto* bytes = v6->sin6_addr.s6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+            std::memcpy(&key[4], bytes + 12, 4);
+        } else {
+            std::memcpy(key.data(), bytes, 8);
+        }
+    }
+    return key;
+}
+
+Slot& slot_for(AddressTable& table, const Address& address,
+               std::uint32_t now) noexcept
+{
+    std::array<u_char, 12> hashed;
+    std::memcpy(hashed.data(), &table.seed, 4);
+    std::memcpy(hashed.data() + 4, address.data(), 8);
+    const std::size_t set =
+        ngx_murmur_hash2(hashed.data(), hashed.size()) % table.sets;
+
+    Slot* first = table.slots + set * kSetSize;
+    Slot* oldest = first;
+    for (Slot* slot = first; slot < first + kSetSize; ++slot) {
+        if (slot->opened != 0 && slot->address == address) {
+            return *slot;
+        }
+        if (slot->opened < oldest->opened) {
+            oldest = slot;
+        }
+    }
+    *oldest = {address, now, 0};
+    return *oldest;
+}
+
+}  // namespace
+
+AddressTable* create_address_table(ngx_slab_pool_t& pool,
+                                   std::size_t bytes) noexcept
+{
+    const std::size_t sets =
+        (bytes - offsetof(AddressTable, slots)) / (kSetSize * sizeof(Slot));
+    auto* table = static_cast<AddressTable*>(ngx_slab_calloc(
+        &pool, offsetof(AddressTable, slots) + sets * kSetSize * sizeof(Slot)));
+    if (table != nullptr) {
+        table->sets = sets;
+        table->seed = static_cast<std::uint32_t>(ngx_random());
+    }
+    return table;
+}
+
+service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
+                                      std::int64_t limit, bool charge) noexcept
+{
+    const auto now = static_cast<std::uint32_t>(ngx_time());
+    const Address address = address_of(r->connection->sockaddr);
+
+    Slot seen;
+    {
+        const Zone::Lock lock(zone);
+        Slot& slot = slot_for(zone.addresses(), address, now);
+        // Unsigned, so a window also ends if the clock was set back past its
+        // start.
+        if (now - slot.opened >= api::kMinuteSeconds) {
+            slot.opened = now;
+            slot.count = 0;
+        }
+        if (charge && slot.count < UINT32_MAX) {
+            ++slot.count;
+        }
+        seen = slot;
+    }
+
+    service::AddressWindow window;
+    window.rate.limit = limit;
+    window.rate.remaining = seen.count < limit ? limit - seen.count : 0;
+    window.rate.reset = seen.opened + api::kMinuteSeconds;
+    window.exceeded = seen.count > limit;
+    return window;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,108 @@
+#include "content_handler.h"
+
+#include "../../ngx_base/exception_border.h"
+#include "../module.h"
+#include "../worker/worker.h"
+
+namespace petstore::ngx {
+
+ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
+                               const LocConf& conf, Worker& worker)
+    : Responder(r, Suspension::Phase::content), info_(info), http_(r, conf),
+      task_({http_, *this, info, conf.service, worker.storage(conf.storage),
+             worker.durable_link(conf)})
+{}
+
+ngx_int_t ContentRequest::run() noexcept
+{
+    ngx_int_t result = NGX_DONE;
+    task_.enter([&] {
+        start(task_);
+        result = suspension().handler_result();
+    });
+    return result;
+}
+
+void ContentRequest::respond(const service::Response& response) noexcept
+{
+    if (suspension().is_taken_over()) {
+        return;
+    }
+    discard_body(request());
+    suspension().finish(
+        send_response(request(), info_, task_.report().deprecated, response));
+}
+
+void ContentRequest::read_body(std::size_t limit,
+                               service::BodyWaiter& waiter) noexcept
+{
+    body_waiter_ = &waiter;
+    const auto result =
+        guarded(request()->connection->log, BodyReader::Result::failed, [&] {
+            body_ = std::make_unique<BodyReader>();
+            if (!suspension().suspend()) {
+                return BodyReader::Result::failed;
+            }
+            return body_->start(
+                request(), limit, this,
+                [](void* self, BodyReader::Result result) {
+                    static_cast<ContentRequest*>(self)->take_body(result);
+                });
+        });
+    if (result != BodyReader::Result::pending) {
+        take_body(result);
+    }
+}
+
+void ContentRequest::take_body(BodyReader::Result result) noexcept
+{
+    using Result = service::BodyWaiter::Result;
+    ngx_http_request_t* r = request();
+    switch (result) {
+    case BodyReader::Result::done:
+        r->read_event_handler = ngx_http_test_reading;
+        return body_waiter_->on_body(Result::complete, body_->body());
+    case BodyReader::Result::too_large:
+        r->keepalive = 0;
+        return body_waiter_->on_body(Result::too_large, {});
+    case BodyReader::Result::timed_out:
+        r->keepalive = 0;
+        return body_waiter_->on_body(Result::timed_out, {});
+    case BodyReader::Result::failed:
+    case BodyReader::Result::pending:
+        task_.finish();
+        return suspension().finish(body_ != nullptr
+                                       ? body_->status()
+                                       : NGX_HTTP_INTERNAL_SERVER_ERROR);
+    }
+}
+
+void ContentRequest::release() noexcept
+{
+    Worker::current()->content_requests.end(*this);
+}
+
+ngx_int_t content_handler(ngx_http_request_t* r) noexcept
+{
+    return guarded(
+        r->connection->log,
+        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
+            const LocConf& conf = *loc_conf(r);
+            RequestInfo* info = request_info(r, true);
+            ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+            Worker* worker = Worker::current();
+            if (info == nullptr || cleanup == nullptr || worker == nullptr) {
+                return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
+            }
+            info->in_service |= r == r->main;
+            auto& request =
+                worker->content_requests.start(r, *info, conf, *worker);
+            cleanup->data = &request;
+            cleanup->handler = [](void* data) {
+                static_cast<ContentRequest*>(data)->abandon();
+            };
+            return request.run();
+        });
+}
+
+}  // namespace petstore::ngx

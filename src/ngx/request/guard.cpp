@@ -1,0 +1,120 @@
+#include "guard.h"
+
+#include "../../ngx_base/exception_border.h"
+#include "../../service/api_request.h"
+#include "../module.h"
+#include "../monitoring/health.h"
+#include "../monitoring/status.h"
+#include "../worker/worker.h"
+#include "http_request.h"
+#include "phase_handler.h"
+#include "response.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// Whether this is the error page of a refusal by the guard: the first location
+// that the request enters then, but nothing that it leads to (subrequests,
+// X-Accel-Redirect, try_files, `rewrite`). A post_action ends every request.
+bool is_page_of_refusal(const ngx_http_request_t* r,
+                        const RequestInfo& info) noexcept
+{
+    return info.refused && r == r->main
+           && (info.locations_after_refusal == 1 || r->post_action);
+}
+
+ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
+{
+    RequestInfo* info = request_info(r, true);
+    if (info == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    for (auto* guarded = info->guarded; guarded; guarded = guarded->next) {
+        if (guarded->is_of(r)) {
+            return guarded->take_verdict();
+        }
+    }
+    info->in_service |= r == r->main;
+    info->has_guard |= r == r->main;
+    if (is_page_of_refusal(r, *info)) {
+        return NGX_DECLINED;
+    }
+    ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+    Worker* worker = Worker::current();
+    if (cleanup == nullptr || worker == nullptr) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    return worker->guarded_requests
+        .start(r, *info, conf, worker->storage(conf.storage), *cleanup)
+        .run();
+}
+
+// Whether the API answers the request without admission.
+bool needs_no_key(ngx_http_request_t* r, const LocConf& conf) noexcept
+{
+    const HttpRequest request(r, conf);
+    return service::ApiRequest::needs_no_key(
+        request.method(),
+        api::route(request.method(), request.path(), conf.service.base_path));
+}
+
+// nginx checks the length before all phases, against the limit of the location.
+// If the location serves the API, that is lifted, and the limit of an `if` or
+// limit_except with another handler has to be checked here.
+bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
+{
+    const auto* core = core_loc_conf(r);
+    const off_t limit = core->client_max_body_size;
+    if (!core->noname || !conf.serves || limit == 0
+        || r->headers_in.content_length_n <= limit || r->discard_body) {
+        return false;
+    }
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "client intended to send too large body: %O bytes",
+                  r->headers_in.content_length_n);
+    discard_body(r);
+    return true;
+}
+
+ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
+{
+    const LocConf& conf = *loc_conf(r);
+    if (!is_in_guarded_location(r)) {
+        return NGX_DECLINED;
+    }
+    if (r->content_handler == content_handler) {
+        if (conf.admits_in_content) {
+            return NGX_DECLINED;
+        }
+        if (needs_no_key(r, conf)) {  // neither may try_files and mirror see it
+            ngx_http_finalize_request(r, content_handler(r));
+            return NGX_DONE;
+        }
+    } else if (is_too_large(r, conf)) {
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
+    }
+    return guarded(r->connection->log,
+                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+                   [&] { return guard(r, conf); });
+}
+
+}  // namespace
+
+// Checks the request's handler, not its location, because an `if` or
+// limit_except in the location may have a different handler.
+bool is_in_guarded_location(ngx_http_request_t* r) noexcept
+{
+    return loc_conf(r)->guard && r->content_handler != status_handler
+           && r->content_handler != live_handler
+           && r->content_handler != ready_handler;
+}
+
+// Phase handlers run in reverse order of registration, so this one runs before
+// try_files and mirror, which are built into nginx.
+ngx_int_t install_guard(ngx_conf_t* cf) noexcept
+{
+    return add_phase_handler(cf, NGX_HTTP_PRECONTENT_PHASE, phase_handler);
+}
+
+}  // namespace petstore::ngx

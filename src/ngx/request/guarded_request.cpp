@@ -1,0 +1,92 @@
+#include "guarded_request.h"
+
+#include <utility>
+
+#include "../../ngx_base/str.h"
+#include "../worker/worker.h"
+
+namespace petstore::ngx {
+
+GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
+                               const LocConf& conf, store::Storage& storage,
+                               ngx_http_cleanup_t& cleanup)
+    : Responder(r, Suspension::Phase::precontent), info_(info), http_(r, conf),
+      task_({http_, *this, info, conf.service, storage}, *this),
+      cleanup_(cleanup)
+{
+    next = std::exchange(info.guarded, this);
+    cleanup.data = this;
+    cleanup.handler = [](void* data) {
+        static_cast<GuardedRequest*>(data)->leave();
+    };
+}
+
+ngx_int_t GuardedRequest::run() noexcept
+{
+    ngx_int_t result = NGX_AGAIN;
+    task_.enter([&] {
+        start(task_);
+        result = take_verdict();
+    });
+    return result;
+}
+
+ngx_int_t GuardedRequest::take_verdict() noexcept
+{
+    ngx_int_t verdict = suspension().handler_result();
+    if (verdict == NGX_AGAIN && !suspension().suspend()) {
+        verdict = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    if (verdict != NGX_AGAIN) {
+        leave();
+    }
+    return verdict;
+}
+
+// Refuses the request. nginx answers with the status, so that error_page
+// applies; the error filter replaces nginx's own page with our body.
+void GuardedRequest::respond(const service::Response& response) noexcept
+{
+    ngx_int_t rc = response.status;
+    if (suspension().is_taken_over()) {
+        return suspension().finish(rc);
+    }
+    ngx_http_request_t* r = request();
+    close_after_expect(r);
+    info_.refusal = copy(r->pool, response.body);
+    info_.refusal_status = response.status;
+    info_.refused |= r == r->main;
+    if (info_.refusal.data == nullptr || !add_response_headers(r, response)) {
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    suspension().finish(rc);
+}
+
+void GuardedRequest::admit() noexcept
+{
+    suspension().finish(NGX_DECLINED);
+}
+
+// Called when the request is freed or continues with its verdict. If nginx
+// frees it during run(), both call this, and the list no longer exists on the
+// second call.
+void GuardedRequest::leave() noexcept
+{
+    if (task_.gone()) {
+        return;
+    }
+    GuardedRequest** link = &info_.guarded;
+    while (*link != this) {
+        link = &(*link)->next;
+    }
+    *link = next;
+    cleanup_.handler = nullptr;
+    task_.abandon();
+}
+
+void GuardedRequest::release() noexcept
+{
+    Worker::current()->guarded_requests.end(*this);
+}
+
+}  // namespace petstore::ngx

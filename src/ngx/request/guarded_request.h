@@ -1,0 +1,47 @@
+#pragma once
+
+#include "../../redis/in_flight.h"
+#include "../../service/guard_request.h"
+#include "http_request.h"
+#include "responder.h"
+#include "response.h"
+
+namespace petstore::ngx {
+
+// One pass of a request through a guarded location: admission before the
+// location's own handler. Owned by the Worker until the verdict was returned or
+// nginx has freed the request, and Redis has replied to all commands sent for
+// it.
+class GuardedRequest final : public redis::InFlight<GuardedRequest>::Item,
+                             public Responder<service::GuardResponder> {
+public:
+    GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
+                   const LocConf& conf, store::Storage& storage,
+                   ngx_http_cleanup_t& cleanup);
+
+    // Return the phase handler's result: run() on its first call,
+    // take_verdict() on calls after a suspension.
+    ngx_int_t run() noexcept;
+    ngx_int_t take_verdict() noexcept;
+
+    bool is_of(const ngx_http_request_t* r) const noexcept
+    {
+        return request() == r;
+    }
+
+    GuardedRequest* next = nullptr;  // in RequestInfo::guarded
+
+private:
+    void respond(const service::Response& response) noexcept override;
+    void admit() noexcept override;
+    void read_body(std::size_t, service::BodyWaiter&) noexcept override {}
+    void release() noexcept override;
+    void leave() noexcept;
+
+    RequestInfo& info_;
+    HttpRequest http_;
+    service::GuardRequest task_;
+    ngx_http_cleanup_t& cleanup_;
+};
+
+}  // namespace petstore::ngx

@@ -1,0 +1,106 @@
+#include "http_request.h"
+
+#include "../../ngx_base/str.h"
+#include "../filters/headers.h"
+#include "../worker/zone.h"
+#include "address_limit.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+std::optional<service::Request::Field> field_of(const ngx_table_elt_t* header,
+                                                bool repeated = false) noexcept
+{
+    if (header == nullptr) {
+        return std::nullopt;
+    }
+    return service::Request::Field{view(header->value), repeated};
+}
+
+api::Method method_of(const ngx_http_request_t* r) noexcept
+{
+    switch (r->method) {
+    case NGX_HTTP_GET:
+        return api::Method::get;
+    case NGX_HTTP_HEAD:
+        return api::Method::head;
+    case NGX_HTTP_POST:
+        return api::Method::post;
+    case NGX_HTTP_OPTIONS:
+        return api::Method::options;
+    case NGX_HTTP_TRACE:
+        return api::Method::trace;
+    default:
+        return api::Method::other;
+    }
+}
+
+api::Method method_named(std::string_view name) noexcept
+{
+    return name == "GET"       ? api::Method::get
+           : name == "HEAD"    ? api::Method::head
+           : name == "POST"    ? api::Method::post
+           : name == "OPTIONS" ? api::Method::options
+           : name == "TRACE"   ? api::Method::trace
+                               : api::Method::other;
+}
+
+}  // namespace
+
+api::Method HttpRequest::method() const noexcept
+{
+    return method_of(r_);
+}
+
+// nginx changes the method when it redirects the request, but never the request
+// line. HTTP/2 and HTTP/3 have one, too.
+api::Method HttpRequest::client_method() const noexcept
+{
+    const std::string_view line = view(r_->main->request_line);
+    return method_named(line.substr(0, line.find(' ')));
+}
+
+std::string_view HttpRequest::path() const noexcept
+{
+    return view(r_->uri);
+}
+
+std::string_view HttpRequest::query() const noexcept
+{
+    return view(r_->args);
+}
+
+std::optional<service::Request::Field>
+HttpRequest::header(service::Header name) const noexcept
+{
+    const auto searched = [this](std::string_view header_name) {
+        bool repeated = false;
+        const auto* header = find_header(r_, header_name, repeated);
+        return field_of(header, repeated);
+    };
+    switch (name) {
+    case service::Header::authorization:
+        return field_of(r_->headers_in.authorization);
+    case service::Header::content_type:
+        return searched("Content-Type");
+    case service::Header::content_encoding:
+        return searched("Content-Encoding");
+    case service::Header::idempotency_key:
+        return searched("Idempotency-Key");
+    }
+    return std::nullopt;
+}
+
+std::int64_t HttpRequest::content_length() const noexcept
+{
+    return r_->headers_in.content_length_n;
+}
+
+service::AddressWindow HttpRequest::count_address() noexcept
+{
+    return address_window(r_, Zone(conf_.main->zone), conf_.anonymous_limit,
+                          true);
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "../../ngx_base/ngx.h"
+
+namespace petstore::ngx {
+
+// Registers a handler of a phase. Call in postconfiguration.
+inline ngx_int_t add_phase_handler(ngx_conf_t* cf, ngx_http_phases phase,
+                                   ngx_http_handler_pt handler) noexcept
+{
+    auto* core = static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    auto* place = static_cast<ngx_http_handler_pt*>(
+        ngx_array_push(&core->phases[phase].handlers));
+    if (place == nullptr) {
+        return NGX_ERROR;
+    }
+    *place = handler;
+    return NGX_OK;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,276 @@
+#include "response.h"
+
+#include "../../ngx_base/str.h"
+#include "../module.h"
+#include "../nginx/pool.h"
+#include "../worker/zone.h"
+#include "address_limit.h"
+#include "entry.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+bool add_rate_headers(ngx_http_request_t* r, const RequestInfo& info) noexcept
+{
+    return add_header_number(r, "X-RateLimit-Limit", info.rate.limit)
+           && add_header_number(r, "X-RateLimit-Remaining", info.rate.remaining)
+           && add_header_number(r, "X-RateLimit-Reset", info.rate.reset);
+}
+
+bool add_deprecation_headers(ngx_http_request_t* r) noexcept
+{
+    const LocConf& conf = *loc_conf(r);
+    return add_header(r, "Deprecation", service::kDeprecatedSince)
+           && (conf.sunset.empty() || add_header(r, "Sunset", conf.sunset))
+           && add_header(r, "Link", conf.deprecated_link);
+}
+
+// One header per window, as API gateways send them.
+bool add_window_headers(ngx_http_request_t* r,
+                        const api::Decision& decision) noexcept
+{
+    const auto& minute = decision.minute;
+    const auto& day = decision.day;
+    return add_header_number(r, "X-RateLimit-Limit-Minute", minute.limit)
+           && add_header_number(r, "X-RateLimit-Remaining-Minute",
+                                minute.remaining())
+           && add_header_number(r, "X-RateLimit-Reset-Minute",
+                                api::seconds_up(minute.reset))
+           && add_header_number(r, "X-RateLimit-Limit-Day", day.limit)
+           && add_header_number(r, "X-RateLimit-Remaining-Day", day.remaining())
+           && add_header_number(r, "X-RateLimit-Reset-Day",
+                                api::seconds_up(day.reset));
+}
+
+// draft-ietf-httpapi-ratelimit-headers: both windows as named policies.
+bool add_ietf_headers(ngx_http_request_t* r,
+                      const api::Decision& decision) noexcept
+{
+    u_char text[256];
+    const auto& minute = decision.minute;
+    const auto& day = decision.day;
+    auto left = [&](const api::Window& window) -> std::int64_t {
+        const auto seconds = api::seconds_up(window.reset - decision.now);
+        return seconds > 0 ? seconds : 0;
+    };
+    u_char* end = ngx_snprintf(text, sizeof(text),
+                               "\"minute\";q=%L;w=60, \"day\";q=%L;w=86400",
+                               minute.limit, day.limit);
+    if (!add_header_copy(r, "RateLimit-Policy",
+                         {reinterpret_cast<char*>(text),
+                          static_cast<std::size_t>(end - text)})) {
+        return false;
+    }
+    end = ngx_snprintf(
+        text, sizeof(text), "\"minute\";r=%L;t=%L, \"day\";r=%L;t=%L",
+        minute.remaining(), left(minute), day.remaining(), left(day));
+    return add_header_copy(
+        r, "RateLimit",
+        {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+}
+
+}  // namespace
+
+RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
+{
+    auto* info = static_cast<RequestInfo*>(
+        ngx_http_get_module_ctx(r->main, ngx_http_petstore_module));
+    if (info == nullptr) {
+        info = find_in_pool<RequestInfo>(r->pool);
+        if (info == nullptr && create) {
+            info = pool_new<RequestInfo>(r->pool);
+        }
+        ngx_http_set_ctx(r->main, info, ngx_http_petstore_module);
+    }
+    return info;
+}
+
+namespace {
+
+// Without a valid key, reports the rate of the client's address.
+void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    const auto* main = main_conf(r);
+    if (!info.has_rate && main->zone != nullptr) {
+        info.rate = address_window(r, Zone(main->zone),
+                                   governing_conf(r).anonymous_limit, false)
+                        .rate;
+        info.has_rate = true;
+    }
+}
+
+bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    const ngx_uint_t headers = governing_conf(r).limit_headers;
+    find_rate(r, info);
+    return add_rate_headers(r, info)
+           && (!info.has_windows || headers != kHeadersWindows
+               || add_window_headers(r, info.decision))
+           && (!info.has_windows || headers != kHeadersIetf
+               || add_ietf_headers(r, info.decision));
+}
+
+}  // namespace
+
+bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
+                        bool deprecated) noexcept
+{
+    return (has_header(r, "Cache-Control")
+            || add_header(r, "Cache-Control", "no-store"))
+           && add_all_rate_headers(r, info)
+           && (!deprecated || add_deprecation_headers(r));
+}
+
+void remove_rate_headers(ngx_http_request_t* r) noexcept
+{
+    remove_headers(r, {"X-RateLimit-Limit", "X-RateLimit-Remaining",
+                       "X-RateLimit-Reset", "X-RateLimit-Limit-Minute",
+                       "X-RateLimit-Remaining-Minute",
+                       "X-RateLimit-Reset-Minute", "X-RateLimit-Limit-Day",
+                       "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
+                       "RateLimit", "RateLimit-Policy", "RateLimit-Limit",
+                       "RateLimit-Remaining", "RateLimit-Reset"});
+}
+
+bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    remove_rate_headers(r);
+    return add_all_rate_headers(r, info);
+}
+
+namespace {
+
+// Clients may cache the response, but must revalidate it.
+bool add_caching_headers(ngx_http_request_t* r, std::string_view etag) noexcept
+{
+    // RFC 9110, section 13.1.3. nginx requires both to match, and there is no
+    // Last-Modified.
+    if (r->headers_in.if_none_match != nullptr) {
+        r->headers_in.if_modified_since = nullptr;
+    }
+    return add_header(r, "ETag", etag)
+           && (has_header(r, "Cache-Control")
+               || add_header(r, "Cache-Control", "no-cache"));
+}
+
+}  // namespace
+
+bool add_response_headers(ngx_http_request_t* r,
+                          const service::Response& response) noexcept
+{
+    return (response.allow.empty() || add_header(r, "Allow", response.allow))
+           && (response.etag.empty() || add_caching_headers(r, response.etag))
+           && (response.authenticate.empty()
+               || add_header(r, "WWW-Authenticate", response.authenticate))
+           && (response.retry_after == 0
+               || add_header_number(r, "Retry-After", response.retry_after))
+           && (response.link.empty()
+               || add_header_copy(r, "Link", response.link))
+           && (response.location.empty()
+               || add_header_copy(r, "Location", response.location))
+           && (!response.replayed
+               || add_header(r, "Idempotent-Replayed", "true"));
+}
+
+namespace {
+
+// Sends the header; the body must follow unless `done` is set.
+ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
+                    ngx_int_t status, std::size_t size, bool& done) noexcept
+{
+    done = true;
+    if (!add_common_headers(r, info, deprecated)) {
+        // Not a status: some headers are already set, and nginx's error page
+        // would repeat them.
+        return NGX_ERROR;
+    }
+    info.generated_by_module = r == r->main;
+    r->headers_out.status = static_cast<ngx_uint_t>(status);
+    r->headers_out.content_length_n = static_cast<off_t>(size);
+    if (status == NGX_HTTP_NO_CONTENT) {
+        r->header_only = 1;
+    } else {
+        ngx_str_set(&r->headers_out.content_type, "application/json");
+        r->headers_out.content_type_len = r->headers_out.content_type.len;
+        r->headers_out.content_type_lowcase = nullptr;
+    }
+    const ngx_int_t rc = ngx_http_send_header(r);
+    done = rc == NGX_ERROR || rc > NGX_OK || r->header_only;
+    return rc;
+}
+
+// A buffer with the body: a copy, or a reference to the cached response, which
+// the pool keeps alive until it was sent. nullptr if out of memory.
+ngx_buf_t* body_buffer(ngx_pool_t* pool,
+                       const service::Response& response) noexcept
+{
+    using Shared = std::shared_ptr<const store::CachedResponse>;
+    if (response.cached == nullptr) {
+        ngx_buf_t* buffer = ngx_create_temp_buf(pool, response.body.size());
+        if (buffer != nullptr) {
+            buffer->last = ngx_cpymem(buffer->last, response.body.data(),
+                                      response.body.size());
+        }
+        return buffer;
+    }
+    auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(pool));
+    if (buffer == nullptr
+        || pool_new<Shared>(pool, response.cached) == nullptr) {
+        return nullptr;
+    }
+    const ngx_str_t body = borrow(response.cached->body);
+    buffer->memory = 1;
+    buffer->pos = body.data;
+    buffer->last = body.data + body.len;
+    return buffer;
+}
+
+}  // namespace
+
+ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
+                        bool deprecated,
+                        const service::Response& response) noexcept
+{
+    if (!add_response_headers(r, response)) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    const std::size_t size = response.cached != nullptr
+                                 ? response.cached->body.size()
+                                 : response.body.size();
+    bool done = false;
+    const ngx_int_t rc =
+        send_head(r, info, deprecated, response.status, size, done);
+    if (done) {
+        return rc;
+    }
+    ngx_buf_t* buffer = body_buffer(r->pool, response);
+    if (buffer == nullptr) {
+        return NGX_ERROR;
+    }
+    buffer->last_buf = r == r->main ? 1 : 0;
+    buffer->last_in_chain = 1;
+    ngx_chain_t out{buffer, nullptr};
+    return ngx_http_output_filter(r, &out);
+}
+
+void close_after_expect(ngx_http_request_t* r) noexcept
+{
+    if (r->headers_in.expect != nullptr && !r->expect_tested) {
+        r->keepalive = 0;
+    }
+}
+
+void discard_body(ngx_http_request_t* r) noexcept
+{
+    if (r->request_body != nullptr || r->discard_body) {
+        return;
+    }
+    close_after_expect(r);
+    r->expect_tested = 1;
+    if (ngx_http_discard_request_body(r) != NGX_OK) {
+        r->keepalive = 0;
+    }
+}
+
+}  // namespace petstore::ngx

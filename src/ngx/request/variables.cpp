@@ -1,0 +1,145 @@
+#include "variables.h"
+
+#include "../../ngx_base/str.h"
+#include "response.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+ngx_int_t found(ngx_http_variable_value_t* value,
+                std::string_view text) noexcept
+{
+    value->valid = text.empty() ? 0 : 1;
+    value->not_found = text.empty() ? 1 : 0;
+    value->no_cacheable = 1;
+    value->escape = 0;
+    value->len = static_cast<unsigned>(text.size());
+    value->data = borrow(text).data;
+    return NGX_OK;
+}
+
+ngx_int_t formatted(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                    const char* format, std::int64_t a, ngx_msec_t b) noexcept
+{
+    u_char text[64];
+    u_char* end = ngx_snprintf(text, sizeof(text), format, a, b);
+    const ngx_str_t copied =
+        copy(r->pool, {reinterpret_cast<char*>(text),
+                       static_cast<std::size_t>(end - text)});
+    return copied.data == nullptr ? NGX_ERROR : found(value, view(copied));
+}
+
+using Getter = ngx_int_t (*)(ngx_http_request_t*, const RequestInfo&,
+                             ngx_http_variable_value_t*);
+
+template <Getter Get>
+ngx_int_t handler(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                  uintptr_t) noexcept
+{
+    const RequestInfo* info = request_info(r, false);
+    return info == nullptr ? found(value, {}) : Get(r, *info, value);
+}
+
+ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
+                    ngx_http_variable_value_t* value)
+{
+    return found(value, info.operation == api::Operation::none
+                            ? std::string_view()
+                            : api::to_string(info.operation));
+}
+
+ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
+                 ngx_http_variable_value_t* value)
+{
+    if (info.key) {
+        return found(value, info.key->record.id());
+    }
+    const auto& refused = info.refused_key.id;
+    return found(value, refused ? *refused : std::string_view());
+}
+
+ngx_int_t key_refusal(ngx_http_request_t*, const RequestInfo& info,
+                      ngx_http_variable_value_t* value)
+{
+    return found(value, api::refusal_name(info.refused_key.refusal));
+}
+
+ngx_int_t account(ngx_http_request_t*, const RequestInfo& info,
+                  ngx_http_variable_value_t* value)
+{
+    return found(value,
+                 info.key ? info.key->account->id() : std::string_view());
+}
+
+ngx_int_t plan(ngx_http_request_t*, const RequestInfo& info,
+               ngx_http_variable_value_t* value)
+{
+    return found(value,
+                 info.key ? info.key->record.plan() : std::string_view());
+}
+
+ngx_int_t limit_status(ngx_http_request_t*, const RequestInfo& info,
+                       ngx_http_variable_value_t* value)
+{
+    return found(value, info.limit_status);
+}
+
+ngx_int_t limit_remaining(ngx_http_request_t* r, const RequestInfo& info,
+                          ngx_http_variable_value_t* value)
+{
+    if (!info.has_rate) {
+        return found(value, {});
+    }
+    return formatted(r, value, "%L", info.rate.remaining, 0);
+}
+
+ngx_int_t error_code(ngx_http_request_t*, const RequestInfo& info,
+                     ngx_http_variable_value_t* value)
+{
+    return found(value, info.error_code);
+}
+
+// Seconds with millisecond resolution, like $upstream_response_time.
+ngx_int_t redis_time(ngx_http_request_t* r, const RequestInfo& info,
+                     ngx_http_variable_value_t* value)
+{
+    if (!info.asked_redis) {
+        return found(value, {});
+    }
+    return formatted(r, value, "%L.%03M",
+                     static_cast<std::int64_t>(info.redis_time / 1000),
+                     info.redis_time % 1000);
+}
+
+}  // namespace
+
+ngx_int_t add_variables(ngx_conf_t* cf) noexcept
+{
+    static const struct {
+        ngx_str_t name;
+        ngx_http_get_variable_pt get;
+    } variables[] = {
+        {ngx_string("petstore_operation"), handler<operation>},
+        {ngx_string("petstore_key_id"), handler<key_id>},
+        {ngx_string("petstore_key_refusal"), handler<key_refusal>},
+        {ngx_string("petstore_account"), handler<account>},
+        {ngx_string("petstore_plan"), handler<plan>},
+        {ngx_string("petstore_limit_status"), handler<limit_status>},
+        {ngx_string("petstore_limit_remaining"), handler<limit_remaining>},
+        {ngx_string("petstore_error_code"), handler<error_code>},
+        {ngx_string("petstore_redis_time"), handler<redis_time>},
+    };
+    for (const auto& [name, get] : variables) {
+        ngx_str_t copied = name;
+        auto* variable =
+            ngx_http_add_variable(cf, &copied, NGX_HTTP_VAR_NOCACHEABLE);
+        if (variable == nullptr) {
+            return NGX_ERROR;
+        }
+        variable->get_handler = get;
+    }
+    return NGX_OK;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,136 @@
+#include "store_log.h"
+
+#include "../../ngx_base/str.h"
+#include "../monitoring/metrics.h"
+#include "worker.h"
+
+namespace petstore::ngx {
+
+// Logs at most once per second, because every request that needs the data
+// reports the damage.
+void StoreLog::damaged(std::string_view redis_key) noexcept
+{
+    metrics_.damaged_data().add();
+    if (damage_logged_ && ngx_current_msec - damage_logged_at_ < 1000) {
+        ++damages_;
+        return;
+    }
+    damage_logged_ = true;
+    damage_logged_at_ = ngx_current_msec;
+    ngx_str_t name = borrow(redis_key);
+    if (damages_ == 0) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis key %V is damaged", &name);
+    } else {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis key %V is damaged, %ui reports of "
+                      "damage since the last line",
+                      &name, damages_);
+    }
+    damages_ = 0;
+}
+
+void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
+{
+    ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                  "petstore: key %s has the unknown plan \"%s\", which "
+                  "counts as \"free\"",
+                  record.id.c_str(), record.plan.c_str());
+}
+
+void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
+{
+    ++refusals.count;
+    if (refusals.logged == ngx_time()) {
+        return;
+    }
+    refusals.logged = ngx_time();
+    ngx_log_error(NGX_LOG_WARN, &log_, 0, format, refusals.count);
+    refusals.count = 0;
+}
+
+// A flood of invented keys must not fill the log.
+void StoreLog::look_up_refused() noexcept
+{
+    servers_.catalogue.rejections.add();
+    refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused: too "
+                      "many in progress");
+}
+
+void StoreLog::request_refused() noexcept
+{
+    servers_.accounts.rejections.add();
+    refuse(requests_,
+           "petstore: %ui requests refused: too many waiting for Redis");
+}
+
+void StoreLog::unexpected_limiter_reply() noexcept
+{
+    if (unexpected_logged_ != ngx_time()) {
+        unexpected_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: unexpected reply of Redis to the limiter");
+    }
+}
+
+void StoreLog::limits_elsewhere() noexcept
+{
+    if (elsewhere_logged_ != ngx_time()) {
+        elsewhere_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the counters were moved to another Redis, see "
+                      "\"petstore_limit_redis\"");
+    }
+}
+
+void StoreLog::foreign_limits(bool foreign) noexcept
+{
+    if (foreign) {
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the Redis of \"petstore_limit_redis\" has the "
+                      "limits of another store, requests are refused: see "
+                      "\"petstorectl doctor\"");
+    } else {
+        ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
+                      "petstore: the Redis of \"petstore_limit_redis\" has the "
+                      "limits of this store again");
+    }
+}
+
+void StoreLog::limits_not_compared() noexcept
+{
+    ngx_log_error(NGX_LOG_WARN, &log_, 0,
+                  "petstore: this user may not read in each Redis whose limits "
+                  "the limit Redis has (NOPERM): those of another store are "
+                  "not noticed");
+}
+
+void StoreLog::catalogue_full() noexcept
+{
+    if (full_logged_ != ngx_time()) {
+        full_logged_ = ngx_time();
+        ngx_log_error(NGX_LOG_ERR, &log_, 0,
+                      "petstore: the catalogue is full, creates are refused: "
+                      "see \"petstorectl doctor\"");
+    }
+}
+
+void StoreLog::account_banned(const store::Account& account,
+                              const store::AccountStatus& status) noexcept
+{
+    log_ban(log_, account, status);
+}
+
+void log_ban(ngx_log_t& log, const store::Account& account,
+             const store::AccountStatus& status) noexcept
+{
+    Worker::current()->metrics().bans().add();
+    ngx_log_error(NGX_LOG_WARN, &log, 0,
+                  "petstore: account %*s banned for %L s after %L denied "
+                  "requests",
+                  account.id().size(), account.id().data(),
+                  (status.decision.ban_until - status.decision.now) / 1000,
+                  status.denials);
+}
+
+}  // namespace petstore::ngx

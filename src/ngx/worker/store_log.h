@@ -1,0 +1,63 @@
+#pragma once
+
+#include "../../metrics/redis_counters.h"
+#include "../../ngx_base/ngx.h"
+#include "../../store/accounts/limits_link.h"
+#include "../../store/storage.h"
+
+namespace petstore::ngx {
+
+class WorkerMetrics;
+
+// Writes the store's reports to the error log. Logs ids and digests, never an
+// API key.
+class StoreLog final : public store::StorageLog, public store::LimitsLink::Log {
+public:
+    // `log` is the cycle's log. All must outlive this object.
+    struct Servers {
+        metrics::RedisCounters& accounts;
+        metrics::RedisCounters& catalogue;
+    };
+    StoreLog(ngx_log_t& log, WorkerMetrics& metrics,
+             const Servers& servers) noexcept
+        : log_(log), metrics_(metrics), servers_(servers)
+    {}
+
+    void damaged(std::string_view redis_key) noexcept override;
+    void unknown_plan(const api::KeyRecord& record) noexcept override;
+    void look_up_refused() noexcept override;
+    void unexpected_limiter_reply() noexcept override;
+    void limits_elsewhere() noexcept override;
+    void foreign_limits(bool foreign) noexcept override;
+    void limits_not_compared() noexcept override;
+    void catalogue_full() noexcept override;
+    void request_refused() noexcept override;
+    void account_banned(const store::Account& account,
+                        const store::AccountStatus& status) noexcept override;
+
+private:
+    ngx_log_t& log_;
+    WorkerMetrics& metrics_;
+    const Servers servers_;
+    struct Refusals {
+        ngx_uint_t count = 0;  // not yet logged
+        time_t logged = 0;
+    };
+    // Logs their number, at most once per second. `format` formats it as %ui.
+    void refuse(Refusals& refusals, const char* format) noexcept;
+
+    Refusals look_ups_;
+    Refusals requests_;
+    time_t unexpected_logged_ = 0;
+    time_t elsewhere_logged_ = 0;
+    time_t full_logged_ = 0;
+    ngx_uint_t damages_ = 0;  // damage reports not yet logged
+    bool damage_logged_ = false;
+    ngx_msec_t damage_logged_at_ = 0;
+};
+
+// Logs a ban that this host has caused.
+void log_ban(ngx_log_t& log, const store::Account& account,
+             const store::AccountStatus& status) noexcept;
+
+}  // namespace petstore::ngx

@@ -1,0 +1,192 @@
+#include "worker.h"
+
+#include "../../api/digest.h"
+#include "../../ngx_base/exception_border.h"
+#include "../../store/scripts.h"
+#include "../module.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+constexpr ngx_msec_t kReportEvery = 500;
+
+Worker* current_worker;
+
+class NginxClock final : public store::Clock {
+public:
+    store::Monotonic monotonic() const noexcept override
+    {
+        return ngx_current_msec;
+    }
+
+    api::Millis host_time() const noexcept override
+    {
+        const ngx_time_t* time = ngx_timeofday();
+        return static_cast<api::Millis>(time->sec) * 1000
+               + static_cast<api::Millis>(time->msec);
+    }
+};
+
+const NginxClock nginx_clock{};
+
+// OpenSSL initializes itself on first use and crashes if memory runs out then,
+// so the first use must not be in a request.
+void initialize_digests()
+{
+    static_cast<void>(api::sha256({}));
+    store::scripts::limit();
+    store::scripts::strike();
+    store::scripts::clock();
+    store::scripts::create_pets();
+    store::scripts::list_by_status();
+}
+
+}  // namespace
+
+WorkerStorage::WorkerStorage(const StorageSettings& settings,
+                             const MainConf& conf, redis::Link& accounts,
+                             redis::Link& catalogue,
+                             redis::Scheduler& scheduler,
+                             const store::Clock& clock, WorkerMetrics& metrics,
+                             ngx_log_t& log)
+    : log_(log, metrics,
+           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
+            metrics.meter(conf.nodes[settings.node].name).redis}),
+      timer_(*this, &log, true),
+      limits_(&accounts == &catalogue
+                  ? nullptr
+                  : std::make_unique<store::LimitsLink>(
+                      accounts, catalogue,
+                      store::Schema(settings.prefix).limits(), clock, log_)),
+      storage_(settings.prefix,
+               {this->accounts(accounts), catalogue, scheduler, clock, *this,
+                log_, metrics.caches(), conf.plans},
+               store::MemoryShares(conf.worker_memory))
+{}
+
+void WorkerStorage::start() noexcept
+{
+    if (!timer_.running()) {
+        timer_.start(kReportEvery);
+    }
+}
+
+Worker::Worker(const MainConf& conf, ngx_log_t& log)
+    : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
+      readiness_(log), warm_up_(*this, &log, true)
+{
+    initialize_digests();
+    for (const auto& settings : conf.sentinels) {
+        watches_.push_back(std::make_unique<SentinelWatch>(settings, log));
+    }
+    for (const auto& settings : conf.nodes) {
+        add_link(settings, conf, log);
+    }
+    for (const auto& settings : conf.durables) {
+        const NodeSettings& node = conf.nodes[settings.node];
+        durables_.push_back(std::make_unique<DurableNode>(
+            node, addresses_of(node, conf, log), settings.durability,
+            scheduler_, metrics_.meter(node.name), log));
+    }
+    for (const auto& settings : conf.storages) {
+        storages_.push_back(std::make_unique<WorkerStorage>(
+            settings, conf, *links_[settings.limit_node],
+            *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
+        store::Storage& storage = storages_.back()->storage();
+        readiness_.add(storage.catalogue_link, storage.schema.last_pet_id(),
+                       storage.schema);
+        redis::Link& accounts =
+            storages_.back()->accounts(*links_[settings.limit_node]);
+        if (&accounts != &storage.catalogue_link) {
+            readiness_.add(accounts, storage.schema.limits(), storage.schema);
+        }
+    }
+}
+
+void Worker::add_link(const NodeSettings& settings, const MainConf& conf,
+                      ngx_log_t& log)
+{
+    if (settings.cluster) {
+        clusters_.push_back(
+            std::make_unique<Cluster>(settings, scheduler_, metrics_, log));
+        links_.push_back(&clusters_.back()->link());
+    } else {
+        nodes_.push_back(std::make_unique<Node>(
+            settings, addresses_of(settings, conf, log), scheduler_,
+            metrics_.meter(settings.name), log));
+        links_.push_back(nodes_.back().get());
+    }
+}
+
+std::unique_ptr<AddressSource>
+Worker::addresses_of(const NodeSettings& settings, const MainConf& conf,
+                     ngx_log_t& log)
+{
+    if (!settings.sentinels) {
+        return host_addresses(settings.host, &log);
+    }
+    const std::size_t i = *settings.sentinels;
+    return std::make_unique<SentinelAddresses>(conf.sentinels[i], *watches_[i],
+                                               &log);
+}
+
+// Closes the nodes first: pending commands still use their storage when they
+// fail.
+Worker::~Worker()
+{
+    for (const auto& node : nodes_) {
+        node->close();
+    }
+    for (const auto& cluster : clusters_) {
+        cluster->close();
+    }
+    for (const auto& node : durables_) {
+        node->close();
+    }
+    scheduler_.run();
+}
+
+void Worker::warm_up() noexcept
+{
+    for (const auto& node : nodes_) {
+        node->warm_up();
+    }
+    for (const auto& cluster : clusters_) {
+        cluster->warm_up();
+    }
+    for (const auto& node : durables_) {
+        node->warm_up();
+    }
+}
+
+Worker* Worker::current() noexcept
+{
+    return current_worker;
+}
+
+ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
+{
+    // nullptr if the configuration has no http block
+    const auto* conf = static_cast<MainConf*>(
+        ngx_http_cycle_get_module_main_conf(cycle, ngx_http_petstore_module));
+    // nginx also calls this in the cache manager and cache loader.
+    if (conf == nullptr || !conf->in_use || ngx_process == NGX_PROCESS_HELPER) {
+        return NGX_OK;
+    }
+    return guarded(cycle->log, static_cast<ngx_int_t>(NGX_ERROR), [&] {
+        current_worker = new Worker(*conf, *cycle->log);
+        if (ngx_process == NGX_PROCESS_WORKER) {
+            current_worker->warm_up_.start(0);
+        }
+        return static_cast<ngx_int_t>(NGX_OK);
+    });
+}
+
+void Worker::stop(ngx_cycle_t*) noexcept
+{
+    delete current_worker;
+    current_worker = nullptr;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../../ngx_base/timer.h"
+#include "../../ngx_redis/cluster.h"
+#include "../../ngx_redis/durable_node.h"
+#include "../../ngx_redis/event_loop_scheduler.h"
+#include "../../ngx_redis/node.h"
+#include "../../ngx_redis/sentinel_addresses.h"
+#include "../../redis/in_flight.h"
+#include "../../store/storage.h"
+#include "../config/config.h"
+#include "../monitoring/health.h"
+#include "../monitoring/metrics.h"
+#include "../request/content_handler.h"
+#include "../request/guarded_request.h"
+#include "store_log.h"
+
+namespace petstore::ngx {
+
+// A storage with its log and timer.
+class WorkerStorage final : private store::ReportTimer {
+public:
+    WorkerStorage(const StorageSettings& settings, const MainConf& conf,
+                  redis::Link& accounts, redis::Link& catalogue,
+                  redis::Scheduler& scheduler, const store::Clock& clock,
+                  WorkerMetrics& metrics, ngx_log_t& log);
+
+    store::Storage& storage() noexcept { return storage_; }
+
+    // To the accounts; `made_for` is the link to their Redis.
+    redis::Link& accounts(redis::Link& made_for) noexcept
+    {
+        return limits_ ? *limits_ : made_for;
+    }
+
+private:
+    void start() noexcept override;
+    void send_reports() noexcept { storage_.denials.flush(); }
+
+    StoreLog log_;
+    Timer<WorkerStorage, &WorkerStorage::send_reports> timer_;
+    const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
+    store::Storage storage_;
+};
+
+// Everything in a worker process that outlives a request: its Redis connections
+// and caches. Created when the worker starts, destroyed when it exits. The
+// module's only mutable global.
+class Worker {
+public:
+    Worker(const MainConf& conf, ngx_log_t& log);
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    // `index` is an index in MainConf::storages.
+    store::Storage& storage(std::size_t index) noexcept
+    {
+        return storages_[index]->storage();
+    }
+
+    WorkerMetrics& metrics() noexcept { return metrics_; }
+    Readiness& readiness() noexcept { return readiness_; }
+
+    // The link for the creates of a location; nullptr if they need not wait for
+    // durability.
+    redis::Link* durable_link(const LocConf& conf) noexcept
+    {
+        return conf.durable ? &durables_[*conf.durable]->link() : nullptr;
+    }
+
+    static Worker* current() noexcept;
+
+    // nginx's init_process and exit_process. No Worker is created if no
+    // location needs one.
+    static ngx_int_t start(ngx_cycle_t* cycle) noexcept;
+    static void stop(ngx_cycle_t* cycle) noexcept;
+
+private:
+    void add_link(const NodeSettings& settings, const MainConf& conf,
+                  ngx_log_t& log);
+    std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
+                                                const MainConf& conf,
+                                                ngx_log_t& log);
+    void warm_up() noexcept;
+
+    // Declared before their users.
+    WorkerMetrics metrics_;
+    EventLoopScheduler scheduler_;
+    std::vector<std::unique_ptr<SentinelWatch>> watches_;
+    std::vector<std::unique_ptr<Node>> nodes_;
+    std::vector<std::unique_ptr<Cluster>> clusters_;
+    std::vector<redis::Link*> links_;  // by index in MainConf::nodes
+    std::vector<std::unique_ptr<DurableNode>> durables_;
+    std::vector<std::unique_ptr<WorkerStorage>> storages_;
+    Readiness readiness_;
+
+    // Connects in the first event-loop iteration, so that a first request waits
+    // at most for the rest of the handshake. Not during the worker's start,
+    // when its clock is not yet set and other modules may block.
+    Timer<Worker, &Worker::warm_up> warm_up_;
+
+public:
+    redis::InFlight<ContentRequest> content_requests;
+    redis::InFlight<GuardedRequest> guarded_requests;
+    redis::InFlight<ReadyRequest> ready_requests;
+};
+
+}  // namespace petstore::ngx

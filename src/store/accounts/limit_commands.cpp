@@ -1,0 +1,308 @@
+#include "limit_commands.h"
+
+#include "../scripts.h"
+#include "account_state.h"
+
+namespace petstore::store {
+
+namespace {
+
+// The reply element of an account that is not "usual"; see limit.lua.
+enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
+
+// What limit.lua takes per account: four doubles and a byte.
+constexpr std::size_t kRequestSize = 33;
+
+// Returned in place of the number of admitted requests.
+constexpr std::int64_t kStale = -1;
+constexpr std::int64_t kDamaged = -2;
+constexpr std::int64_t kElsewhere = -3;
+constexpr std::int64_t kUnplaced = -4;
+constexpr std::int64_t kForeign = -5;
+
+// What strike.lua replies.
+enum StatusField : std::size_t {
+    kDenials,
+    kNewBan,
+    kStatusNow,
+    kState,
+    kStatusSize,
+};
+
+// Our scripts never return a larger number, and adding to one might overflow.
+bool is_count(const redis::Reply& reply) noexcept
+{
+    return reply.is(redis::Type::integer) && reply.integer() >= 0
+           && reply.integer() <= AccountState::kLargest;
+}
+
+LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
+{
+    switch (admitted) {
+    case kElsewhere:
+        return LimitResult::Kind::elsewhere;
+    case kUnplaced:
+        return LimitResult::Kind::unplaced;
+    default:
+        return LimitResult::Kind::foreign;
+    }
+}
+
+LimitResult of_kind(LimitResult::Kind kind) noexcept
+{
+    LimitResult result;
+    result.kind = kind;
+    return result;
+}
+
+LimitResult decided(const AccountState& state, std::int64_t admitted,
+                    const api::Limits& limits) noexcept
+{
+    LimitResult result = of_kind(LimitResult::Kind::decided);
+    result.epoch = state.epoch;
+    result.admitted = admitted;
+    result.minute = {limits.minute, state.minute_used, state.minute_end};
+    result.day = {limits.day, state.day_used, state.day_end};
+    result.ban_until = state.ban_until;
+    return result;
+}
+
+// Parses the result of a "usual" account; see limit.lua. This and
+// parse_answer() leave the members unset that are the same for all accounts of
+// the reply.
+LimitResult parse_windows(std::string_view windows,
+                          const LimitRequest& request) noexcept
+{
+    const auto state = AccountState::decode_windows(request.epoch, windows);
+    return state ? decided(*state, request.requests, request.limits)
+                 : of_kind(LimitResult::Kind::damaged);
+}
+
+LimitResult parse_answer(const redis::Reply& answer,
+                         const LimitRequest& request) noexcept
+{
+    using Kind = LimitResult::Kind;
+    if (answer.is(redis::Type::string)
+        && answer.text().size() == AccountState::kWindowsSize) {
+        return parse_windows(answer.text(), request);
+    }
+    if (answer.size() != kAnswerSize
+        || !answer[kAdmitted].is(redis::Type::integer)
+        || !answer[kAnswerState].is(redis::Type::string)) {
+        return {};
+    }
+    const std::int64_t admitted = answer[kAdmitted].integer();
+    if (admitted < kForeign || admitted > request.requests) {
+        return {};
+    }
+    if (admitted <= kElsewhere) {
+        return of_kind(kind_without_state(admitted));
+    }
+    const auto state = AccountState::decode(answer[kAnswerState].text());
+    if (!state || admitted == kDamaged) {
+        return of_kind(Kind::damaged);
+    }
+    if (admitted == kStale) {
+        LimitResult result = of_kind(Kind::stale);
+        result.epoch = state->epoch;
+        return result;
+    }
+    return decided(*state, admitted, request.limits);
+}
+
+// The end of every reply: when it was decided, and the catalogue's version.
+struct Stamp {
+    api::Millis now;
+    std::string_view last_id;
+    std::string_view changes;
+};
+
+std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
+{
+    constexpr std::size_t kLengths = sizeof(double);
+    constexpr std::size_t kNumbers = kLengths + 2;
+    const auto now = decode_number(bytes);
+    if (!now || bytes.size() < kNumbers) {
+        return std::nullopt;
+    }
+    const auto last_id = static_cast<unsigned char>(bytes[kLengths]);
+    const auto changes = static_cast<unsigned char>(bytes[kLengths + 1]);
+    const std::string_view numbers = bytes.substr(kNumbers);
+    if (numbers.size() != std::size_t{last_id} + changes) {
+        return std::nullopt;
+    }
+    return Stamp{*now, numbers.substr(0, last_id), numbers.substr(last_id)};
+}
+
+}  // namespace
+
+Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
+    : schema_(schema), brings_version_(catalogue == Catalogue::here),
+      accounts_(accounts), last_id_(schema.last_pet_id()),
+      changes_(schema.changes())
+{}
+
+redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
+{
+    std::string packed;
+    packed.reserve(requests.size() * kRequestSize);
+    for (const LimitRequest& request : requests) {
+        append_numbers(packed, {request.epoch, request.limits.minute,
+                                request.limits.day, request.requests});
+    }
+    for (const LimitRequest& request : requests) {
+        packed.push_back(mode_of(request));
+    }
+    const bool across_slots =
+        accounts_ == Accounts::cluster && requests.size() > 1;
+    return across_slots ? decide_across_slots(requests, packed)
+                        : decide_together(requests, packed);
+}
+
+redis::Command
+Limiter::decide_together(const std::vector<LimitRequest>& requests,
+                         std::string_view packed) const
+{
+    const auto accounts = static_cast<std::int64_t>(requests.size());
+    redis::Command command(scripts::limit(),
+                           brings_version_ ? accounts + 2 : accounts);
+    for (const LimitRequest& request : requests) {
+        command.key(schema_.account_state(request.account));
+    }
+    if (brings_version_) {
+        command.arg(last_id_).arg(changes_);
+    }
+    return std::move(command.own(packed));
+}
+
+redis::Command
+Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
+                             std::string_view packed) const
+{
+    redis::Command command(scripts::limit_across_slots(), 1);
+    command.set_across_slots();
+    command.key(schema_.account_state(requests.front().account)).own(packed);
+    for (std::size_t i = 1; i < requests.size(); ++i) {
+        command.own(schema_.account_state(requests[i].account));
+    }
+    return command;
+}
+
+char Limiter::mode_of(const LimitRequest& request) const noexcept
+{
+    if (accounts_ == Accounts::cluster) {
+        return request.placed ? '\3' : '\2';
+    }
+    return request.fresh ? '\1' : '\0';
+}
+
+std::vector<LimitResult>
+Limiter::parse_decisions(const redis::Reply& reply,
+                         const std::vector<LimitRequest>& requests) const
+{
+    constexpr std::size_t kWindows = AccountState::kWindowsSize;
+    const std::size_t accounts = requests.size();
+    std::vector<LimitResult> results(accounts);
+    std::string_view windows;
+    std::optional<Stamp> stamp;
+    if (reply.is(redis::Type::string)
+        && reply.text().size() > accounts * kWindows) {
+        windows = reply.text().substr(0, accounts * kWindows);
+        stamp = parse_stamp(reply.text().substr(windows.size()));
+    } else if (reply.size() == accounts + 1
+               && reply[accounts].is(redis::Type::string)) {
+        stamp = parse_stamp(reply[accounts].text());
+    }
+    if (!stamp) {
+        return results;
+    }
+    std::optional<Version> version;
+    if (brings_version_) {
+        version = Version::parse(stamp->last_id, stamp->changes);
+    }
+    for (std::size_t i = 0; i < accounts; ++i) {
+        results[i] = windows.empty()
+                         ? parse_answer(reply[i], requests[i])
+                         : parse_windows(windows.substr(i * kWindows, kWindows),
+                                         requests[i]);
+        results[i].now = stamp->now;
+        results[i].version = version;
+    }
+    return results;
+}
+
+api::Decision LimitResult::decision(std::int64_t index) const noexcept
+{
+    api::Decision decision;
+    decision.minute = minute;
+    decision.day = day;
+    decision.now = now;
+    if (index < admitted) {
+        decision.verdict = api::Verdict::admitted;
+        const std::int64_t later = admitted - index - 1;
+        decision.minute.used -= later;
+        decision.day.used -= later;
+    } else if (ban_until != 0) {
+        decision.verdict = api::Verdict::banned;
+        decision.ban_until = ban_until;
+    } else {
+        decision.verdict = api::Verdict::limited;
+    }
+    return decision;
+}
+
+redis::Command Limiter::report_denials(std::string_view account,
+                                       std::int64_t epoch, std::int64_t denials,
+                                       const api::Limits& limits,
+                                       const api::BanPolicy& policy) const
+{
+    redis::Command command(scripts::strike(), 3);
+    command.key(schema_.account_state(account))
+        .key(schema_.strikes(account))
+        .key(schema_.bans(account))
+        .arg(epoch)
+        .arg(denials)
+        .arg(policy.threshold_for(limits))
+        .arg(policy.window)
+        .arg(policy.duration)
+        .arg(policy.max);
+    return command;
+}
+
+AccountStatus Limiter::parse_status(const redis::Reply& reply,
+                                    const api::Limits& limits)
+{
+    AccountStatus status;
+    if (reply.size() != kStatusSize || !reply[kDenials].is(redis::Type::integer)
+        || !is_count(reply[kNewBan]) || !is_count(reply[kStatusNow])
+        || !reply[kState].is(redis::Type::string)) {
+        return status;
+    }
+    if (reply[kDenials].integer() == kStale) {
+        status.kind = LimitResult::Kind::stale;
+        return status;
+    }
+    const auto state = AccountState::decode(reply[kState].text());
+    if (!state || !is_count(reply[kDenials])) {
+        return status;
+    }
+    status.kind = LimitResult::Kind::decided;
+    api::Decision& decision = status.decision;
+    decision.minute = {limits.minute, state->minute_used, state->minute_end};
+    decision.day = {limits.day, state->day_used, state->day_end};
+    decision.now = reply[kStatusNow].integer();
+    decision.ban_until = state->ban_until;
+    if (decision.ban_until != 0) {
+        decision.verdict = api::Verdict::banned;
+    } else if (decision.minute.remaining() == 0
+               || decision.day.remaining() == 0) {
+        decision.verdict = api::Verdict::limited;
+    } else {
+        decision.verdict = api::Verdict::admitted;
+    }
+    status.denials = reply[kDenials].integer();
+    status.new_ban = reply[kNewBan].integer() != 0;
+    return status;
+}
+
+}  // namespace petstore::store

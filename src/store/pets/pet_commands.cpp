@@ -1,0 +1,274 @@
+#include "pet_commands.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "../../api/text.h"
+#include "../scripts.h"
+#include "record.h"
+
+namespace petstore::store {
+
+namespace {
+
+// Clients can forge cursors beyond the largest id. No pet has an id this large,
+// and below it neither sums here nor Lua's numbers overflow.
+constexpr api::PetId kLastStart = std::int64_t{1} << 52;
+
+// How many bits of a bitmap one call searches: 1 MB, which takes about 100 µs
+// if none is set.
+constexpr api::PetId kSearchSpan = std::int64_t{1} << 23;
+
+// The last bit that a search after `after` examines, which is the last of its
+// byte.
+constexpr api::PetId search_end(api::PetId after) noexcept
+{
+    return (std::min(after, kLastStart) + kSearchSpan) | 7;
+}
+
+// What an unfiltered page reads from one bucket: ids [first, end).
+struct Slice {
+    std::int64_t bucket;
+    api::PetId first;
+    api::PetId end;
+};
+
+// Includes the row after the page.
+Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
+{
+    const api::PetId first = std::min(query.after, kLastStart) + 1;
+    const api::PetId end = first + query.limit + 1;
+    const std::int64_t bucket =
+        bucket_of(first) + static_cast<std::int64_t>(index);
+    return {bucket, std::max(first, id_at(bucket, 0)),
+            std::min(end, id_at(bucket + 1, 0))};
+}
+
+}  // namespace
+
+redis::Command Catalogue::version() const
+{
+    redis::Command command("MGET");
+    command.key(schema_.last_pet_id()).key(schema_.changes());
+    return command;
+}
+
+redis::Command Catalogue::change_log(std::int64_t entries) const
+{
+    redis::Command command("LRANGE");
+    command.key(schema_.change_log()).arg(-entries).arg(-1);
+    return command;
+}
+
+redis::Command Catalogue::get(api::PetId id) const
+{
+    redis::Command command("LINDEX");
+    command.key(schema_.bucket(bucket_of(id))).arg(position_of(id));
+    return command;
+}
+
+redis::Command Catalogue::bucket(std::int64_t number) const
+{
+    redis::Command command("LRANGE");
+    command.key(schema_.bucket(number)).arg(0).arg(-1);
+    return command;
+}
+
+std::vector<redis::Command>
+Catalogue::list_all(const api::ListQuery& query) const
+{
+    std::vector<redis::Command> commands;
+    for (std::size_t i = 0;; ++i) {
+        const Slice slice = slice_of(query, i);
+        if (slice.first >= slice.end) {
+            return commands;
+        }
+        commands.emplace_back("LRANGE")
+            .key(schema_.bucket(slice.bucket))
+            .arg(position_of(slice.first))
+            .arg(position_of(slice.end - 1));
+    }
+}
+
+redis::Command Catalogue::list_by_status(const api::ListQuery& query,
+                                         api::PetId last_id) const
+{
+    const api::Status status = query.status.value();
+    const char letter = static_cast<char>(status);
+    redis::Command command(scripts::list_by_status(), 1);
+    command.key(schema_.status_bitmap(status));
+    command.arg(std::min(query.after, kLastStart))
+        .arg(query.limit + 1)
+        .arg(schema_.catalogue())
+        .own({&letter, 1})
+        .arg(search_end(query.after));
+    if (last_id > search_end(query.after)) {
+        command.arg(1);
+    }
+    return command;
+}
+
+redis::Command Catalogue::set_status(api::PetId id, api::Status status) const
+{
+    redis::Command command(scripts::set_status(), 5);
+    command.key(schema_.changes())
+        .key(schema_.status_bitmap(api::Status::available))
+        .key(schema_.status_bitmap(api::Status::pending))
+        .key(schema_.status_bitmap(api::Status::sold))
+        .key(schema_.change_log());
+    const char letter = static_cast<char>(status);
+    command.arg(id).own({&letter, 1}).arg(schema_.catalogue());
+    return command;
+}
+
+redis::Command Catalogue::last_id() const
+{
+    redis::Command command("GET");
+    command.key(schema_.last_pet_id());
+    return command;
+}
+
+redis::Command Catalogue::clear_caches() const
+{
+    redis::Command command(scripts::clear_caches(), 3);
+    command.key(schema_.changes())
+        .key(schema_.last_pet_id())
+        .key(schema_.change_log());
+    return command;
+}
+
+std::int64_t PageReader::bucket(std::size_t index) const noexcept
+{
+    return slice_of(query_, index).bucket;
+}
+
+bool PageReader::add(std::size_t index, const redis::Reply& reply)
+{
+    damaged_bucket_ = bucket(query_.status ? 0 : index);
+    if (!reply.is(redis::Type::array)) {
+        return false;
+    }
+    return query_.status ? index == calls_++ && add_filtered(reply)
+                         : add_slice(index, reply);
+}
+
+bool PageReader::add_slice(std::size_t index, const redis::Reply& reply)
+{
+    const Slice slice = slice_of(query_, index);
+    const auto wanted = static_cast<std::size_t>(slice.end - slice.first);
+    if (reply.size() > wanted) {
+        return false;
+    }
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+        const redis::Reply& record = reply[i];
+        if (!record.is(redis::Type::string)) {
+            return false;
+        }
+        if (!ended_
+            && !add_row(slice.first + static_cast<api::PetId>(i),
+                        record.text())) {
+            return false;
+        }
+    }
+    // The buckets of a page are not read atomically: the next one may already
+    // hold pets created after this one was read.
+    ended_ = ended_ || reply.size() < wanted;
+    return true;
+}
+
+bool PageReader::add_filtered(const redis::Reply& reply)
+{
+    const std::size_t end = reply.size() / 2 * 2;
+    ended_ = reply.size() != end;
+    if (ended_
+        && (!reply[end].is(redis::Type::integer)
+            || reply[end].integer() != 0)) {
+        return false;
+    }
+    api::PetId before = searched_;
+    for (std::size_t i = 0; i < end; i += 2) {
+        if (!reply[i].is(redis::Type::integer) || reply[i].integer() <= before
+            || !reply[i + 1].is(redis::Type::string)) {
+            return false;
+        }
+        const api::PetId id = before = reply[i].integer();
+        damaged_bucket_ = bucket_of(id);
+        if (!add_row(id, reply[i + 1].text())) {
+            return false;
+        }
+    }
+    // The last rows may come from a range of records that extends beyond the
+    // search.
+    searched_ = std::max(before, search_end(searched_));
+    return true;
+}
+
+std::optional<api::ListQuery>
+PageReader::rest(api::PetId last_id) const noexcept
+{
+    if (!query_.status || next_ != 0 || ended_ || searched_ >= last_id) {
+        return std::nullopt;
+    }
+    api::ListQuery rest = query_;
+    rest.after = searched_;
+    rest.limit -= static_cast<int>(rows_.size());
+    return rest;
+}
+
+bool PageReader::add_row(api::PetId id, std::string_view record)
+{
+    if (rows_.size() == static_cast<std::size_t>(query_.limit)) {
+        next_ = id;
+        return true;
+    }
+    const auto pet = decode_record(id, record);
+    if (!pet || (query_.status && pet->status != *query_.status)) {
+        return false;
+    }
+    rows_.push_back({id, records_.size(), record.size()});
+    records_.append(record);
+    return true;
+}
+
+api::PetId PageReader::missing(api::PetId last_id) const noexcept
+{
+    if (query_.status || next_ != 0
+        || query_.after >= last_id - static_cast<api::PetId>(rows_.size())) {
+        return 0;
+    }
+    return query_.after + static_cast<api::PetId>(rows_.size()) + 1;
+}
+
+PageReader::Page PageReader::finish(Form form)
+{
+    // What the JSON of a pet adds to its record: member names, id, punctuation.
+    constexpr std::size_t kFrame = 80;
+    const bool array = form == Form::array;
+    Page page;
+    page.more = next_ != 0;
+    page.next = next_;
+    page.body.reserve(records_.size() + rows_.size() * kFrame + 2);
+    if (array) {
+        page.body += '[';
+    }
+    bool first = true;
+    for (const Row& row : rows_) {
+        page.last = row.id;
+        if (array && !first) {
+            page.body += ',';
+        }
+        api::append_pet_json(
+            page.body, split_record(row.id, std::string_view(records_).substr(
+                                                row.offset, row.size)));
+        if (!array) {
+            page.body += '\n';
+        }
+        first = false;
+    }
+    if (array) {
+        page.body += ']';
+    }
+    return page;
+}
+
+}  // namespace petstore::store
