@@ -224,8 +224,7 @@ public:
     {
         if (id_.present && id == IdMember::refuse) {
             return Error{ErrorCode::read_only_field,
-                         "id is assigned by the service and must not be "
-                         "sent."};
+                         "id is assigned by the service and must not be sent."};
         }
         if (!name_.present) {
             return Error{ErrorCode::missing_field, "name is required."};
@@ -241,9 +240,9 @@ public:
                          std::string("name ") + problem + '.'};
         }
         if (!category_.valid) {
-            return Error{ErrorCode::invalid_field,
-                         "categoryId must be a 64-bit integer in plain "
-                         "decimal digits."};
+            return Error{
+                ErrorCode::invalid_field,
+                "categoryId must be a 64-bit integer in plain decimal digits."};
         }
         if (status_.present && !status_.valid) {
             return Error{ErrorCode::invalid_field,

@@ -64,8 +64,8 @@ Error denial(const Decision& decision, Millis now)
     const bool banned = decision.verdict == Verdict::banned;
     std::string message;
     if (banned) {
-        message = "This API key is banned for too many requests over its "
-                  "limit.";
+        message =
+            "This API key is banned for too many requests over its limit.";
     } else {
         const Window& window = tightest(decision);
         message = "Rate limit exceeded: ";

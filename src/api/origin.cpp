@@ -11,11 +11,11 @@
 namespace petstore::api {
 namespace {
 
-constexpr char kForm[] = "it must be \"scheme://host[:port]\", such as "
-                         "\"https://app.example.com\"";
+constexpr char kForm[] =
+    "it must be \"scheme://host[:port]\", such as \"https://app.example.com\"";
 constexpr char kPort[] = "the port must be a number from 1 to 65535";
-constexpr char kAddress[] = "browsers write this IP address differently, so "
-                            "it would never match";
+constexpr char kAddress[] =
+    "browsers write this IP address differently, so it would never match";
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kDigits = "0123456789";
@@ -78,13 +78,11 @@ const char* host_problem(std::string_view host) noexcept
     }
     for (const char c : host) {
         if (static_cast<unsigned char>(c) >= 0x80) {
-            return "browsers send such a host as \"xn--…\", so it would never "
-                   "match";
+            return "browsers send such a host as \"xn--…\", so it would never match";
         }
     }
     if (host.find('*') != std::string_view::npos) {
-        return "patterns are not supported: list each origin, or use \"*\" "
-               "alone";
+        return "patterns are not supported: list each origin, or use \"*\" alone";
     }
     if (!consists_of(host, kLetters, "0123456789.-_")) {
         return kForm;
@@ -112,8 +110,7 @@ const char* port_problem(std::string_view scheme,
 const char* origin_problem(std::string_view text) noexcept
 {
     if (text == "null") {
-        return "every sandboxed page and local file has this origin, whoever "
-               "wrote it";
+        return "every sandboxed page and local file has this origin, whoever wrote it";
     }
     if (std::any_of(text.begin(), text.end(),
                     [](char c) { return c >= 'A' && c <= 'Z'; })) {
@@ -128,8 +125,7 @@ const char* origin_problem(std::string_view text) noexcept
     }
     const auto authority = text.substr(colon + 3);
     if (authority.find_first_of("/?#") != std::string_view::npos) {
-        return "browsers send no path and no trailing slash, so it would never "
-               "match";
+        return "browsers send no path and no trailing slash, so it would never match";
     }
     // A colon inside the brackets of an IPv6 address does not start a port.
     const auto bracket = authority.rfind(']');

@@ -85,9 +85,9 @@ void occupy_standard_streams()
 // Named like redis-cli's options.
 void add_tls_options(CLI::App& app, TlsOptions& tls)
 {
-    app.add_option("--cacert", tls.trusted_certificates,
-                   "File of CA certificates that verify a rediss:// server; "
-                   "else the system's CA store")
+    app.add_option(
+           "--cacert", tls.trusted_certificates,
+           "File of CA certificates that verify a rediss:// server; else the system's CA store")
         ->type_name("FILE")
         ->envname("PETSTORE_REDIS_CA");
     app.add_option("--cert", tls.certificate,
@@ -95,9 +95,9 @@ void add_tls_options(CLI::App& app, TlsOptions& tls)
         ->type_name("FILE");
     app.add_option("--key", tls.key, "File of the client's key")
         ->type_name("FILE");
-    app.add_option("--sni", tls.name,
-                   "Name that the server's certificate must contain, also sent "
-                   "to the server; else the host of the URL")
+    app.add_option(
+           "--sni", tls.name,
+           "Name that the server's certificate must contain, also sent to the server; else the host of the URL")
         ->type_name("NAME");
     app.add_flag("--insecure", tls.insecure,
                  "Accept any certificate of the server");
@@ -116,10 +116,9 @@ int run(int argc, char** argv)
     const std::string version =
         std::string("petstorectl ") + api::build_version();
     app.set_version_flag("--version", version);
-    app.add_option("--redis", options.redis,
-                   "redis://[user[:password]@]host[:port][/db], rediss://… "
-                   "(TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or "
-                   "\"cluster URL…\"")
+    app.add_option(
+           "--redis", options.redis,
+           "redis://[user[:password]@]host[:port][/db], rediss://… (TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or \"cluster URL…\"")
         ->type_name("URL")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
@@ -129,14 +128,12 @@ int run(int argc, char** argv)
         ->envname("PETSTORE_LIMIT_REDIS");
     app.add_option(
            "--user", options.user,
-           "ACL user to log in as, for a URL without credentials and for "
-           "servers behind Sentinels")
+           "ACL user to log in as, for a URL without credentials and for servers behind Sentinels")
         ->type_name("NAME")
         ->envname("PETSTORE_REDIS_USER");
-    app.add_option("--password-file", options.password_file,
-                   "File whose first line is Redis's password, for a URL "
-                   "without one and for servers behind Sentinels; else "
-                   "REDISCLI_AUTH")
+    app.add_option(
+           "--password-file", options.password_file,
+           "File whose first line is Redis's password, for a URL without one and for servers behind Sentinels; else REDISCLI_AUTH")
         ->type_name("FILE")
         ->envname("PETSTORE_REDIS_PASSWORD_FILE");
     app.add_option("--limit-password-file", options.limit_password_file,

@@ -104,9 +104,9 @@ private:
 
 void append_requests(Text& text, const Totals& totals)
 {
-    text.metric("requests_total", "counter",
-                "Requests to locations of the service, by operation and "
-                "HTTP status.");
+    text.metric(
+        "requests_total", "counter",
+        "Requests to locations of the service, by operation and HTTP status.");
     for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
         for (std::size_t j = 0; j <= kStatuses.size(); ++j) {
             if (totals.requests[i][j] != 0) {
@@ -119,9 +119,9 @@ void append_requests(Text& text, const Totals& totals)
             }
         }
     }
-    text.metric("request_duration_seconds", "histogram",
-                "Time from a request's first byte to its last answer byte, in "
-                "steps of a millisecond.");
+    text.metric(
+        "request_duration_seconds", "histogram",
+        "Time from a request's first byte to its last answer byte, in steps of a millisecond.");
     text.histogram(totals.request_duration);
 }
 
@@ -165,9 +165,9 @@ void append_redis(Text& text, const Totals& totals)
                         redis.failures[i]);
         }
     }
-    text.metric("queue_rejections_total", "counter",
-                "Requests and commands refused because too many wait for this "
-                "Redis.");
+    text.metric(
+        "queue_rejections_total", "counter",
+        "Requests and commands refused because too many wait for this Redis.");
     for (const RedisTotals& redis : totals.redis) {
         text.sample({{"redis", redis.name}}, redis.rejections);
     }

@@ -89,11 +89,7 @@ document.addEventListener('visibilitychange',refresh);
 // The page loads nothing but itself; all of its text is escaped. The hashes are
 // those of kStyle and kScript; after a change, a unit test prints the new ones.
 constexpr std::string_view kPolicy =
-    "default-src 'none'; "
-    "style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; "
-    "script-src 'sha256-KU8QNFz2pvfqv47LqPF+6RUAqtRLPLbhbp8QHeGJeJc='; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+    "default-src 'none'; style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; script-src 'sha256-KU8QNFz2pvfqv47LqPF+6RUAqtRLPLbhbp8QHeGJeJc='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 void append_escaped(std::string& out, std::string_view text)
 {
@@ -236,9 +232,9 @@ private:
 void add_requests(Page& page, const Totals& totals)
 {
     page.begin("requests", "Requests", "tall");
-    page.table({{"Verdict"}, {"per second"}, {"total"}},
-               "Per second: the average of the last 10 seconds. Total: since "
-               "nginx started, like all other numbers.");
+    page.table(
+        {{"Verdict"}, {"per second"}, {"total"}},
+        "Per second: the average of the last 10 seconds. Total: since nginx started, like all other numbers.");
     for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
         std::uint64_t sum = 0;
         for (const PlanTotals& plan : totals.plans) {
@@ -327,13 +323,13 @@ void add_denied(Page& page, const Totals& totals)
         page << "<p>None at this moment.</p>";
         return page.end();
     }
-    page.table({{"Account"},
-                {"plan", false},
-                {"state", false},
-                {"ends in"},
-                {"denied"}},
-               "Accounts that this host has denied, the latest first. If there "
-               "are very many, some are missing.");
+    page.table(
+        {{"Account"},
+         {"plan", false},
+         {"state", false},
+         {"ends in"},
+         {"denied"}},
+        "Accounts that this host has denied, the latest first. If there are very many, some are missing.");
     for (const DeniedTotals& denied : totals.denied) {
         const DeniedAccount& account = denied.account;
         page.row(account.account(),
@@ -367,18 +363,14 @@ void add_caches(Page& page, const Totals& totals)
 std::string status_page(const Totals& totals)
 {
     Page page;
-    page << "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-            "<meta name=\"viewport\" content=\"width=device-width, "
-            "initial-scale=1\"><title>Pet store status</title>"
-            "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>"
-            "<link rel=\"icon\" href=\"data:,\"><style>"
-         << kStyle << "</style></head><body><header><h1>Pet store status</h1>"
-         << "<p id=\"facts\" data-part>Version " << api::build_version()
-         << ", nginx " << totals.nginx << ", " << std::to_string(totals.workers)
-         << (totals.workers == 1 ? " worker, " : " workers, ")
-         << api::http_date(static_cast<api::UnixTime>(totals.now))
-         << "</p><button type=\"button\" hidden>Pause</button>"
-            "<p id=\"state\" role=\"status\"></p></header>\n<main>";
+    page
+        << "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Pet store status</title><noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript><link rel=\"icon\" href=\"data:,\"><style>"
+        << kStyle << "</style></head><body><header><h1>Pet store status</h1>"
+        << "<p id=\"facts\" data-part>Version " << api::build_version()
+        << ", nginx " << totals.nginx << ", " << std::to_string(totals.workers)
+        << (totals.workers == 1 ? " worker, " : " workers, ")
+        << api::http_date(static_cast<api::UnixTime>(totals.now))
+        << "</p><button type=\"button\" hidden>Pause</button><p id=\"state\" role=\"status\"></p></header>\n<main>";
     add_requests(page, totals);
     add_latency(page, totals);
     add_events(page, totals);

@@ -58,11 +58,11 @@ void DurableNode::set_alarm(std::uint64_t time) noexcept
 void DurableNode::unsupported(const char* command,
                               const redis::Reply& error) noexcept
 {
-    ngx_log_error(NGX_LOG_ERR, log_.log(), 0,
-                  "petstore: redis %s does not support petstore_durability, "
-                  "creates are refused: %s answered with %s%s",
-                  settings_.name.c_str(), command, ErrorCode(error).text(),
-                  explanation_of(error.text()));
+    ngx_log_error(
+        NGX_LOG_ERR, log_.log(), 0,
+        "petstore: redis %s does not support petstore_durability, creates are refused: %s answered with %s%s",
+        settings_.name.c_str(), command, ErrorCode(error).text(),
+        explanation_of(error.text()));
 }
 
 void DurableNode::supported_again() noexcept
@@ -76,10 +76,10 @@ void DurableNode::not_reached(std::size_t commands) noexcept
 {
     not_reached_ += commands;
     if (not_reached_lines_.due()) {
-        ngx_log_error(NGX_LOG_ERR, log_.log(), 0,
-                      "petstore: redis %s: %uz creates did not become durable "
-                      "in time",
-                      settings_.name.c_str(), not_reached_);
+        ngx_log_error(
+            NGX_LOG_ERR, log_.log(), 0,
+            "petstore: redis %s: %uz creates did not become durable in time",
+            settings_.name.c_str(), not_reached_);
         not_reached_ = 0;
     }
 }

@@ -47,10 +47,10 @@ void NodeLog::recovered(ngx_msec_t after) noexcept
 
 void NodeLog::history_changed() noexcept
 {
-    ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                  "petstore: redis %s: replication ID changed, dropping "
-                  "cached pets",
-                  name_);
+    ngx_log_error(
+        NGX_LOG_NOTICE, &log_, 0,
+        "petstore: redis %s: replication ID changed, dropping cached pets",
+        name_);
 }
 
 void NodeLog::moved(const redis::ServerAddress& primary) noexcept
@@ -80,10 +80,10 @@ void NodeLog::cannot_subscribe(const redis::Reply& error) noexcept
         return;
     }
     cannot_subscribe_ = true;
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: redis %s: a Sentinel does not allow SUBSCRIBE "
-                  "(%s), polling it once per second",
-                  name_, ErrorCode(error).text());
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: redis %s: a Sentinel does not allow SUBSCRIBE (%s), polling it once per second",
+        name_, ErrorCode(error).text());
 }
 
 void NodeLog::role_unknown(const redis::Reply& reply) noexcept
@@ -92,13 +92,11 @@ void NodeLog::role_unknown(const redis::Reply& reply) noexcept
         return;
     }
     role_unknown_ = true;
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: redis %s does not report its replication role "
-                  "(%s): a failover that keeps connections open is detected by "
-                  "READONLY errors only; allow INFO",
-                  name_,
-                  reply.is_error() ? ErrorCode(reply).text()
-                                   : "INFO lacks the fields");
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: redis %s does not report its replication role (%s): a failover that keeps connections open is detected by READONLY errors only; allow INFO",
+        name_,
+        reply.is_error() ? ErrorCode(reply).text() : "INFO lacks the fields");
 }
 
 void NodeLog::identity_unknown(const char* command,
@@ -109,19 +107,19 @@ void NodeLog::identity_unknown(const char* command,
         return;
     }
     identity_unknown_ = true;
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: redis %s refuses %s (NOPERM): a server that "
-                  "takes over the address of another is not noticed",
-                  name_, command);
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: redis %s refuses %s (NOPERM): a server that takes over the address of another is not noticed",
+        name_, command);
 }
 
 void NodeLog::needs_resolver(const redis::ServerAddress& server) noexcept
 {
     if (names_.due()) {
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: redis %s announces the host name \"%s\", "
-                      "which needs a \"resolver\"",
-                      name_, server.host.c_str());
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: redis %s announces the host name \"%s\", which needs a \"resolver\"",
+            name_, server.host.c_str());
     }
 }
 

@@ -48,8 +48,8 @@ void SentinelAddresses::on_primary(const redis::ServerAddress& primary) noexcept
     } else if (addresses != nullptr) {
         on_addresses(addresses);
     } else if (settings_.resolver == nullptr) {
-        on_no_address("Sentinels answer with a host name, which needs a "
-                      "\"resolver\"");
+        on_no_address(
+            "Sentinels answer with a host name, which needs a \"resolver\"");
     } else {
         resolve(primary);
     }

@@ -135,8 +135,8 @@ private:
                 api::iso_time(*settings_.sunset).substr(0, kDateLength);
             auto& description =
                 operation["description"].get_ref<std::string&>();
-            description += " From the date in `Sunset` on, this operation "
-                           "answers 410.";
+            description +=
+                " From the date in `Sunset` on, this operation answers 410.";
         }
     }
 

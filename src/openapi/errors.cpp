@@ -52,8 +52,7 @@ constexpr Row kErrors[] = {
     {ErrorCode::invalid_parameter, kList,
      "limit must be an integer from 1 to 100."},
     {ErrorCode::invalid_parameter, kCreate,
-     "The header Idempotency-Key must be one value of 1 to 255 visible ASCII "
-     "characters."},
+     "The header Idempotency-Key must be one value of 1 to 255 visible ASCII characters."},
     {ErrorCode::bad_request, kAll, "The request is not valid."},
     {ErrorCode::missing_api_key, kAll,
      "An API key is required: \"Authorization: Bearer <API_KEY>\"."},
@@ -78,16 +77,13 @@ constexpr Row kErrors[] = {
     {ErrorCode::rate_limit_exceeded, kAll,
      "Rate limit exceeded: 60 requests per minute. Retry in 30 seconds."},
     {ErrorCode::api_key_banned, kAll,
-     "This API key is banned for too many requests over its limit. Retry in "
-     "300 seconds."},
+     "This API key is banned for too many requests over its limit. Retry in 300 seconds."},
     {ErrorCode::internal_error, kAll,
      "The service failed to handle the request."},
     {ErrorCode::service_unavailable, kAll,
      "The service is temporarily unavailable. Try again later."},
     {ErrorCode::outcome_unknown, kCreate,
-     "The change was not confirmed: it may or may not have been made. Check "
-     "before you repeat the request, or repeat it with the same "
-     "Idempotency-Key."},
+     "The change was not confirmed: it may or may not have been made. Check before you repeat the request, or repeat it with the same Idempotency-Key."},
 };
 
 constexpr bool is_complete()
@@ -158,11 +154,9 @@ std::string_view description_of(int status) noexcept
     case 400:
         return "The request is not valid; the message says why.";
     case 401:
-        return "No API key was sent, or one that is unknown, expired, disabled "
-               "or deleted.";
+        return "No API key was sent, or one that is unknown, expired, disabled or deleted.";
     case 403:
-        return "The API key lacks the scope for this operation, or the server "
-               "refuses this client.";
+        return "The API key lacks the scope for this operation, or the server refuses this client.";
     case 404:
         return "There is no such pet or path.";
     case 405:
@@ -182,8 +176,7 @@ std::string_view description_of(int status) noexcept
     case 422:
         return "The Idempotency-Key was used with another body.";
     case 429:
-        return "The account is over its limit or banned, or the server limits "
-               "this client.";
+        return "The account is over its limit or banned, or the server limits this client.";
     case 500:
         return "The service failed.";
     case 501:

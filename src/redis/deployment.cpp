@@ -61,9 +61,9 @@ parse_deployment(const std::vector<std::string_view>& arguments)
         deployment.form = Deployment::Form::sentinel;
         const auto name = argument->substr(kSentinel.size());
         if (!is_primary_name(name)) {
-            return Problem{"", "takes the name of a primary after "
-                               "\"sentinel=\", made of letters, digits, "
-                               "\".\", \"-\" and \"_\""};
+            return Problem{
+                "",
+                "takes the name of a primary after \"sentinel=\", made of letters, digits, \".\", \"-\" and \"_\""};
         }
         deployment.primary_name = name;
         ++argument;
@@ -74,8 +74,9 @@ parse_deployment(const std::vector<std::string_view>& arguments)
     const bool standalone = deployment.form == Deployment::Form::standalone;
     // Not quoted, because it may be part of a password that contains a space.
     if (standalone && arguments.size() > 1) {
-        return Problem{"", "takes one URL; several need \"sentinel=NAME\" or "
-                           "\"cluster\" before them"};
+        return Problem{
+            "",
+            "takes one URL; several need \"sentinel=NAME\" or \"cluster\" before them"};
     }
     const int default_port = deployment.form == Deployment::Form::sentinel
                                  ? kSentinelPort

@@ -149,8 +149,7 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
                        ? "an IPv6 address must be in brackets"
                    : number(port.substr(second + 1), 0,
                             std::numeric_limits<int>::max())
-                       ? "the database must follow a slash, as in "
-                         "\"redis://host:6379/0\""
+                       ? "the database must follow a slash, as in \"redis://host:6379/0\""
                        : "the port must be a number from 1 to 65535";
         }
         if (host.empty()) {
@@ -247,8 +246,7 @@ Parsed parse_endpoint(std::string_view url, int default_port)
     const bool tls = api::equals_ignoring_case(scheme, "rediss");
     if ((!tls && !api::equals_ignoring_case(scheme, "redis"))
         || rest.substr(0, 2) != "//") {
-        return "a Redis URL starts with \"redis://\", \"rediss://\" or "
-               "\"unix:/\"";
+        return "a Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\"";
     }
     return parse_tcp(rest.substr(2), tls, default_port);
 }

@@ -178,12 +178,14 @@ void Admission::refuse_key(const store::RefusedKey& key)
 
     const bool sent = key.refusal != api::KeyRefusal::missing;
     response.authenticate = sent ? api::kChallengeToKey : api::kChallenge;
-    task_.refuse(sent ? api::Error{api::ErrorCode::invalid_api_key,
-                                   "The API key is not valid."}
-                      : api::Error{api::ErrorCode::missing_api_key,
-                                   "An API key is required: \"Authorization: "
-                                   "Bearer <API_KEY>\"."},
-                 std::move(response));
+    task_.refuse(
+        sent
+            ? api::Error{api::ErrorCode::invalid_api_key,
+                         "The API key is not valid."}
+            : api::
+                Error{api::ErrorCode::missing_api_key,
+                      "An API key is required: \"Authorization: Bearer <API_KEY>\"."},
+        std::move(response));
 }
 
 void Admission::refuse_address(const api::RateView& rate)

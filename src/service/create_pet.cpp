@@ -47,9 +47,9 @@ std::optional<api::Error> CreatePet::check_headers()
     if (key) {
         if (key->repeated || key->value.size() > kMaxIdempotencyKey
             || !api::is_visible_ascii(key->value)) {
-            return api::Error{api::ErrorCode::invalid_parameter,
-                              "The header Idempotency-Key must be one value of "
-                              "1 to 255 visible ASCII characters."};
+            return api::Error{
+                api::ErrorCode::invalid_parameter,
+                "The header Idempotency-Key must be one value of 1 to 255 visible ASCII characters."};
         }
         idempotency_.emplace();
         idempotency_->key = api::sha256(key->value);
@@ -67,9 +67,9 @@ void CreatePet::on_body(Result result, const std::string& body) noexcept
             return request_.refuse(
                 api::payload_too_large(request_.settings().max_body));
         case Result::timed_out:
-            return request_.refuse({api::ErrorCode::request_timeout,
-                                    "The request body did not arrive in "
-                                    "time."});
+            return request_.refuse(
+                {api::ErrorCode::request_timeout,
+                 "The request body did not arrive in time."});
         }
     });
 }
@@ -126,13 +126,13 @@ void CreatePet::take(const store::CreatedPets::Created& created)
     case Result::failed:
         return fail(*created.error);
     case Result::key_reused:
-        return request_.refuse({api::ErrorCode::idempotency_key_reused,
-                                "This Idempotency-Key was used with another "
-                                "body."});
+        return request_.refuse(
+            {api::ErrorCode::idempotency_key_reused,
+             "This Idempotency-Key was used with another body."});
     case Result::unclear:
-        return request_.refuse({api::ErrorCode::outcome_unknown,
-                                "The store returned an invalid reply: the pet "
-                                "may or may not exist."});
+        return request_.refuse(
+            {api::ErrorCode::outcome_unknown,
+             "The store returned an invalid reply: the pet may or may not exist."});
     }
 
     std::string category;

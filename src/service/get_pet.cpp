@@ -9,9 +9,9 @@ PetRead::Target GetPet::target() const
     const auto sunset = request().settings().get_sunset;
     if (sunset != Settings::kNeverGone
         && request().storage().clock.host_time() / 1000 >= sunset) {
-        return api::Error{api::ErrorCode::gone,
-                          "This operation has been shut down; list pets "
-                          "instead."};
+        return api::Error{
+            api::ErrorCode::gone,
+            "This operation has been shut down; list pets instead."};
     }
     const auto id = api::parse_int64(request().route().pet_id);
     if (!id || *id <= 0) {

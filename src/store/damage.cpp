@@ -10,9 +10,8 @@ api::Error damage_error() noexcept
 std::string_view damaged_key(const redis::Reply& reply) noexcept
 {
     constexpr std::string_view kDamaged = "DAMAGED ";
-    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
-                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-.:{}";
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:{}";
     const std::string_view text = reply.text();
     if (!reply.is_error() || text.substr(0, kDamaged.size()) != kDamaged) {
         return {};

@@ -10,10 +10,9 @@ namespace {
 api::Error lost(bool outcome_open) noexcept
 {
     if (outcome_open) {
-        return {api::ErrorCode::outcome_unknown,
-                "The change was not confirmed: it may or may not have been "
-                "made. Check before you repeat the request, or repeat it with "
-                "the same Idempotency-Key."};
+        return {
+            api::ErrorCode::outcome_unknown,
+            "The change was not confirmed: it may or may not have been made. Check before you repeat the request, or repeat it with the same Idempotency-Key."};
     }
     return {api::ErrorCode::service_unavailable,
             "The service is temporarily unavailable. Try again later."};

@@ -14,9 +14,8 @@ Schema::Schema(std::string prefix)
 const char* Schema::prefix_problem(std::string_view prefix) noexcept
 {
     constexpr std::size_t kMaxPrefix = 32;
-    constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz"
-                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-.";
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     if (prefix.empty() || prefix.size() > kMaxPrefix) {
         return "must have 1 to 32 characters";
     }

@@ -30,27 +30,26 @@ NginxOptions balancer_conf(const CertificateAuthority& authority,
     options.file = read_file(std::string(E2E_SUPPORT)
                              + "/../../../nginx-conf/balancer.conf");
     options.workers = 2;
-    for (const auto& [from, to] :
-         std::vector<std::pair<std::string, std::string>>{
-             {"modules/ngx_http_petstore_module.so", "%MODULE%"},
-             {"user www-data;", "daemon off;"},
-             {"/run/nginx.pid", "nginx.pid"},
-             {"worker_processes auto", "worker_processes %WORKERS%"},
-             {"worker_rlimit_nofile 65536;", ""},
-             {"/var/log/nginx/error.log warn", "error.log info"},
-             {"/var/log/nginx/access.log", "access.log"},
-             {"petstore_json_errors on;",
-              "petstore_json_errors on; client_body_temp_path temp; "
-              "proxy_temp_path temp; fastcgi_temp_path temp; "
-              "uwsgi_temp_path temp; scgi_temp_path temp;"},
-             {"listen 443 ssl default_server",
-              "listen %ADDRESS%:%PORT%; listen %ADDRESS%:%TLS_PORT% ssl"},
-             {"listen [::]:443", "# "},
-             {"listen 8080", "listen %ADDRESS%:" + std::to_string(health_port)},
-             {"/etc/ssl/petstore/fullchain.pem", authority.file("edge.crt")},
-             {"/etc/ssl/petstore/key.pem", authority.file("edge.key")},
-             {"host1:8080", host1},
-             {"host2:8080", host2}}) {
+    for (
+        const auto& [from, to] :
+        std::vector<std::pair<std::string, std::string>>{
+            {"modules/ngx_http_petstore_module.so", "%MODULE%"},
+            {"user www-data;", "daemon off;"},
+            {"/run/nginx.pid", "nginx.pid"},
+            {"worker_processes auto", "worker_processes %WORKERS%"},
+            {"worker_rlimit_nofile 65536;", ""},
+            {"/var/log/nginx/error.log warn", "error.log info"},
+            {"/var/log/nginx/access.log", "access.log"},
+            {"petstore_json_errors on;",
+             "petstore_json_errors on; client_body_temp_path temp; proxy_temp_path temp; fastcgi_temp_path temp; uwsgi_temp_path temp; scgi_temp_path temp;"},
+            {"listen 443 ssl default_server",
+             "listen %ADDRESS%:%PORT%; listen %ADDRESS%:%TLS_PORT% ssl"},
+            {"listen [::]:443", "# "},
+            {"listen 8080", "listen %ADDRESS%:" + std::to_string(health_port)},
+            {"/etc/ssl/petstore/fullchain.pem", authority.file("edge.crt")},
+            {"/etc/ssl/petstore/key.pem", authority.file("edge.key")},
+            {"host1:8080", host1},
+            {"host2:8080", host2}}) {
         INFO(from);
         CHECK(contains(options.file, from));
         replace_all(options.file, from, to);
@@ -160,9 +159,9 @@ std::string get_from(const std::string& source, int port,
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address))
             == 0);
-    send_all(fd, "GET /v1/pets HTTP/1.1\r\nHost: api.test\r\nConnection: "
-                 "close\r\n"
-                     + lines + "\r\n");
+    send_all(fd,
+             "GET /v1/pets HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n"
+                 + lines + "\r\n");
     std::string response;
     while (receive_some(fd, response)) {
     }

@@ -148,8 +148,8 @@ TEST_CASE("cluster: metrics and readiness report an unreachable server")
 {
     NginxOptions options;
     options.location = "petstore_redis_timeout 200ms;";
-    options.server = "location = /status { petstore_status; } "
-                     "location = /readyz { petstore_health ready; }";
+    options.server =
+        "location = /status { petstore_status; } location = /readyz { petstore_health ready; }";
     ClusterWorld world(without_failover(), options);
     const auto away = world.other_primary();
     const auto key = world.redis.limited_key(1'000'000, away);
@@ -226,8 +226,8 @@ TEST_CASE("cluster: a hanging server delays only requests that need it")
     servers.config = {"cluster-require-full-coverage no"};
     servers.node_timeout = 1000;
     NginxOptions options;
-    options.location = "petstore_redis_timeout 500ms; "
-                       "petstore_redis_connect_timeout 250ms;";
+    options.location =
+        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 250ms;";
     ClusterWorld world(servers, options);
     const auto stopped = world.other_primary();
     const auto other = 3 - stopped - world.catalogue_server();

@@ -76,9 +76,9 @@ TEST_CASE("doctor: a Redis that refuses writes is wrong")
     Store store;
     RedisServer& redis = store.redis;
     CHECK(doctor(redis.url()).count("worker writes") == 0);
-    CHECK(contains(ctl(redis.url(), {"doctor"}).out,
-                   "ok       worker writes     accepted, and the limiter "
-                   "works"));
+    CHECK(
+        contains(ctl(redis.url(), {"doctor"}).out,
+                 "ok       worker writes     accepted, and the limiter works"));
 
     const auto is_wrong = [&](const std::string& error) {
         CHECK(store.client().get("/v1/pets").status == 503);
@@ -257,10 +257,9 @@ TEST_CASE("doctor: the table fits the terminal")
         }
         words = std::regex_replace(words, std::regex(" +"), " ");
         if (columns >= 60) {
-            CHECK(contains(words, "wrong persistence none Redis loses recent "
-                                  "data, or all of it, when it stops: CONFIG "
-                                  "SET appendonly yes, and set it in "
-                                  "redis.conf"));
+            CHECK(contains(
+                words,
+                "wrong persistence none Redis loses recent data, or all of it, when it stops: CONFIG SET appendonly yes, and set it in redis.conf"));
         }
     }
     // Programs read the table as it was.

@@ -152,12 +152,10 @@ TEST_CASE("command line: bash completes with the packaged script")
     const auto replies = [](const std::string& line) {
         const std::string script =
             std::string(E2E_SUPPORT) + "/../../../completions/petstorectl.bash";
-        const auto output =
-            run({"bash", "-c",
-                 "compopt() { echo files; }; . \"$1\"; COMP_LINE=$2; "
-                 "COMP_POINT=${#2}; _petstorectl \"$3\"; "
-                 "printf '%s\\n' \"${COMPREPLY[@]}\"",
-                 "-", script, line, ctl_binary()});
+        const auto output = run(
+            {"bash", "-c",
+             "compopt() { echo files; }; . \"$1\"; COMP_LINE=$2; COMP_POINT=${#2}; _petstorectl \"$3\"; printf '%s\\n' \"${COMPREPLY[@]}\"",
+             "-", script, line, ctl_binary()});
         CHECK(output.code == 0);
         CHECK(output.err.empty());
         return split(output.out, '\n');

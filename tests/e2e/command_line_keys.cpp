@@ -94,9 +94,9 @@ TEST_CASE("command line: several keys on standard input are refused")
             ctl(redis.url(), {"key", verb}, first + "\n" + second + "\n");
         CHECK(result.code == 1);
         CHECK(result.out.empty());
-        CHECK(result.err
-              == "petstorectl: standard input has several lines: give one "
-                 "key\n");
+        CHECK(
+            result.err
+            == "petstorectl: standard input has several lines: give one key\n");
     }
     CHECK(redis.command({"DBSIZE"}).integer == 0);
 
@@ -258,9 +258,9 @@ TEST_CASE("command line: damaged keys are listed, and missing in no backup")
         CHECK(backup.code == 1);
         CHECK(split(backup.out, '\n').size() == 1);
         CHECK(contains(backup.out, whole.id));
-        CHECK(contains(backup.err, "key " + key.id
-                                       + " is damaged and not exported, 1 key "
-                                         "in total"));
+        CHECK(contains(backup.err,
+                       "key " + key.id
+                           + " is damaged and not exported, 1 key in total"));
     };
 
     // What `key restore` refuses, a backup must not contain.

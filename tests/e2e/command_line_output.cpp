@@ -246,10 +246,10 @@ TEST_CASE("command line: what Redis said before it closed is reported")
     }
 
     // Closes at once: the command finds a closed connection.
-    for (const std::string error :
-         {"ERR max number of clients reached",
-          "DENIED Redis is running in protected mode because protected mode is "
-          "enabled"}) {
+    for (
+        const std::string error :
+        {"ERR max number of clients reached",
+         "DENIED Redis is running in protected mode because protected mode is enabled"}) {
         const int port = free_port();
         const ThreadedServer server(listen_tcp(port), [&](int fd) {
             send_all(fd, "-" + error + "\r\n");
@@ -280,10 +280,10 @@ TEST_CASE("command line: a node of a Cluster is not taken for a store")
                                      {"cache", "clear"},
                                      {"move", "--to", other.url()}}) {
             INFO(command[0]);
-            check_fails(ctl(node, command),
-                        "is a node of a Redis Cluster: put \"cluster\" before "
-                        "its URL",
-                        4);
+            check_fails(
+                ctl(node, command),
+                "is a node of a Redis Cluster: put \"cluster\" before its URL",
+                4);
         }
     }
 }

@@ -169,9 +169,9 @@ TEST_CASE("command line tls: files that cannot be used")
     says(1, with_key(file("client.crt")),
          "cannot use the file of --key: no key in PEM format");
     for (const auto& key : {file("other.key"), rsa}) {
-        says(1, with_key(key),
-             "cannot use the file of --key: the key is not that of the "
-             "certificate");
+        says(
+            1, with_key(key),
+            "cannot use the file of --key: the key is not that of the certificate");
     }
     says(1, with_key(encrypted),
          "cannot use the file of --key: the key is encrypted");

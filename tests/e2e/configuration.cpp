@@ -74,14 +74,14 @@ public:
     explicit BareNginx(std::string lines)
     {
         replace_all(lines, "%DIR%", dir_.path());
-        write_file(dir_ / "nginx.conf",
-                   "load_module " + module_file()
-                       + ";\nmaster_process off;\ndaemon off;\npid nginx.pid;"
-                         "\nevents {}\nhttp {\naccess_log off;\n"
-                         "client_body_temp_path t; proxy_temp_path t;\n"
-                         "fastcgi_temp_path t; uwsgi_temp_path t;\n"
-                         "scgi_temp_path t; petstore_zone 3m;\n"
-                       + lines + "\n}\n");
+        write_file(
+            dir_ / "nginx.conf",
+            "load_module " + module_file()
+                + ";\nmaster_process off;\ndaemon off;\npid nginx.pid;\nevents {}\nhttp {\naccess_log off;\n"
+                  "client_body_temp_path t; proxy_temp_path t;\n"
+                  "fastcgi_temp_path t; uwsgi_temp_path t;\n"
+                  "scgi_temp_path t; petstore_zone 3m;\n"
+                + lines + "\n}\n");
         nginx_ = Process(
             {{nginx_binary(), "-p", dir_.path(), "-c", "nginx.conf", "-e",
               "error.log"},
@@ -283,11 +283,11 @@ TEST_CASE("configuration: the module does nothing until it is asked to")
         CHECK_FALSE(footprint.filter);
         CHECK_FALSE(footprint.zone);
     }
-    for (const std::string& lines :
-         {server + "location /v1/ { petstore; } }",
-          server
-              + "} server { listen unix:%DIR%/other.sock; "
-                "petstore_json_errors on; }"}) {
+    for (
+        const std::string& lines :
+        {server + "location /v1/ { petstore; } }",
+         server
+             + "} server { listen unix:%DIR%/other.sock; petstore_json_errors on; }"}) {
         INFO(lines);
         const auto footprint = BareNginx(lines).footprint();
         CHECK(footprint.filter);
@@ -297,9 +297,8 @@ TEST_CASE("configuration: the module does nothing until it is asked to")
 
 TEST_CASE("configuration: errors in JSON without an API have rate headers")
 {
-    const BareNginx nginx("server { listen unix:%DIR%/nginx.sock; "
-                          "petstore_json_errors on; "
-                          "petstore_anonymous_limit 7; }");
+    const BareNginx nginx(
+        "server { listen unix:%DIR%/nginx.sock; petstore_json_errors on; petstore_anonymous_limit 7; }");
     const auto response = nginx.get("/nowhere");
     INFO(response);
     CHECK(contains(response, "\"code\":\"not_found\""));

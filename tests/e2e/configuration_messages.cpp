@@ -142,151 +142,98 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
     const struct {
         const char* directive;
         const char* message;
-    } rows[] = {
-        {"petstore_redis_timeout soon;",
-         "invalid value \"soon\" in \"petstore_redis_timeout\" directive, it "
-         "must be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
-        {"petstore_redis_timeout 0;",
-         "invalid value \"0\" in \"petstore_redis_timeout\" directive, it must "
-         "be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
-        {"petstore_redis_connect_timeout 2d;",
-         "invalid value \"2d\" in \"petstore_redis_connect_timeout\" "
-         "directive, "
-         "it must be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
-        {"petstore_max_body_size 0;",
-         "invalid value \"0\" in \"petstore_max_body_size\" directive, it must "
-         "be a size from 1 to 1g"},
-        {"petstore_max_body_size 99999999999999999999;",
-         "invalid value \"99999999999999999999\" in \"petstore_max_body_size\" "
-         "directive, it must be a size from 1 to 1g"},
-        {"petstore_zone 16k;",
-         "invalid value \"16k\" in \"petstore_zone\" directive, it must be a "
-         "size from %ZONE% to 64g"},
-        {"petstore_zone 1000g;",
-         "invalid value \"1000g\" in \"petstore_zone\" directive, it must be a "
-         "size from %ZONE% to 64g"},
-        {"petstore_worker_memory 1000k;",
-         "invalid value \"1000k\" in \"petstore_worker_memory\" directive, it "
-         "must be a size from 1m to 1024g"},
-        {"petstore_worker_memory much;",
-         "invalid value \"much\" in \"petstore_worker_memory\" directive, it "
-         "must be a size from 1m to 1024g"},
-        {"petstore_limit_headers all;",
-         "invalid value \"all\" in \"petstore_limit_headers\" directive, it "
-         "must be one of \"standard\", \"windows\", \"ietf\""},
-        {"petstore_limit_dry_run perhaps;",
-         "invalid value \"perhaps\" in \"petstore_limit_dry_run\" directive, "
-         "it "
-         "must be \"on\" or \"off\""},
-        {"petstore_json_errors 1;",
-         "invalid value \"1\" in \"petstore_json_errors\" directive, it must "
-         "be "
-         "\"on\" or \"off\""},
-        {"petstore_prefix \"a b\";",
-         "invalid value \"a b\" in \"petstore_prefix\" directive, it must be 1 "
-         "to 32 letters, digits, \"_\", \"-\" or \".\""},
-        {"petstore_prefix \"\";",
-         "invalid value \"\" in \"petstore_prefix\" directive, it must be 1 to "
-         "32 letters, digits, \"_\", \"-\" or \".\""},
-        {"petstore_base_url example.com;",
-         "invalid value \"example.com\" in \"petstore_base_url\" directive, it "
-         "must be an absolute http or https URL without user, query, "
-         "variables and characters to be escaped"},
-        {"petstore_base_url http:///v1;",
-         "invalid value \"http:///v1\" in \"petstore_base_url\" directive, it "
-         "must be an absolute http or https URL without user, query, "
-         "variables and characters to be escaped"},
-        {"petstore_base_url https://u:geheim-7@h;",
-         "invalid value \"https://***@h\" in \"petstore_base_url\" directive, "
-         "it must be an absolute http or https URL without user, query, "
-         "variables and characters to be escaped"},
-        {"petstore_get_sunset 2030-02-30;",
-         "invalid value \"2030-02-30\" in \"petstore_get_sunset\" directive, "
-         "it "
-         "must be a date after 1970, such as \"2030-12-05\" or "
-         "\"2030-12-05T10:00:00Z\", or \"off\""},
-        {"petstore_anonymous_limit 0;",
-         "invalid value \"0\" in \"petstore_anonymous_limit\" directive, it "
-         "must be a number from 1 to 1000000000"},
-        {"petstore_anonymous_limit 5 perhaps;",
-         "invalid parameter \"perhaps\" in \"petstore_anonymous_limit\" "
-         "directive, it must be \"enforce\""},
-        {"petstore_plan Gold minute=1 day=1;",
-         "invalid plan \"Gold\" in \"petstore_plan\" directive, it must be 1 "
-         "to "
-         "32 lower-case letters, digits, \"-\" or \"_\""},
-        {"petstore_plan gold minute=x day=1;",
-         "invalid parameter \"minute=x\" in \"petstore_plan\" directive, it "
-         "must be a number from 1 to 1000000000000"},
-        {"petstore_plan gold minute=1 day=1000000000001;",
-         "invalid parameter \"day=1000000000001\" in \"petstore_plan\" "
-         "directive, it must be a number from 1 to 1000000000000"},
-        {"petstore_plan gold minute=1 minute=2;",
-         "duplicate parameter \"minute=2\" in \"petstore_plan\" directive"},
-        {"petstore_plan gold minute=1 hour=2;",
-         "invalid parameter \"hour=2\" in \"petstore_plan\" directive, it must "
-         "be \"minute=N\" or \"day=N\""},
-        {"petstore_plan gold minute=1;",
-         "invalid number of arguments in \"petstore_plan\" directive"},
-        {"petstore_ban maybe;", "invalid parameter \"maybe\" in "
-                                "\"petstore_ban\" directive, it must be "
-                                "\"off\" alone, \"threshold=N\", "
-                                "\"window=TIME\", \"duration=TIME\" or "
-                                "\"max=TIME\""},
-        {"petstore_ban off max=1h;",
-         "invalid parameter \"off\" in \"petstore_ban\" directive, it must be "
-         "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" "
-         "or "
-         "\"max=TIME\""},
-        {"petstore_ban threshold=0;",
-         "invalid parameter \"threshold=0\" in \"petstore_ban\" directive, it "
-         "must be a number from 1 to 1000000000000"},
-        {"petstore_ban window=2d;",
-         "invalid parameter \"window=2d\" in \"petstore_ban\" directive, it "
-         "must be a time from 1s to 1d, such as \"90s\" or \"5m\""},
-        {"petstore_ban max=1h max=2h;",
-         "duplicate parameter \"max=2h\" in \"petstore_ban\" directive"},
-        {"petstore_ban duration=10m max=5m;",
-         "\"max\" of 300s in \"petstore_ban\" directive is less than "
-         "\"duration\", which is 600s"},
-        {"petstore_ban max=1m;",
-         "\"max\" of 60s in \"petstore_ban\" directive is less than "
-         "\"duration\", which is 300s"},
-        {"petstore_durability;",
-         "invalid number of arguments in \"petstore_durability\" directive"},
-        {"petstore_durability replicas=1 fsync off;",
-         "invalid number of arguments in \"petstore_durability\" directive"},
-        {"petstore_durability on;",
-         "invalid parameter \"on\" in \"petstore_durability\" directive, it "
-         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
-        {"petstore_durability \"\";",
-         "invalid parameter \"\" in \"petstore_durability\" directive, it "
-         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
-        {"petstore_durability replicas;",
-         "invalid parameter \"replicas\" in \"petstore_durability\" "
-         "directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
-        {"petstore_durability fsync off;",
-         "invalid parameter \"off\" in \"petstore_durability\" directive, it "
-         "must be \"off\" alone, \"replicas=N\" or \"fsync\""},
-        {"petstore_durability fsync=1;",
-         "invalid parameter \"fsync=1\" in \"petstore_durability\" directive, "
-         "it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
-        {"petstore_durability replicas=0;",
-         "invalid parameter \"replicas=0\" in \"petstore_durability\" "
-         "directive, it must be a number from 1 to 100"},
-        {"petstore_durability replicas=101;",
-         "invalid parameter \"replicas=101\" in \"petstore_durability\" "
-         "directive, it must be a number from 1 to 100"},
-        {"petstore_durability replicas=;",
-         "invalid parameter \"replicas=\" in \"petstore_durability\" "
-         "directive, it must be a number from 1 to 100"},
-        {"petstore_durability replicas=1 replicas=1;",
-         "duplicate parameter \"replicas=1\" in \"petstore_durability\" "
-         "directive"},
-        {"petstore_durability fsync fsync;",
-         "duplicate parameter \"fsync\" in \"petstore_durability\" "
-         "directive"},
-    };
+    } rows[] =
+        {
+            {"petstore_redis_timeout soon;",
+             "invalid value \"soon\" in \"petstore_redis_timeout\" directive, it must be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
+            {"petstore_redis_timeout 0;",
+             "invalid value \"0\" in \"petstore_redis_timeout\" directive, it must be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
+            {"petstore_redis_connect_timeout 2d;",
+             "invalid value \"2d\" in \"petstore_redis_connect_timeout\" directive, it must be a time from 1ms to 1d, such as \"500ms\" or \"2s\""},
+            {"petstore_max_body_size 0;",
+             "invalid value \"0\" in \"petstore_max_body_size\" directive, it must be a size from 1 to 1g"},
+            {"petstore_max_body_size 99999999999999999999;",
+             "invalid value \"99999999999999999999\" in \"petstore_max_body_size\" directive, it must be a size from 1 to 1g"},
+            {"petstore_zone 16k;",
+             "invalid value \"16k\" in \"petstore_zone\" directive, it must be a size from %ZONE% to 64g"},
+            {"petstore_zone 1000g;",
+             "invalid value \"1000g\" in \"petstore_zone\" directive, it must be a size from %ZONE% to 64g"},
+            {"petstore_worker_memory 1000k;",
+             "invalid value \"1000k\" in \"petstore_worker_memory\" directive, it must be a size from 1m to 1024g"},
+            {"petstore_worker_memory much;",
+             "invalid value \"much\" in \"petstore_worker_memory\" directive, it must be a size from 1m to 1024g"},
+            {"petstore_limit_headers all;",
+             "invalid value \"all\" in \"petstore_limit_headers\" directive, it must be one of \"standard\", \"windows\", \"ietf\""},
+            {"petstore_limit_dry_run perhaps;",
+             "invalid value \"perhaps\" in \"petstore_limit_dry_run\" directive, it must be \"on\" or \"off\""},
+            {"petstore_json_errors 1;",
+             "invalid value \"1\" in \"petstore_json_errors\" directive, it must be \"on\" or \"off\""},
+            {"petstore_prefix \"a b\";",
+             "invalid value \"a b\" in \"petstore_prefix\" directive, it must be 1 to 32 letters, digits, \"_\", \"-\" or \".\""},
+            {"petstore_prefix \"\";",
+             "invalid value \"\" in \"petstore_prefix\" directive, it must be 1 to 32 letters, digits, \"_\", \"-\" or \".\""},
+            {"petstore_base_url example.com;",
+             "invalid value \"example.com\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped"},
+            {"petstore_base_url http:///v1;",
+             "invalid value \"http:///v1\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped"},
+            {"petstore_base_url https://u:geheim-7@h;",
+             "invalid value \"https://***@h\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped"},
+            {"petstore_get_sunset 2030-02-30;",
+             "invalid value \"2030-02-30\" in \"petstore_get_sunset\" directive, it must be a date after 1970, such as \"2030-12-05\" or \"2030-12-05T10:00:00Z\", or \"off\""},
+            {"petstore_anonymous_limit 0;",
+             "invalid value \"0\" in \"petstore_anonymous_limit\" directive, it must be a number from 1 to 1000000000"},
+            {"petstore_anonymous_limit 5 perhaps;",
+             "invalid parameter \"perhaps\" in \"petstore_anonymous_limit\" directive, it must be \"enforce\""},
+            {"petstore_plan Gold minute=1 day=1;",
+             "invalid plan \"Gold\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\""},
+            {"petstore_plan gold minute=x day=1;",
+             "invalid parameter \"minute=x\" in \"petstore_plan\" directive, it must be a number from 1 to 1000000000000"},
+            {"petstore_plan gold minute=1 day=1000000000001;",
+             "invalid parameter \"day=1000000000001\" in \"petstore_plan\" directive, it must be a number from 1 to 1000000000000"},
+            {"petstore_plan gold minute=1 minute=2;",
+             "duplicate parameter \"minute=2\" in \"petstore_plan\" directive"},
+            {"petstore_plan gold minute=1 hour=2;",
+             "invalid parameter \"hour=2\" in \"petstore_plan\" directive, it must be \"minute=N\" or \"day=N\""},
+            {"petstore_plan gold minute=1;",
+             "invalid number of arguments in \"petstore_plan\" directive"},
+            {"petstore_ban maybe;",
+             "invalid parameter \"maybe\" in \"petstore_ban\" directive, it must be \"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\""},
+            {"petstore_ban off max=1h;", "invalid parameter \"off\" in \"petstore_ban\" directive, it must be \"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\""},
+            {"petstore_ban threshold=0;",
+             "invalid parameter \"threshold=0\" in \"petstore_ban\" directive, it must be a number from 1 to 1000000000000"},
+            {"petstore_ban window=2d;",
+             "invalid parameter \"window=2d\" in \"petstore_ban\" directive, it must be a time from 1s to 1d, such as \"90s\" or \"5m\""},
+            {"petstore_ban max=1h max=2h;",
+             "duplicate parameter \"max=2h\" in \"petstore_ban\" directive"},
+            {"petstore_ban duration=10m max=5m;",
+             "\"max\" of 300s in \"petstore_ban\" directive is less than \"duration\", which is 600s"},
+            {"petstore_ban max=1m;",
+             "\"max\" of 60s in \"petstore_ban\" directive is less than \"duration\", which is 300s"},
+            {"petstore_durability;",
+             "invalid number of arguments in \"petstore_durability\" directive"},
+            {"petstore_durability replicas=1 fsync off;",
+             "invalid number of arguments in \"petstore_durability\" directive"},
+            {"petstore_durability on;",
+             "invalid parameter \"on\" in \"petstore_durability\" directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+            {"petstore_durability \"\";",
+             "invalid parameter \"\" in \"petstore_durability\" directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+            {"petstore_durability replicas;",
+             "invalid parameter \"replicas\" in \"petstore_durability\" directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+            {"petstore_durability fsync off;",
+             "invalid parameter \"off\" in \"petstore_durability\" directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+            {"petstore_durability fsync=1;",
+             "invalid parameter \"fsync=1\" in \"petstore_durability\" directive, it must be \"off\" alone, \"replicas=N\" or \"fsync\""},
+            {"petstore_durability replicas=0;",
+             "invalid parameter \"replicas=0\" in \"petstore_durability\" directive, it must be a number from 1 to 100"},
+            {"petstore_durability replicas=101;",
+             "invalid parameter \"replicas=101\" in \"petstore_durability\" directive, it must be a number from 1 to 100"},
+            {"petstore_durability replicas=;",
+             "invalid parameter \"replicas=\" in \"petstore_durability\" directive, it must be a number from 1 to 100"},
+            {"petstore_durability replicas=1 replicas=1;",
+             "duplicate parameter \"replicas=1\" in \"petstore_durability\" directive"},
+            {"petstore_durability fsync fsync;",
+             "duplicate parameter \"fsync\" in \"petstore_durability\" directive"},
+        };
     const auto pages = 8 * sysconf(_SC_PAGESIZE) / 1024;
     const auto zone = pages % 1024 == 0 ? std::to_string(pages / 1024) + "m"
                                         : std::to_string(pages) + "k";
@@ -338,39 +285,28 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         const char* message;
     } rows[] = {
         {"http://127.0.0.1",
-         "invalid URL \"http://127.0.0.1\" in \"petstore_redis\" directive: a "
-         "Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\""},
+         "invalid URL \"http://127.0.0.1\" in \"petstore_redis\" directive: a Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\""},
         {"127.0.0.1:6379",
-         "invalid URL \"127.0.0.1:6379\" in \"petstore_redis\" directive: a "
-         "Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\""},
+         "invalid URL \"127.0.0.1:6379\" in \"petstore_redis\" directive: a Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\""},
         {"redis://user:geheim-7@127.0.0.1:99999",
-         "invalid URL \"redis://***@127.0.0.1:99999\" in \"petstore_redis\" "
-         "directive: the port must be a number from 1 to 65535"},
+         "invalid URL \"redis://***@127.0.0.1:99999\" in \"petstore_redis\" directive: the port must be a number from 1 to 65535"},
         {"redis://:geheim-7",
-         "invalid URL \"redis://:***\" in \"petstore_redis\" directive: the "
-         "host is missing"},
+         "invalid URL \"redis://:***\" in \"petstore_redis\" directive: the host is missing"},
         {"redis://h/x",
-         "invalid URL \"redis://h/***\" in \"petstore_redis\" directive: the "
-         "database must be a number from 0 to 2147483647"},
+         "invalid URL \"redis://h/***\" in \"petstore_redis\" directive: the database must be a number from 0 to 2147483647"},
         {"unix:redis.sock",
-         "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the "
-         "path of a unix socket must start with \"/\""},
+         "invalid URL \"unix:redis.sock\" in \"petstore_redis\" directive: the path of a unix socket must start with \"/\""},
         {"cluster redis://u:geheim-7@h", "host not found in Redis \"h:6379\""},
         {"cluster redis://127.0.0.1; petstore_durability fsync",
-         "\"petstore_durability\" does not support the Cluster of "
-         "\"petstore_redis\": use \"off\", or one Redis or Sentinels for "
-         "\"petstore_redis\""},
+         "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\""},
         {"redis://:my geheim-7@h",
-         "\"petstore_redis\" directive takes one URL; several need "
-         "\"sentinel=NAME\" or \"cluster\" before them"},
+         "\"petstore_redis\" directive takes one URL; several need \"sentinel=NAME\" or \"cluster\" before them"},
         {"sentinel=main redis://:geheim-7@h",
          "host not found in Redis \"h:26379\""},
         {"sentinel=a:b redis://h",
-         "\"petstore_redis\" directive takes the name of a primary after "
-         "\"sentinel=\", made of letters, digits, \".\", \"-\" and \"_\""},
+         "\"petstore_redis\" directive takes the name of a primary after \"sentinel=\", made of letters, digits, \".\", \"-\" and \"_\""},
         {"cluster redis://h redis://g/1",
-         "invalid URL \"redis://g/1\" in \"petstore_redis\" directive: a "
-         "cluster has no databases"},
+         "invalid URL \"redis://g/1\" in \"petstore_redis\" directive: a cluster has no databases"},
     };
     for (const auto& row : rows) {
         refuses(location(std::string("petstore_redis ") + row.arguments + ";"),
@@ -387,15 +323,12 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
     } rows[] = {
         {"petstore_redis_ssl_trusted_certificate /none.pem;",
          ""},  // depends on nginx's version
-        {"petstore_redis_ssl_certificate /none.pem; "
-         "petstore_redis_ssl_certificate_key /none.key;",
+        {"petstore_redis_ssl_certificate /none.pem; petstore_redis_ssl_certificate_key /none.key;",
          "cannot load certificate \"/none.pem\": "},
         {"petstore_redis_ssl_certificate /none.pem;",
-         "no \"petstore_redis_ssl_certificate_key\" is defined for "
-         "\"/none.pem\""},
+         "no \"petstore_redis_ssl_certificate_key\" is defined for \"/none.pem\""},
         {"petstore_redis_ssl_certificate_key /none.key;",
-         "no \"petstore_redis_ssl_certificate\" is defined for "
-         "\"/none.key\""},
+         "no \"petstore_redis_ssl_certificate\" is defined for \"/none.key\""},
     };
     for (const auto& row : rows) {
         INFO(row.directives);
@@ -410,12 +343,11 @@ TEST_CASE("messages: a wrong TLS file is reported at its directive")
         CHECK(said.lines[0].substr(said.lines[0].size() - place.size())
               == place);
         // An empty value cancels an inherited one.
-        is_silent({row.directives, "",
-                   redis
-                       + "petstore_redis_ssl_trusted_certificate \"\"; "
-                         "petstore_redis_ssl_certificate \"\"; "
-                         "petstore_redis_ssl_certificate_key \"\";",
-                   ""});
+        is_silent(
+            {row.directives, "",
+             redis
+                 + "petstore_redis_ssl_trusted_certificate \"\"; petstore_redis_ssl_certificate \"\"; petstore_redis_ssl_certificate_key \"\";",
+             ""});
     }
 }
 
@@ -456,12 +388,11 @@ TEST_CASE("messages: a timeout that may lack its unit")
 {
     for (const std::string name :
          {"petstore_redis_timeout", "petstore_redis_connect_timeout"}) {
-        warns(http(name + " 500;"),
-              "\"" + name
-                  + "\" of \"500\" is 500 seconds: requests may wait that long "
-                    "for Redis; a number without a unit is in seconds, \"ms\" "
-                    "stands for milliseconds",
-              Parts::kHttp);
+        warns(
+            http(name + " 500;"),
+            "\"" + name
+                + "\" of \"500\" is 500 seconds: requests may wait that long for Redis; a number without a unit is in seconds, \"ms\" stands for milliseconds",
+            Parts::kHttp);
         is_silent(http(name + " 60s;"));
         is_silent(http(name + " 500ms;"));
     }
@@ -470,9 +401,7 @@ TEST_CASE("messages: a timeout that may lack its unit")
 TEST_CASE("messages: a wrong base path")
 {
     const std::string accepted =
-        " in \"petstore\" directive, it must be a path that starts with \"/\" "
-        "and ends with a version, such as \"/v1\" or \"/store/v1\", without "
-        "\"//\", \"/.\" and characters to be escaped";
+        " in \"petstore\" directive, it must be a path that starts with \"/\" and ends with a version, such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" and characters to be escaped";
     for (const char* path : {"v1", "/v1/", "/v0", "/store", "//v1", "/../v1",
                              "/a%20b/v1", "/\xc3\xa4/v1", ""}) {
         refuses(more("location /other/ { petstore \"" + std::string(path)
@@ -593,19 +522,19 @@ TEST_CASE("messages: plans that make no sense")
           Parts::kHttp);
     is_silent(http("petstore_plan gold minute=100 day=100;"));
     is_silent(http("petstore_plan free minute=1 day=2;"));
-    warns(http("petstore_plan gold minute=1 day=2; "
-               "petstore_plan silver minute=1 day=2; "
-               "petstore_plan gold minute=1 day=3;"),
-          "plan \"gold\" replaces the one of that name in nginx.conf:6",
-          Parts::kHttp);
+    warns(
+        http(
+            "petstore_plan gold minute=1 day=2; petstore_plan silver minute=1 day=2; petstore_plan gold minute=1 day=3;"),
+        "plan \"gold\" replaces the one of that name in nginx.conf:6",
+        Parts::kHttp);
 }
 
 TEST_CASE("messages: petstore beside another handler")
 {
-    const std::string after = "\"petstore\" is overridden by a later "
-                              "directive, such as \"proxy_pass\"";
-    const std::string before = "\"petstore\" overrides an earlier directive, "
-                               "such as \"proxy_pass\"";
+    const std::string after =
+        "\"petstore\" is overridden by a later directive, such as \"proxy_pass\"";
+    const std::string before =
+        "\"petstore\" overrides an earlier directive, such as \"proxy_pass\"";
     for (const char* other : {"proxy_pass http://127.0.0.1:1;",
                               "fastcgi_pass 127.0.0.1:1;", "empty_gif;"}) {
         INFO(other);

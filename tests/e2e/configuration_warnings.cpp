@@ -53,16 +53,13 @@ std::string returns(const std::string& location, const std::string& directive)
 
 std::string basic(const std::string& location)
 {
-    return "no request can satisfy both \"auth_basic\" and the API key of "
-           "location \""
+    return "no request can satisfy both \"auth_basic\" and the API key of location \""
            + location
-           + "\": both are in the header \"Authorization\"; see \"satisfy "
-             "any\"";
+           + "\": both are in the header \"Authorization\"; see \"satisfy any\"";
 }
 
 const std::string kStatus =
-    "hint: anyone who reaches location \"/status\" can read "
-    "\"petstore_status\"; protect it with \"allow\" and \"deny\"";
+    "hint: anyone who reaches location \"/status\" can read \"petstore_status\"; protect it with \"allow\" and \"deny\"";
 
 }  // namespace
 
@@ -70,26 +67,27 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
 {
     const std::string guard = "petstore_guard";
     CHECK(in_location("return 200 x;") == Lines{returns("/v1/", "petstore")});
-    CHECK(in_location("if ($arg_a) { set $b 1; } set $c x$arg_c; "
-                      "rewrite ^/v1/a(.*)$ /v1/pets$1; return 404;")
-          == Lines{returns("/v1/", "petstore")});
+    CHECK(
+        in_location(
+            "if ($arg_a) { set $b 1; } set $c x$arg_c; rewrite ^/v1/a(.*)$ /v1/pets$1; return 404;")
+        == Lines{returns("/v1/", "petstore")});
     CHECK(in_server("location /a/ { petstore_guard on; return 200 x; }")
           == Lines{returns("/a/", guard)});
-    CHECK(in_server("petstore_guard on; location ~ ^/a { return 301 /b; } "
-                    "location /c { location = /c/d { return 404; } }")
-          == Lines{returns("^/a", guard), returns("/c/d", guard)});
+    CHECK(
+        in_server(
+            "petstore_guard on; location ~ ^/a { return 301 /b; } location /c { location = /c/d { return 404; } }")
+        == Lines{returns("^/a", guard), returns("/c/d", guard)});
     CHECK(in_location("location /v1/a/ { return 200 x; }")
           == Lines{returns("/v1/a/", guard)});
 
-    for (const std::string fine :
-         {"location /a/ { petstore_guard on; if ($arg_a) { return 403; } }",
-          "location /a/ { petstore_guard on; break; return 200 x; }",
-          "location /a/ { petstore_guard on; if ($arg_a) { set $b 1; } "
-          "if ($arg_c) { return 403; } set $d 1; }",
-          "petstore_guard on; location /a/ { petstore_guard off; return 404; }",
-          "petstore_guard on; location /a/ { internal; return 404; } "
-          "location @a { return 404; } location /h { petstore_health live; }",
-          "location /a/ { return 404; }", "petstore_guard on;"}) {
+    for (
+        const std::string fine :
+        {"location /a/ { petstore_guard on; if ($arg_a) { return 403; } }",
+         "location /a/ { petstore_guard on; break; return 200 x; }",
+         "location /a/ { petstore_guard on; if ($arg_a) { set $b 1; } if ($arg_c) { return 403; } set $d 1; }",
+         "petstore_guard on; location /a/ { petstore_guard off; return 404; }",
+         "petstore_guard on; location /a/ { internal; return 404; } location @a { return 404; } location /h { petstore_health live; }",
+         "location /a/ { return 404; }", "petstore_guard on;"}) {
         INFO(fine);
         CHECK(in_server(fine).empty());
     }
@@ -106,18 +104,20 @@ TEST_CASE("configuration: auth_basic beside an API key is warned of")
     CHECK(in_server("location /a/ { petstore_guard on; " + basics + " }")
           == Lines{basic("/a/")});
     // Once for each directive.
-    CHECK(in_server(basics
-                    + "location /a/ { petstore_guard on; } location /b/ { "
-                      "petstore_guard on; if ($arg_a) { set $b 1; } }")
-              .size()
-          == 1);
+    CHECK(
+        in_server(
+            basics
+            + "location /a/ { petstore_guard on; } location /b/ { petstore_guard on; if ($arg_a) { set $b 1; } }")
+            .size()
+        == 1);
 
     CHECK(in_location("satisfy any; " + basics).empty());
     CHECK(in_server("satisfy any; " + basics).empty());
-    CHECK(in_server(basics
-                    + "location /s { petstore_health live; } "
-                      "location /a/ { root /; }")
-          == Lines{basic("/v1/")});
+    CHECK(
+        in_server(
+            basics
+            + "location /s { petstore_health live; } location /a/ { root /; }")
+        == Lines{basic("/v1/")});
     CHECK(in_location("auth_basic off;").empty());
     CHECK(in_server("location /a/ { " + basics + " }").empty());
     CHECK(in_location("location /v1/a/ { petstore_guard off; " + basics + " }")
@@ -186,18 +186,18 @@ TEST_CASE("configuration: variables that are empty in a zone's key")
     };
     const auto empty = [](const std::string& key, const std::string& zone) {
         return "the key \"" + key + "\" of zone \"" + zone
-               + "\" is empty: limit_req and limit_conn use it before "
-                 "variables \"$petstore_…\" are set";
+               + "\" is empty: limit_req and limit_conn use it before variables \"$petstore_…\" are set";
     };
     CHECK(with("limit_req_zone $petstore_account zone=slow:1m rate=1r/s;")
           == Lines{empty("$petstore_account", "slow")});
     CHECK(with("limit_conn_zone $petstore_key_id zone=few:1m;")
           == Lines{empty("$petstore_key_id", "few")});
-    CHECK(with("limit_req_zone $binary_remote_addr zone=fine:1m rate=1r/s; "
-               "limit_conn_zone $server_name zone=few:1m; "
-               "limit_req_zone a${petstore_plan} zone=slow:1m rate=5r/m;")
-          == Lines{empty("a${petstore_plan}", "slow")});
-    CHECK(with("limit_req_zone $http_petstore_plan zone=a:1m rate=1r/s; "
-               "limit_conn_zone $binary_remote_addr zone=b:1m;")
-              .empty());
+    CHECK(
+        with(
+            "limit_req_zone $binary_remote_addr zone=fine:1m rate=1r/s; limit_conn_zone $server_name zone=few:1m; limit_req_zone a${petstore_plan} zone=slow:1m rate=5r/m;")
+        == Lines{empty("a${petstore_plan}", "slow")});
+    CHECK(
+        with(
+            "limit_req_zone $http_petstore_plan zone=a:1m rate=1r/s; limit_conn_zone $binary_remote_addr zone=b:1m;")
+            .empty());
 }

@@ -285,20 +285,19 @@ TEST_CASE(
 TEST_CASE("container: a Redis variable may hold several arguments")
 {
     const Container container(
-        {{"PETSTORE_REDIS", " sentinel=pets rediss://127.0.0.1:1/3 "
-                            "rediss://127.0.0.1:2/3"},
-         {"PETSTORE_LIMIT_REDIS", "cluster redis://127.0.0.1:3 "
-                                  "redis://127.0.0.1:4"},
+        {{"PETSTORE_REDIS",
+          " sentinel=pets rediss://127.0.0.1:1/3 rediss://127.0.0.1:2/3"},
+         {"PETSTORE_LIMIT_REDIS",
+          "cluster redis://127.0.0.1:3 redis://127.0.0.1:4"},
          {"PETSTORE_REDIS_CA", "/nowhere/ca.pem"}});
     const auto result = container.fail();
     CHECK(result.code == 1);
     CHECK(contains(result.err, "/nowhere/ca.pem"));
-    CHECK(read_file(container.path("run/environment.conf"))
-          == "petstore_redis \"sentinel=pets\" \"rediss://127.0.0.1:1/3\" "
-             "\"rediss://127.0.0.1:2/3\";\n"
-             "petstore_limit_redis \"cluster\" \"redis://127.0.0.1:3\" "
-             "\"redis://127.0.0.1:4\";\n"
-             "petstore_redis_ssl_trusted_certificate \"/nowhere/ca.pem\";\n");
+    CHECK(
+        read_file(container.path("run/environment.conf"))
+        == "petstore_redis \"sentinel=pets\" \"rediss://127.0.0.1:1/3\" \"rediss://127.0.0.1:2/3\";\n"
+           "petstore_limit_redis \"cluster\" \"redis://127.0.0.1:3\" \"redis://127.0.0.1:4\";\n"
+           "petstore_redis_ssl_trusted_certificate \"/nowhere/ca.pem\";\n");
 }
 
 TEST_CASE("container: plans and locations come from folders")
@@ -310,9 +309,9 @@ TEST_CASE("container: plans and locations come from folders")
                   "petstore_plan partner minute=7 day=70;\n"
                   "upstream orders { server "
                       + back_end.address() + "; }\n");
-    container.add("locations.d/orders.conf",
-                  "location /v1/store/ { petstore_guard on; "
-                  "proxy_pass http://orders; }\n");
+    container.add(
+        "locations.d/orders.conf",
+        "location /v1/store/ { petstore_guard on; proxy_pass http://orders; }\n");
     container.start();
     const auto key = create_key(redis, {"--plan", "partner"});
     Http http(http_url(container.port()), key.secret);

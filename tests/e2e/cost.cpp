@@ -231,8 +231,7 @@ TEST_CASE("cost: simultaneous requests of many keys are one command")
     for (std::size_t i = 0; i < kKeys; ++i) {
         const auto key = create_key(store.redis);
         requests.push_back(
-            "GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: "
-            "Bearer "
+            "GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
             + key.secret + "\r\n\r\n");
     }
     std::vector<RawClient> clients;
@@ -330,8 +329,8 @@ TEST_CASE("cost: an unknown key is not looked up again and again")
     CHECK(static_cast<long long>(monitor.names().size()) <= 2 + 2 * seconds);
 }
 
-TEST_CASE("cost: a worker asks for Redis's role once a second at most, and not "
-          "while it is idle")
+TEST_CASE(
+    "cost: a worker asks for Redis's role once a second at most, and not while it is idle")
 {
     Store store;
     import_pets(store.redis, 10);

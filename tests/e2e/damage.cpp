@@ -182,9 +182,9 @@ TEST_CASE("damage: a bitmap of another type")
     CHECK(store.http.get("/v1/pets?status=pending").status == 200);
     // A pet that cannot be indexed by its status is not created at all.
     const auto before = save(store.redis, kPets + "*");
-    expect_error(store.http.post("/v1/pets", "{\"name\":\"Rex\","
-                                             "\"categoryId\":7,"
-                                             "\"status\":\"sold\"}"),
+    expect_error(store.http.post(
+                     "/v1/pets",
+                     "{\"name\":\"Rex\",\"categoryId\":7,\"status\":\"sold\"}"),
                  500, "internal_error");
     CHECK(save(store.redis, kPets + "*") == before);
     CHECK(store.http.post("/v1/pets", kPet).status == 201);
@@ -265,8 +265,8 @@ TEST_CASE("damage: an empty store is not damaged")
 TEST_CASE("damage: is detected in a request without a version from the limiter")
 {
     NginxOptions options;
-    options.server = "location = /twice { rewrite ^ /v1/pets/140 break; "
-                     "petstore; auth_request /v1/pets/1; }";
+    options.server =
+        "location = /twice { rewrite ^ /v1/pets/140 break; petstore; auth_request /v1/pets/1; }";
     Store store(options);
     import_pets(store.redis, kCount);
     CHECK(store.http.get("/twice").status == 200);
@@ -309,8 +309,8 @@ TEST_CASE("damage: the state of an account")
 TEST_CASE("damage: strikes and bans of another type")
 {
     NginxOptions options;
-    options.location = "petstore_ban threshold=2 window=60s duration=300s "
-                       "max=1h;";
+    options.location =
+        "petstore_ban threshold=2 window=60s duration=300s max=1h;";
     Store store(options);
     for (const std::string what : {"strikes", "bans"}) {
         INFO(what);

@@ -206,8 +206,8 @@ TEST_CASE("durability: it can be set and switched off for each location")
     options.redis = redis.url();
     options.http = "petstore_durability replicas=1;";
     options.location = "petstore_durability off;";
-    options.server = "location /w/v1/ { petstore /w/v1; "
-                     "petstore_redis_timeout 300ms; }";
+    options.server =
+        "location /w/v1/ { petstore /w/v1; petstore_redis_timeout 300ms; }";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     REQUIRE(wait_until([&] { return http.get("/v1/pets").status == 200; }));
@@ -306,9 +306,9 @@ TEST_CASE("durability: a user who may not WAIT creates nothing")
     CHECK(pets_in(redis.primary) == 0);
     CHECK(http.get("/v1/pets").status == 200);
     CHECK(count_of(nginx.error_log(), "[error]") == 1);
-    CHECK(contains(nginx.error_log(),
-                   " (creates) does not support petstore_durability, creates "
-                   "are refused: WAIT answered with NOPERM\n"));
+    CHECK(contains(
+        nginx.error_log(),
+        " (creates) does not support petstore_durability, creates are refused: WAIT answered with NOPERM\n"));
     // Once WAIT is allowed, the next create succeeds.
     redis.primary.command({"ACL", "SETUSER", "worker", "+wait"});
     CHECK(http.post("/v1/pets", kRex).status == 201);
@@ -414,8 +414,8 @@ TEST_CASE("durability: a 201 is sent once the disk has the pet")
     }
     expect_error(create(), 503, "outcome_unknown");
     CHECK(contains(nginx.error_log(), "1 creates did not become durable"));
-    disk.set("-ERR WAITAOF cannot be used when numlocal is set but appendonly "
-             "is disabled.\r\n");
+    disk.set(
+        "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n");
     expect_error(create(), 503, "outcome_unknown");
     CHECK(pets_in(disk.redis) == 3);
     for (int i = 0; i < 3; ++i) {

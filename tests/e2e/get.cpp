@@ -131,9 +131,9 @@ TEST_CASE("get: its sunset can be changed and switched off")
     CHECK_FALSE(never.has("sunset"));
 
     const auto named = http.get("/named/v1/pets/1");
-    CHECK(named.header("link")
-          == "<https://api.example.com/named/v1/pets?status=available>; "
-             "rel=\"successor-version\"");
+    CHECK(
+        named.header("link")
+        == "<https://api.example.com/named/v1/pets?status=available>; rel=\"successor-version\"");
 }
 
 TEST_CASE("get: the other operations are not deprecated")

@@ -265,8 +265,8 @@ TEST_CASE("guard: a dry run lets requests over the limit through")
 {
     NginxOptions options;
     options.http = "log_format status '$petstore_limit_status';";
-    GuardedStore shop(options, "petstore_limit_dry_run on;"
-                               "access_log status.log status;");
+    GuardedStore shop(
+        options, "petstore_limit_dry_run on;access_log status.log status;");
     auto& store = shop.store;
     const auto key = limited_key(store.redis, 1);
     store.http.use_key(key.secret);

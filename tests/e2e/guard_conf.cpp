@@ -42,10 +42,8 @@ std::string log_line(const Store& store, const std::string& name)
 TEST_CASE("guard: variables in logs and in headers to the back end")
 {
     NginxOptions options;
-    options.http = "log_format all '$petstore_account|$petstore_plan|"
-                   "$petstore_key_id|$petstore_limit_status|"
-                   "$petstore_limit_remaining|$petstore_error_code|"
-                   "$petstore_operation';";
+    options.http =
+        "log_format all '$petstore_account|$petstore_plan|$petstore_key_id|$petstore_limit_status|$petstore_limit_remaining|$petstore_error_code|$petstore_operation';";
     options.server = R"(
         location /early/ {
             petstore_guard on;
@@ -129,18 +127,18 @@ TEST_CASE("guard: errors of the configuration")
                        " in " + (dir / "part.conf:") + std::to_string(line)));
     };
 
-    refuses("location /a/v1/ {\npetstore /a/v1;\npetstore_guard off;\n}",
-            "\"petstore_guard off\" cannot be used in a location with "
-            "\"petstore\"",
-            3);
+    refuses(
+        "location /a/v1/ {\npetstore /a/v1;\npetstore_guard off;\n}",
+        "\"petstore_guard off\" cannot be used in a location with \"petstore\"",
+        3);
     refuses("location /a/v1/ {\npetstore_guard off;\npetstore /a/v1;\n}",
             "\"petstore_guard off\" cannot be used", 2);
     refuses("petstore_guard on;\npetstore_guard off;",
             "\"petstore_guard\" directive is duplicate", 2);
-    refuses("location /a {\npetstore_guard maybe;\n}",
-            "invalid value \"maybe\" in \"petstore_guard\" directive, it must "
-            "be \"on\" or \"off\"",
-            2);
+    refuses(
+        "location /a {\npetstore_guard maybe;\n}",
+        "invalid value \"maybe\" in \"petstore_guard\" directive, it must be \"on\" or \"off\"",
+        2);
     refuses("petstore_guard;",
             "invalid number of arguments in \"petstore_guard\" directive", 1);
     refuses("location /a {\nif ($arg_a) {\npetstore_guard on;\n}\n}",
@@ -149,10 +147,9 @@ TEST_CASE("guard: errors of the configuration")
             "\"petstore_guard\" directive is not allowed here", 3);
 
     for (const std::string value : {"on", "off"}) {
-        const auto exempt = "\"petstore_guard " + value
-                            + "\" cannot be used in a location with "
-                              "\"petstore_status\" or \"petstore_health\", "
-                              "which need no API key";
+        const auto exempt =
+            "\"petstore_guard " + value
+            + "\" cannot be used in a location with \"petstore_status\" or \"petstore_health\", which need no API key";
         refuses("location /a {\npetstore_status;\npetstore_guard " + value
                     + ";\n}",
                 exempt, 3);
@@ -161,13 +158,12 @@ TEST_CASE("guard: errors of the configuration")
                 exempt, 2);
     }
 
-    for (const char* accepted :
-         {"petstore_guard off;",
-          "petstore_guard on; location /a/v1/ { petstore /a/v1; }",
-          "petstore_guard off; location /a/v1/ { petstore /a/v1; }",
-          "location /a/v1/ { petstore /a/v1; petstore_guard on; "
-          "if ($arg_a) { set $b 1; } location /a/v1/b { petstore_guard off; "
-          "empty_gif; } }"}) {
+    for (
+        const char* accepted :
+        {"petstore_guard off;",
+         "petstore_guard on; location /a/v1/ { petstore /a/v1; }",
+         "petstore_guard off; location /a/v1/ { petstore /a/v1; }",
+         "location /a/v1/ { petstore /a/v1; petstore_guard on; if ($arg_a) { set $b 1; } location /a/v1/b { petstore_guard off; empty_gif; } }"}) {
         INFO(accepted);
         const auto result = check(accepted);
         INFO(result.err);

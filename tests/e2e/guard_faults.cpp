@@ -135,10 +135,10 @@ TEST_CASE("guard: clients that left before their request was read")
                 kill(worker, SIGSTOP);
                 {
                     RawClient client(store.nginx.port());
-                    client.send("GET " + std::string(path)
-                                + " HTTP/1.1\r\nHost: a\r\nAuthorization: "
-                                  "Bearer "
-                                + key.secret + "\r\n\r\n");
+                    client.send(
+                        "GET " + std::string(path)
+                        + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+                        + key.secret + "\r\n\r\n");
                     client.reset();
                 }
                 kill(worker, SIGCONT);
@@ -165,8 +165,8 @@ TEST_CASE("guard: nginx ends while Redis hangs")
 
 TEST_CASE("guard: slow clients and back ends do not need Redis once admitted")
 {
-    GuardedStore shop({}, "proxy_request_buffering off;"
-                          "proxy_http_version 1.1;");
+    GuardedStore shop({},
+                      "proxy_request_buffering off;proxy_http_version 1.1;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     const auto connections = store.redis.info("connected_clients");

@@ -261,15 +261,15 @@ TEST_CASE("guard: a cached response has the rate headers of whoever asks")
             "cached"};
     });
     NginxOptions options;
-    options.file = one_worker("proxy_cache_path cache keys_zone=cache:1m; "
-                              "petstore_redis %REDIS%; %TIMEOUTS%",
-                              R"(
+    options.file = one_worker(
+        "proxy_cache_path cache keys_zone=cache:1m; petstore_redis %REDIS%; %TIMEOUTS%",
+        R"(
         petstore_guard on;
         proxy_cache cache;
         proxy_cache_valid 200 404 1h;
         add_header X-Cache $upstream_cache_status always;
         location / { proxy_pass http://)"
-                                  + back_end.address() + "; }");
+            + back_end.address() + "; }");
     options.workers = 3;  // with the cache's manager and loader
     const Store store(options);
 
@@ -426,17 +426,16 @@ TEST_CASE("guard: if and limit_except are parts of their location")
 
 TEST_CASE("guard: a WebSocket is charged when it starts")
 {
-    GuardedStore shop({},
-                      "proxy_http_version 1.1;"
-                      "proxy_set_header Upgrade $http_upgrade;"
-                      "proxy_set_header Connection upgrade;",
-                      [](const BackEnd::Request&) {
-                          return Response{101,
-                                          "1.1",
-                                          {{"Upgrade", "websocket"},
-                                           {"Connection", "Upgrade"}},
-                                          ""};
-                      });
+    GuardedStore shop(
+        {},
+        "proxy_http_version 1.1;proxy_set_header Upgrade $http_upgrade;proxy_set_header Connection upgrade;",
+        [](const BackEnd::Request&) {
+            return Response{
+                101,
+                "1.1",
+                {{"Upgrade", "websocket"}, {"Connection", "Upgrade"}},
+                ""};
+        });
     auto& store = shop.store;
     const std::string upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
     RawClient refused(store.nginx.port());

@@ -203,8 +203,8 @@ TEST_CASE("guard: petstore beside try_files")
 TEST_CASE("guard: the API beside try_files creates pets and keeps its limits")
 {
     NginxOptions options;
-    options.location = "root %DIR%; try_files $uri @back;"
-                       "petstore_max_body_size 100;";
+    options.location =
+        "root %DIR%; try_files $uri @back;petstore_max_body_size 100;";
     options.server = "location @back { proxy_pass http://%BACK_END%; }";
     GuardedStore shop(options);
     make_file(shop.store, "v1/", "pets");

@@ -636,8 +636,8 @@ TEST_CASE("guard: error pages elsewhere for what nginx refuses before it")
 {
     NginxOptions options;
     options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;";
-    options.location = "petstore_anonymous_limit 30; limit_req zone=slow; "
-                       "error_page 503 /busy;";
+    options.location =
+        "petstore_anonymous_limit 30; limit_req zone=slow; error_page 503 /busy;";
     options.server = R"(
         location = /status { petstore_status; }
         location = /plain { return 200 "plain"; }

@@ -24,9 +24,10 @@ struct Named {
         : dns(std::move(answer))
     {}
 
-    NginxOptions options(const std::string& timeouts =
-                             "petstore_redis_timeout 10s; "
-                             "petstore_redis_connect_timeout 10s;") const
+    NginxOptions options(
+        const std::string& timeouts =
+            "petstore_redis_timeout 10s; petstore_redis_connect_timeout 10s;")
+        const
     {
         NginxOptions options;
         options.redis = std::string("redis://") + kName + ":"
@@ -92,8 +93,8 @@ TEST_CASE("host names: a name that is unknown at the start may resolve later")
 TEST_CASE("host names: a worker whose DNS hangs serves everything else")
 {
     Named named(DnsServer::Answer{{}, DnsServer::no_error, true});
-    NginxServer nginx(named.options("petstore_redis_timeout 3s; "
-                                    "petstore_redis_connect_timeout 3s;"));
+    NginxServer nginx(named.options(
+        "petstore_redis_timeout 3s; petstore_redis_connect_timeout 3s;"));
     RawClient waiting(nginx.port());
     waiting.send("GET /v1/pets HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
                  "Authorization: Bearer "
@@ -116,8 +117,8 @@ TEST_CASE("host names: an answer that comes after the timeout is used")
 {
     Named named(
         DnsServer::Answer{{own_address()}, DnsServer::no_error, false, 1500ms});
-    NginxServer nginx(named.options("petstore_redis_timeout 200ms; "
-                                    "petstore_redis_connect_timeout 300ms;"));
+    NginxServer nginx(named.options(
+        "petstore_redis_timeout 200ms; petstore_redis_connect_timeout 300ms;"));
     Http http(nginx.url(), named.key.secret);
     CHECK(http.get("/v1/pets").status == 503);
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
@@ -258,8 +259,8 @@ TEST_CASE("host names: Sentinels and servers may have them")
     const auto port = sentinel.address().substr(sentinel.address().find(':'));
     options.redis = "sentinel=main redis://sentinel.petstore.test" + port;
     options.http = dns.resolver();
-    options.location = "petstore_redis_timeout 10s; "
-                       "petstore_redis_connect_timeout 10s;";
+    options.location =
+        "petstore_redis_timeout 10s; petstore_redis_connect_timeout 10s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);

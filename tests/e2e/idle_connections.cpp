@@ -70,8 +70,8 @@ void check_no_failure(const NginxServer& nginx)
 
 NginxOptions with_shop(NginxOptions options, const BackEnd& back_end)
 {
-    options.server += "location /shop/ { petstore_guard on;"
-                      "proxy_pass http://%BACK_END%; }";
+    options.server +=
+        "location /shop/ { petstore_guard on;proxy_pass http://%BACK_END%; }";
     return with_back_end(std::move(options), back_end);
 }
 
@@ -256,8 +256,8 @@ TEST_CASE("idle: forgotten connections to a Cluster fail no request")
     check_no_failure(nginx);
 }
 
-TEST_CASE("idle: a forgotten connection to a Sentinel's primary fails no "
-          "request")
+TEST_CASE(
+    "idle: a forgotten connection to a Sentinel's primary fails no request")
 {
     RedisServer redis({"protected-mode no"});
     FaultProxy gateway(redis);
@@ -325,8 +325,8 @@ TEST_CASE("idle: a Redis that died meanwhile costs one connect timeout")
     const Key key = create_key(redis);
     NginxOptions options;
     options.redis = gateway.url();
-    options.location = "petstore_redis_connect_timeout 250ms;"
-                       "petstore_redis_timeout 60s;";
+    options.location =
+        "petstore_redis_connect_timeout 250ms;petstore_redis_timeout 60s;";
     const NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);

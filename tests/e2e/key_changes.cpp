@@ -457,10 +457,10 @@ TEST_CASE("key changes: a key that cannot be shown is not left behind")
     for (const auto& command :
          {create, create + " --json", rotate, rotate + " --json"}) {
         // A full disk, a closed standard output, and a pipe without a reader.
-        for (const char* to :
-             {"\"$@\" > /dev/full", "\"$@\" >&-",
-              "mkfifo $DIR/pipe; exec 3<> $DIR/pipe 4> $DIR/pipe 3<&-; rm "
-              "$DIR/pipe; \"$@\" >&4"}) {
+        for (
+            const char* to :
+            {"\"$@\" > /dev/full", "\"$@\" >&-",
+             "mkfifo $DIR/pipe; exec 3<> $DIR/pipe 4> $DIR/pipe 3<&-; rm $DIR/pipe; \"$@\" >&4"}) {
             TempDir dir;
             INFO(command << ' ' << to);
             std::vector<std::string> argv = {

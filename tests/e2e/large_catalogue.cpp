@@ -162,9 +162,9 @@ TEST_CASE("large catalogue: a create in a full one is refused and logged")
     const auto imported = ctl(store.redis.url(), {"pet", "import", "-"},
                               std::string(kPet) + "\n" + kPet + "\n");
     CHECK(imported.code == 1);
-    CHECK(contains(imported.err, "imported 0 pets; line 1: Redis: FULL the "
-                                 "catalogue has 4000000000 pets, the most it "
-                                 "can have"));
+    CHECK(contains(
+        imported.err,
+        "imported 0 pets; line 1: Redis: FULL the catalogue has 4000000000 pets, the most it can have"));
     CHECK(contents(store.redis) == before);
 }
 

@@ -88,13 +88,13 @@ TEST_CASE("lifetimes: post_action takes over a request that waits for Redis")
 {
     BackEnd back_end;
     NginxOptions options;
-    options.server = "proxy_http_version 1.1;"
-                     "location = /after { proxy_pass http://"
-                     + back_end.address() + R"(; }
+    options.server =
+        "proxy_http_version 1.1;location = /after { proxy_pass http://"
+        + back_end.address() + R"(; }
         location = /guarded-after {
             petstore_guard on;
             proxy_pass http://)"
-                     + back_end.address() + R"(/after;
+        + back_end.address() + R"(/after;
         }
         location /served/v1/ { petstore /served/v1; post_action /after; }
         location /guarded { petstore_guard on; post_action /after; alias /; }
@@ -219,12 +219,12 @@ TEST_CASE("lifetimes: a page that is closed while one of its parts starts")
         location @close { return 444; })";
     NginxServer nginx(options);
     // Nested parts, because commands are sent in page order.
-    write_file(nginx.path("all.html"),
-               "<!--# include virtual=\"/page/left.html\" -->"
-               "<!--# include virtual=\"/page/right.html\" -->");
-    write_file(nginx.path("left.html"),
-               "<!--# include virtual=\"/first/a.txt\" wait=\"yes\" -->"
-               "<!--# include virtual=\"/second/v1/pets\" -->");
+    write_file(
+        nginx.path("all.html"),
+        "<!--# include virtual=\"/page/left.html\" --><!--# include virtual=\"/page/right.html\" -->");
+    write_file(
+        nginx.path("left.html"),
+        "<!--# include virtual=\"/first/a.txt\" wait=\"yes\" --><!--# include virtual=\"/second/v1/pets\" -->");
     write_file(nginx.path("right.html"),
                "<!--# include virtual=\"/last/a.txt\" -->");
     write_file(nginx.path("a.txt"), "0123456789");

@@ -119,8 +119,8 @@ TEST_CASE("limits directives: ban parameters apply to their own location")
 TEST_CASE("limits directives: plans are changed and added")
 {
     NginxOptions options;
-    options.http = "petstore_plan pro minute=7 day=70;"
-                   "petstore_plan gold-2 minute=3 day=1000000000000;";
+    options.http =
+        "petstore_plan pro minute=7 day=70;petstore_plan gold-2 minute=3 day=1000000000000;";
     Store store(options);
     struct Case {
         std::vector<std::string> arguments;
@@ -262,8 +262,8 @@ TEST_CASE("limits directives: the fields of the IETF draft")
 TEST_CASE("limits directives: dry run")
 {
     NginxOptions options;
-    options.http = "log_format states '$petstore_limit_status "
-                   "$petstore_limit_remaining'; petstore_ban threshold=5;";
+    options.http =
+        "log_format states '$petstore_limit_status $petstore_limit_remaining'; petstore_ban threshold=5;";
     options.location =
         "petstore_limit_dry_run on; access_log states.log states;";
     options.server = "location /strict/v1/ { petstore /strict/v1; }";
@@ -314,8 +314,8 @@ TEST_CASE("limits directives: variables report the outcome of a request")
         '$petstore_limit_remaining $petstore_error_code $petstore_redis_time';
         petstore_ban threshold=3; petstore_anonymous_limit 2 enforce;)";
     options.location = "access_log states.log states;";
-    options.server = "location /other { access_log states.log states;"
-                     " return 200 \"\"; }";
+    options.server =
+        "location /other { access_log states.log states; return 200 \"\"; }";
     Store store(options);
     const auto key =
         create_key(store.redis, {"--plan", "pro", "--per-minute", "2"});

@@ -61,10 +61,9 @@ TEST_CASE("limits once: over internal redirects and subrequests")
     CHECK(contains(api("/mirrored/v1/pets").body, "pet 1"));
 
     // A page with three parts from the API is one request.
-    write_file(store.nginx.path("page.html"),
-               "<!--#include virtual=\"/v1/pets/1\" -->|"
-               "<!--#include virtual=\"/v1/pets\" -->|"
-               "<!--#include virtual=\"/v1/pets/7\" -->");
+    write_file(
+        store.nginx.path("page.html"),
+        "<!--#include virtual=\"/v1/pets/1\" -->|<!--#include virtual=\"/v1/pets\" -->|<!--#include virtual=\"/v1/pets/7\" -->");
     const auto page = once(http.get("/page.html"), 200);
     CHECK(split(page.body, '|').size() == 3);
     CHECK(contains(split(page.body, '|').front(), "pet 1"));

@@ -217,8 +217,8 @@ TEST_CASE("limits operator: a grace of some seconds ends on time")
     CHECK(team.within(fresh, 200));
 }
 
-TEST_CASE("limits operator: a key is not refused because another key of the "
-          "account has a lower limit")
+TEST_CASE(
+    "limits operator: a key is not refused because another key of the account has a lower limit")
 {
     // After a rotation with grace, the new key gets a higher limit.
     Team team(5);

@@ -237,10 +237,8 @@ TEST_CASE(
     NginxOptions options;
     options.http =
         "large_client_header_buffers 2 1k; client_header_buffer_size 1k;";
-    options.server = "petstore_json_errors on; petstore_anonymous_limit 60;"
-                     "location = /missing { root %DIR%; }"
-                     "location = /static { limit_except GET { deny all; }"
-                     " root %DIR%; }";
+    options.server =
+        "petstore_json_errors on; petstore_anonymous_limit 60;location = /missing { root %DIR%; }location = /static { limit_except GET { deny all; } root %DIR%; }";
     Walk walk(options);
     const std::string host = "HTTP/1.1\r\nHost: a\r\n";
     walk.anonymous(walk.raw("NONSENSE\r\n\r\n"), 400, "bad_request", false);

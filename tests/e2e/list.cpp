@@ -163,10 +163,10 @@ TEST_CASE("list: Link leads to the next page and only where there is one")
 
     const auto filtered = store.http.get("/v1/pets?limit=1&status=pending");
     CHECK(ids_of(filtered) == sequence(2, 2));
-    CHECK(filtered.header("link")
-          == "</v1/pets?limit=1&status=pending&cursor=" + cursor_of(filtered)
-                 + ">; rel=\"next\", </v1/pets?limit=1&status=pending>; "
-                   "rel=\"first\"");
+    CHECK(
+        filtered.header("link")
+        == "</v1/pets?limit=1&status=pending&cursor=" + cursor_of(filtered)
+               + ">; rel=\"next\", </v1/pets?limit=1&status=pending>; rel=\"first\"");
     const auto rest = store.http.get(next_of(filtered));
     CHECK(ids_of(rest) == sequence(5, 5));
     CHECK_FALSE(rest.has("link"));
@@ -310,9 +310,9 @@ TEST_CASE("list: a page of 100 of the longest names is complete")
     const std::string longest = repeat("\xF0\x9F\x90\x88", 255);
     std::string lines;
     for (int i = 0; i < 101; ++i) {
-        lines += "{\"name\":\"" + longest
-                 + "\",\"categoryId\":-9223372036854775808,\"status\":"
-                   "\"pending\"}\n";
+        lines +=
+            "{\"name\":\"" + longest
+            + "\",\"categoryId\":-9223372036854775808,\"status\":\"pending\"}\n";
     }
     REQUIRE(ctl(store.redis.url(), {"pet", "import", "-"}, lines).code == 0);
     for (const char* path :

@@ -7,8 +7,7 @@ using namespace petstore::e2e;
 namespace {
 
 const char* const kRefusalFormat =
-    "log_format refusal '$petstore_key_refusal|$petstore_key_id|"
-    "$petstore_account|$petstore_plan|$petstore_limit_status';";
+    "log_format refusal '$petstore_key_refusal|$petstore_key_id|$petstore_account|$petstore_plan|$petstore_limit_status';";
 
 std::string bearer(const std::string& key)
 {
@@ -81,8 +80,8 @@ TEST_CASE("key refusal: the log has the reason, and the id of a known key")
 {
     NginxOptions options;
     options.http = kRefusalFormat;
-    options.server = "access_log refusal.log refusal;"
-                     "location /guarded/ { petstore_guard on; empty_gif; }";
+    options.server =
+        "access_log refusal.log refusal;location /guarded/ { petstore_guard on; empty_gif; }";
     const Store store(options);
     const auto disabled = create_key(store.redis);
     REQUIRE(ctl(store.redis.url(), {"key", "disable", disabled.id}).code == 0);
@@ -138,9 +137,8 @@ TEST_CASE("key refusal: is empty if no key was looked up")
 {
     NginxOptions options;
     options.http = kRefusalFormat;
-    options.server = "access_log refusal.log refusal;"
-                     "location / { return 404; }"
-                     "location /v1/pets/7 { petstore; return 204; }";
+    options.server =
+        "access_log refusal.log refusal;location / { return 404; }location /v1/pets/7 { petstore; return 204; }";
     Store store(options);
     const auto file = store.nginx.path("refusal.log");
     Http http(store.nginx.url());
@@ -165,9 +163,8 @@ TEST_CASE("key refusal: is unknown before the precontent phase")
     NginxOptions options;
     options.http = kRefusalFormat;
     options.server = "access_log refusal.log refusal;";
-    options.location = "set $early \"[$petstore_key_refusal$petstore_key_id]\";"
-                       "add_header X-Early $early always;"
-                       "add_header X-Late $petstore_key_refusal always;";
+    options.location =
+        "set $early \"[$petstore_key_refusal$petstore_key_id]\";add_header X-Early $early always;add_header X-Late $petstore_key_refusal always;";
     const Store store(options);
     const auto response = Http(store.nginx.url()).get("/v1/pets");
     CHECK(response.status == 401);

@@ -18,11 +18,10 @@ const Headers kWrongKey = {{"Authorization", "Bearer no-such-key"}};
 
 // From Debian's packages. Loaded after the module, so that their filters run
 // before those of modules loaded earlier.
-const char* const kHeadersMore = "load_module /usr/lib/nginx/modules/"
-                                 "ngx_http_headers_more_filter_module.so;";
+const char* const kHeadersMore =
+    "load_module /usr/lib/nginx/modules/ngx_http_headers_more_filter_module.so;";
 const char* const kLua =
-    "load_module /usr/lib/nginx/modules/ndk_http_module.so;"
-    "load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;";
+    "load_module /usr/lib/nginx/modules/ndk_http_module.so;load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;";
 
 // Makes nginx generate an error in the petstore location: ?fail=STATUS.
 const char* const kFail = R"(
@@ -79,9 +78,10 @@ TEST_CASE("nginx modules: expires off and epoch")
 TEST_CASE("nginx modules: add_header adds a line")
 {
     NginxOptions options;
-    options.location = std::string("add_header Cache-Control private always;"
-                                   "add_header Link '</docs>; rel=\"help\"';")
-                       + kFail;
+    options.location =
+        std::string(
+            "add_header Cache-Control private always;add_header Link '</docs>; rel=\"help\"';")
+        + kFail;
     Store store(options);
     import_pets(store.redis, 1);
     const Values both = {"no-store", "private"};
@@ -97,9 +97,8 @@ TEST_CASE("nginx modules: add_header adds a line")
 TEST_CASE("nginx modules: the headers sent are variables")
 {
     NginxOptions options;
-    options.http = "log_format sent '[$sent_http_cache_control] "
-                   "[$sent_http_www_authenticate] [$sent_http_link] "
-                   "[$sent_http_location]';";
+    options.http =
+        "log_format sent '[$sent_http_cache_control] [$sent_http_www_authenticate] [$sent_http_link] [$sent_http_location]';";
     options.server = "access_log sent.log sent;";
     options.location = "petstore_base_url https://api.example.com;";
     Store store(options);
@@ -108,8 +107,7 @@ TEST_CASE("nginx modules: the headers sent are variables")
     store.http.get("/v1/pets", kWithoutKey);
     const std::string expected =
         "[no-store] [-] [-] [https://api.example.com/v1/pets/1]\n"
-        "[no-store] [-] [<https://api.example.com/v1/pets?status=available>; "
-        "rel=\\x22successor-version\\x22] [-]\n"
+        "[no-store] [-] [<https://api.example.com/v1/pets?status=available>; rel=\\x22successor-version\\x22] [-]\n"
         "[no-store] [Bearer realm=\\x22petstore\\x22] [-] [-]\n";
     std::string log;
     wait_until([&] {
@@ -324,8 +322,8 @@ TEST_CASE("nginx modules: a response that a filter drops is an Error")
 TEST_CASE("nginx modules: a 429 of limit_req is not the service's")
 {
     NginxOptions options;
-    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;"
-                   "log_format codes '$status $petstore_error_code';";
+    options.http =
+        "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;log_format codes '$status $petstore_error_code';";
     options.server = R"(
         access_log codes.log codes;
         petstore_json_errors on;
@@ -379,8 +377,8 @@ TEST_CASE("nginx modules: a 429 of limit_conn is not the service's")
 TEST_CASE("nginx modules: a mirror leaves the answer and its log line alone")
 {
     NginxOptions options;
-    options.http = "log_format report '$request_uri $petstore_operation "
-                   "$petstore_limit_status $petstore_error_code';";
+    options.http =
+        "log_format report '$request_uri $petstore_operation $petstore_limit_status $petstore_error_code';";
     options.server = R"(
         access_log report.log report;
         location /one/v1/ { mirror /v1/pets/2; petstore /one/v1; }

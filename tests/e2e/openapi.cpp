@@ -98,9 +98,8 @@ TEST_CASE("openapi: the document can only be read")
 TEST_CASE("openapi: the document describes its location")
 {
     NginxOptions options;
-    options.location = "petstore_base_url https://pets.example.com; "
-                       "petstore_get_sunset off; "
-                       "petstore_limit_headers windows;";
+    options.location =
+        "petstore_base_url https://pets.example.com; petstore_get_sunset off; petstore_limit_headers windows;";
     options.server = R"(
         location /shop/v1/ {
             petstore /shop/v1;
@@ -192,8 +191,7 @@ TEST_CASE("openapi: requests for the document have their own label")
     http.get(kPath);
     CHECK(wait_until([&] {
         return http.get("/status").body.find(
-                   "petstore_requests_total{operation=\"openapi\","
-                   "status=\"200\"} 1\n")
+                   "petstore_requests_total{operation=\"openapi\",status=\"200\"} 1\n")
                != std::string::npos;
     }));
 }

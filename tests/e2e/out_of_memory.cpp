@@ -399,10 +399,9 @@ TEST_CASE("out of memory: subrequests")
         location = /failed { error_page 404 = /v1/pets; return 404; })";
     StarvedServer target(options);
     import_pets(target.redis, 3);
-    write_file(target.nginx.path("page.html"),
-               "<!--#include virtual=\"/v1/pets/1\" -->|"
-               "<!--#include virtual=\"/v1/pets/2\" -->|"
-               "<!--#include virtual=\"/v1/pets/3\" -->");
+    write_file(
+        target.nginx.path("page.html"),
+        "<!--#include virtual=\"/v1/pets/1\" -->|<!--#include virtual=\"/v1/pets/2\" -->|<!--#include virtual=\"/v1/pets/3\" -->");
     std::string secret = target.key.secret;
     const auto page = [&] {
         return target.send({"GET", "/page.html", with_key(secret)});

@@ -263,11 +263,10 @@ TEST_CASE("pet import: an invalid line stops it after the pets before it")
 
     // A last line without a newline, blank lines, and CRLF line ends.
     redis.command({"FLUSHALL"});
-    const auto good = ctl(redis.url(), {"pet", "import", "-"},
-                          "\r\n" + pet_line("a")
-                              + " \n{\"name\":\"b\","
-                                "\"categoryId\":1}\r\n{\"name\":\"c\","
-                                "\"categoryId\":1}");
+    const auto good = ctl(
+        redis.url(), {"pet", "import", "-"},
+        "\r\n" + pet_line("a")
+            + " \n{\"name\":\"b\",\"categoryId\":1}\r\n{\"name\":\"c\",\"categoryId\":1}");
     CHECK(good.code == 0);
     CHECK(good.err == "imported 3 pets\n");
     CHECK(last_id(redis) == 3);

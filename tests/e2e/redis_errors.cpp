@@ -29,20 +29,17 @@ struct Row {
 const Row kRows[] = {
     {"LOADING Redis is loading the dataset in memory", "LOADING", kUnavailable,
      kUnavailable, Log::warn},
-    {"BUSY Redis is busy running a script. You can only call SCRIPT KILL or "
-     "SHUTDOWN NOSAVE.",
+    {"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
      "BUSY", kUnavailable, kUnavailable, Log::error},
     {"UNKILLABLE Sorry the script already executed write commands",
      "UNKILLABLE", kUnavailable, kUnavailable, Log::error},
     {"READONLY You can't write against a read only replica.", "READONLY",
      kUnavailable, kUnavailable, Log::replica},
-    {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set "
-     "to 'no'.",
+    {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
      "MASTERDOWN", kUnavailable, kUnavailable, Log::replica},
     {"OOM command not allowed when used memory > 'maxmemory'.", "OOM",
      kUnavailable, kUnavailable, Log::error},
-    {"MISCONF Redis is configured to save RDB snapshots, but it's currently "
-     "unable to persist to disk.",
+    {"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
      "MISCONF", kUnavailable, kUnavailable, Log::error},
     {"NOREPLICAS Not enough good replicas to write.", "NOREPLICAS",
      kUnavailable, kUnavailable, Log::error},
@@ -144,8 +141,8 @@ struct World {
         import_pets(redis, 3);
         NginxOptions options;
         options.redis = redis.url();
-        options.http = "petstore_ban threshold=1 window=60s duration=60s "
-                       "max=60s;";
+        options.http =
+            "petstore_ban threshold=1 window=60s duration=60s max=60s;";
         for (std::size_t i = 0; i < std::size(kRows); ++i) {
             refusing.push_back(
                 std::make_unique<Refusing>(redis, kRows[i].error));

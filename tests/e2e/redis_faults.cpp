@@ -318,8 +318,8 @@ TEST_CASE("faults: a stopped Redis costs one timeout and recovers when resumed")
 TEST_CASE("faults: commands on a new connection have their own timeout")
 {
     NginxOptions options;
-    options.location = "petstore_redis_timeout 300ms; "
-                       "petstore_redis_connect_timeout 30s;";
+    options.location =
+        "petstore_redis_timeout 300ms; petstore_redis_connect_timeout 30s;";
     Store store(options);
     CHECK(store.http.get("/v1/pets").status == 200);
     store.redis.pause();
@@ -436,8 +436,8 @@ TEST_CASE("faults: a Redis that answers one byte at a time")
     FakeRedis fake(forward_to(redis, true));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 20s; "
-                       "petstore_redis_connect_timeout 20s;";
+    options.location =
+        "petstore_redis_timeout 20s; petstore_redis_connect_timeout 20s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     const auto page = http.get("/v1/pets?limit=30");
@@ -475,8 +475,7 @@ TEST_CASE("faults: a Redis that sends invalid replies")
         ":1\r\n",
         "+OK\r\n",
         "-ERR unknown command\r\n",
-        "-WRONGTYPE Operation against a key holding the wrong kind of "
-        "value\r\n",
+        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
         "-LOADING Redis is loading the dataset in memory\r\n",
         "-READONLY You can't write against a read only replica.\r\n",
         "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
@@ -585,10 +584,10 @@ TEST_CASE("faults: a full queue is logged once a second at most")
         std::vector<RawClient> clients;
         for (int i = 0; i < 300; ++i) {
             clients.emplace_back(nginx.port());
-            clients.back().send("GET /v1/pets/" + std::to_string(++asked)
-                                + " HTTP/1.1\r\nHost: a\r\nAuthorization: "
-                                  "Bearer "
-                                + key.secret + "\r\n\r\n");
+            clients.back().send(
+                "GET /v1/pets/" + std::to_string(++asked)
+                + " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + key.secret
+                + "\r\n\r\n");
         }
         // A response that needs no Redis shows that nginx has read everything
         // before it.

@@ -166,8 +166,7 @@ TEST_CASE("redis: two stores in one nginx")
     NginxOptions options;
     options.redis = first.url();
     options.servers =
-        "server { listen %ADDRESS%:%TLS_PORT%; location /v1/ { petstore; "
-        "petstore_redis "
+        "server { listen %ADDRESS%:%TLS_PORT%; location /v1/ { petstore; petstore_redis "
         + second.url() + "; } }";
     NginxServer nginx(options);
     Http one(nginx.url(), key.secret);

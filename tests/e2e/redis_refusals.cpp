@@ -31,8 +31,8 @@ void save(const RedisServer& redis)
 
 }  // namespace
 
-TEST_CASE("redis refusals: refused writes have no effect and work again "
-          "without a restart")
+TEST_CASE(
+    "redis refusals: refused writes have no effect and work again without a restart")
 {
     Store store;
     import_pets(store.redis, 3);
@@ -93,8 +93,8 @@ TEST_CASE("redis refusals: refused writes have no effect and work again "
           == 5);
 }
 
-TEST_CASE("redis refusals: no command waits longer than its timeout for a "
-          "handshake")
+TEST_CASE(
+    "redis refusals: no command waits longer than its timeout for a handshake")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -102,8 +102,8 @@ TEST_CASE("redis refusals: no command waits longer than its timeout for a "
     fake.hold();
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_connect_timeout 100s; "
-                       "petstore_redis_timeout 200ms;";
+    options.location =
+        "petstore_redis_connect_timeout 100s; petstore_redis_timeout 200ms;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     http.set_timeout(50s);
@@ -136,8 +136,8 @@ TEST_CASE("redis refusals: an open breaker answers without Redis")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.http = "log_format time '$status $petstore_redis_time'; "
-                   "access_log time.log time;";
+    options.http =
+        "log_format time '$status $petstore_redis_time'; access_log time.log time;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);

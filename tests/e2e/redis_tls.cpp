@@ -117,8 +117,8 @@ TEST_CASE("tls: a server without TLS is refused")
     auto options = redis.by_name();
     options.redis = "rediss://" + redis.redis.address();
     // Redis waits for the rest of a command.
-    options.http += "petstore_redis_connect_timeout 200ms; "
-                    "petstore_redis_timeout 10s;";
+    options.http +=
+        "petstore_redis_connect_timeout 200ms; petstore_redis_timeout 10s;";
     NginxServer nginx(options);
     expect_error(redis.http(nginx).get("/v1/pets"), 503, "service_unavailable");
     CHECK(contains(nginx.error_log(), "TLS handshake timed out"));

@@ -37,8 +37,8 @@ NginxOptions patient(const std::string& redis)
 {
     NginxOptions options;
     options.redis = redis;
-    options.location = "petstore_redis_timeout 5s; "
-                       "petstore_redis_connect_timeout 5s;";
+    options.location =
+        "petstore_redis_timeout 5s; petstore_redis_connect_timeout 5s;";
     return options;
 }
 

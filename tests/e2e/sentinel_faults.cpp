@@ -121,10 +121,10 @@ private:
                     FakeRedis::Socket::tcp};
 };
 
-NginxOptions with(const std::string& urls, const std::string& timeouts =
-                                               "petstore_redis_timeout 10s; "
-                                               "petstore_redis_connect_timeout "
-                                               "10s;")
+NginxOptions
+with(const std::string& urls,
+     const std::string& timeouts =
+         "petstore_redis_timeout 10s; petstore_redis_connect_timeout 10s;")
 {
     NginxOptions options;
     options.redis = "sentinel=main " + urls;
@@ -132,8 +132,8 @@ NginxOptions with(const std::string& urls, const std::string& timeouts =
     return options;
 }
 
-const char* const kShort = "petstore_redis_timeout 5s; "
-                           "petstore_redis_connect_timeout 900ms;";
+const char* const kShort =
+    "petstore_redis_timeout 5s; petstore_redis_connect_timeout 900ms;";
 
 }  // namespace
 
@@ -242,8 +242,8 @@ TEST_CASE("sentinel faults: a Sentinel that lies is not believed twice")
     CHECK(lines_with(nginx, "is back") <= 1);
 }
 
-TEST_CASE("sentinel faults: another server at the primary's address is not "
-          "used")
+TEST_CASE(
+    "sentinel faults: another server at the primary's address is not used")
 {
     RedisServer redis;
     const auto key = create_key(redis);
@@ -368,8 +368,8 @@ TEST_CASE("sentinel faults: without SUBSCRIBE it is asked every second")
     CHECK(lines_with(nginx, "[error]") == 0);
 }
 
-TEST_CASE("sentinel faults: a flood of switches does not move a worker back "
-          "and forth")
+TEST_CASE(
+    "sentinel faults: a flood of switches does not move a worker back and forth")
 {
     const RedisServer redis;
     const auto key = create_key(redis);

@@ -465,18 +465,18 @@ TEST_CASE("status: reloads change the plans and the Redis that are counted")
 
 TEST_CASE("status: one of petstore, petstore_status and petstore_health")
 {
-    for (const auto& [location, problem] :
-         {std::pair("petstore_status; petstore_status;",
-                    "\"petstore_status\" cannot be used in one location"),
-          {"petstore; petstore_health live;",
-           "\"petstore_health\" cannot be used in one location"},
-          {"petstore_health ready; petstore;",
-           "\"petstore\" cannot be used in one location"},
-          {"petstore_health maybe;",
-           "invalid value \"maybe\" in \"petstore_health\" directive, it must "
-           "be \"live\" or \"ready\""},
-          {"petstore_status; petstore_guard on;",
-           "\"petstore_guard on\" cannot be used in a location with"}}) {
+    for (
+        const auto& [location, problem] :
+        {std::pair("petstore_status; petstore_status;",
+                   "\"petstore_status\" cannot be used in one location"),
+         {"petstore; petstore_health live;",
+          "\"petstore_health\" cannot be used in one location"},
+         {"petstore_health ready; petstore;",
+          "\"petstore\" cannot be used in one location"},
+         {"petstore_health maybe;",
+          "invalid value \"maybe\" in \"petstore_health\" directive, it must be \"live\" or \"ready\""},
+         {"petstore_status; petstore_guard on;",
+          "\"petstore_guard on\" cannot be used in a location with"}}) {
         NginxOptions options;
         options.redis = "redis://127.0.0.1";
         options.server = std::string("location = /x { ") + location + " }";

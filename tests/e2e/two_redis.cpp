@@ -386,8 +386,8 @@ TEST_CASE("two redis: a change of a key takes effect with the next request")
     }
 }
 
-TEST_CASE("two redis: an epoch that is lost after the record was written is "
-          "reported")
+TEST_CASE(
+    "two redis: an epoch that is lost after the record was written is reported")
 {
     TwoRedis redis;
     const auto key = redis.create_key();
@@ -487,9 +487,9 @@ TEST_CASE("two redis: what nginx -t says of the directive")
         options.http = directives;
         return NginxServer::check(options).err;
     };
-    CHECK(contains(check("petstore_limit_redis unix:/a;"
-                         "petstore_limit_redis unix:/b;"),
-                   "\"petstore_limit_redis\" directive is duplicate"));
+    CHECK(contains(
+        check("petstore_limit_redis unix:/a;petstore_limit_redis unix:/b;"),
+        "\"petstore_limit_redis\" directive is duplicate"));
     CHECK(contains(check("petstore_limit_redis http://a;"),
                    "in \"petstore_limit_redis\" directive"));
     CHECK(contains(check("petstore_limit_redis redis://no-such-host.invalid;"),

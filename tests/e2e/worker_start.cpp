@@ -68,11 +68,11 @@ TEST_CASE("worker start: workers connect only to a Redis in use")
     {
         options.redis = unused.url();
         options.location = "petstore_redis " + redis.fake.url() + ";";
-        options.server = "location /plain { petstore_redis " + unused.url()
-                         + "; return 200; }\n"
-                           "location /guarded { petstore_guard on; "
-                           "petstore_redis "
-                         + redis.fake.url() + "; root html; }";
+        options.server =
+            "location /plain { petstore_redis " + unused.url()
+            + "; return 200; }\n"
+              "location /guarded { petstore_guard on; petstore_redis "
+            + redis.fake.url() + "; root html; }";
         {
             NginxServer nginx(options);
             CHECK(wait_until([&] { return redis.fake.commands() == 2; }));
@@ -113,8 +113,8 @@ TEST_CASE("worker start: a single process connects for its first request")
     CHECK(redis.fake.connections() == 1);
 }
 
-TEST_CASE("worker start: a Redis that is away is logged once and found when it "
-          "returns")
+TEST_CASE(
+    "worker start: a Redis that is away is logged once and found when it returns")
 {
     RedisServer redis;
     const auto key = create_key(redis);

@@ -71,8 +71,8 @@ TEST_CASE("clear caches: the number of changes becomes the time")
     CHECK(f.redis.command({"GET", kLastId}).text == "3");
 }
 
-TEST_CASE("clear caches: the number of changes grows even if it is ahead of "
-          "the clock")
+TEST_CASE(
+    "clear caches: the number of changes grows even if it is ahead of the clock")
 {
     Fixture f;
     f.redis.command({"SET", kLastId, "3"});

@@ -257,9 +257,9 @@ TEST_CASE("model: ids end at 4,000,000,000")
         const auto& reply = f.send(create_one(f.schema, pet));
         CHECK(store::is_full(reply));
         CHECK(store::damaged_key(reply).empty());
-        CHECK(reply.text()
-              == "FULL the catalogue has 4000000000 pets, the most it can "
-                 "have");
+        CHECK(
+            reply.text()
+            == "FULL the catalogue has 4000000000 pets, the most it can have");
         CHECK(f.contents() == before);
     }
     // The last possible id is not refused for that reason. Without SETBIT,

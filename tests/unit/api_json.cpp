@@ -179,9 +179,9 @@ TEST_CASE("categoryId is nothing but an int64 in plain digits", "[json]")
                               "1000000000000000000000000000000"}) {
         CAPTURE(value);
         CHECK(code_of(with_category(value)) == "invalid_field");
-        CHECK(message_of(with_category(value))
-              == "categoryId must be a 64-bit integer in plain decimal "
-                 "digits.");
+        CHECK(
+            message_of(with_category(value))
+            == "categoryId must be a 64-bit integer in plain decimal digits.");
     }
 }
 

@@ -131,30 +131,30 @@ TEST_CASE("the error of each denial", "[limit]")
         CHECK(error.code == code);
         CHECK(error.message.text() == message);
     };
-    check_denial(decision_of(Verdict::limited, 60, 100), kNow,
-                 ErrorCode::rate_limit_exceeded,
-                 "Rate limit exceeded: 60 requests per minute. Retry in 37 "
-                 "seconds.");
-    check_denial(decision_of(Verdict::limited, 60, 100), kNow + 36'500,
-                 ErrorCode::rate_limit_exceeded,
-                 "Rate limit exceeded: 60 requests per minute. Retry in 1 "
-                 "second.");
-    check_denial(decision_of(Verdict::limited, 60, 1000), kNow,
-                 ErrorCode::rate_limit_exceeded,
-                 "Rate limit exceeded: 1000 requests per day. Retry in 80000 "
-                 "seconds.");
+    check_denial(
+        decision_of(Verdict::limited, 60, 100), kNow,
+        ErrorCode::rate_limit_exceeded,
+        "Rate limit exceeded: 60 requests per minute. Retry in 37 seconds.");
+    check_denial(
+        decision_of(Verdict::limited, 60, 100), kNow + 36'500,
+        ErrorCode::rate_limit_exceeded,
+        "Rate limit exceeded: 60 requests per minute. Retry in 1 second.");
+    check_denial(
+        decision_of(Verdict::limited, 60, 1000), kNow,
+        ErrorCode::rate_limit_exceeded,
+        "Rate limit exceeded: 1000 requests per day. Retry in 80000 seconds.");
 
     Decision single = decision_of(Verdict::limited, 1, 1);
     single.minute.limit = 1;
-    check_denial(single, kNow, ErrorCode::rate_limit_exceeded,
-                 "Rate limit exceeded: 1 request per minute. Retry in 37 "
-                 "seconds.");
+    check_denial(
+        single, kNow, ErrorCode::rate_limit_exceeded,
+        "Rate limit exceeded: 1 request per minute. Retry in 37 seconds.");
 
     Decision banned = decision_of(Verdict::banned, 60, 100);
     banned.ban_until = kNow + 300'000;
-    check_denial(banned, kNow, ErrorCode::api_key_banned,
-                 "This API key is banned for too many requests over its limit. "
-                 "Retry in 300 seconds.");
+    check_denial(
+        banned, kNow, ErrorCode::api_key_banned,
+        "This API key is banned for too many requests over its limit. Retry in 300 seconds.");
 }
 
 TEST_CASE("the default ban policy", "[limit]")

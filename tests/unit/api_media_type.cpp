@@ -55,16 +55,16 @@ TEST_CASE("an Accept header that prefers one type to another", "[media_type]")
         CHECK(prefers_html(accept));
         CHECK_FALSE(prefers(accept, "text/plain", "text/html"));
     }
-    for (const char* accept :
-         {"", "*/*", "text/*", "text/html;q=0", "text/html;q=0.000, */*",
-          "text/html;q=0.5, text/plain", "text/html, text/plain",
-          "text/html;q=0.5, */*", "text/htmlx", "x/text/html", "text",
-          "application/json", "text/html;q=0.5, text/*;q=0.6",
-          "text/html;q=1.001", "text/html;q=0.1234", "text/html;q=-1",
-          "text/html;q=x", "text/html;q=.5", "*/html",
-          // Prometheus
-          "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;"
-          "version=0.0.4;q=0.3,*/*;q=0.2"}) {
+    for (
+        const char* accept :
+        {"", "*/*", "text/*", "text/html;q=0", "text/html;q=0.000, */*",
+         "text/html;q=0.5, text/plain", "text/html, text/plain",
+         "text/html;q=0.5, */*", "text/htmlx", "x/text/html", "text",
+         "application/json", "text/html;q=0.5, text/*;q=0.6",
+         "text/html;q=1.001", "text/html;q=0.1234", "text/html;q=-1",
+         "text/html;q=x", "text/html;q=.5", "*/html",
+         // Prometheus
+         "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"}) {
         CAPTURE(accept);
         CHECK_FALSE(prefers_html(accept));
     }

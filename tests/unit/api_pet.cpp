@@ -61,11 +61,7 @@ TEST_CASE("a pet as JSON", "[pet]")
     append_pet_json(out, {3, "x", "0", Status::sold});
     CHECK(
         out
-        == "[{\"id\":1,\"name\":\"Rex\",\"categoryId\":42,"
-           "\"status\":\"available\"},"
-           "{\"id\":9223372036854775807,\"name\":\"\\\"M\xC3\xBCsli\\\"\\\\\","
-           "\"categoryId\":-9223372036854775808,\"status\":\"pending\"},"
-           "{\"id\":3,\"name\":\"x\",\"categoryId\":0,\"status\":\"sold\"}");
+        == "[{\"id\":1,\"name\":\"Rex\",\"categoryId\":42,\"status\":\"available\"},{\"id\":9223372036854775807,\"name\":\"\\\"M\xC3\xBCsli\\\"\\\\\",\"categoryId\":-9223372036854775808,\"status\":\"pending\"},{\"id\":3,\"name\":\"x\",\"categoryId\":0,\"status\":\"sold\"}");
 }
 
 TEST_CASE("names that may be stored", "[pet]")

@@ -255,11 +255,10 @@ TEST_CASE("cluster session: ASK is followed for one command only", "[ctl]")
 TEST_CASE("cluster session: commands refused by a moving slot are repeated",
           "[ctl]")
 {
-    const std::string refusal =
-        GENERATE("-TRYAGAIN Multiple keys request during rehashing\r\n",
-                 "-CLUSTERDOWN The cluster is down\r\n",
-                 "-ERR Script attempted to access a non local key in a cluster "
-                 "node\r\n");
+    const std::string refusal = GENERATE(
+        "-TRYAGAIN Multiple keys request during rehashing\r\n",
+        "-CLUSTERDOWN The cluster is down\r\n",
+        "-ERR Script attempted to access a non local key in a cluster node\r\n");
     Session at;
     int refusals = 3;
     at.world.servers[1] = [&](const Words& words) {
@@ -285,8 +284,7 @@ TEST_CASE("cluster session: damage is reported unless the slot is moving",
         return std::string("-DAMAGED key\r\n");
     };
     CHECK(failure_of([&] { at.ask(key); })
-          == "the Redis key key is damaged; "
-             "nothing was changed");
+          == "the Redis key key is damaged; nothing was changed");
     at.world.servers[1] = [&](const Words&) { return moved_to(key, 3, "ASK"); };
     at.world.servers[3] = [&](const Words& words) {
         return ++asked < 3 ? "-DAMAGED key\r\n" : echo(words);

@@ -47,9 +47,9 @@ TEST_CASE("doctor names what petstore_durability can add", "[ctl]")
     facts.append_only = true;
     facts.fsync = "always";
     facts.replicas = 0;
-    CHECK(reachable_durability(facts)
-          == "no replicas=N (none is connected), "
-             "no fsync (it needs Redis 7.2)");
+    CHECK(
+        reachable_durability(facts)
+        == "no replicas=N (none is connected), no fsync (it needs Redis 7.2)");
     facts.replicas = 1;
     facts.version = "7.2.0";
     CHECK(reachable_durability(facts) == "replicas=1, fsync");
@@ -59,19 +59,19 @@ TEST_CASE("doctor names what petstore_durability can add", "[ctl]")
     CHECK(reachable_durability(facts)
           == "replicas=1 to 2 (min-replicas-to-write is 1), fsync");
     facts.fsync = "everysec";
-    CHECK(reachable_durability(facts)
-          == "replicas=1 to 2 (min-replicas-to-write is 1), fsync (with a "
-             "petstore_redis_timeout of 3s or more)");
+    CHECK(
+        reachable_durability(facts)
+        == "replicas=1 to 2 (min-replicas-to-write is 1), fsync (with a petstore_redis_timeout of 3s or more)");
     facts.fsync = "no";
-    CHECK(reachable_durability(facts)
-          == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs "
-             "appendfsync always or everysec)");
+    CHECK(
+        reachable_durability(facts)
+        == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs appendfsync always or everysec)");
     facts.append_only = false;
-    CHECK(reachable_durability(facts)
-          == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs "
-             "appendonly yes)");
+    CHECK(
+        reachable_durability(facts)
+        == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs appendonly yes)");
     facts.version = "10.0.0-beta";
-    CHECK(reachable_durability(facts)
-          == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs "
-             "appendonly yes)");
+    CHECK(
+        reachable_durability(facts)
+        == "replicas=1 to 2 (min-replicas-to-write is 1), no fsync (it needs appendonly yes)");
 }

@@ -263,9 +263,9 @@ TEST_CASE("metrics: every reason of a failure is present from the start")
     for (const char* const line :
          {"reason=\"timeout\"} 1", "reason=\"resolve\"} 0",
           "reason=\"other\"} 0"}) {
-        CHECK(host.has_line("petstore_redis_failures_total{redis=\"redis://"
-                            "a:6379/0\","
-                            + std::string(line)));
+        CHECK(host.has_line(
+            "petstore_redis_failures_total{redis=\"redis://a:6379/0\","
+            + std::string(line)));
     }
 }
 

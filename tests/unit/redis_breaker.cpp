@@ -97,9 +97,9 @@ TEST_CASE("an error reply does not end an outage", "[redis]")
     CHECK(reply(breaker, "-NOSCRIPT x\r\n", 5000) == Outage(100));
 }
 
-TEST_CASE("after a refused write, replies count from a connection's age of one "
-          "second",
-          "[redis]")
+TEST_CASE(
+    "after a refused write, replies count from a connection's age of one second",
+    "[redis]")
 {
     Breaker breaker;
     breaker.write_refused();

@@ -334,9 +334,9 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
     cluster.get("foo", foo);
     auto& server = cluster.servers["two"];
     const auto generation = cluster.link.connection_generation("foo");
-    server.reply(GENERATE(as<std::string>{}, "-TRYAGAIN x\r\n",
-                          "-ERR Script attempted to access a non local key in "
-                          "a cluster node\r\n"));
+    server.reply(GENERATE(
+        as<std::string>{}, "-TRYAGAIN x\r\n",
+        "-ERR Script attempted to access a non local key in a cluster node\r\n"));
     CHECK(cluster.link.reorderings("foo") != 0);
     CHECK(cluster.link.connection_generation("foo") == generation);
     CHECK(server.sent.size() == 1);

@@ -66,11 +66,9 @@ TEST_CASE("an invalid deployment is refused without its password", "[redis]")
         {"cluster", "", "needs a URL"},
         {"sentinel=m", "", "needs a URL"},
         {"sentinel= redis://h", "",
-         "takes the name of a primary after \"sentinel=\", made of letters, "
-         "digits, \".\", \"-\" and \"_\""},
+         "takes the name of a primary after \"sentinel=\", made of letters, digits, \".\", \"-\" and \"_\""},
         {"redis://:s3cret word@h", "",
-         "takes one URL; several need \"sentinel=NAME\" or \"cluster\" before "
-         "them"},
+         "takes one URL; several need \"sentinel=NAME\" or \"cluster\" before them"},
         {"redis://h:s3cret", "redis://h:***",
          "the port must be a number from 1 to 65535"},
         {"cluster redis://h unix:/r", "unix:/r",

@@ -65,9 +65,9 @@ TEST_CASE("what is wrong with a URL of several colons is named", "[redis]")
     for (const char* url : {"redis://host:6379:0", "redis://10.0.0.1:6379:15",
                             "rediss://u:p@host:6379:0", "redis://abc:6379:0"}) {
         CAPTURE(url);
-        CHECK(problem(url)
-              == "the database must follow a slash, as in "
-                 "\"redis://host:6379/0\"");
+        CHECK(
+            problem(url)
+            == "the database must follow a slash, as in \"redis://host:6379/0\"");
     }
     for (const char* url :
          {"redis://::1", "redis://fe80::1", "redis://2001:db8::1:6379",

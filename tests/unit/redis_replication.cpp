@@ -18,11 +18,11 @@ const std::string kOtherId = "0000000000000000000000000000000000000001";
 
 std::string info(const std::string& role, const std::string& id)
 {
-    return bulk("# Replication\r\nrole:" + role
-                + "\r\nconnected_slaves:0\r\nmaster_failover_state:"
-                  "no-failover\r\nmaster_replid:"
-                + id + "\r\nmaster_replid2:" + std::string(40, '0')
-                + "\r\nmaster_repl_offset:0\r\n");
+    return bulk(
+        "# Replication\r\nrole:" + role
+        + "\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\nmaster_replid:"
+        + id + "\r\nmaster_replid2:" + std::string(40, '0')
+        + "\r\nmaster_repl_offset:0\r\n");
 }
 
 Role role_of(const std::string& reply)
@@ -97,9 +97,9 @@ TEST_CASE("a role left unanswered is due again at once", "[redis]")
     CHECK(watch.due(6100));
 }
 
-TEST_CASE("a server that does not report its role is not asked again until "
-          "the next connection",
-          "[redis]")
+TEST_CASE(
+    "a server that does not report its role is not asked again until the next connection",
+    "[redis]")
 {
     Replies replies;
     RoleWatch watch;

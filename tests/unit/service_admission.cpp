@@ -82,11 +82,12 @@ TEST_CASE("a request over the minute limit is refused until the minute ends",
     client.send();
     worker.reply_limit(kMinuteUsedUp);
     CHECK(client.status == 429);
-    CHECK(client.body
-          == error_body("rate_limit_exceeded",
-                        "Rate limit exceeded: 60 requests per minute. Retry in "
-                        "30 seconds.",
-                        429));
+    CHECK(
+        client.body
+        == error_body(
+            "rate_limit_exceeded",
+            "Rate limit exceeded: 60 requests per minute. Retry in 30 seconds.",
+            429));
     CHECK(client.retry_after == 30);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 30});
     CHECK(client.state().limit_status == "LIMITED");
@@ -106,11 +107,12 @@ TEST_CASE("a request over the day limit is refused until the day ends",
     client.send();
     worker.reply_limit(kDayUsedUp);
     CHECK(client.status == 429);
-    CHECK(client.body
-          == error_body("rate_limit_exceeded",
-                        "Rate limit exceeded: 1000 requests per day. Retry in "
-                        "50000 seconds.",
-                        429));
+    CHECK(
+        client.body
+        == error_body(
+            "rate_limit_exceeded",
+            "Rate limit exceeded: 1000 requests per day. Retry in 50000 seconds.",
+            429));
     CHECK(client.retry_after == 50'000);
     CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
     CHECK(client.state().limit_status == "LIMITED");
@@ -136,11 +138,12 @@ TEST_CASE("a banned account is refused until the ban ends", "[service]")
     client.send();
     worker.reply_limit({0, 60, 70, 299'001});
     CHECK(client.status == 429);
-    CHECK(client.body
-          == error_body("api_key_banned",
-                        "This API key is banned for too many requests over its "
-                        "limit. Retry in 300 seconds.",
-                        429));
+    CHECK(
+        client.body
+        == error_body(
+            "api_key_banned",
+            "This API key is banned for too many requests over its limit. Retry in 300 seconds.",
+            429));
     CHECK(client.retry_after == 300);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 300});
     CHECK(client.state().limit_status == "BANNED");
@@ -317,11 +320,12 @@ TEST_CASE("a request without an API key is refused without Redis", "[service]")
     }
     client.start();
     CHECK(client.status == 401);
-    CHECK(client.body
-          == error_body("missing_api_key",
-                        "An API key is required: \\\"Authorization: Bearer "
-                        "<API_KEY>\\\".",
-                        401));
+    CHECK(
+        client.body
+        == error_body(
+            "missing_api_key",
+            "An API key is required: \\\"Authorization: Bearer <API_KEY>\\\".",
+            401));
     CHECK(client.authenticate == "Bearer realm=\"petstore\"");
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
@@ -418,11 +422,12 @@ TEST_CASE("requests without a key are limited by address where enforced",
         client.request().address = {{60, 0, worker.now() + 42}, true};
         client.start();
         CHECK(client.status == 429);
-        CHECK(client.body
-              == error_body("rate_limit_exceeded",
-                            "Rate limit exceeded: 60 requests per minute. "
-                            "Retry in 42 seconds.",
-                            429));
+        CHECK(
+            client.body
+            == error_body(
+                "rate_limit_exceeded",
+                "Rate limit exceeded: 60 requests per minute. Retry in 42 seconds.",
+                429));
         CHECK(client.retry_after == 42);
         CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
         CHECK(client.state().limit_status == "LIMITED");

@@ -68,11 +68,11 @@ TEST_CASE("links start with the configured base", "[service]")
     f.client.request().arguments = "limit=2";
     f.client.send_and_admit();
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
-    CHECK(f.client.link
-          == "<https://api.example.com/v1/pets?limit=2&cursor="
-                 + api::encode_cursor(2, std::nullopt)
-                 + ">; rel=\"next\", <https://api.example.com/v1/pets?limit=2>;"
-                   " rel=\"first\"");
+    CHECK(
+        f.client.link
+        == "<https://api.example.com/v1/pets?limit=2&cursor="
+               + api::encode_cursor(2, std::nullopt)
+               + ">; rel=\"next\", <https://api.example.com/v1/pets?limit=2>; rel=\"first\"");
 }
 
 TEST_CASE("a filtered page is read by one script", "[service]")

@@ -63,12 +63,12 @@ void LimitsMarker::write(store::CommandRunner& redis,
 void LimitsMarker::refuse_moved() const
 {
     if (place == Place::moved_from) {
-        throw Failure("this store was moved to another Redis by petstorectl "
-                      "move: use that one");
+        throw Failure(
+            "this store was moved to another Redis by petstorectl move: use that one");
     }
     if (place == Place::moving_to) {
-        throw Failure("the store was not moved here completely: run "
-                      "petstorectl move again");
+        throw Failure(
+            "the store was not moved here completely: run petstorectl move again");
     }
 }
 

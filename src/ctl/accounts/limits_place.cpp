@@ -37,8 +37,8 @@ void LimitsPlace::check(Access access)
     main.refuse_moved();
     if (limits_ == nullptr) {
         if (main.is_elsewhere()) {
-            throw Failure("the limits of this store are on another Redis: add "
-                          "--limit-redis URL, or set PETSTORE_LIMIT_REDIS");
+            throw Failure(
+                "the limits of this store are on another Redis: add --limit-redis URL, or set PETSTORE_LIMIT_REDIS");
         }
         return;
     }
@@ -46,9 +46,8 @@ void LimitsPlace::check(Access access)
     limits.refuse_moved();
     if (!main.is_elsewhere()) {
         if (has_keys()) {
-            throw Failure("the limits of this store are in its main Redis: "
-                          "omit --limit-redis, or move them there with "
-                          "petstorectl limits move");
+            throw Failure(
+                "the limits of this store are in its main Redis: omit --limit-redis, or move them there with petstorectl limits move");
         }
         if (access == Access::examine) {
             refuse_others(main, limits);
@@ -56,14 +55,13 @@ void LimitsPlace::check(Access access)
             choose(main, limits);
         }
     } else if (limits.place == Place::unknown) {
-        throw Failure("the Redis of --limit-redis does not have the limits of "
-                      "this store. If it is the right one and has lost its "
-                      "data, run petstorectl limits move --emptied");
+        throw Failure(
+            "the Redis of --limit-redis does not have the limits of this store. If it is the right one and has lost its data, run petstorectl limits move --emptied");
     } else if (limits.id != main.id) {
         throw Failure(kForeign);
     } else if (limits.is_elsewhere()) {
-        throw Failure("the limits were not moved completely: run petstorectl "
-                      "limits move, or limits return, again");
+        throw Failure(
+            "the limits were not moved completely: run petstorectl limits move, or limits return, again");
     }
 }
 
@@ -80,12 +78,11 @@ void LimitsPlace::refuse_others(const LimitsMarker& main,
                                 const LimitsMarker& limits)
 {
     if (is_foreign(main, limits)) {
-        throw Failure(std::string(kForeign)
-                      + ". If these are its limits, and its main Redis was "
-                        "lost, delete "
-                      + schema_.limits()
-                      + " in the Redis of --limit-redis, and run the command "
-                        "again");
+        throw Failure(
+            std::string(kForeign)
+            + ". If these are its limits, and its main Redis was lost, delete "
+            + schema_.limits()
+            + " in the Redis of --limit-redis, and run the command again");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
 }
@@ -126,10 +123,8 @@ std::size_t LimitsPlace::move_out(bool emptied)
     }
     if (main.is_elsewhere() && limits.place == Place::unknown && !emptied) {
         // Moving to a third Redis would split the store.
-        throw Failure("the Redis of --limit-redis does not have the limits of "
-                      "this store: first run petstorectl limits return with "
-                      "the one that has them. If --limit-redis is the right "
-                      "one and has lost its data, add --emptied");
+        throw Failure(
+            "the Redis of --limit-redis does not have the limits of this store: first run petstorectl limits return with the one that has them. If --limit-redis is the right one and has lost its data, add --emptied");
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(main_, *limits_, schema_).run();
@@ -148,8 +143,8 @@ std::size_t LimitsPlace::move_back()
         return 0;
     }
     if (limits.place == Place::unknown) {
-        throw Failure("the Redis of --limit-redis does not have the limits of "
-                      "this store");
+        throw Failure(
+            "the Redis of --limit-redis does not have the limits of this store");
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(*limits_, main_, schema_).run();

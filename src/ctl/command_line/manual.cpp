@@ -161,9 +161,7 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.section("DESCRIPTION", app.get_description());
     page.line(".PP");
     page.line(roff_escaped(
-        "Data goes to standard output, everything else to standard error. No "
-        "message repeats an argument that could be an API key. Every command "
-        "can be interrupted and run again."));
+        "Data goes to standard output, everything else to standard error. No message repeats an argument that could be an API key. Every command can be interrupted and run again."));
 
     page.section("COMMANDS");
     page.commands(app, "");
@@ -190,14 +188,12 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.item(roff_bold("4"), "Redis is away, or refuses a command.");
     page.line(".PP");
     page.line(roff_escaped(
-        "With --json, an error is a JSON object on standard error, with the "
-        "members code (usage, not_found, redis_unavailable, not_in_effect or "
-        "failed) and message."));
+        "With --json, an error is a JSON object on standard error, with the members code (usage, not_found, redis_unavailable, not_in_effect or failed) and message."));
     page.section("EXAMPLES");
     page.examples(examples_of(""));
     page.section("SEE ALSO");
-    page.line(roff_escaped("redis-cli(1), nginx(8), and the documentation in "
-                           "/usr/share/doc/libnginx-mod-http-petstore."));
+    page.line(roff_escaped(
+        "redis-cli(1), nginx(8), and the documentation in /usr/share/doc/libnginx-mod-http-petstore."));
     return page.take();
 }
 

@@ -41,17 +41,16 @@ std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
     const std::string found =
         std::to_string(pets) + " of at most " + std::to_string(most);
     if (bits < store::kMaxPets) {
-        return {{Verdict::warning, kCheck, found,
-                 "proto-max-bulk-len ends the bitmaps of statuses early: "
-                 "CONFIG SET proto-max-bulk-len 512mb, and set it in "
-                 "redis.conf"}};
+        return {
+            {Verdict::warning, kCheck, found,
+             "proto-max-bulk-len ends the bitmaps of statuses early: CONFIG SET proto-max-bulk-len 512mb, and set it in redis.conf"}};
     }
     if (pets >= most / 4 * 3) {
         return {{Verdict::warning, kCheck, found,
-                 std::string(pets < most ? "creates will be refused when the "
-                                           "catalogue is full"
-                                         : "the catalogue is full, and creates "
-                                           "are refused")
+                 std::string(
+                     pets < most
+                         ? "creates will be refused when the catalogue is full"
+                         : "the catalogue is full, and creates are refused")
                      + ": start another store, with another prefix"}};
     }
     if (pets > 0) {

@@ -21,9 +21,9 @@ const redis::Reply* ask(RedisSession& redis, std::string_view question)
 
 Finding check_state(RedisSession& cluster, const std::string& which)
 {
-    Finding finding{Verdict::unknown, which + "cluster", "",
-                    "this user may not ask Redis: see its documentation, or "
-                    "the provider's"};
+    Finding finding{
+        Verdict::unknown, which + "cluster", "",
+        "this user may not ask Redis: see its documentation, or the provider's"};
     if (const auto* reply = ask(cluster, "INFO")) {
         Info info = parse_info(reply->text());
         const std::string slots = info["cluster_slots_ok"];
@@ -32,9 +32,9 @@ Finding check_state(RedisSession& cluster, const std::string& which)
         finding.verdict = ok ? Verdict::ok : Verdict::wrong;
         finding.found = info["cluster_state"] + ", " + slots + " of " + all
                         + " slots served";
-        finding.advice = ok ? ""
-                            : "start the servers that are down, or give their "
-                              "slots to others: redis-cli --cluster check";
+        finding.advice =
+            ok ? ""
+               : "start the servers that are down, or give their slots to others: redis-cli --cluster check";
     }
     return finding;
 }
@@ -69,9 +69,7 @@ std::vector<Finding> check_cluster(ClusterSession& cluster,
                 {node.has_slots ? Verdict::wrong : Verdict::warning,
                  name + kReachable,
                  node.has_slots ? "no address, but it has slots" : "no address",
-                 "another server took over its address, or it lost its data: "
-                 "make its replica a primary, or remove it with CLUSTER FORGET "
-                 "and run redis-cli --cluster fix"});
+                 "another server took over its address, or it lost its data: make its replica a primary, or remove it with CLUSTER FORGET and run redis-cli --cluster fix"});
             continue;
         }
         try {

@@ -30,8 +30,7 @@ std::string advice_for_failure(const Failure& failure)
         return "close connections that are not used, or raise maxclients";
     }
     if (error.rfind("DENIED", 0) == 0) {
-        return "Redis accepts only local connections without a password: set "
-               "one (requirepass, or ACL), or connect over its unix socket";
+        return "Redis accepts only local connections without a password: set one (requirepass, or ACL), or connect over its unix socket";
     }
     return "check the user, the password and its access rules";
 }

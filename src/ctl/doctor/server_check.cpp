@@ -167,8 +167,7 @@ private:
         if (node_ != nullptr) {
             const bool agrees = (role == "master") == node_->is_primary;
             add(agrees ? Verdict::ok : Verdict::warning, "role", role,
-                "the servers of the cluster disagree about it: a failover may "
-                "be in progress");
+                "the servers of the cluster disagree about it: a failover may be in progress");
             return;
         }
         add(role == "master" ? Verdict::ok : Verdict::wrong, "role", role,
@@ -190,8 +189,7 @@ private:
                 !snapshots           ? "no append-only file, snapshots unknown"
                 : snapshots->empty() ? "none"
                                      : "snapshots only",
-                "Redis loses recent data, or all of it, when it stops: CONFIG "
-                "SET appendonly yes, and set it in redis.conf");
+                "Redis loses recent data, or all of it, when it stops: CONFIG SET appendonly yes, and set it in redis.conf");
         }
         for (const char* status :
              {"rdb_last_bgsave_status", "aof_last_write_status"}) {
@@ -252,8 +250,7 @@ private:
         }
         add(policy == "noeviction" ? Verdict::ok : Verdict::wrong,
             "maxmemory-policy", policy,
-            "Redis may evict pets, keys and counters: CONFIG SET "
-            "maxmemory-policy noeviction, and set it in redis.conf");
+            "Redis may evict pets, keys and counters: CONFIG SET maxmemory-policy noeviction, and set it in redis.conf");
     }
 
     void check_cluster()
@@ -265,8 +262,7 @@ private:
             add(Verdict::ok, "cluster", "off");
         } else {
             add(Verdict::wrong, "cluster", "on",
-                "this is a node of a Cluster: put \"cluster\" before its URL, "
-                "here and in nginx.conf");
+                "this is a node of a Cluster: put \"cluster\" before its URL, here and in nginx.conf");
         }
     }
 
@@ -294,10 +290,9 @@ private:
             "maxmemory",
             "used " + bytes_text(counted)
                 + (*most == 0 ? ", no limit" : " of " + bytes_text(*most)),
-            full ? "Redis refuses all writes, and workers answer 503: raise "
-                   "maxmemory, or remove data"
-                 : "Redis will refuse all writes: raise maxmemory, or remove "
-                   "data",
+            full
+                ? "Redis refuses all writes, and workers answer 503: raise maxmemory, or remove data"
+                : "Redis will refuse all writes: raise maxmemory, or remove data",
             problems_only);
     }
 
@@ -315,8 +310,7 @@ private:
             "min-replicas-to-write",
             std::to_string(*good) + " connected, at least "
                 + std::to_string(needed) + " needed",
-            "Redis refuses all writes, and workers answer 503: connect "
-            "replicas, or lower min-replicas-to-write",
+            "Redis refuses all writes, and workers answer 503: connect replicas, or lower min-replicas-to-write",
             true);
     }
 
@@ -326,8 +320,7 @@ private:
             if (node_->has_slots) {
                 add(node_->replicas > 0 ? Verdict::ok : Verdict::warning,
                     "replicas", std::to_string(node_->replicas),
-                    "if this server fails, its part of the data is unavailable "
-                    "until it is back: add a replica");
+                    "if this server fails, its part of the data is unavailable until it is back: add a replica");
             }
             return;
         }

@@ -36,12 +36,10 @@ const char* advice_for_error(std::string_view error)
         return "workers answer 503: raise maxmemory, or remove data";
     }
     if (begins("NOREPLICAS")) {
-        return "workers answer 503: connect replicas, or lower "
-               "min-replicas-to-write";
+        return "workers answer 503: connect replicas, or lower min-replicas-to-write";
     }
     if (begins("MISCONF")) {
-        return "workers answer 503: Redis cannot write to its disk, see its "
-               "log";
+        return "workers answer 503: Redis cannot write to its disk, see its log";
     }
     if (begins("READONLY")) {
         return "workers answer 503: use the primary";

@@ -140,8 +140,7 @@ void add_key_commands(CLI::App& app, Action& action)
     const auto hex = std::make_shared<std::string>();
     auto* argument = command->add_option(
         "KEY", *secret,
-        "The key; - reads it from standard input, where other users of this "
-        "machine cannot see it");
+        "The key; - reads it from standard input, where other users of this machine cannot see it");
     command
         ->add_option("--sha256", *hex, "SHA-256 of the key, instead of the key")
         ->type_name("HEX")
@@ -167,8 +166,7 @@ void add_key_commands(CLI::App& app, Action& action)
     const auto sought_hex = std::make_shared<std::string>();
     argument = command->add_option(
         "KEY", *sought,
-        "The key; - reads it from standard input, where other users of this "
-        "machine cannot see it");
+        "The key; - reads it from standard input, where other users of this machine cannot see it");
     command
         ->add_option("--sha256", *sought_hex,
                      "SHA-256 of the key, instead of the key")
@@ -188,9 +186,9 @@ void add_key_commands(CLI::App& app, Action& action)
     const auto grace = std::make_shared<std::string>("24h");
     command->add_option("ID", *id, "Id of the old key")->required();
     command
-        ->add_option("--grace", *grace,
-                     "How long the old key still works: 90s, 15m, 24h, 7d; "
-                     "0 ends it now")
+        ->add_option(
+            "--grace", *grace,
+            "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
         ->type_name("DURATION")
         ->capture_default_str();
     command->callback([&action, id, grace] {
@@ -238,9 +236,9 @@ void add_key_commands(CLI::App& app, Action& action)
     add_id_command(key, "usage", "Show what the key's account has used", action,
                    show_usage);
 
-    key.add_subcommand("export",
-                       "Write the records of all keys as NDJSON, for a backup "
-                       "or another Redis; without the keys themselves")
+    key.add_subcommand(
+           "export",
+           "Write the records of all keys as NDJSON, for a backup or another Redis; without the keys themselves")
         ->callback([&action] { action = export_keys; });
     command = key.add_subcommand("restore",
                                  "Add the keys of an export that do not exist");

@@ -120,8 +120,7 @@ const char* secret_problem(const Context& context, const std::string& secret)
     }
     if (api::key_form(secret, context.schema().prefix())
         == api::KeyForm::malformed) {
-        return "the key looks like one of this store, but its checksum is "
-               "wrong: it may be mistyped or truncated";
+        return "the key looks like one of this store, but its checksum is wrong: it may be mistyped or truncated";
     }
     return nullptr;
 }
@@ -162,11 +161,11 @@ void create_key(Context& context, const KeyOptions& options)
         }
         keys.announce(key.record.account, key.record.epoch);
     } catch (const Failure& failure) {
-        throw Failure(std::string(failure.what())
-                          + "; the key shown does not work until you run "
-                            "petstorectl key enable "
-                          + key.record.id,
-                      failure.kind());
+        throw Failure(
+            std::string(failure.what())
+                + "; the key shown does not work until you run petstorectl key enable "
+                + key.record.id,
+            failure.kind());
     }
 }
 
@@ -227,8 +226,8 @@ void rotate_key(Context& context, const std::string& id,
 {
     const auto seconds = api::parse_duration(grace);
     if (!seconds || *seconds < 0 || *seconds > kMaxGrace) {
-        throw UsageError("--grace must be a duration like 90s, 15m, 24h or 7d, "
-                         "at most 3650d");
+        throw UsageError(
+            "--grace must be a duration like 90s, 15m, 24h or 7d, at most 3650d");
     }
 
     auto keys = context.keys(Access::change);
@@ -247,9 +246,7 @@ void rotate_key(Context& context, const std::string& id,
     } catch (const Failure& failure) {
         throw Failure(
             std::string(failure.what())
-                + "; the key shown may not work: run the command again, "
-                  "which makes another one or names the key that "
-                  "replaced key "
+                + "; the key shown may not work: run the command again, which makes another one or names the key that replaced key "
                 + id,
             failure.kind());
     }

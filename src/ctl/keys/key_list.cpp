@@ -64,9 +64,9 @@ void KeyFilter::add_to(CLI::App& command)
     command.add_option("--plan", plan, "Only keys with this plan")
         ->type_name("PLAN");
     command
-        .add_option("--state", state,
-                    "Only keys that are usable, disabled, expired or "
-                    "unfinished")
+        .add_option(
+            "--state", state,
+            "Only keys that are usable, disabled, expired or unfinished")
         ->type_name("STATE");
     command.add_option("--account", account, "Only keys of this account")
         ->type_name("ID");
@@ -75,9 +75,9 @@ void KeyFilter::add_to(CLI::App& command)
                     "Only keys whose label contains this text, in any case")
         ->type_name("TEXT");
     command
-        .add_option("--expires-before", expires_before,
-                    "Only keys that expire before this date, or within this "
-                    "time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d")
+        .add_option(
+            "--expires-before", expires_before,
+            "Only keys that expire before this date, or within this time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d")
         ->type_name("DATE");
 }
 
@@ -102,10 +102,10 @@ void list_keys(Context& context, const KeyFilter& filter)
         print_keys(listing.keys, now);
     }
     for (const std::string& id : listing.missing) {
-        warn("key " + id
-             + " is listed but has no record, an interrupted command left it: "
-               "petstorectl key delete "
-             + id + " removes the entry");
+        warn(
+            "key " + id
+            + " is listed but has no record, an interrupted command left it: petstorectl key delete "
+            + id + " removes the entry");
     }
     for (const std::string& id : listing.damaged) {
         warn("the record of key " + id + " is damaged");

@@ -36,8 +36,8 @@ void set_number(const std::optional<std::string>& option, const char* name,
 void check_plan(const std::string& plan)
 {
     if (!api::is_plan_name(plan)) {
-        throw UsageError("--plan must be 1 to 32 lower-case letters, digits, "
-                         "\"_\" or \"-\"");
+        throw UsageError(
+            "--plan must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"");
     }
 }
 
@@ -46,14 +46,14 @@ void check_plan(const std::string& plan)
 void KeyOptions::add_to(CLI::App& command)
 {
     command
-        .add_option("--plan", plan,
-                    "free, pro, business, enterprise, or a plan of your "
-                    "nginx.conf")
+        .add_option(
+            "--plan", plan,
+            "free, pro, business, enterprise, or a plan of your nginx.conf")
         ->type_name("PLAN");
     command
-        .add_option("--per-minute", per_minute,
-                    "Limit per minute, instead of the plan's (none: the "
-                    "plan's)")
+        .add_option(
+            "--per-minute", per_minute,
+            "Limit per minute, instead of the plan's (none: the plan's)")
         ->type_name("N");
     command
         .add_option("--per-day", per_day,
@@ -62,9 +62,9 @@ void KeyOptions::add_to(CLI::App& command)
     command.add_option("--label", label, "Text to recognise the key by")
         ->type_name("TEXT");
     command
-        .add_option("--expires", expires,
-                    "When the key ends: 2030-12-31 (0:00 UTC), "
-                    "2030-12-31T12:00:00+01:00, or in 30d (none: never)")
+        .add_option(
+            "--expires", expires,
+            "When the key ends: 2030-12-31 (0:00 UTC), 2030-12-31T12:00:00+01:00, or in 30d (none: never)")
         ->type_name("DATE");
     command.add_option("--scopes", scopes, "read, write or read,write")
         ->type_name("SCOPES");
@@ -96,8 +96,8 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
             throw UsageError(std::string("--label ") + wrong);
         }
         if (has_bidi_control(*label)) {
-            throw UsageError("--label must not contain characters that "
-                             "reorder text");
+            throw UsageError(
+                "--label must not contain characters that reorder text");
         }
         record.label = *label;
     }
@@ -121,10 +121,9 @@ api::UnixTime moment_option(const char* name, const std::string& value,
 {
     const auto moment = api::parse_moment(value, now);
     if (!moment) {
-        throw UsageError(std::string(name)
-                         + " must be a date like 2030-12-31, a time like "
-                           "2030-12-31T12:00:00Z, or a duration from now like "
-                           "30d, at most 36500d");
+        throw UsageError(
+            std::string(name)
+            + " must be a date like 2030-12-31, a time like 2030-12-31T12:00:00Z, or a duration from now like 30d, at most 36500d");
     }
     return *moment;
 }
@@ -133,8 +132,8 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
 {
     if (record.plan == "enterprise"
         && (!record.per_minute || !record.per_day)) {
-        throw UsageError("the plan enterprise needs --per-minute and "
-                         "--per-day");
+        throw UsageError(
+            "the plan enterprise needs --per-minute and --per-day");
     }
     const api::PlanTable plans;
     if (!plans.knows(record.plan)) {

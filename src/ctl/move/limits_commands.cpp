@@ -19,10 +19,10 @@ void run(Context& context, const Move& move, const char* done)
     try {
         accounts = move(place);
     } catch (const LostConnection& lost) {
-        throw Failure(std::string(lost.what())
-                          + "; the limits may be only partly moved: run the "
-                            "command again",
-                      lost.kind());
+        throw Failure(
+            std::string(lost.what())
+                + "; the limits may be only partly moved: run the command again",
+            lost.kind());
     }
     if (context.json()) {
         print_json({{"accounts", accounts}});

@@ -11,18 +11,18 @@ namespace {
 void move_store(Context& context)
 {
     if (context.limits() != nullptr) {
-        throw UsageError("move takes no --limit-redis: move the limits back "
-                         "with petstorectl limits return first");
+        throw UsageError(
+            "move takes no --limit-redis: move the limits back with petstorectl limits return first");
     }
     StoreMover::Moved moved;
     try {
         moved = StoreMover(context.redis(), context.target(), context.schema())
                     .run();
     } catch (const LostConnection& lost) {
-        throw Failure(std::string(lost.what())
-                          + "; the store may be only partly moved: run the "
-                            "command again",
-                      lost.kind());
+        throw Failure(
+            std::string(lost.what())
+                + "; the store may be only partly moved: run the command again",
+            lost.kind());
     }
     if (context.json()) {
         print_json({{"accounts", moved.accounts},
@@ -47,9 +47,9 @@ void add_move_command(CLI::App& app, GlobalOptions& options, Action& action)
         ->add_option("--to", options.target,
                      "The other Redis, in any form that --redis takes")
         ->required();
-    command->add_option("--to-password-file", options.target_password_file,
-                        "As --password-file, for the other Redis; else that of "
-                        "--password-file");
+    command->add_option(
+        "--to-password-file", options.target_password_file,
+        "As --password-file, for the other Redis; else that of --password-file");
     command->callback([&action] { action = move_store; });
 }
 

@@ -65,12 +65,12 @@ bool StoreMover::begin()
         return false;
     }
     if (from.is_elsewhere()) {
-        throw Failure("the limits of this store are on another Redis: run "
-                      "petstorectl limits return first");
+        throw Failure(
+            "the limits of this store are on another Redis: run petstorectl limits return first");
     }
     if (from.place == Place::moving_to) {
-        throw Failure("the store was not moved here completely: complete that "
-                      "with petstorectl move first");
+        throw Failure(
+            "the store was not moved here completely: complete that with petstorectl move first");
     }
     refuse_same_database(source_, destination_, schema_, "--to");
     const bool resumed = same_store && from.place == Place::moved_from

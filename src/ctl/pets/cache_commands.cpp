@@ -27,8 +27,9 @@ void add_cache_commands(CLI::App& app, Action& action)
     CLI::App& cache = *app.add_subcommand("cache", "Caches of the workers");
     cache.require_subcommand(1);
     cache
-        .add_subcommand("clear", "Clear the pet caches of all workers, after "
-                                 "data were restored or edited in Redis")
+        .add_subcommand(
+            "clear",
+            "Clear the pet caches of all workers, after data were restored or edited in Redis")
         ->callback([&action] { action = clear; });
 }
 

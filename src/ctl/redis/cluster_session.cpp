@@ -322,8 +322,8 @@ void ClusterSession::each_server(const Visit& visit)
         const auto was = before.primary_of(slot);
         const auto is = after.primary_of(slot);
         if (!was || !is || before.primaries()[*was] != after.primaries()[*is]) {
-            throw Failure("slots of the cluster have moved, or have no server: "
-                          "run the command again");
+            throw Failure(
+                "slots of the cluster have moved, or have no server: run the command again");
         }
     }
 }
@@ -338,8 +338,8 @@ redis::SlotMap ClusterSession::settled_map()
         const redis::Reply& reply = session.receive_any();
         // "[93->-ID]", on the line of the server itself.
         if (reply.text().find(" [") != std::string_view::npos) {
-            throw Failure("slots of the cluster are being moved: complete that "
-                          "first");
+            throw Failure(
+                "slots of the cluster are being moved: complete that first");
         }
     }
     return map;

@@ -11,10 +11,10 @@ namespace petstore::ctl {
 
 void RedisSession::throw_cluster_node() const
 {
-    throw Failure(where()
-                      + " is a node of a Redis Cluster: put \"cluster\" before "
-                        "its URL",
-                  Failure::Kind::redis_unavailable);
+    throw Failure(
+        where()
+            + " is a node of a Redis Cluster: put \"cluster\" before its URL",
+        Failure::Kind::redis_unavailable);
 }
 
 void RedisSession::refuse_cluster_node() const

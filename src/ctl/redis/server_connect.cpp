@@ -173,8 +173,7 @@ redis::BlockingConnection reopen(const redis::Endpoint& endpoint,
 {
     if (history.empty()) {
         throw redis::ConnectionError(
-            "the connection was lost during a pause, and without INFO it is "
-            "unknown whether Redis was restarted meanwhile");
+            "the connection was lost during a pause, and without INFO it is unknown whether Redis was restarted meanwhile");
     }
     try {
         auto connection = open_database(endpoint, tls, where).connection;

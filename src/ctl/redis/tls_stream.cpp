@@ -102,8 +102,8 @@ void TlsStream::handshake(Timeout timeout)
                 return;
             }
             if (!receive()) {
-                throw ConnectionError("the server closed the connection during "
-                                      "the TLS handshake");
+                throw ConnectionError(
+                    "the server closed the connection during the TLS handshake");
             }
         } catch (const redis::TimedOut&) {
             throw redis::TimedOut(std::string("TLS handshake timed out")

@@ -187,8 +187,7 @@ std::string count_text(std::uint64_t count, std::string_view noun)
 std::string unread_keys(const std::vector<std::string>& ids)
 {
     return "key " + ids.front()
-           + " is missing, because the server of the cluster that has it is "
-             "away; "
+           + " is missing, because the server of the cluster that has it is away; "
            + count_text(ids.size(), "key") + " in total";
 }
 

@@ -49,10 +49,10 @@ void Parameters::number(std::string_view name, std::int64_t most,
     }
     value = api::parse_int64(*text);
     if (!value || *value < 1 || *value > most) {
-        refuse(cf_,
-               "invalid parameter \"%V\" in \"%V\" directive, it must be a "
-               "number from 1 to %L",
-               &argument_, arguments(cf_), static_cast<int64_t>(most));
+        refuse(
+            cf_,
+            "invalid parameter \"%V\" in \"%V\" directive, it must be a number from 1 to %L",
+            &argument_, arguments(cf_), static_cast<int64_t>(most));
         refused_ = true;
     }
 }

@@ -226,17 +226,16 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         inherit_service(cf, prev, conf);
         if (conf.serves && conf.guard == 0) {
             const ReportAt at(cf, conf.guard_place);
-            return refuse(cf, "\"petstore_guard off\" cannot be used in a "
-                              "location with \"petstore\", which always "
-                              "requires an API key");
+            return refuse(
+                cf,
+                "\"petstore_guard off\" cannot be used in a location with \"petstore\", which always requires an API key");
         }
         if (!take_own_handler(cf, prev, conf)) {
             const ReportAt at(cf, conf.guard_place);
-            return refuse(cf,
-                          "\"petstore_guard %s\" cannot be used in a "
-                          "location with \"petstore_status\" or "
-                          "\"petstore_health\", which need no API key",
-                          conf.guard ? "on" : "off");
+            return refuse(
+                cf,
+                "\"petstore_guard %s\" cannot be used in a location with \"petstore_status\" or \"petstore_health\", which need no API key",
+                conf.guard ? "on" : "off");
         }
         inherit_guard(prev, conf);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
@@ -273,9 +272,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         service.enforce_address_limit = conf.anonymous_enforce != 0;
         service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
                        conf.ban_duration, conf.ban_max};
-        conf.deprecated_link = "<" + service.link_base
-                               + "/pets?status=available>; "
-                                 "rel=\"successor-version\"";
+        conf.deprecated_link =
+            "<" + service.link_base
+            + "/pets?status=available>; rel=\"successor-version\"";
         conf.sunset = conf.get_sunset == service::Settings::kNeverGone
                           ? std::string()
                           : api::http_date(conf.get_sunset);

@@ -85,19 +85,18 @@ void check_served(ngx_conf_t* cf, const UsedLocation& location)
     const auto& [place, core, conf, server] = location;
     const ReportAt at(cf, place);
     if (core->handler != content_handler) {
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "\"petstore\" is overridden by a later "
-                           "directive, such as \"proxy_pass\"");
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"petstore\" is overridden by a later directive, such as \"proxy_pass\"");
         return;
     }
     if (is_plain_prefix(core)
         && !can_match(view(core->name), view(conf->base_path))
         && !may_rewrite(cf, *core)) {
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "no request for \"%V/pets\" reaches location "
-                           "\"%V\"; the argument of \"petstore\" sets "
-                           "another base path",
-                           &conf->base_path, &core->name);
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "no request for \"%V/pets\" reaches location \"%V\"; the argument of \"petstore\" sets another base path",
+            &conf->base_path, &core->name);
     }
 }
 
@@ -111,8 +110,7 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
         const bool serves = location.conf->serves;
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
-            "location \"%V\" needs no API key: \"return\" "
-            "answers before \"%s\"%s",
+            "location \"%V\" needs no API key: \"return\" answers before \"%s\"%s",
             &core.name, serves ? "petstore" : "petstore_guard",
             serves ? ""
                    : "; \"petstore_guard off\" says that this is intended");
@@ -136,11 +134,10 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
     }
     reported.push_back(basic);
     const ReportAt at(cf, location.place);
-    ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                       "no request can satisfy both \"auth_basic\" and the API "
-                       "key of location \"%V\": both are in the header "
-                       "\"Authorization\"; see \"satisfy any\"",
-                       &core.name);
+    ngx_conf_log_error(
+        NGX_LOG_WARN, cf, 0,
+        "no request can satisfy both \"auth_basic\" and the API key of location \"%V\": both are in the header \"Authorization\"; see \"satisfy any\"",
+        &core.name);
 }
 
 void check_status(ngx_conf_t* cf, const UsedLocation& location)
@@ -149,20 +146,19 @@ void check_status(ngx_conf_t* cf, const UsedLocation& location)
     if (is_public(core) && !has_access_rules(cf, core, *location.server)
         && is_reachable(cf, location.server)) {
         const ReportAt at(cf, location.place);
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "hint: anyone who reaches location \"%V\" can read "
-                           "\"petstore_status\"; protect it with \"allow\" and "
-                           "\"deny\"",
-                           &core.name);
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "hint: anyone who reaches location \"%V\" can read \"petstore_status\"; protect it with \"allow\" and \"deny\"",
+            &core.name);
     }
 }
 
 void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
 {
-    ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                  "the key \"%V\" of zone \"%V\" is empty: limit_req and "
-                  "limit_conn use it before variables \"$petstore_…\" are set",
-                  &key, &zone);
+    ngx_log_error(
+        NGX_LOG_WARN, cf->log, 0,
+        "the key \"%V\" of zone \"%V\" is empty: limit_req and limit_conn use it before variables \"$petstore_…\" are set",
+        &key, &zone);
 }
 
 }  // namespace
@@ -187,10 +183,9 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
     for (const auto& cors : main.cors) {
         if (!cors.in_effect) {
             const ReportAt at(cf, cors.place);
-            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                               "\"petstore_cors\" has no effect: no location "
-                               "with \"petstore\" or \"petstore_guard\" uses "
-                               "it");
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "\"petstore_cors\" has no effect: no location with \"petstore\" or \"petstore_guard\" uses it");
         }
     }
 }

@@ -52,10 +52,10 @@ char* set_cors(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                     return kConfError;
                 }
             } else if (cf->args->nelts > 2) {
-                return refuse(cf,
-                              "\"%V\" in \"petstore_cors\" directive cannot be "
-                              "combined with anything else",
-                              &arguments(cf)[i]);
+                return refuse(
+                    cf,
+                    "\"%V\" in \"petstore_cors\" directive cannot be combined with anything else",
+                    &arguments(cf)[i]);
             } else if (text == "off") {
                 loc.cors = nullptr;
                 return kConfOk;

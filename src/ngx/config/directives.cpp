@@ -68,11 +68,10 @@ bool is_base_url(std::string_view text) noexcept
 // petstore, petstore_status and petstore_health: at most one per location.
 char* refuse_second_handler(ngx_conf_t* cf) noexcept
 {
-    return refuse(cf,
-                  "\"%V\" cannot be used in one location with another of "
-                  "\"petstore\", \"petstore_status\" and "
-                  "\"petstore_health\"",
-                  arguments(cf));
+    return refuse(
+        cf,
+        "\"%V\" cannot be used in one location with another of \"petstore\", \"petstore_status\" and \"petstore_health\"",
+        arguments(cf));
 }
 
 char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
@@ -115,11 +114,10 @@ char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
             cf, argument, "a time from 1ms to 1d, such as \"500ms\" or \"2s\"");
     }
     if (time > kUsual) {
-        ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                           "\"%V\" of \"%V\" is %i seconds: requests may wait "
-                           "that long for Redis; a number without a unit is "
-                           "in seconds, \"ms\" stands for milliseconds",
-                           arguments(cf), &argument, time / 1000);
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"%V\" of \"%V\" is %i seconds: requests may wait that long for Redis; a number without a unit is in seconds, \"ms\" stands for milliseconds",
+            arguments(cf), &argument, time / 1000);
     }
     field = static_cast<ngx_msec_t>(time);
     return kConfOk;
@@ -138,11 +136,11 @@ char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
         range.least, range.least_pages * static_cast<off_t>(ngx_pagesize));
     const off_t size = ngx_parse_offset(&argument);
     if (size == NGX_ERROR || size < least || size > range.most) {
-        return refuse(cf,
-                      "invalid value \"%V\" in \"%V\" directive, it must be a "
-                      "size from %s to %s",
-                      &argument, arguments(cf), SizeText(least).text,
-                      SizeText(range.most).text);
+        return refuse(
+            cf,
+            "invalid value \"%V\" in \"%V\" directive, it must be a size from %s to %s",
+            &argument, arguments(cf), SizeText(least).text,
+            SizeText(range.most).text);
     }
     field = static_cast<size_t>(size);
     return kConfOk;
@@ -188,18 +186,16 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             if (!is_base_path(view(path))) {
                 return refuse_value(
                     cf, path,
-                    "a path that starts with \"/\" and ends with a version, "
-                    "such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" "
-                    "and characters to be escaped");
+                    "a path that starts with \"/\" and ends with a version, such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" and characters to be escaped");
             }
             loc.base_path = path;
         }
         auto* core = static_cast<ngx_http_core_loc_conf_t*>(
             ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
         if (core->handler != nullptr) {
-            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                               "\"petstore\" overrides an earlier directive, "
-                               "such as \"proxy_pass\"");
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "\"petstore\" overrides an earlier directive, such as \"proxy_pass\"");
         }
         core->handler = content_handler;
         auto& main = *static_cast<MainConf*>(
@@ -273,12 +269,10 @@ char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             const auto quoted = text.find('@') == std::string_view::npos
                                     ? std::string(text)
                                     : redis::redact_url(text);
-            return refuse(cf,
-                          "invalid value \"%s\" in \"petstore_base_url\" "
-                          "directive, it must be an absolute http or https URL "
-                          "without user, query, variables and characters to be "
-                          "escaped",
-                          quoted.c_str());
+            return refuse(
+                cf,
+                "invalid value \"%s\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped",
+                quoted.c_str());
         }
         loc.base_url = url;
         return kConfOk;
@@ -298,9 +292,9 @@ char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     }
     const auto date = api::parse_date(view(argument));
     if (!date || *date <= 0) {
-        return refuse_value(cf, argument,
-                            "a date after 1970, such as \"2030-12-05\" or "
-                            "\"2030-12-05T10:00:00Z\", or \"off\"");
+        return refuse_value(
+            cf, argument,
+            "a date after 1970, such as \"2030-12-05\" or \"2030-12-05T10:00:00Z\", or \"off\"");
     }
     loc.get_sunset = static_cast<time_t>(*date);
     return kConfOk;
@@ -312,11 +306,10 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t& name = arguments(cf)[1];
         if (!api::is_plan_name(view(name))) {
-            return refuse(cf,
-                          "invalid plan \"%V\" in \"petstore_plan\" directive, "
-                          "it must be 1 to 32 lower-case letters, digits, "
-                          "\"-\" or \"_\"",
-                          &name);
+            return refuse(
+                cf,
+                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\"",
+                &name);
         }
         Parameters::Value minute;
         Parameters::Value day;
@@ -329,17 +322,17 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return kConfError;
         }
         if (*minute > *day) {
-            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                               "the minute limit %L of plan \"%V\" exceeds its "
-                               "day limit %L",
-                               *minute, &name, *day);
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "the minute limit %L of plan \"%V\" exceeds its day limit %L",
+                *minute, &name, *day);
         }
         Place& place = main.plan_places[std::string(view(name))];
         if (place.known()) {
-            ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
-                               "plan \"%V\" replaces the one of that name in "
-                               "%V:%ui",
-                               &name, &place.file, place.line);
+            ngx_conf_log_error(
+                NGX_LOG_WARN, cf, 0,
+                "plan \"%V\" replaces the one of that name in %V:%ui", &name,
+                &place.file, place.line);
         }
         place = current_place(cf);
         main.plans.set(std::string(view(name)), {*minute, *day});
@@ -363,8 +356,7 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (loc.ban
             && !Parameters(cf).each(
                 1,
-                "\"off\" alone, \"threshold=N\", \"window=TIME\", "
-                "\"duration=TIME\" or \"max=TIME\"",
+                "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\"",
                 [&](Parameters& parameters) {
                     parameters.number("threshold", api::kMaxLimit, threshold);
                     parameters.seconds("window", window);
@@ -383,8 +375,7 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (loc.ban_max < loc.ban_duration) {
             return refuse(
                 cf,
-                "\"max\" of %is in \"petstore_ban\" directive is less "
-                "than \"duration\", which is %is",
+                "\"max\" of %is in \"petstore_ban\" directive is less than \"duration\", which is %is",
                 loc.ban_max, loc.ban_duration);
         }
         return kConfOk;

@@ -26,9 +26,9 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     const std::size_t node = main.storages[conf.storage].node;
     if (main.nodes[node].cluster) {
         const ReportAt at(cf, conf.redis_place);
-        refuse(cf, "\"petstore_durability\" does not support the Cluster of "
-                   "\"petstore_redis\": use \"off\", or one Redis or Sentinels "
-                   "for \"petstore_redis\"");
+        refuse(
+            cf,
+            "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"");
         return false;
     }
     conf.durable = 0;

@@ -57,10 +57,10 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
         ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
                            ngx_read_fd_n " \"%V\" failed", &path);
     } else if (password.empty()) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "the first line of \"%V\" must be a password of 1 "
-                           "to %uz bytes",
-                           &path, redis::kMaxPassword);
+        ngx_conf_log_error(
+            NGX_LOG_EMERG, cf, 0,
+            "the first line of \"%V\" must be a password of 1 to %uz bytes",
+            &path, redis::kMaxPassword);
     } else {
         return true;
     }
@@ -157,10 +157,10 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
     }
     auto& deployment = std::get<redis::Deployment>(parsed);
     if (deployment.tls() && !tls_available()) {
-        refuse(cf,
-               "\"%s\" in \"%V\" directive needs an nginx that is built with "
-               "SSL support",
-               deployment.display().c_str(), arguments(cf));
+        refuse(
+            cf,
+            "\"%s\" in \"%V\" directive needs an nginx that is built with SSL support",
+            deployment.display().c_str(), arguments(cf));
         return nullptr;
     }
     return std::make_shared<const redis::Deployment>(std::move(deployment));

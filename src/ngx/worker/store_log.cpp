@@ -22,20 +22,20 @@ void StoreLog::damaged(std::string_view redis_key) noexcept
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
                       "petstore: the Redis key %V is damaged", &name);
     } else {
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: the Redis key %V is damaged, %ui reports of "
-                      "damage since the last line",
-                      &name, damages_);
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: the Redis key %V is damaged, %ui reports of damage since the last line",
+            &name, damages_);
     }
     damages_ = 0;
 }
 
 void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
 {
-    ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                  "petstore: key %s has the unknown plan \"%s\", which "
-                  "counts as \"free\"",
-                  record.id.c_str(), record.plan.c_str());
+    ngx_log_error(
+        NGX_LOG_ERR, &log_, 0,
+        "petstore: key %s has the unknown plan \"%s\", which counts as \"free\"",
+        record.id.c_str(), record.plan.c_str());
 }
 
 void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
@@ -53,8 +53,9 @@ void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 void StoreLog::look_up_refused() noexcept
 {
     servers_.catalogue.rejections.add();
-    refuse(look_ups_, "petstore: %ui look-ups of unknown keys refused: too "
-                      "many in progress");
+    refuse(
+        look_ups_,
+        "petstore: %ui look-ups of unknown keys refused: too many in progress");
 }
 
 void StoreLog::request_refused() noexcept
@@ -77,41 +78,39 @@ void StoreLog::limits_elsewhere() noexcept
 {
     if (elsewhere_logged_ != ngx_time()) {
         elsewhere_logged_ = ngx_time();
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: the counters were moved to another Redis, see "
-                      "\"petstore_limit_redis\"");
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\"");
     }
 }
 
 void StoreLog::foreign_limits(bool foreign) noexcept
 {
     if (foreign) {
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: the Redis of \"petstore_limit_redis\" has the "
-                      "limits of another store, requests are refused: see "
-                      "\"petstorectl doctor\"");
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\"");
     } else {
-        ngx_log_error(NGX_LOG_NOTICE, &log_, 0,
-                      "petstore: the Redis of \"petstore_limit_redis\" has the "
-                      "limits of this store again");
+        ngx_log_error(
+            NGX_LOG_NOTICE, &log_, 0,
+            "petstore: the Redis of \"petstore_limit_redis\" has the limits of this store again");
     }
 }
 
 void StoreLog::limits_not_compared() noexcept
 {
-    ngx_log_error(NGX_LOG_WARN, &log_, 0,
-                  "petstore: this user may not read in each Redis whose limits "
-                  "the limit Redis has (NOPERM): those of another store are "
-                  "not noticed");
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: this user may not read in each Redis whose limits the limit Redis has (NOPERM): those of another store are not noticed");
 }
 
 void StoreLog::catalogue_full() noexcept
 {
     if (full_logged_ != ngx_time()) {
         full_logged_ = ngx_time();
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: the catalogue is full, creates are refused: "
-                      "see \"petstorectl doctor\"");
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\"");
     }
 }
 
@@ -125,12 +124,12 @@ void log_ban(ngx_log_t& log, const store::Account& account,
              const store::AccountStatus& status) noexcept
 {
     Worker::current()->metrics().bans().add();
-    ngx_log_error(NGX_LOG_WARN, &log, 0,
-                  "petstore: account %*s banned for %L s after %L denied "
-                  "requests",
-                  account.id().size(), account.id().data(),
-                  (status.decision.ban_until - status.decision.now) / 1000,
-                  status.denials);
+    ngx_log_error(
+        NGX_LOG_WARN, &log, 0,
+        "petstore: account %*s banned for %L s after %L denied requests",
+        account.id().size(), account.id().data(),
+        (status.decision.ban_until - status.decision.now) / 1000,
+        status.denials);
 }
 
 }  // namespace petstore::ngx

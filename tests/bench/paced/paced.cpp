@@ -418,14 +418,13 @@ private:
         }
         const double took =
             std::chrono::duration<double>(Clock::now() - start_).count();
-        std::fprintf(output_,
-                     "total requests %llu seconds %.3f connects %llu"
-                     " closed_idle %llu unasked %llu longest_backlog %zu\n",
-                     static_cast<unsigned long long>(made_), took,
-                     static_cast<unsigned long long>(connects_),
-                     static_cast<unsigned long long>(closed_idle_),
-                     static_cast<unsigned long long>(unasked_),
-                     longest_backlog_);
+        std::fprintf(
+            output_,
+            "total requests %llu seconds %.3f connects %llu closed_idle %llu unasked %llu longest_backlog %zu\n",
+            static_cast<unsigned long long>(made_), took,
+            static_cast<unsigned long long>(connects_),
+            static_cast<unsigned long long>(closed_idle_),
+            static_cast<unsigned long long>(unasked_), longest_backlog_);
         if (std::fclose(output_) != 0)
             throw std::runtime_error("cannot write " + options_.output);
     }

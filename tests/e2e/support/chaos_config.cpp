@@ -231,13 +231,11 @@ NginxOptions random_configuration(Random& random,
     http += "    petstore_redis_connect_timeout 250ms; petstore_redis_timeout "
             + random.pick<std::string>({"100ms", "500ms"}) + ";\n";
     maybe(http, random,
-          "petstore_ban threshold=10 window=5s duration=1s "
-          "max=4s;");
+          "petstore_ban threshold=10 window=5s duration=1s max=4s;");
     maybe(http, random, "petstore_base_url https://api.example.com/;");
     maybe(http, random, "petstore_json_errors on;");
     maybe(http, random,
-          "client_header_buffer_size 256; "
-          "large_client_header_buffers 2 1k;");
+          "client_header_buffer_size 256; large_client_header_buffers 2 1k;");
     maybe(http, random, "client_body_buffer_size 64;");
     maybe(http, random, "client_body_in_file_only clean;");
     maybe(http, random, "output_buffers 1 512; postpone_output 0;");
@@ -245,8 +243,7 @@ NginxOptions random_configuration(Random& random,
     maybe(http, random, "reset_timedout_connection on;");
     maybe(http, random, "lingering_close always;");
     maybe(http, random,
-          "gzip on; gzip_types *; gzip_min_length 1; "
-          "gzip_proxied any;");
+          "gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;");
     maybe(http, random, "http2_max_concurrent_streams 8;");
     maybe(http, random, "ssi_min_file_chunk 1; ssi_silent_errors on;");
     options.http = http;

@@ -9,9 +9,9 @@ namespace {
 
 NginxOptions with_shop(NginxOptions options, const std::string& shop)
 {
-    options.server += "location /shop/ { petstore_guard on;"
-                      "proxy_pass http://%BACK_END%;"
-                      + shop + "}";
+    options.server +=
+        "location /shop/ { petstore_guard on;proxy_pass http://%BACK_END%;"
+        + shop + "}";
     return options;
 }
 

@@ -156,12 +156,11 @@ long long number_of(const RedisServer& redis, const Key& key, Number number)
 void set_number(const RedisServer& redis, const Key& key, Number number,
                 long long value)
 {
-    redis.command({"EVAL",
-                   "return redis.call('SETRANGE', KEYS[1], ARGV[1] * 8, "
-                   "struct.pack('<d', ARGV[2]))",
-                   "1", account_key(key, "state"),
-                   std::to_string(static_cast<int>(number)),
-                   std::to_string(value)});
+    redis.command(
+        {"EVAL",
+         "return redis.call('SETRANGE', KEYS[1], ARGV[1] * 8, struct.pack('<d', ARGV[2]))",
+         "1", account_key(key, "state"),
+         std::to_string(static_cast<int>(number)), std::to_string(value)});
 }
 
 void end_in(const RedisServer& redis, const Key& key, Number end,

@@ -8,8 +8,8 @@ namespace {
 
 NginxOptions with_shop(NginxOptions options, const BackEnd& back_end)
 {
-    options.server += "location /shop/ { petstore_guard on;"
-                      "proxy_pass http://%BACK_END%; }";
+    options.server +=
+        "location /shop/ { petstore_guard on;proxy_pass http://%BACK_END%; }";
     return with_back_end(std::move(options), back_end);
 }
 

@@ -299,11 +299,9 @@ sanitizer_options(Leaks leaks, const std::string& folder)
     // A module's table of names is a second definition by nginx's design (odr).
     // A library preloaded by a test comes before the sanitizer's (link order).
     return {
-        {"ASAN_OPTIONS", "detect_odr_violation=0:verify_asan_link_order=0:"
-                         "detect_stack_use_after_return=1:"
-                         "detect_leaks="
-                             + std::string(leaks == Leaks::found ? "1" : "0")
-                             + log},
+        {"ASAN_OPTIONS",
+         "detect_odr_violation=0:verify_asan_link_order=0:detect_stack_use_after_return=1:detect_leaks="
+             + std::string(leaks == Leaks::found ? "1" : "0") + log},
         {"LSAN_OPTIONS",
          "print_suppressions=0:suppressions=" E2E_SUPPORT "/lsan.supp"},
         {"UBSAN_OPTIONS",
