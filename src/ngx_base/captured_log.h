@@ -6,7 +6,7 @@
 
 #include "ngx.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_base {
 
 // A log that keeps its last message for the caller to report. ngx_ssl_*
 // functions log and clear OpenSSL's error queue, at a level and in a form that
@@ -67,4 +67,4 @@ private:
     char text_[512] = "";
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_base

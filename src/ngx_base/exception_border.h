@@ -4,7 +4,7 @@
 
 #include "ngx.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_base {
 
 // Runs `body`. If it throws, logs the exception and returns `failed`, because
 // exceptions must not cross nginx's C frames. The only exception boundary of
@@ -23,4 +23,4 @@ Result guarded(ngx_log_t* log, Result failed, Body&& body) noexcept
     return failed;
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_base

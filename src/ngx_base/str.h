@@ -5,7 +5,7 @@
 
 #include "ngx.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_base {
 
 inline std::string_view view(const ngx_str_t& text) noexcept
 {
@@ -32,4 +32,4 @@ inline ngx_str_t copy(ngx_pool_t* pool, std::string_view text) noexcept
     return {text.size(), data};
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_base

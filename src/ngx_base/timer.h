@@ -2,7 +2,7 @@
 
 #include "ngx.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_base {
 
 // The milliseconds from now to `time`, a value of ngx_current_msec; 0 if it is
 // past.
@@ -94,4 +94,4 @@ private:
     bool used_ = false;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_base

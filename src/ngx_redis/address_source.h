@@ -7,7 +7,7 @@
 #include "../ngx_base/ngx.h"
 #include "../redis/server_id.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A server's address, in the forms that sockets and the log need.
 struct PeerAddress {
@@ -74,4 +74,4 @@ private:
     const Addresses addresses_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

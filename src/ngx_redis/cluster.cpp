@@ -8,7 +8,7 @@
 #include "../redis/backoff.h"
 #include "host_addresses.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -66,7 +66,7 @@ void Cluster::close() noexcept
 void Cluster::set_alarm(std::uint64_t time) noexcept
 {
     alarm_.stop();
-    alarm_.start(time_left(time));
+    alarm_.start(ngx_base::time_left(time));
 }
 
 Cluster::Server*
@@ -83,8 +83,8 @@ redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
 {
     Server* server = find(address);
     if (server == nullptr) {
-        server = guarded(log_.log(), static_cast<Server*>(nullptr),
-                         [&] { return add(address); });
+        server = ngx_base::guarded(log_.log(), static_cast<Server*>(nullptr),
+                                   [&] { return add(address); });
     }
     if (server == nullptr) {
         return nullptr;
@@ -158,7 +158,7 @@ void Cluster::retire() noexcept
         }
         (*server)->node.close();
         // Not destroyed yet: tasks of this event-loop iteration still need it.
-        const bool moved = guarded(log_.log(), false, [&] {
+        const bool moved = ngx_base::guarded(log_.log(), false, [&] {
             retired_.push_back(nullptr);
             return true;
         });
@@ -179,7 +179,7 @@ void Cluster::search() noexcept
     if (closed_) {
         return;
     }
-    const bool started = guarded(log_.log(), false, [this] {
+    const bool started = ngx_base::guarded(log_.log(), false, [this] {
         std::vector<redis::ServerAddress> known;
         for (const auto& server : servers_) {
             known.push_back(server->address);
@@ -223,4 +223,4 @@ void Cluster::gave_up(const redis::Reply& error) noexcept
     log_.warning_reply(error);
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -11,7 +11,7 @@
 #include "node_log.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A worker's nodes for the primaries of a Redis Cluster, with one connection
 // each. Owned by the Worker.
@@ -70,14 +70,14 @@ private:
     Servers servers_;
     Servers retired_;  // closed; destroyed by the next retire()
     redis::ClusterLink link_;
-    Timer<Cluster, &Cluster::on_alarm> alarm_;
-    Timer<Cluster, &Cluster::warm_up> next_search_;
+    ngx_base::Timer<Cluster, &Cluster::on_alarm> alarm_;
+    ngx_base::Timer<Cluster, &Cluster::warm_up> next_search_;
     // Posted, because a search that fails at once must not end other requests
     // within a handler.
-    PostedEvent<Cluster, &Cluster::search> search_;
-    PostedEvent<Cluster, &Cluster::check_identities> identities_;
+    ngx_base::PostedEvent<Cluster, &Cluster::search> search_;
+    ngx_base::PostedEvent<Cluster, &Cluster::check_identities> identities_;
     bool closed_ = false;
-    Timer<Cluster, &Cluster::retire> retirement_;
+    ngx_base::Timer<Cluster, &Cluster::retire> retirement_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

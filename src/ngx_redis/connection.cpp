@@ -3,7 +3,7 @@
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -56,7 +56,7 @@ void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
     login_ = &login;
     last_ = &last;
     identity_ = identity;
-    ngx_str_t name = borrow(address.text);
+    ngx_str_t name = ngx_base::borrow(address.text);
 
     ngx_peer_connection_t peer{};
     peer.sockaddr = reinterpret_cast<sockaddr*>(
@@ -158,7 +158,7 @@ void Connection::continue_tls() noexcept
 
 void Connection::begin_handshake() noexcept
 {
-    const bool begun = guarded(log_.log(), false, [this] {
+    const bool begun = ngx_base::guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<redis::Decoder>();
         handshake_.begin(*login_, *last_, identity_);
         return true;
@@ -266,8 +266,8 @@ void Connection::on_readable() noexcept
             return;
         }
 
-        const Failure failed =
-            guarded(log_.log(), failure(Kind::other, kOutOfMemory), [&] {
+        const Failure failed = ngx_base::guarded(
+            log_.log(), failure(Kind::other, kOutOfMemory), [&] {
                 return decode({received_.data(), static_cast<std::size_t>(n)});
             });
         if (failed.reason != nullptr) {
@@ -347,4 +347,4 @@ Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
     return failed;
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

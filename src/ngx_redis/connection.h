@@ -16,7 +16,7 @@
 #include "node_settings.h"
 #include "tls.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A socket to one address of a Redis at a time: connects, performs the
 // handshake, writes the commands of a pipeline and decodes the replies. nginx
@@ -154,7 +154,8 @@ private:
     redis::Handshake handshake_;
     std::unique_ptr<redis::Decoder> decoder_;
     std::vector<char> received_;
-    Timer<Connection, &Connection::on_timeout> timeout_;  // until ready
+    ngx_base::Timer<Connection, &Connection::on_timeout>
+        timeout_;  // until ready
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -52,7 +52,7 @@ DurableNode::DurableNode(const NodeSettings& settings,
 void DurableNode::set_alarm(std::uint64_t time) noexcept
 {
     alarm_.stop();
-    alarm_.start(time_left(time));
+    alarm_.start(ngx_base::time_left(time));
 }
 
 void DurableNode::unsupported(const char* command,
@@ -91,4 +91,4 @@ void DurableNode::queue_full() noexcept
     log_.report_refused();
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

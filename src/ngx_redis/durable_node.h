@@ -9,7 +9,7 @@
 #include "node.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A worker's second connection to a Redis, for writes that wait until they are
 // durable. Owned by the Worker.
@@ -46,9 +46,9 @@ private:
     NodeLog log_;
     Node node_;
     redis::DurableLink link_;
-    Timer<DurableNode, &DurableNode::on_alarm> alarm_;
+    ngx_base::Timer<DurableNode, &DurableNode::on_alarm> alarm_;
     std::size_t not_reached_ = 0;  // since the last log line
-    OncePerSecond not_reached_lines_;
+    ngx_base::OncePerSecond not_reached_lines_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

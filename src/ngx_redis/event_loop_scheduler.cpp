@@ -1,6 +1,6 @@
 #include "event_loop_scheduler.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 EventLoopScheduler::EventLoopScheduler(ngx_log_t& log) noexcept
     : event_(*this, &log)
@@ -48,4 +48,4 @@ redis::EndOfIterationTask* EventLoopScheduler::Queue::pop() noexcept
     return task;
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -4,7 +4,7 @@
 #include "../ngx_base/timer.h"
 #include "../redis/scheduler.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Runs the tasks of a worker's stores and nodes from one posted event. Must
 // outlive all tasks.
@@ -41,7 +41,7 @@ private:
 
     Queue batches_;
     Queue writes_;
-    PostedEvent<EventLoopScheduler, &EventLoopScheduler::run> event_;
+    ngx_base::PostedEvent<EventLoopScheduler, &EventLoopScheduler::run> event_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

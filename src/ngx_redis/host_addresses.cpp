@@ -9,7 +9,7 @@
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -85,7 +85,7 @@ void ResolvedAddresses::cancel() noexcept
 
 void ResolvedAddresses::start_lookup() noexcept
 {
-    const bool copied = guarded(log_, false, [this] {
+    const bool copied = ngx_base::guarded(log_, false, [this] {
         query_ = name_;
         return true;
     });
@@ -95,7 +95,7 @@ void ResolvedAddresses::start_lookup() noexcept
         answer(NGX_ERROR);
         return;
     }
-    lookup->name = borrow(query_);
+    lookup->name = ngx_base::borrow(query_);
     lookup->timeout = resolver_timeout_;
     lookup->cancelable = 1;
     lookup->data = this;
@@ -113,8 +113,8 @@ void ResolvedAddresses::on_lookup_done(ngx_resolver_ctx_t* lookup) noexcept
 {
     ngx_int_t error = lookup->state;
     if (error == NGX_OK) {
-        Addresses found =
-            guarded(log_, Addresses(), [&] { return addresses_in(lookup); });
+        Addresses found = ngx_base::guarded(
+            log_, Addresses(), [&] { return addresses_in(lookup); });
         if (found != nullptr) {
             known_ = std::move(found);
         } else {
@@ -185,4 +185,4 @@ std::unique_ptr<AddressSource> host_addresses(const HostSettings& settings,
     return std::make_unique<ResolvedAddresses>(settings, log);
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

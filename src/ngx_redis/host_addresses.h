@@ -7,7 +7,7 @@
 #include "../ngx_base/timer.h"
 #include "address_source.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A server as configured.
 struct HostSettings {
@@ -64,7 +64,7 @@ private:
     ngx_resolver_ctx_t* lookup_ = nullptr;  // under way
     Addresses known_;                       // nullptr if there are none
     User* waiting_ = nullptr;
-    Timer<ResolvedAddresses, &ResolvedAddresses::on_timeout> timer_;
+    ngx_base::Timer<ResolvedAddresses, &ResolvedAddresses::on_timeout> timer_;
 };
 
 // Fixed or resolved addresses, depending on the settings. The log must outlive
@@ -72,4 +72,4 @@ private:
 std::unique_ptr<AddressSource> host_addresses(const HostSettings& settings,
                                               ngx_log_t* log);
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

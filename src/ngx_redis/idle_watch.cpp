@@ -1,6 +1,6 @@
 #include "idle_watch.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
                      redis::Pipeline& pipeline, redis::RoleWatch& role,
@@ -91,4 +91,4 @@ void IdleWatch::restart() noexcept
         redis::IdleCheck::interval(static_cast<std::uint64_t>(ngx_random())));
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -9,7 +9,7 @@
 #include "../redis/replication.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Sends the commands by which a node checks its connection: INFO replication
 // for the role, ahead of the first command of each second, and for the
@@ -82,7 +82,7 @@ private:
     const redis::Command role_request_;
     const redis::Command ping_;
     redis::IdleCheck check_;
-    Timer<IdleWatch, &IdleWatch::on_timer> timer_;
+    ngx_base::Timer<IdleWatch, &IdleWatch::on_timer> timer_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

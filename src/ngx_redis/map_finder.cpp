@@ -6,7 +6,7 @@
 #include "../ngx_base/exception_border.h"
 #include "host_addresses.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -43,7 +43,7 @@ MapFinder::MapFinder(const NodeSettings& settings, User& user,
 
 void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
 {
-    const bool added = guarded(log_.log(), false, [&] {
+    const bool added = ngx_base::guarded(log_.log(), false, [&] {
         add_servers(known);
         return true;
     });
@@ -150,14 +150,15 @@ Connection::Failure MapFinder::on_identity(const redis::Reply& reply) noexcept
 {
     log_.identity_unknown("CLUSTER MYID", reply);
     identity_ = redis::node_id(reply);
-    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-        const auto known = identities_.find((*addresses_)[address_].text);
-        if (known != identities_.end()
-            && identity_.contradicts(known->second)) {
-            return {"is another node than the cluster has there"};
-        }
-        return {};
-    });
+    return ngx_base::guarded(
+        log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+            const auto known = identities_.find((*addresses_)[address_].text);
+            if (known != identities_.end()
+                && identity_.contradicts(known->second)) {
+                return {"is another node than the cluster has there"};
+            }
+            return {};
+        });
 }
 
 // Addresses that are names are not compared.
@@ -187,19 +188,20 @@ MapFinder::on_handshake_done(const redis::Reply& last) noexcept
     if (last.is_error()) {
         return {log_.reason("refused CLUSTER SLOTS with", last)};
     }
-    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-        found_ = redis::SlotMap::parse(last, (*addresses_)[address_].host);
-        if (!found_) {
-            return {"returned an invalid slot map"};
-        }
-        if (found_->primaries().empty()) {
-            found_.reset();
-            return {"reports no server with slots"};
-        }
-        remember(*found_);
-        event_.post();
-        return {};
-    });
+    return ngx_base::guarded(
+        log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+            found_ = redis::SlotMap::parse(last, (*addresses_)[address_].host);
+            if (!found_) {
+                return {"returned an invalid slot map"};
+            }
+            if (found_->primaries().empty()) {
+                found_.reset();
+                return {"reports no server with slots"};
+            }
+            remember(*found_);
+            event_.post();
+            return {};
+        });
 }
 
 Connection::Failure MapFinder::on_reply(const redis::Reply&) noexcept
@@ -230,4 +232,4 @@ void MapFinder::on_event() noexcept
     user_.on_map(std::move(map));
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

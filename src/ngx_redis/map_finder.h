@@ -17,7 +17,7 @@
 #include "node_log.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // The settings of a server that the Cluster announces. It cannot be reached if
 // they have neither fixed addresses nor a resolver.
@@ -108,7 +108,7 @@ private:
 
     bool lost_ = false;  // the last search failed
     ngx_msec_t lost_at_ = 0;
-    PostedEvent<MapFinder, &MapFinder::on_event> event_;
+    ngx_base::PostedEvent<MapFinder, &MapFinder::on_event> event_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -6,7 +6,7 @@
 #include "../redis/backoff.h"
 #include "../redis/error_table.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -164,7 +164,7 @@ void Node::on_moved() noexcept
 void Node::try_address() noexcept
 {
     connection_.open((*addresses_)[address_], settings_.endpoint,
-                     idle_.role_request(), time_left(connect_by_),
+                     idle_.role_request(), ngx_base::time_left(connect_by_),
                      server_.request());
     if (connection_.is_open()) {
         restart_deadline();  // for the commands that wait to connect
@@ -309,9 +309,10 @@ Node::check_error(const redis::Reply& error,
 
 void Node::on_deadline() noexcept
 {
-    if (idle_.holding() && time_left(idle_.hold_until()) == 0) {
+    if (idle_.holding() && ngx_base::time_left(idle_.hold_until()) == 0) {
         replace("did not answer");
-    } else if (pipeline_.empty() || time_left(pipeline_.deadline()) > 0) {
+    } else if (pipeline_.empty()
+               || ngx_base::time_left(pipeline_.deadline()) > 0) {
         restart_deadline();
     } else if (connection_.is_ready() || ngx_exiting) {
         on_failure(Connection::failure(Kind::timeout, kTimedOut));
@@ -334,7 +335,7 @@ void Node::restart_deadline() noexcept
     if (!pipeline_.empty() && !idle_.unwaited()) {
         const ngx_msec_t deadline =
             idle_.holding() ? idle_.hold_until() : pipeline_.deadline();
-        deadline_.start(time_left(deadline));
+        deadline_.start(ngx_base::time_left(deadline));
     }
 }
 
@@ -384,7 +385,7 @@ void Node::on_failure(const Failure& failure) noexcept
     disconnect();
 
     // No command was written yet, so all of them can wait for the next address.
-    if (!was_ready && --untried_ > 0 && time_left(connect_by_) > 0) {
+    if (!was_ready && --untried_ > 0 && ngx_base::time_left(connect_by_) > 0) {
         log_.trying_next(failure.reason, failure.error, address_text());
         next_address();
         try_address();
@@ -402,4 +403,4 @@ void Node::on_failure(const Failure& failure) noexcept
     pipeline_.fail();
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -20,7 +20,7 @@
 #include "node_settings.h"
 #include "server_check.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // A worker's link to one Redis over one pipelined connection. Owned by the
 // Worker.
@@ -139,8 +139,8 @@ private:
     bool flush_scheduled_ = false;
 
     // The deadline of the oldest command.
-    Timer<Node, &Node::on_deadline> deadline_;
-    Timer<Node, &Node::connect> probe_;
+    ngx_base::Timer<Node, &Node::on_deadline> deadline_;
+    ngx_base::Timer<Node, &Node::connect> probe_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -2,7 +2,7 @@
 
 #include "../redis/error_table.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 NodeLog::NodeLog(const std::string& name, const ngx_log_t& log) noexcept
     : name_(name.c_str()), log_(log)
@@ -172,4 +172,4 @@ ErrorCode::ErrorCode(const redis::Reply& error) noexcept
     text_[size] = '\0';
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

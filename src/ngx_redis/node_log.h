@@ -8,7 +8,7 @@
 #include "../redis/reply.h"
 #include "../redis/sentinel.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Writes one node's lines to the error log: one per outage, or at most one per
 // second. Logs only the code of an error reply, because the rest may quote
@@ -72,10 +72,10 @@ private:
     const char* name_;
     ngx_log_t log_;
     std::size_t refused_ = 0;  // since the last log line
-    OncePerSecond errors_;
-    OncePerSecond warnings_;
-    OncePerSecond refusals_;
-    OncePerSecond names_;
+    ngx_base::OncePerSecond errors_;
+    ngx_base::OncePerSecond warnings_;
+    ngx_base::OncePerSecond refusals_;
+    ngx_base::OncePerSecond names_;
     char reason_[80];
     bool outage_ = false;
     bool replica_ = false;  // logged in this outage
@@ -96,4 +96,4 @@ private:
     char text_[40];
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -10,7 +10,7 @@
 #include "../redis/server_id.h"
 #include "host_addresses.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // The TLS settings of a node with a rediss:// URL.
 struct TlsSettings {
@@ -110,4 +110,4 @@ struct NodeSettings {
     redis::ServerId node_id{};
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

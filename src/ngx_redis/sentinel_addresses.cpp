@@ -4,7 +4,7 @@
 
 #include "../ngx_base/exception_border.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 SentinelAddresses::SentinelAddresses(const SentinelSettings& settings,
                                      SentinelWatch& watch, ngx_log_t* log)
@@ -37,7 +37,7 @@ void SentinelAddresses::on_primary(const redis::ServerAddress& primary) noexcept
 {
     meant_ = primary.id;
     bool failed = false;
-    const Addresses addresses = guarded(log_, Addresses(), [&] {
+    const Addresses addresses = ngx_base::guarded(log_, Addresses(), [&] {
         failed = true;
         auto numeric = numeric_address(primary.host, primary.port);
         failed = false;
@@ -57,7 +57,7 @@ void SentinelAddresses::on_primary(const redis::ServerAddress& primary) noexcept
 
 void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
 {
-    const bool made = guarded(log_, false, [&] {
+    const bool made = ngx_base::guarded(log_, false, [&] {
         if (name_ == nullptr || named_ != primary) {
             HostSettings host;
             host.host = primary.host;
@@ -71,7 +71,8 @@ void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
         return true;
     });
     if (made) {
-        name_->find(*this, std::max<ngx_msec_t>(time_left(find_by_), 1));
+        name_->find(*this,
+                    std::max<ngx_msec_t>(ngx_base::time_left(find_by_), 1));
     } else {
         on_no_address("out of memory");
     }
@@ -109,4 +110,4 @@ void SentinelAddresses::on_timeout() noexcept
     on_no_address("no Sentinel answered in time");
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

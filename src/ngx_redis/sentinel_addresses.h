@@ -9,7 +9,7 @@
 #include "node_settings.h"
 #include "sentinel_watch.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Provides one node with the address of the primary that Sentinels name.
 class SentinelAddresses final : public AddressSource,
@@ -46,7 +46,7 @@ private:
     redis::ServerId meant_;
     redis::ServerAddress named_;  // resolved by name_
     std::unique_ptr<ResolvedAddresses> name_;
-    Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;
+    ngx_base::Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

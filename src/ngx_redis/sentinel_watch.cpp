@@ -6,7 +6,7 @@
 #include "../ngx_base/exception_border.h"
 #include "../redis/backoff.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 namespace {
 
@@ -213,10 +213,11 @@ void SentinelWatch::on_idle_close() noexcept
 Failure SentinelWatch::on_identity(const redis::Reply& reply) noexcept
 {
     log_.identity_unknown("SENTINEL MASTER", reply);
-    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-        record_ = redis::parse_primary_record(reply);
-        return {};
-    });
+    return ngx_base::guarded(log_.log(), Failure{"out of memory"},
+                             [&]() -> Failure {
+                                 record_ = redis::parse_primary_record(reply);
+                                 return {};
+                             });
 }
 
 Failure SentinelWatch::on_handshake_done(const redis::Reply& last) noexcept
@@ -258,67 +259,69 @@ Failure SentinelWatch::on_unrequested(const redis::Reply& reply) noexcept
 Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
 {
     using Result = redis::PrimaryAddress::Result;
-    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-        auto answer = redis::parse_primary_address(reply);
-        switch (answer.result) {
-        case Result::found:
-            if (record_ && *record_ == answer.address) {
-                answer.address.id = record_->id;
+    return ngx_base::guarded(
+        log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+            auto answer = redis::parse_primary_address(reply);
+            switch (answer.result) {
+            case Result::found:
+                if (record_ && *record_ == answer.address) {
+                    answer.address.id = record_->id;
+                }
+                record_.reset();  // outdated at the next answer
+                take_primary(std::move(answer.address));
+                return {};
+            case Result::unknown_name:
+                return {"does not monitor this primary"};
+            case Result::refused:
+                return {log_.reason("refused with", reply)};
+            case Result::invalid:
+                break;
             }
-            record_.reset();  // outdated at the next answer
-            take_primary(std::move(answer.address));
-            return {};
-        case Result::unknown_name:
-            return {"does not monitor this primary"};
-        case Result::refused:
-            return {log_.reason("refused with", reply)};
-        case Result::invalid:
-            break;
-        }
-        return Connection::protocol_error();
-    });
+            return Connection::protocol_error();
+        });
 }
 
 Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
 {
     using Kind = redis::SentinelMessage::Kind;
-    return guarded(log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-        auto message =
-            redis::parse_sentinel_message(reply, settings_.primary_name);
-        const bool expected = pipeline_.expects_reply();
-        switch (message.kind) {
-        case Kind::subscribed:
-        case Kind::pong:
-            if (!expected
-                || (state_ == State::subscribing)
-                       != (message.kind == Kind::subscribed)) {
+    return ngx_base::guarded(
+        log_.log(), Failure{"out of memory"}, [&]() -> Failure {
+            auto message =
+                redis::parse_sentinel_message(reply, settings_.primary_name);
+            const bool expected = pipeline_.expects_reply();
+            switch (message.kind) {
+            case Kind::subscribed:
+            case Kind::pong:
+                if (!expected
+                    || (state_ == State::subscribing)
+                           != (message.kind == Kind::subscribed)) {
+                    break;
+                }
+                if (message.kind == Kind::pong) {
+                    failures_ = 0;
+                }
+                pipeline_.pop();
+                state_ = State::subscribed;
+                listen();
+                return {};
+            case Kind::refused:
+                if (state_ != State::subscribing) {
+                    return {log_.reason("refused with", reply)};
+                }
+                log_.cannot_subscribe(reply);
+                pipeline_.pop();
+                state_ = State::polling;
+                listen();
+                return {};
+            case Kind::switched:
+                return take_switch(std::move(message.address));
+            case Kind::other:
+                return {};
+            case Kind::invalid:
                 break;
             }
-            if (message.kind == Kind::pong) {
-                failures_ = 0;
-            }
-            pipeline_.pop();
-            state_ = State::subscribed;
-            listen();
-            return {};
-        case Kind::refused:
-            if (state_ != State::subscribing) {
-                return {log_.reason("refused with", reply)};
-            }
-            log_.cannot_subscribe(reply);
-            pipeline_.pop();
-            state_ = State::polling;
-            listen();
-            return {};
-        case Kind::switched:
-            return take_switch(std::move(message.address));
-        case Kind::other:
-            return {};
-        case Kind::invalid:
-            break;
-        }
-        return Connection::protocol_error();
-    });
+            return Connection::protocol_error();
+        });
 }
 
 Failure SentinelWatch::take_switch(redis::ServerAddress&& primary) noexcept
@@ -396,4 +399,4 @@ void SentinelWatch::on_event() noexcept
     }
 }
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -16,7 +16,7 @@
 #include "node_log.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Finds the primary that a worker's nodes use, and detects when the Sentinels
 // replace it. Connects to one Sentinel at a time: asks for the address, then
@@ -142,9 +142,9 @@ private:
     ngx_err_t error_ = 0;                // of the last failure
     char reason_[160];
 
-    Timer<SentinelWatch, &SentinelWatch::check> check_;
-    Timer<SentinelWatch, &SentinelWatch::start_round> retry_;
-    PostedEvent<SentinelWatch, &SentinelWatch::on_event> event_;
+    ngx_base::Timer<SentinelWatch, &SentinelWatch::check> check_;
+    ngx_base::Timer<SentinelWatch, &SentinelWatch::start_round> retry_;
+    ngx_base::PostedEvent<SentinelWatch, &SentinelWatch::on_event> event_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -7,7 +7,7 @@
 #include "address_source.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // Whether the server that a node is connected to is the one that is meant:
 // another one may have taken over its address. Known in a Cluster and behind
@@ -52,4 +52,4 @@ private:
     redis::ServerId id_;
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

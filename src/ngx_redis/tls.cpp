@@ -5,7 +5,7 @@
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 #if (NGX_SSL)
 
@@ -100,7 +100,7 @@ bool Tls::is_verified(ngx_connection_t* socket) noexcept
                       X509_verify_cert_error_string(result));
         return false;
     }
-    ngx_str_t name = borrow(*name_);
+    ngx_str_t name = ngx_base::borrow(*name_);
     const bool matches = is_ip_address(name_->c_str())
                              ? certificate_has_ip(socket, name_->c_str())
                              : ngx_ssl_check_host(socket, &name) == NGX_OK;
@@ -149,7 +149,7 @@ void Tls::keep_session(ngx_connection_t* socket) noexcept
     }
     forget_session();
     session_ = session;
-    if (!guarded(log_, false, [this] {
+    if (!ngx_base::guarded(log_, false, [this] {
             session_name_ = *name_;
             return true;
         })) {
@@ -185,4 +185,4 @@ void Tls::end(ngx_connection_t*) noexcept {}
 
 #endif
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -6,7 +6,7 @@
 #include "../ngx_base/ngx.h"
 #include "node_settings.h"
 
-namespace petstore::ngx {
+namespace petstore::ngx_redis {
 
 // TLS for the connections of one node, one at a time, using nginx's ngx_ssl_*
 // functions. Keeps the last session, so that a reconnect resumes it. nginx
@@ -54,11 +54,11 @@ private:
 
     const TlsSettings& settings_;
     ngx_log_t* log_;
-    CapturedLog errors_;
+    ngx_base::CapturedLog errors_;
     bool verified_ = false;
     const std::string* name_ = nullptr;  // expected in the certificate
     void* session_ = nullptr;            // SSL_SESSION; owned
     std::string session_name_;  // verified when the session was established
 };
 
-}  // namespace petstore::ngx
+}  // namespace petstore::ngx_redis

@@ -16,7 +16,7 @@ void PetRead::on_limit_sent()
         return;
     }
     store::Storage& storage = request_.storage();
-    if (!storage.limiter.brings_version()) {
+    if (!storage.limit_commands.brings_version()) {
         fetches_version_ = true;
         request_.wait();
         storage.versions.read(*this);

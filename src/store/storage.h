@@ -61,34 +61,35 @@ struct Storage {
     Storage(const std::string& prefix, const Environment& environment,
             MemoryShares memory)
         : clock(environment.clock), log(environment.log), schema(prefix),
-          key_records(schema), limiter(schema, catalogue_place(environment),
-                                       environment.accounts.is_cluster()
-                                           ? Limiter::Accounts::cluster
-                                           : Limiter::Accounts::together),
-          catalogue(schema), catalogue_link(environment.catalogue),
+          key_commands(schema),
+          limit_commands(schema, catalogue_place(environment),
+                         environment.accounts.is_cluster()
+                             ? LimitCommands::Accounts::cluster
+                             : LimitCommands::Accounts::together),
+          pet_commands(schema), catalogue_link(environment.catalogue),
           lookups(environment.lookups), keys(memory.keys),
-          key_loader(environment.catalogue, environment.accounts, key_records,
+          key_loader(environment.catalogue, environment.accounts, key_commands,
                      environment.plans, keys, log),
-          reader(environment.catalogue, catalogue, log, lookups,
+          reader(environment.catalogue, pet_commands, log, lookups,
                  memory.responses),
-          versions(environment.catalogue, environment.scheduler, catalogue,
+          versions(environment.catalogue, environment.scheduler, pet_commands,
                    reader),
           creates(environment.catalogue, environment.scheduler, schema),
           limits_marker(environment.accounts, environment.scheduler, schema),
-          limits(environment.accounts, environment.scheduler, limiter),
+          limits(environment.accounts, environment.scheduler, limit_commands),
           redis_clock(environment.accounts, schema, clock),
-          denials(environment.accounts, limiter, clock,
+          denials(environment.accounts, limit_commands, clock,
                   environment.report_timer, log, log)
     {}
 
     // In a Cluster, accounts are in other slots than the catalogue.
-    static Limiter::Catalogue
+    static LimitCommands::Catalogue
     catalogue_place(const Environment& environment) noexcept
     {
         return &environment.accounts == &environment.catalogue
                        && !environment.accounts.is_cluster()
-                   ? Limiter::Catalogue::here
-                   : Limiter::Catalogue::elsewhere;
+                   ? LimitCommands::Catalogue::here
+                   : LimitCommands::Catalogue::elsewhere;
     }
 
     Storage(const Storage&) = delete;
@@ -97,9 +98,9 @@ struct Storage {
     const Clock& clock;
     StorageLog& log;
     const Schema schema;
-    const KeyRecords key_records;
-    const Limiter limiter;
-    const Catalogue catalogue;
+    const KeyCommands key_commands;
+    const LimitCommands limit_commands;
+    const PetCommands pet_commands;
     redis::Link& catalogue_link;
     metrics::CacheLookups& lookups;
     KeyCache keys;

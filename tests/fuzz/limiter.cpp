@@ -68,10 +68,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size)
 {
     static const store::Schema schema("petstore");
-    static const store::Limiter limiter(schema);
+    static const store::LimitCommands limiter(schema);
     const auto stream = fuzz::text_of(data, size);
     fuzz::for_each_reply(stream, size, [&](const redis::Reply& reply) {
-        const auto status = store::Limiter::parse_status(reply, {60, 1000});
+        const auto status =
+            store::LimitCommands::parse_status(reply, {60, 1000});
         REQUIRE(status.denials >= 0);
         REQUIRE(status.decision.ban_until >= 0);
         for (std::size_t accounts = 1; accounts <= 3; ++accounts) {

@@ -80,7 +80,7 @@ struct LookUps {
     }
 
     const store::Schema schema{"petstore"};
-    const store::KeyRecords keys{schema};
+    const store::KeyCommands keys{schema};
     const api::PlanTable plans;
     const api::Digest first = api::sha256("1");
     const api::Digest second = api::sha256("2");
@@ -93,16 +93,16 @@ struct LookUps {
 };
 
 struct KeyRecord {
-    void act() { found = store::KeyRecords::parse(record); }
+    void act() { found = store::KeyCommands::parse(record); }
     void check(bool thrown) const
     {
         if (!thrown) {
-            CHECK(found.result == store::KeyRecords::Found::Result::found);
+            CHECK(found.result == store::KeyCommands::Found::Result::found);
             CHECK(found.record.account == kAccount);
         }
     }
     const Ready record{key_record()};
-    store::KeyRecords::Found found{};
+    store::KeyCommands::Found found{};
 };
 
 struct UnknownKeys {
@@ -190,7 +190,7 @@ struct Limits {
     }
 
     const store::Schema schema{"petstore"};
-    const store::Limiter limiter{schema};
+    const store::LimitCommands limiter{schema};
     const Ready one{decided(1)};
     const Ready two{decided(2)};
     const Ready no_script{kNoScript};
@@ -440,7 +440,7 @@ struct Reads {
     }
 
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     const std::array<ReadKey, 4> keys{ReadKey::of_pet(5), page_after(0, false),
                                       page_after(127, false),
                                       page_after(0, true)};

@@ -16,7 +16,7 @@ const std::string kLastId = "petstore:{petstore:pets}:last-id";
 struct Fixture {
     RedisServer redis;
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
 
     long long micros() const
     {

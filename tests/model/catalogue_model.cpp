@@ -283,7 +283,7 @@ public:
     RedisServer redis{{"appendonly no"}};
     redis::BlockingConnection connection;
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     std::vector<api::NewPet> pets;
 };
 

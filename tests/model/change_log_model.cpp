@@ -96,7 +96,7 @@ private:
 };
 
 struct Worker {
-    Worker(const e2e::RedisServer& redis, const store::Catalogue& catalogue,
+    Worker(const e2e::RedisServer& redis, const store::PetCommands& catalogue,
            std::size_t memory)
         : link(redis), reader(link, catalogue, damage, lookups, memory)
     {}
@@ -357,7 +357,7 @@ public:
 
     e2e::RedisServer redis;
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     std::vector<std::unique_ptr<Worker>> workers;
     std::deque<State> history;
     int wrong = 0;

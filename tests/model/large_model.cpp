@@ -73,7 +73,7 @@ struct Fixture {
     redis::BlockingConnection connection{redis::BlockingConnection::unix_socket(
         redis.socket(), std::chrono::seconds(20))};
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     PetId last_id = kPets;
     int calls = 0;
 };

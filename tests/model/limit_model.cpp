@@ -23,7 +23,7 @@
 
 using namespace petstore;
 using e2e::RedisServer;
-using store::Limiter;
+using store::LimitCommands;
 
 namespace {
 
@@ -333,13 +333,14 @@ private:
 
 class Machine {
 public:
-    Machine(unsigned seed, Limiter::Accounts where)
+    Machine(unsigned seed, LimitCommands::Accounts where)
         : random_(seed), connection_(redis::BlockingConnection::unix_socket(
                              redis_.socket(), std::chrono::seconds(5))),
-          schema_("model"), in_cluster_(where == Limiter::Accounts::cluster),
+          schema_("model"),
+          in_cluster_(where == LimitCommands::Accounts::cluster),
           limiter_(schema_,
-                   in_cluster_ ? Limiter::Catalogue::elsewhere
-                               : Limiter::Catalogue::here,
+                   in_cluster_ ? LimitCommands::Catalogue::elsewhere
+                               : LimitCommands::Catalogue::here,
                    where)
     {
         connection_.set_timeout(std::chrono::seconds(20));
@@ -895,7 +896,7 @@ private:
     redis::BlockingConnection connection_;
     const store::Schema schema_;
     const bool in_cluster_;
-    const Limiter limiter_;
+    const LimitCommands limiter_;
     std::vector<Account> accounts_;
     Number latest_ = 0;
 };
@@ -924,7 +925,7 @@ const char* const kOutcomes[] = {
 };
 
 // Returns how often each outcome was seen.
-std::map<std::string, int> check_calls(int count, Limiter::Accounts where)
+std::map<std::string, int> check_calls(int count, LimitCommands::Accounts where)
 {
     const auto seed = static_cast<unsigned>(
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str()));
@@ -949,13 +950,13 @@ std::map<std::string, int> check_calls(int count, Limiter::Accounts where)
 
 TEST_CASE("model: 100,000 calls of the limiter's scripts")
 {
-    auto seen = check_calls(100'000, Limiter::Accounts::together);
+    auto seen = check_calls(100'000, LimitCommands::Accounts::together);
     CHECK(seen["new account"] > 100);
 }
 
 // In one Redis, which holds all keys.
 TEST_CASE("model: 50,000 calls of the limiter's scripts for a Cluster")
 {
-    auto seen = check_calls(50'000, Limiter::Accounts::cluster);
+    auto seen = check_calls(50'000, LimitCommands::Accounts::cluster);
     CHECK(seen["new account"] == 0);  // such accounts are always reread
 }

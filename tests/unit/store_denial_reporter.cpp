@@ -130,7 +130,7 @@ struct Fixture {
     }
 
     const store::Schema schema{"petstore"};
-    const store::Limiter limiter{schema};
+    const store::LimitCommands limiter{schema};
     const api::BanPolicy policy;
     FakeLink link;
     Clock clock;

@@ -66,7 +66,7 @@ std::string record(const std::string& account, std::int64_t epoch,
 
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const store::KeyRecords keys{schema};
+    const store::KeyCommands keys{schema};
     const api::PlanTable plans;
     FakeLink link;
     store::KeyCache cache{1 << 20};

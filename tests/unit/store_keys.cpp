@@ -8,26 +8,26 @@
 #include "store_replies.h"
 
 using namespace petstore;
-using store::KeyRecords;
+using store::KeyCommands;
 using store::StoredKeyCommands;
-using Result = store::KeyRecords::Found::Result;
+using Result = store::KeyCommands::Found::Result;
 
 namespace {
 
 const store::Schema kSchema("petstore");
 
-KeyRecords::Found parse(const std::vector<std::string>& fields)
+KeyCommands::Found parse(const std::vector<std::string>& fields)
 {
     Replies replies;
     std::vector<std::string> items;
     for (const auto& field : fields) {
         items.push_back(bulk(field));
     }
-    return KeyRecords::parse(replies(array(items)));
+    return KeyCommands::parse(replies(array(items)));
 }
 
 // The record written by write_key.lua, as the reply to HGETALL.
-KeyRecords::Found round_trip(const api::KeyRecord& record)
+KeyCommands::Found round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;
     key.record = record;
@@ -188,12 +188,12 @@ TEST_CASE("a reply that is not a hash is invalid", "[store]")
         "*2\r\n$2\r\nid\r\n$-1\r\n", "*2\r\n$7\r\naccount\r\n$1\r\na\r\n");
     CAPTURE(reply);
     Replies replies;
-    CHECK(KeyRecords::parse(replies(reply)).result == Result::invalid);
+    CHECK(KeyCommands::parse(replies(reply)).result == Result::invalid);
 }
 
 TEST_CASE("a record is read by the digest of its key", "[store]")
 {
-    const auto command = words(KeyRecords(kSchema).get(api::Digest{}));
+    const auto command = words(KeyCommands(kSchema).get(api::Digest{}));
     CHECK(command
           == std::vector<std::string>{"HGETALL",
                                       "petstore:key:" + std::string(64, '0')});

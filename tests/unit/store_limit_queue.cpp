@@ -32,7 +32,7 @@ struct Fixture {
     }
 
     const store::Schema schema{"petstore"};
-    const store::Limiter limiter{schema};
+    const store::LimitCommands limiter{schema};
     FakeLink link;
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};
@@ -72,8 +72,9 @@ std::string decided(long long admitted, long long used)
 TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
 {
     const store::Schema schema{"petstore"};
-    const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
-                                 store::Limiter::Accounts::cluster};
+    const store::LimitCommands limiter{
+        schema, store::LimitCommands::Catalogue::elsewhere,
+        store::LimitCommands::Accounts::cluster};
     FakeLink link;
     link.group = [](std::string_view account) {
         return static_cast<std::size_t>(account.front());
@@ -370,8 +371,8 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
           "[store]")
 {
     Fixture f;
-    const store::Limiter limiter{f.schema,
-                                 store::Limiter::Catalogue::elsewhere};
+    const store::LimitCommands limiter{
+        f.schema, store::LimitCommands::Catalogue::elsewhere};
     store::LimitQueue queue{f.link, f.link, limiter};
     const auto key = f.make_key("lonely");
     key->generation = static_cast<std::uint32_t>(f.link.generation);

@@ -54,8 +54,9 @@ struct Fixture {
     void ask_two_singly(std::string_view error);
 
     const store::Schema schema{"petstore"};
-    const store::Limiter limiter{schema, store::Limiter::Catalogue::elsewhere,
-                                 store::Limiter::Accounts::cluster};
+    const store::LimitCommands limiter{
+        schema, store::LimitCommands::Catalogue::elsewhere,
+        store::LimitCommands::Accounts::cluster};
     FakeLink link;
     store::KeyCache cache{1 << 20};
     store::LimitQueue queue{link, link, limiter};

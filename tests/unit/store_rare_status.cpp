@@ -38,7 +38,7 @@ ReadKey sold(int limit)
 
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     FakeLink link;
     RecordedDamage log;
     metrics::CacheLookups lookups;

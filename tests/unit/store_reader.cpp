@@ -25,7 +25,7 @@ struct Waiter final : store::ReadWaiter {
 
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;
@@ -167,7 +167,7 @@ TEST_CASE("NOSCRIPT as the reply to any plain command is only a failed read",
 TEST_CASE("a reader may be destroyed with reads in flight", "[store]")
 {
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     FakeLink link;
     RecordedDamage log;
     Waiter waiter;
@@ -363,7 +363,7 @@ struct Shop {
     std::vector<std::string> changes;  // the log
     int whole = 0;                     // number of whole buckets read
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;

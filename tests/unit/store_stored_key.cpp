@@ -9,7 +9,7 @@
 using namespace petstore;
 using store::StoredKey;
 using store::StoredKeyCommands;
-using Result = store::KeyRecords::Found::Result;
+using Result = store::KeyCommands::Found::Result;
 
 namespace {
 

@@ -38,7 +38,7 @@ struct Fixture {
     }
 
     const store::Schema schema{"petstore"};
-    const store::Catalogue catalogue{schema};
+    const store::PetCommands catalogue{schema};
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;

@@ -35,8 +35,8 @@ std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
     constexpr const char* kCheck = "pets";
     const std::int64_t bits = last_bit(server);
     const std::int64_t most = std::min(bits, store::kMaxPets);
-    const store::Catalogue catalogue(schema);
-    server.send(catalogue.last_id());
+    const store::PetCommands commands(schema);
+    server.send(commands.last_id());
     const std::int64_t pets = number(server.receive_any()).value_or(0);
     const std::string found =
         std::to_string(pets) + " of at most " + std::to_string(most);

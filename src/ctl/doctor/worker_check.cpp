@@ -213,10 +213,11 @@ private:
     void charge()
     {
         using Kind = store::LimitResult::Kind;
-        using store::Limiter;
-        const Limiter limiter(schema_, Limiter::Catalogue::elsewhere,
-                              in_cluster_ ? Limiter::Accounts::cluster
-                                          : Limiter::Accounts::together);
+        using store::LimitCommands;
+        const LimitCommands limiter(
+            schema_, LimitCommands::Catalogue::elsewhere,
+            in_cluster_ ? LimitCommands::Accounts::cluster
+                        : LimitCommands::Accounts::together);
         store::LimitRequest request;
         request.account = account_;
         request.limits = {1, 1};

@@ -9,9 +9,9 @@ namespace {
 
 void clear(Context& context)
 {
-    const store::Catalogue catalogue(context.schema());
+    const store::PetCommands commands(context.schema());
     const bool cleared =
-        context.pets().run(catalogue.clear_caches()).integer() == 1;
+        context.pets().run(commands.clear_caches()).integer() == 1;
     if (context.json()) {
         print_json({{"cleared", cleared}});
     } else {

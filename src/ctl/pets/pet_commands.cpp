@@ -26,9 +26,9 @@ void set_status(Context& context, const std::string& id_text,
         throw UsageError("STATUS must be available, pending or sold");
     }
 
-    const store::Catalogue catalogue(context.schema());
+    const store::PetCommands commands(context.schema());
     const auto changed =
-        context.pets().run(catalogue.set_status(*id, *status)).integer();
+        context.pets().run(commands.set_status(*id, *status)).integer();
     if (changed < 0) {
         throw Failure("there is no pet " + id_text, Failure::Kind::not_found);
     }

@@ -32,8 +32,8 @@ struct Pending {
 class Exporter {
 public:
     Exporter(Context& context, std::ostream& out)
-        : redis_(context.pets()), schema_(context.schema()),
-          catalogue_(schema_), out_(out)
+        : redis_(context.pets()), schema_(context.schema()), commands_(schema_),
+          out_(out)
     {}
 
     void run()
@@ -54,9 +54,9 @@ private:
     // without a last id means damage, not a pet created in between.
     api::PetId last_id()
     {
-        redis_.send(catalogue_.get(1));
-        redis_.send(catalogue_.version());
-        redis_.send(catalogue_.last_id());
+        redis_.send(commands_.get(1));
+        redis_.send(commands_.version());
+        redis_.send(commands_.last_id());
         const bool has_pets = !receive(schema_.bucket(0)).is(redis::Type::nil);
         const redis::Reply& numbers = redis_.receive();
         const auto version = numbers.size() == 2
@@ -82,7 +82,7 @@ private:
             api::ListQuery query;
             query.limit = api::kMaxPageLimit;
             query.after = last_ + i * api::kMaxPageLimit;
-            const auto commands = catalogue_.list_all(query);
+            const auto commands = commands_.list_all(query);
             for (const redis::Command& command : commands) {
                 redis_.send(command);
             }
@@ -159,7 +159,7 @@ private:
 
     RedisSession& redis_;
     const store::Schema& schema_;
-    store::Catalogue catalogue_;
+    store::PetCommands commands_;
     std::ostream& out_;
     api::PetId last_ = 0;
 };

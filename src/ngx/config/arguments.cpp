@@ -8,7 +8,7 @@ namespace petstore::ngx {
 std::optional<std::string_view> Parameters::take(std::string_view name,
                                                  bool seen) noexcept
 {
-    const auto text = view(argument_);
+    const auto text = ngx_base::view(argument_);
     if (taken_ || text.size() <= name.size()
         || text.substr(0, name.size()) != name || text[name.size()] != '=') {
         return std::nullopt;
@@ -30,7 +30,7 @@ void Parameters::refuse_duplicate() noexcept
 
 void Parameters::flag(std::string_view name, bool& value) noexcept
 {
-    if (taken_ || view(argument_) != name) {
+    if (taken_ || ngx_base::view(argument_) != name) {
         return;
     }
     taken_ = true;

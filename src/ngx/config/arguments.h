@@ -26,7 +26,7 @@ inline ngx_str_t* arguments(ngx_conf_t* cf) noexcept
 template <typename Body>
 char* conf_guarded(ngx_conf_t* cf, Body&& body) noexcept
 {
-    return guarded(cf->log, kConfError, std::forward<Body>(body));
+    return ngx_base::guarded(cf->log, kConfError, std::forward<Body>(body));
 }
 
 template <typename... Args>

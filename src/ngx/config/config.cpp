@@ -79,7 +79,7 @@ void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     if (conf.serves == NGX_CONF_UNSET) {
         conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
         if (conf.serves) {
-            conf.place = prev.place;
+            conf.position = prev.position;
         }
     }
     if (conf.guard == NGX_CONF_UNSET) {
@@ -93,7 +93,7 @@ void inherit_guard(const LocConf& prev, LocConf& conf)
 {
     if (conf.serves) {
         conf.guard = 1;
-        conf.guard_place = conf.place;
+        conf.guard_place = conf.position;
     }
     ngx_conf_merge_value(conf.guard, prev.guard, 0);
 }
@@ -264,9 +264,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
 
         service::Settings& service = conf.service;
-        service.base_path = view(conf.base_path);
-        service.link_base = std::string(view(conf.base_url));
-        service.link_base += view(conf.base_path);
+        service.base_path = ngx_base::view(conf.base_path);
+        service.link_base = std::string(ngx_base::view(conf.base_url));
+        service.link_base += ngx_base::view(conf.base_path);
         service.get_sunset = conf.get_sunset;
         service.limit_dry_run = conf.limit_dry_run != 0;
         service.enforce_address_limit = conf.anonymous_enforce != 0;
@@ -294,7 +294,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         }
         if (conf.own_handler == status_handler) {
             main.statuses.push_back(
-                {conf.place, core_conf(cf), &conf, server_of(cf)});
+                {conf.position, core_conf(cf), &conf, server_of(cf)});
         }
         if (conf.serves) {
             take_over_body_limit(cf, conf);

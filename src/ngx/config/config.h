@@ -41,7 +41,7 @@ struct LocConf;
 
 // A location with a directive of this module.
 struct UsedLocation {
-    Place place;  // of the directive
+    SourcePosition position;  // of the directive
     const ngx_http_core_loc_conf_t* core;
     const LocConf* conf;
     const ngx_http_core_srv_conf_t* server = nullptr;  // of petstore_status
@@ -59,7 +59,7 @@ struct Document {
 struct TlsLevel {
     struct Directive {
         std::string name;
-        Place place;
+        SourcePosition position;
     };
     std::vector<Directive> directives;
     TlsLevel* outer = nullptr;
@@ -68,7 +68,7 @@ struct TlsLevel {
 
 // One petstore_cors directive, shared by the locations that inherit it.
 struct CorsPolicy {
-    Place place;
+    SourcePosition position;
     bool any = false;                  // "*"
     std::vector<std::string> origins;  // otherwise
     bool in_effect = false;            // anywhere
@@ -82,13 +82,14 @@ struct MainConfBase {
 };
 
 struct MainConf : MainConfBase {
-    std::deque<SentinelSettings> sentinels;
-    std::deque<NodeSettings> nodes;
+    std::deque<ngx_redis::SentinelSettings> sentinels;
+    std::deque<ngx_redis::NodeSettings> nodes;
     std::vector<StorageSettings> storages;
     std::vector<DurableSettings> durables;
     api::PlanTable plans;
-    std::map<std::string, Place, std::less<>> plan_places;  // of petstore_plan
-    std::vector<UsedLocation> served;                       // `petstore`
+    std::map<std::string, SourcePosition, std::less<>>
+        plan_places;                     // of petstore_plan
+    std::vector<UsedLocation> served;    // `petstore`
     std::vector<UsedLocation> guarded;   // these and others with a guard
     std::vector<UsedLocation> statuses;  // petstore_status
     std::deque<CorsPolicy> cors;
@@ -101,12 +102,12 @@ struct MainConf : MainConfBase {
 };
 
 // An argument that is validated after parsing.
-struct PlacedText {
+struct PositionedText {
     ngx_str_t text = ngx_null_string;
-    Place place;
+    SourcePosition position;
 };
 
-inline void merge(PlacedText& text, const PlacedText& prev) noexcept
+inline void merge(PositionedText& text, const PositionedText& prev) noexcept
 {
     if (text.text.data == nullptr) {
         text = prev;
@@ -125,14 +126,14 @@ struct LocConfBase {
     ngx_flag_t guard;   // implied by `serves`
     ngx_str_t base_path;
     ngx_str_t redis_user;
-    PlacedText redis_password_file;
+    PositionedText redis_password_file;
     ngx_msec_t redis_connect_timeout;
     ngx_msec_t redis_timeout;
     ngx_flag_t redis_ssl_verify;
-    PlacedText redis_ssl_trusted_certificate;
-    PlacedText redis_ssl_name;
-    PlacedText redis_ssl_certificate;
-    PlacedText redis_ssl_certificate_key;
+    PositionedText redis_ssl_trusted_certificate;
+    PositionedText redis_ssl_name;
+    PositionedText redis_ssl_certificate;
+    PositionedText redis_ssl_certificate_key;
     ngx_str_t prefix;
     ngx_str_t base_url;
     size_t max_body_size;
@@ -151,13 +152,14 @@ struct LocConfBase {
 };
 
 struct LocConf : LocConfBase {
-    Place place;  // of `petstore`, petstore_status or petstore_health
+    SourcePosition
+        position;  // of `petstore`, petstore_status or petstore_health
     // The handler of petstore_status or petstore_health in this location;
     // nullptr if it has neither.
     ngx_http_handler_pt own_handler = nullptr;
-    Place guard_place;  // of what guards the location
-    Place redis_place;
-    Place limit_redis_place;
+    SourcePosition guard_place;  // of what guards the location
+    SourcePosition redis_place;
+    SourcePosition limit_redis_place;
 
     // From petstore_redis. Shared with the locations that inherit it.
     std::shared_ptr<const redis::Deployment> redis;

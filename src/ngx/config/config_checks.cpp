@@ -82,8 +82,8 @@ bool is_reachable(ngx_conf_t* cf, const ngx_http_core_srv_conf_t* server)
 
 void check_served(ngx_conf_t* cf, const UsedLocation& location)
 {
-    const auto& [place, core, conf, server] = location;
-    const ReportAt at(cf, place);
+    const auto& [position, core, conf, server] = location;
+    const ReportAt at(cf, position);
     if (core->handler != content_handler) {
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
@@ -91,7 +91,8 @@ void check_served(ngx_conf_t* cf, const UsedLocation& location)
         return;
     }
     if (is_plain_prefix(core)
-        && !can_match(view(core->name), view(conf->base_path))
+        && !can_match(ngx_base::view(core->name),
+                      ngx_base::view(conf->base_path))
         && !may_rewrite(cf, *core)) {
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
@@ -106,7 +107,7 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
     const auto& core = *location.core;
     if (is_public(core) && location.conf->own_handler == nullptr
         && returns_always(cf, core)) {
-        const ReportAt at(cf, location.place);
+        const ReportAt at(cf, location.position);
         const bool serves = location.conf->serves;
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
@@ -133,7 +134,7 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
         return;
     }
     reported.push_back(basic);
-    const ReportAt at(cf, location.place);
+    const ReportAt at(cf, location.position);
     ngx_conf_log_error(
         NGX_LOG_WARN, cf, 0,
         "no request can satisfy both \"auth_basic\" and the API key of location \"%V\": both are in the header \"Authorization\"; see \"satisfy any\"",
@@ -145,7 +146,7 @@ void check_status(ngx_conf_t* cf, const UsedLocation& location)
     const auto& core = *location.core;
     if (is_public(core) && !has_access_rules(cf, core, *location.server)
         && is_reachable(cf, location.server)) {
-        const ReportAt at(cf, location.place);
+        const ReportAt at(cf, location.position);
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
             "hint: anyone who reaches location \"%V\" can read \"petstore_status\"; protect it with \"allow\" and \"deny\"",
@@ -165,7 +166,7 @@ void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
 
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
 {
-    guarded(cf->log, 0, [&] {
+    ngx_base::guarded(cf->log, 0, [&] {
         std::vector<const void*> basics;
         for (const auto& location : main.served) {
             check_served(cf, location);
@@ -182,7 +183,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
     find_zones_by_own_variables(cf, report_zone);
     for (const auto& cors : main.cors) {
         if (!cors.in_effect) {
-            const ReportAt at(cf, cors.place);
+            const ReportAt at(cf, cors.position);
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,
                 "\"petstore_cors\" has no effect: no location with \"petstore\" or \"petstore_guard\" uses it");

@@ -15,7 +15,7 @@ namespace {
 // mistake instead of browsers.
 bool add_origin(ngx_conf_t* cf, CorsPolicy& policy, const ngx_str_t& argument)
 {
-    const auto text = view(argument);
+    const auto text = ngx_base::view(argument);
     if (const char* problem = api::origin_problem(text)) {
         const auto quoted = text.find('@') == std::string_view::npos
                                 ? std::string(text)
@@ -44,9 +44,9 @@ char* set_cors(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return kDuplicate;
         }
         CorsPolicy policy;
-        policy.place = current_place(cf);
+        policy.position = current_position(cf);
         for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-            const auto text = view(arguments(cf)[i]);
+            const auto text = ngx_base::view(arguments(cf)[i]);
             if (text != "*" && text != "off") {
                 if (!add_origin(cf, policy, arguments(cf)[i])) {
                     return kConfError;

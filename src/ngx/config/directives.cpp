@@ -81,7 +81,7 @@ char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
         return refuse_second_handler(cf);
     }
     loc.own_handler = handler;
-    loc.place = current_place(cf);
+    loc.position = current_position(cf);
     auto* core = static_cast<ngx_http_core_loc_conf_t*>(
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
     core->handler = handler;
@@ -158,12 +158,12 @@ char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
         std::string names;
         for (auto* choice = static_cast<const ngx_conf_enum_t*>(cmd->post);
              choice->name.len != 0; ++choice) {
-            if (view(argument) == view(choice->name)) {
+            if (ngx_base::view(argument) == ngx_base::view(choice->name)) {
                 field = choice->value;
                 return kConfOk;
             }
             names += names.empty() ? "\"" : ", \"";
-            names.append(view(choice->name)).append("\"");
+            names.append(ngx_base::view(choice->name)).append("\"");
         }
         return refuse_value(cf, argument, ("one of " + names).c_str());
     });
@@ -180,10 +180,10 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return refuse_second_handler(cf);
         }
         loc.serves = 1;
-        loc.place = current_place(cf);
+        loc.position = current_position(cf);
         if (cf->args->nelts == 2) {
             const ngx_str_t& path = arguments(cf)[1];
-            if (!is_base_path(view(path))) {
+            if (!is_base_path(ngx_base::view(path))) {
                 return refuse_value(
                     cf, path,
                     "a path that starts with \"/\" and ends with a version, such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" and characters to be escaped");
@@ -200,7 +200,7 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         core->handler = content_handler;
         auto& main = *static_cast<MainConf*>(
             ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-        main.served.push_back({loc.place, core, &loc});
+        main.served.push_back({loc.position, core, &loc});
         return kConfOk;
     });
 }
@@ -213,8 +213,8 @@ char* set_status(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     const ngx_str_t& kind = arguments(cf)[1];
-    const bool live = view(kind) == "live";
-    if (!live && view(kind) != "ready") {
+    const bool live = ngx_base::view(kind) == "live";
+    if (!live && ngx_base::view(kind) != "ready") {
         return refuse_value(cf, kind, "\"live\" or \"ready\"");
     }
     return set_own_handler(cf, *static_cast<LocConf*>(conf),
@@ -223,18 +223,18 @@ char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
-    static_cast<LocConf*>(conf)->guard_place = current_place(cf);
+    static_cast<LocConf*>(conf)->guard_place = current_position(cf);
     return ngx_conf_set_flag_slot(cf, cmd, conf);
 }
 
 char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
-    auto& field =
-        *reinterpret_cast<PlacedText*>(static_cast<char*>(conf) + cmd->offset);
+    auto& field = *reinterpret_cast<PositionedText*>(static_cast<char*>(conf)
+                                                     + cmd->offset);
     if (field.text.data != nullptr) {
         return kDuplicate;
     }
-    field = {arguments(cf)[1], current_place(cf)};
+    field = {arguments(cf)[1], current_position(cf)};
     return kConfOk;
 }
 
@@ -245,7 +245,7 @@ char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         return kDuplicate;
     }
     const ngx_str_t& name = arguments(cf)[1];
-    if (store::Schema::prefix_problem(view(name)) != nullptr) {
+    if (store::Schema::prefix_problem(ngx_base::view(name)) != nullptr) {
         return refuse_value(cf, name,
                             "1 to 32 letters, digits, \"_\", \"-\" or \".\"");
     }
@@ -264,8 +264,8 @@ char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         while (url.len != 0 && url.data[url.len - 1] == '/') {
             --url.len;
         }
-        if (!is_base_url(view(url))) {
-            const auto text = view(arguments(cf)[1]);
+        if (!is_base_url(ngx_base::view(url))) {
+            const auto text = ngx_base::view(arguments(cf)[1]);
             const auto quoted = text.find('@') == std::string_view::npos
                                     ? std::string(text)
                                     : redis::redact_url(text);
@@ -286,11 +286,11 @@ char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         return kDuplicate;
     }
     const ngx_str_t& argument = arguments(cf)[1];
-    if (view(argument) == "off") {
+    if (ngx_base::view(argument) == "off") {
         loc.get_sunset = service::Settings::kNeverGone;
         return kConfOk;
     }
-    const auto date = api::parse_date(view(argument));
+    const auto date = api::parse_date(ngx_base::view(argument));
     if (!date || *date <= 0) {
         return refuse_value(
             cf, argument,
@@ -305,7 +305,7 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     return conf_guarded(cf, [&]() -> char* {
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t& name = arguments(cf)[1];
-        if (!api::is_plan_name(view(name))) {
+        if (!api::is_plan_name(ngx_base::view(name))) {
             return refuse(
                 cf,
                 "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\"",
@@ -327,15 +327,16 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 "the minute limit %L of plan \"%V\" exceeds its day limit %L",
                 *minute, &name, *day);
         }
-        Place& place = main.plan_places[std::string(view(name))];
-        if (place.known()) {
+        SourcePosition& position =
+            main.plan_places[std::string(ngx_base::view(name))];
+        if (position.known()) {
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,
                 "plan \"%V\" replaces the one of that name in %V:%ui", &name,
-                &place.file, place.line);
+                &position.file, position.line);
         }
-        place = current_place(cf);
-        main.plans.set(std::string(view(name)), {*minute, *day});
+        position = current_position(cf);
+        main.plans.set(std::string(ngx_base::view(name)), {*minute, *day});
         return kConfOk;
     });
 }
@@ -348,7 +349,9 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return kDuplicate;
         }
         loc.ban =
-            cf->args->nelts == 2 && view(arguments(cf)[1]) == "off" ? 0 : 1;
+            cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off"
+                ? 0
+                : 1;
         Parameters::Value threshold;
         Parameters::Value window;
         Parameters::Value duration;
@@ -389,14 +392,14 @@ char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         return kDuplicate;
     }
     const ngx_str_t* args = arguments(cf);
-    const auto limit = api::parse_int64(view(args[1]));
+    const auto limit = api::parse_int64(ngx_base::view(args[1]));
     if (!limit || *limit < 1 || *limit > 1'000'000'000) {
         return refuse_value(cf, args[1], "a number from 1 to 1000000000");
     }
     loc.anonymous_limit = static_cast<ngx_int_t>(*limit);
     loc.anonymous_enforce = 0;
     if (cf->args->nelts == 3) {
-        if (view(args[2]) != "enforce") {
+        if (ngx_base::view(args[2]) != "enforce") {
             return refuse_parameter(cf, args[2], "\"enforce\"");
         }
         loc.anonymous_enforce = 1;

@@ -49,7 +49,7 @@ char* set_durability(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (loc.durability) {
             return kDuplicate;
         }
-        if (cf->args->nelts == 2 && view(arguments(cf)[1]) == "off") {
+        if (cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off") {
             loc.durability.emplace();
             return kConfOk;
         }

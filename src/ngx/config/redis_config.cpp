@@ -68,7 +68,7 @@ bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
 }
 
 // The current addresses of a unix socket, IP address or name.
-Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
+ngx_redis::Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
 {
     std::string text = endpoint.is_unix()
                            ? "unix:" + endpoint.path
@@ -77,7 +77,7 @@ Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
                                   : "[" + endpoint.host + "]")
                                  + ":" + std::to_string(endpoint.port);
     ngx_url_t url{};
-    url.url = copy(cf->pool, text);
+    url.url = ngx_base::copy(cf->pool, text);
     url.default_port = static_cast<in_port_t>(endpoint.port);
     if (url.url.data == nullptr) {
         return nullptr;
@@ -87,21 +87,22 @@ Addresses resolve(ngx_conf_t* cf, const redis::Endpoint& endpoint)
                            url.err ? url.err : "no address", &url.url);
         return nullptr;
     }
-    std::vector<PeerAddress> addresses;
+    std::vector<ngx_redis::PeerAddress> addresses;
     for (ngx_uint_t i = 0; i < url.naddrs; ++i) {
         const auto* bytes = reinterpret_cast<u_char*>(url.addrs[i].sockaddr);
         addresses.push_back({{bytes, bytes + url.addrs[i].socklen},
-                             std::string(view(url.addrs[i].name)),
+                             std::string(ngx_base::view(url.addrs[i].name)),
                              endpoint.host});
     }
-    return std::make_shared<const std::vector<PeerAddress>>(
+    return std::make_shared<const std::vector<ngx_redis::PeerAddress>>(
         std::move(addresses));
 }
 
 bool is_host_name(const redis::Endpoint& endpoint)
 {
     return !endpoint.is_unix() && endpoint.host.find(':') == std::string::npos
-           && numeric_address(endpoint.host, endpoint.port) == nullptr;
+           && ngx_redis::numeric_address(endpoint.host, endpoint.port)
+                  == nullptr;
 }
 
 // nullptr if no `resolver` is configured.
@@ -111,10 +112,11 @@ ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
 }
 
 // Without addresses: see resolve_fixed().
-HostSettings host_settings(ngx_conf_t* cf, const redis::Endpoint& endpoint)
+ngx_redis::HostSettings host_settings(ngx_conf_t* cf,
+                                      const redis::Endpoint& endpoint)
 {
     const auto& core = core_conf_of(cf);
-    HostSettings host;
+    ngx_redis::HostSettings host;
     host.host = endpoint.host;
     host.port = endpoint.port;
     if (is_host_name(endpoint)) {
@@ -127,7 +129,7 @@ HostSettings host_settings(ngx_conf_t* cf, const redis::Endpoint& endpoint)
 // Like proxy_pass, resolves a name once, now, unless the location has a
 // `resolver`. False if that fails, which is logged.
 bool resolve_fixed(ngx_conf_t* cf, const redis::Endpoint& endpoint,
-                   HostSettings& host)
+                   ngx_redis::HostSettings& host)
 {
     if (host.resolver == nullptr) {
         host.fixed = resolve(cf, endpoint);
@@ -141,7 +143,7 @@ std::shared_ptr<const redis::Deployment> parse_arguments(ngx_conf_t* cf)
 {
     std::vector<std::string_view> urls;
     for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        urls.push_back(view(arguments(cf)[i]));
+        urls.push_back(ngx_base::view(arguments(cf)[i]));
     }
     auto parsed = redis::parse_deployment(urls);
     if (const auto* problem = std::get_if<redis::DeploymentProblem>(&parsed)) {
@@ -173,7 +175,7 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
                                           const redis::Deployment& deployment)
 {
     const auto& core = core_conf_of(cf);
-    SentinelSettings wanted;
+    ngx_redis::SentinelSettings wanted;
     wanted.name = deployment.display();
     wanted.primary_name = deployment.primary_name;
     wanted.connect_timeout = conf.redis_connect_timeout;
@@ -205,11 +207,11 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
 }
 
 // Without fixed addresses: see resolve_seeds().
-ClusterSettings cluster_settings(ngx_conf_t* cf,
-                                 const redis::Deployment& deployment)
+ngx_redis::ClusterSettings cluster_settings(ngx_conf_t* cf,
+                                            const redis::Deployment& deployment)
 {
     const auto& core = core_conf_of(cf);
-    ClusterSettings cluster;
+    ngx_redis::ClusterSettings cluster;
     for (const auto& endpoint : deployment.endpoints) {
         cluster.seeds.push_back(host_settings(cf, endpoint));
     }
@@ -219,7 +221,7 @@ ClusterSettings cluster_settings(ngx_conf_t* cf,
 }
 
 bool resolve_seeds(ngx_conf_t* cf, const redis::Deployment& deployment,
-                   ClusterSettings& cluster)
+                   ngx_redis::ClusterSettings& cluster)
 {
     for (std::size_t i = 0; i < cluster.seeds.size(); ++i) {
         if (!resolve_fixed(cf, deployment.endpoints[i], cluster.seeds[i])) {
@@ -250,7 +252,7 @@ redis::Endpoint server_endpoint(const redis::Deployment& deployment)
 std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
                                      const LocConf& conf,
                                      const redis::Deployment& deployment,
-                                     NodeSettings wanted)
+                                     ngx_redis::NodeSettings wanted)
 {
     if (deployment.form == Form::sentinel) {
         wanted.sentinels = find_sentinels(cf, main, conf, deployment);
@@ -285,31 +287,32 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
     return main.nodes.size() - 1;
 }
 
-// Chooses the node of a location's Redis, which the directive at `place` names.
-// nullopt if that is impossible, which is logged.
+// Chooses the node of a location's Redis, which the directive at `position`
+// names. nullopt if that is impossible, which is logged.
 std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
                                        const LocConf& conf,
                                        const redis::Deployment& deployment,
-                                       const Place& place)
+                                       const SourcePosition& position)
 {
-    NodeSettings node;
+    ngx_redis::NodeSettings node;
     node.endpoint = server_endpoint(deployment);
     node.timeout = conf.redis_timeout;
     node.connect_timeout = conf.redis_connect_timeout;
     std::string password;
     if (conf.redis_password_file.text.len != 0
         && node.endpoint.password.empty()) {
-        const ReportAt at(cf, conf.redis_password_file.place);
+        const ReportAt at(cf, conf.redis_password_file.position);
         if (!read_password(cf, conf.redis_password_file.text, password)) {
             return std::nullopt;
         }
     }
-    node.endpoint.complete(view(conf.redis_user), password);
+    node.endpoint.complete(ngx_base::view(conf.redis_user), password);
     if (node.endpoint.tls) {
         node.tls = tls_settings(conf, node.endpoint.host);
     }
-    const Place& otherwise = conf.serves ? conf.place : conf.guard_place;
-    const ReportAt at(cf, place.known() ? place : otherwise);
+    const SourcePosition& otherwise =
+        conf.serves ? conf.position : conf.guard_place;
+    const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
 }
 
@@ -368,7 +371,8 @@ bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     if (!limit_node) {
         return false;
     }
-    conf.storage = find_storage(main, *node, *limit_node, view(conf.prefix));
+    conf.storage =
+        find_storage(main, *node, *limit_node, ngx_base::view(conf.prefix));
     return true;
 }
 
@@ -376,7 +380,7 @@ namespace {
 
 char* set_deployment(ngx_conf_t* cf,
                      std::shared_ptr<const redis::Deployment>& deployment,
-                     Place& place) noexcept
+                     SourcePosition& position) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
         if (deployment) {
@@ -387,7 +391,7 @@ char* set_deployment(ngx_conf_t* cf,
             return kConfError;
         }
         deployment = std::move(parsed);
-        place = current_place(cf);
+        position = current_position(cf);
         return kConfOk;
     });
 }

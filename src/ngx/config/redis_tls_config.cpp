@@ -11,9 +11,9 @@ namespace petstore::ngx {
 
 namespace {
 
-std::string text_of(const PlacedText& text)
+std::string text_of(const PositionedText& text)
 {
-    return std::string(view(text.text));
+    return std::string(ngx_base::view(text.text));
 }
 
 void mark_tls_levels(const LocConf& conf) noexcept
@@ -35,7 +35,7 @@ void note_tls_directive(ngx_conf_t* cf, LocConf& conf)
         conf.tls = &main.tls_levels.emplace_back();
     }
     conf.tls->directives.push_back(
-        {std::string(view(arguments(cf)[0])), current_place(cf)});
+        {std::string(ngx_base::view(arguments(cf)[0])), current_position(cf)});
 }
 
 }  // namespace
@@ -63,8 +63,8 @@ bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_petstore_module)));
     for (const TlsLevel& level : main.tls_levels) {
         if (!level.has_url) {
-            const auto& [name, place] = level.directives.front();
-            const ReportAt at(cf, place);
+            const auto& [name, position] = level.directives.front();
+            const ReportAt at(cf, position);
             refuse(cf, "\"%s\" applies to no \"rediss://\" URL", name.c_str());
             return false;
         }
@@ -89,9 +89,10 @@ void merge_tls(const LocConf& prev, LocConf& conf) noexcept
     mark_tls_levels(conf);
 }
 
-TlsSettings tls_settings(const LocConf& conf, const std::string& host)
+ngx_redis::TlsSettings tls_settings(const LocConf& conf,
+                                    const std::string& host)
 {
-    TlsSettings tls;
+    ngx_redis::TlsSettings tls;
     tls.verify = conf.redis_ssl_verify != 0;
     tls.name = text_of(conf.redis_ssl_name);
     if (tls.name.empty()) {
@@ -109,7 +110,7 @@ namespace {
 
 constexpr ngx_int_t kChainDepth = 100;  // OpenSSL's default
 
-// nginx logs OpenSSL errors without the directive's place. While this object
+// nginx logs OpenSSL errors without the directive's position. While this object
 // exists, they are kept for report() instead.
 class SslErrors {
 public:
@@ -127,10 +128,10 @@ public:
     SslErrors(const SslErrors&) = delete;
     SslErrors& operator=(const SslErrors&) = delete;
 
-    bool report(const Place& place) noexcept
+    bool report(const SourcePosition& position) noexcept
     {
         ngx_use_stderr = use_stderr_;
-        const ReportAt at(cf_, place);
+        const ReportAt at(cf_, position);
         refuse(cf_, "%s", log_.text());
         return false;
     }
@@ -138,17 +139,17 @@ public:
 private:
     ngx_conf_t* cf_;
     ngx_ssl_t& ssl_;
-    CapturedLog log_;
+    ngx_base::CapturedLog log_;
     ngx_uint_t use_stderr_;
 };
 
 bool load_trusted(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
 {
     SslErrors errors(cf, ssl);
-    const PlacedText& file = conf.redis_ssl_trusted_certificate;
+    const PositionedText& file = conf.redis_ssl_trusted_certificate;
     ngx_str_t name = file.text;
     if (ngx_ssl_trusted_certificate(cf, &ssl, &name, kChainDepth) != NGX_OK) {
-        return errors.report(file.place);
+        return errors.report(file.position);
     }
     if (name.len == 0 && conf.redis_ssl_verify
         && SSL_CTX_set_default_verify_paths(ssl.ctx) == 0) {
@@ -162,12 +163,12 @@ bool load_trusted(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
 
 bool load_certificate(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
 {
-    const PlacedText& certificate = conf.redis_ssl_certificate;
-    const PlacedText& key = conf.redis_ssl_certificate_key;
+    const PositionedText& certificate = conf.redis_ssl_certificate;
+    const PositionedText& key = conf.redis_ssl_certificate_key;
     const bool has_certificate = certificate.text.len != 0;
     const bool has_key = key.text.len != 0;
     if (has_certificate != has_key) {
-        const ReportAt at(cf, has_key ? key.place : certificate.place);
+        const ReportAt at(cf, has_key ? key.position : certificate.position);
         refuse(cf, "no \"%s\" is defined for \"%V\"",
                has_key ? "petstore_redis_ssl_certificate"
                        : "petstore_redis_ssl_certificate_key",
@@ -185,7 +186,7 @@ bool load_certificate(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
     if (password == nullptr) {
         return false;
     }
-    *password = copy(cf->pool, "");
+    *password = ngx_base::copy(cf->pool, "");
 
     SslErrors errors(cf, ssl);
     ngx_str_t certificate_name = certificate.text;
@@ -194,7 +195,7 @@ bool load_certificate(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
         != NGX_OK) {
         // nginx reads the certificate before the key.
         const bool read = SSL_CTX_get0_certificate(ssl.ctx) != nullptr;
-        return errors.report(read ? key.place : certificate.place);
+        return errors.report(read ? key.position : certificate.position);
     }
     return true;
 }
@@ -206,7 +207,8 @@ bool tls_available() noexcept
     return true;
 }
 
-bool create_tls_context(ngx_conf_t* cf, const LocConf& conf, TlsSettings& tls)
+bool create_tls_context(ngx_conf_t* cf, const LocConf& conf,
+                        ngx_redis::TlsSettings& tls)
 {
     auto* ssl =
         static_cast<ngx_ssl_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_ssl_t)));
@@ -238,7 +240,7 @@ bool tls_available() noexcept
     return false;
 }
 
-bool create_tls_context(ngx_conf_t*, const LocConf&, TlsSettings&)
+bool create_tls_context(ngx_conf_t*, const LocConf&, ngx_redis::TlsSettings&)
 {
     return false;
 }

@@ -6,31 +6,31 @@ namespace petstore::ngx {
 
 // The file and line of a directive, recorded while parsing so that errors found
 // later can report them.
-struct Place {
+struct SourcePosition {
     ngx_str_t file = ngx_null_string;
     ngx_uint_t line = 0;
 
     bool known() const noexcept { return line != 0; }
 };
 
-// The place of the directive being parsed.
-inline Place current_place(const ngx_conf_t* cf) noexcept
+// The position of the directive being parsed.
+inline SourcePosition current_position(const ngx_conf_t* cf) noexcept
 {
     return cf->conf_file == nullptr
-               ? Place{}
-               : Place{cf->conf_file->file.name, cf->conf_file->line};
+               ? SourcePosition{}
+               : SourcePosition{cf->conf_file->file.name, cf->conf_file->line};
 }
 
-// While this object exists, ngx_conf_log_error() reports this place. During
+// While this object exists, ngx_conf_log_error() reports this position. During
 // merging, nginx would report the closing brace of http.
 class ReportAt {
 public:
-    ReportAt(ngx_conf_t* cf, const Place& place) noexcept
-        : file_(place.known() ? cf->conf_file : nullptr)
+    ReportAt(ngx_conf_t* cf, const SourcePosition& position) noexcept
+        : file_(position.known() ? cf->conf_file : nullptr)
     {
         if (file_ != nullptr) {
             reading_ = {file_->file.name, file_->line};
-            move_to(place);
+            move_to(position);
         }
     }
     ~ReportAt()
@@ -43,14 +43,14 @@ public:
     ReportAt& operator=(const ReportAt&) = delete;
 
 private:
-    void move_to(const Place& place) noexcept
+    void move_to(const SourcePosition& position) noexcept
     {
-        file_->file.name = place.file;
-        file_->line = place.line;
+        file_->file.name = position.file;
+        file_->line = position.line;
     }
 
     ngx_conf_file_t* file_;
-    Place reading_;
+    SourcePosition reading_;
 };
 
 }  // namespace petstore::ngx

@@ -55,7 +55,7 @@ std::string_view allowed_origin(ngx_http_request_t* r,
     }
     if (const auto* header = origin_of(r)) {
         for (const auto& origin : policy.origins) {
-            if (origin == view(header->value)) {
+            if (origin == ngx_base::view(header->value)) {
                 return origin;
             }
         }
@@ -141,9 +141,10 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
     response.status = NGX_HTTP_NO_CONTENT;
     info->preflight_methods = kGuardMethods;
     if (r->content_handler == content_handler) {
-        response.allow = api::route(api::Method::options, view(r->uri),
-                                    loc_conf(r)->service.base_path)
-                             .allow;
+        response.allow =
+            api::route(api::Method::options, ngx_base::view(r->uri),
+                       loc_conf(r)->service.base_path)
+                .allow;
         info->preflight_methods =
             response.allow.empty() ? kApiMethods : response.allow;
     }
@@ -162,9 +163,10 @@ ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
         return NGX_DECLINED;
     }
     ngx_http_finalize_request(
-        r, guarded(r->connection->log,
-                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-                   [r] { return send_preflight_response(r); }));
+        r, ngx_base::guarded(
+               r->connection->log,
+               static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+               [r] { return send_preflight_response(r); }));
     return NGX_DONE;
 }
 

@@ -48,7 +48,8 @@ Page page_of(const ngx_http_request_t* r) noexcept
         || (out.content_length_n <= 0 && out.content_type.len == 0)) {
         return Page::nginx;  // the latter: it has no page for this status
     }
-    if (out.content_length_n <= 0 || view(out.content_type) != "text/html") {
+    if (out.content_length_n <= 0
+        || ngx_base::view(out.content_type) != "text/html") {
         return Page::other;
     }
     return r->method == NGX_HTTP_HEAD ? Page::nginx : Page::unknown;
@@ -115,7 +116,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     if (info.refused && info.refusal_status == status) {
         info.error_json = info.refusal;
     } else {
-        info.error_json = copy(r->pool, nginx_error_body(r, status));
+        info.error_json = ngx_base::copy(r->pool, nginx_error_body(r, status));
         info.error_code = api::code_name_for_status(status);
     }
     if (info.error_json.data == nullptr) {
@@ -178,9 +179,9 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     // A filter may have replaced our response with its own error, such as 412
     // for If-Match.
     if (!info.generated_by_module || r->filter_finalize) {
-        const ngx_int_t rc =
-            guarded(r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
-                    [&] { return replace(r, info); });
+        const ngx_int_t rc = ngx_base::guarded(
+            r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
+            [&] { return replace(r, info); });
         if (rc != NGX_OK) {
             return rc;
         }

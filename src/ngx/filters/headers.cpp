@@ -13,7 +13,7 @@ namespace {
 
 bool is_named(const ngx_table_elt_t& line, std::string_view name) noexcept
 {
-    return api::equals_ignoring_case(view(line.key), name);
+    return api::equals_ignoring_case(ngx_base::view(line.key), name);
 }
 
 // Whether a comma-separated list has this item.
@@ -60,8 +60,8 @@ bool put(ngx_table_elt_t*& slot, ngx_table_elt_t* line) noexcept
 void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& kept) noexcept
 {
     for_each_line(headers, [&](ngx_table_elt_t& line) {
-        if (&line != &kept && is_named(line, view(kept.key))
-            && view(line.value) == view(kept.value)) {
+        if (&line != &kept && is_named(line, ngx_base::view(kept.key))
+            && ngx_base::view(line.value) == ngx_base::view(kept.value)) {
             line.hash = 0;
         }
     });
@@ -70,7 +70,7 @@ void drop_repeated(ngx_list_t& headers, const ngx_table_elt_t& kept) noexcept
 bool fill_slot(ngx_http_request_t* r, ngx_table_elt_t* line) noexcept
 {
     auto& out = r->headers_out;
-    const auto name = view(line->key);
+    const auto name = ngx_base::view(line->key);
     if (name == "Cache-Control") {
         return append_line(r, out.cache_control, line);
     }
@@ -102,8 +102,8 @@ bool add_header(ngx_http_request_t* r, std::string_view name,
         return false;
     }
     line->hash = 1;
-    line->key = borrow(name);
-    line->value = borrow(value);
+    line->key = ngx_base::borrow(name);
+    line->value = ngx_base::borrow(value);
     line->lowcase_key = nullptr;
     clear_next(*line);
     if (!fill_slot(r, line)) {
@@ -116,8 +116,9 @@ bool add_header(ngx_http_request_t* r, std::string_view name,
 bool add_header_copy(ngx_http_request_t* r, std::string_view name,
                      std::string_view value) noexcept
 {
-    const ngx_str_t copied = copy(r->pool, value);
-    return copied.data != nullptr && add_header(r, name, view(copied));
+    const ngx_str_t copied = ngx_base::copy(r->pool, value);
+    return copied.data != nullptr
+           && add_header(r, name, ngx_base::view(copied));
 }
 
 bool add_header_number(ngx_http_request_t* r, std::string_view name,
@@ -181,8 +182,8 @@ void remove_headers_with_prefix(ngx_http_request_t* r,
                                 std::string_view prefix) noexcept
 {
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
-        if (api::equals_ignoring_case(view(line.key).substr(0, prefix.size()),
-                                      prefix)) {
+        if (api::equals_ignoring_case(
+                ngx_base::view(line.key).substr(0, prefix.size()), prefix)) {
             line.hash = 0;
         }
     });
@@ -196,8 +197,8 @@ bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
         if (is_named(line, "Vary")) {
             last = &line;
-            covered |= is_listed(view(line.value), name)
-                       || is_listed(view(line.value), "*");
+            covered |= is_listed(ngx_base::view(line.value), name)
+                       || is_listed(ngx_base::view(line.value), "*");
         }
     });
     if (covered) {
@@ -207,7 +208,7 @@ bool add_to_vary(ngx_http_request_t* r, std::string_view name) noexcept
         return add_header(r, "Vary", name);
     }
     if (last->value.len == 0) {
-        last->value = borrow(name);
+        last->value = ngx_base::borrow(name);
         return true;
     }
     constexpr std::string_view kComma = ", ";

@@ -16,7 +16,7 @@ constexpr ngx_msec_t kValidFor = 1000;
 
 ngx_int_t send_health(ngx_http_request_t* r, bool healthy) noexcept
 {
-    return guarded(
+    return ngx_base::guarded(
         r->connection->log,
         static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [&] {
             return healthy ? send_plain(r, {NGX_HTTP_NO_CONTENT, {}, {}, {}})
@@ -197,23 +197,23 @@ ngx_int_t ready_handler(ngx_http_request_t* r) noexcept
     if (!is_read_method(r, rc)) {
         return rc;
     }
-    return guarded(r->connection->log,
-                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
-                       ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
-                       Worker* worker = Worker::current();
-                       if (cleanup == nullptr || worker == nullptr) {
-                           return static_cast<ngx_int_t>(
-                               NGX_HTTP_INTERNAL_SERVER_ERROR);
-                       }
-                       auto& request =
-                           worker->ready_requests.start(r, worker->readiness());
-                       cleanup->data = &request;
-                       cleanup->handler = [](void* data) {
-                           Worker::current()->ready_requests.end(
-                               *static_cast<ReadyRequest*>(data));
-                       };
-                       return request.run();
-                   });
+    return ngx_base::guarded(
+        r->connection->log,
+        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
+            ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+            Worker* worker = Worker::current();
+            if (cleanup == nullptr || worker == nullptr) {
+                return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
+            }
+            auto& request =
+                worker->ready_requests.start(r, worker->readiness());
+            cleanup->data = &request;
+            cleanup->handler = [](void* data) {
+                Worker::current()->ready_requests.end(
+                    *static_cast<ReadyRequest*>(data));
+            };
+            return request.run();
+        });
 }
 
 }  // namespace petstore::ngx

@@ -57,7 +57,7 @@ private:
     bool known_ = false;
     bool ready_ = false;  // so far, while checks are outstanding
     ngx_msec_t checked_at_ = 0;
-    PostedEvent<Readiness, &Readiness::report> result_;
+    ngx_base::PostedEvent<Readiness, &Readiness::report> result_;
 };
 
 // A request to `petstore_health ready`. Owned by the Worker until nginx frees

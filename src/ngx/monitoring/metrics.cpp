@@ -168,15 +168,16 @@ void WorkerMetrics::claim_slot() noexcept
 metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
 {
     const Zone::Lock lock(zone_);
-    const std::size_t place = zone_.metrics().redis.add(name);
-    return {slot_->redis[place], process_->redis[place], slot_->redis_duration};
+    const std::size_t position = zone_.metrics().redis.add(name);
+    return {slot_->redis[position], process_->redis[position],
+            slot_->redis_duration};
 }
 
 std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
 {
-    for (const auto& [name, place] : plans_) {
+    for (const auto& [name, position] : plans_) {
         if (name == plan) {
-            return place;
+            return position;
         }
     }
     return metrics::PlanNames::kNone;

@@ -50,7 +50,7 @@ private:
     // Used if the zone has no room for them.
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
-    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, place
+    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, position
 };
 
 // Registers the log-phase handler that counts requests.

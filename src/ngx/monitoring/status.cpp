@@ -20,7 +20,8 @@ bool prefers_html(ngx_http_request_t* r) noexcept
     bool repeated = false;
     const ngx_table_elt_t* accept = find_header(r, "Accept", repeated);
     return accept != nullptr
-           && api::prefers(view(accept->value), "text/html", "text/plain");
+           && api::prefers(ngx_base::view(accept->value), "text/html",
+                           "text/plain");
 }
 
 Format format_of(ngx_http_request_t* r) noexcept
@@ -30,7 +31,7 @@ Format format_of(ngx_http_request_t* r) noexcept
     if (ngx_http_arg(r, name.data, name.len, &value) != NGX_OK) {
         return prefers_html(r) ? Format::html : Format::prometheus;
     }
-    const std::string_view format = view(value);
+    const std::string_view format = ngx_base::view(value);
     return format == "prometheus" ? Format::prometheus
            : format == "json"     ? Format::json
            : format == "html"     ? Format::html
@@ -75,9 +76,10 @@ ngx_int_t status_handler(ngx_http_request_t* r) noexcept
     if (!is_read_method(r, rc)) {
         return rc;
     }
-    return guarded(r->connection->log,
-                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-                   [r] { return send_status(r); });
+    return ngx_base::guarded(
+        r->connection->log,
+        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+        [r] { return send_status(r); });
 }
 
 }  // namespace petstore::ngx

@@ -27,7 +27,7 @@ const ngx_command_t* find_command(const ngx_module_t& module,
 {
     for (auto* command = module.commands;
          command != nullptr && command->name.len != 0; ++command) {
-        if (view(command->name) == directive) {
+        if (ngx_base::view(command->name) == directive) {
             return command;
         }
     }
@@ -78,7 +78,8 @@ bool has_other_auth(const ngx_conf_t* cf, void** confs) noexcept
         }
         for (auto* command = module.commands;
              command != nullptr && command->name.len != 0; ++command) {
-            if (view(command->name).substr(0, kPrefix.size()) == kPrefix
+            if (ngx_base::view(command->name).substr(0, kPrefix.size())
+                    == kPrefix
                 && command->conf == NGX_HTTP_LOC_CONF_OFFSET
                 && word_of(confs, module, *command) != 0) {
                 return true;
@@ -110,11 +111,11 @@ bool is_in(const ngx_pool_t* pool, const ngx_str_t& text) noexcept
 ngx_str_t key_of(const ngx_conf_t* cf, const ngx_shm_zone_t& zone) noexcept
 {
     constexpr std::size_t kMaxSize = 4096;
-    for (const std::size_t place : {2, 3}) {
+    for (const std::size_t position : {2, 3}) {
         ngx_str_t text;
         std::memcpy(&text,
                     static_cast<const u_char*>(zone.data)
-                        + place * sizeof(std::uintptr_t),
+                        + position * sizeof(std::uintptr_t),
                     sizeof(text));
         if (text.len != 0 && text.len <= kMaxSize && is_in(cf->pool, text)) {
             return text;
@@ -180,7 +181,8 @@ const void* basic_auth_of(const ngx_conf_t* cf,
 {
     const auto* realm = reinterpret_cast<const ngx_http_complex_value_t*>(
         word_of(cf, core.loc_conf, "ngx_http_auth_basic_module", "auth_basic"));
-    return realm != nullptr && view(realm->value) != "off" ? realm : nullptr;
+    return realm != nullptr && ngx_base::view(realm->value) != "off" ? realm
+                                                                     : nullptr;
 }
 
 bool has_access_rules(const ngx_conf_t* cf,
@@ -209,7 +211,7 @@ void find_zones_by_own_variables(ngx_conf_t* cf, ReportZone report) noexcept
                 continue;
             }
             const ngx_str_t key = key_of(cf, zone);
-            if (uses_own_variable(view(key))) {
+            if (uses_own_variable(ngx_base::view(key))) {
                 report(cf, zone.shm.name, key);
             }
         }

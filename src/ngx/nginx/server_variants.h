@@ -60,11 +60,11 @@ inline bool append_line(ngx_http_request_t* r, ngx_array_t& lines,
         }
     }
     lines.nelts = live;
-    auto** place = static_cast<ngx_table_elt_t**>(ngx_array_push(&lines));
-    if (place == nullptr) {
+    auto** position = static_cast<ngx_table_elt_t**>(ngx_array_push(&lines));
+    if (position == nullptr) {
         return false;
     }
-    *place = line;
+    *position = line;
     return true;
 }
 

@@ -140,8 +140,9 @@ void BodyReader::resume(ngx_http_request_t* r) noexcept
 {
     status_ = NGX_HTTP_INTERNAL_SERVER_ERROR;
     const Result result =
-        guarded(r->connection->log, Result::failed,
-                [this, r] { return r->reading_body ? read_more(r) : take(r); });
+        ngx_base::guarded(r->connection->log, Result::failed, [this, r] {
+            return r->reading_body ? read_more(r) : take(r);
+        });
     if (result != Result::pending) {
         r->read_event_handler = ngx_http_block_reading;
         finished_(owner_, result);

@@ -37,8 +37,8 @@ void ContentRequest::read_body(std::size_t limit,
                                service::BodyWaiter& waiter) noexcept
 {
     body_waiter_ = &waiter;
-    const auto result =
-        guarded(request()->connection->log, BodyReader::Result::failed, [&] {
+    const auto result = ngx_base::guarded(
+        request()->connection->log, BodyReader::Result::failed, [&] {
             body_ = std::make_unique<BodyReader>();
             if (!suspension().suspend()) {
                 return BodyReader::Result::failed;
@@ -84,7 +84,7 @@ void ContentRequest::release() noexcept
 
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept
 {
-    return guarded(
+    return ngx_base::guarded(
         r->connection->log,
         static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
             const LocConf& conf = *loc_conf(r);

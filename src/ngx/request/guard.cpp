@@ -94,9 +94,10 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
     } else if (is_too_large(r, conf)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
-    return guarded(r->connection->log,
-                   static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-                   [&] { return guard(r, conf); });
+    return ngx_base::guarded(
+        r->connection->log,
+        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
+        [&] { return guard(r, conf); });
 }
 
 }  // namespace

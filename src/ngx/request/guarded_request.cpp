@@ -53,7 +53,7 @@ void GuardedRequest::respond(const service::Response& response) noexcept
     }
     ngx_http_request_t* r = request();
     close_after_expect(r);
-    info_.refusal = copy(r->pool, response.body);
+    info_.refusal = ngx_base::copy(r->pool, response.body);
     info_.refusal_status = response.status;
     info_.refused |= r == r->main;
     if (info_.refusal.data == nullptr || !add_response_headers(r, response)) {

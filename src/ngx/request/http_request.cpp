@@ -15,7 +15,7 @@ std::optional<service::Request::Field> field_of(const ngx_table_elt_t* header,
     if (header == nullptr) {
         return std::nullopt;
     }
-    return service::Request::Field{view(header->value), repeated};
+    return service::Request::Field{ngx_base::view(header->value), repeated};
 }
 
 api::Method method_of(const ngx_http_request_t* r) noexcept
@@ -57,18 +57,18 @@ api::Method HttpRequest::method() const noexcept
 // line. HTTP/2 and HTTP/3 have one, too.
 api::Method HttpRequest::client_method() const noexcept
 {
-    const std::string_view line = view(r_->main->request_line);
+    const std::string_view line = ngx_base::view(r_->main->request_line);
     return method_named(line.substr(0, line.find(' ')));
 }
 
 std::string_view HttpRequest::path() const noexcept
 {
-    return view(r_->uri);
+    return ngx_base::view(r_->uri);
 }
 
 std::string_view HttpRequest::query() const noexcept
 {
-    return view(r_->args);
+    return ngx_base::view(r_->args);
 }
 
 std::optional<service::Request::Field>

@@ -10,12 +10,12 @@ inline ngx_int_t add_phase_handler(ngx_conf_t* cf, ngx_http_phases phase,
 {
     auto* core = static_cast<ngx_http_core_main_conf_t*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-    auto* place = static_cast<ngx_http_handler_pt*>(
+    auto* position = static_cast<ngx_http_handler_pt*>(
         ngx_array_push(&core->phases[phase].handlers));
-    if (place == nullptr) {
+    if (position == nullptr) {
         return NGX_ERROR;
     }
-    *place = handler;
+    *position = handler;
     return NGX_OK;
 }
 

@@ -24,7 +24,7 @@ ngx_int_t send_plain(ngx_http_request_t* r,
     out.status = static_cast<ngx_uint_t>(response.status);
     out.content_length_n = static_cast<off_t>(response.body.size());
     if (!response.type.empty()) {
-        out.content_type = borrow(response.type);
+        out.content_type = ngx_base::borrow(response.type);
         out.content_type_len = response.type.size();
         out.content_type_lowcase = nullptr;
     }

@@ -219,7 +219,7 @@ ngx_buf_t* body_buffer(ngx_pool_t* pool,
         || pool_new<Shared>(pool, response.cached) == nullptr) {
         return nullptr;
     }
-    const ngx_str_t body = borrow(response.cached->body);
+    const ngx_str_t body = ngx_base::borrow(response.cached->body);
     buffer->memory = 1;
     buffer->pos = body.data;
     buffer->last = body.data + body.len;

@@ -4,7 +4,7 @@
 
 namespace petstore::ngx {
 
-// The only place where a request is suspended, to wait for Redis or for its
+// The only position where a request is suspended, to wait for Redis or for its
 // body, and resumed. Lives as long as the handler's part of the request.
 class Suspension {
 public:

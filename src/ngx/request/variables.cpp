@@ -15,7 +15,7 @@ ngx_int_t found(ngx_http_variable_value_t* value,
     value->no_cacheable = 1;
     value->escape = 0;
     value->len = static_cast<unsigned>(text.size());
-    value->data = borrow(text).data;
+    value->data = ngx_base::borrow(text).data;
     return NGX_OK;
 }
 
@@ -25,9 +25,10 @@ ngx_int_t formatted(ngx_http_request_t* r, ngx_http_variable_value_t* value,
     u_char text[64];
     u_char* end = ngx_snprintf(text, sizeof(text), format, a, b);
     const ngx_str_t copied =
-        copy(r->pool, {reinterpret_cast<char*>(text),
-                       static_cast<std::size_t>(end - text)});
-    return copied.data == nullptr ? NGX_ERROR : found(value, view(copied));
+        ngx_base::copy(r->pool, {reinterpret_cast<char*>(text),
+                                 static_cast<std::size_t>(end - text)});
+    return copied.data == nullptr ? NGX_ERROR
+                                  : found(value, ngx_base::view(copied));
 }
 
 using Getter = ngx_int_t (*)(ngx_http_request_t*, const RequestInfo&,

@@ -17,7 +17,7 @@ void StoreLog::damaged(std::string_view redis_key) noexcept
     }
     damage_logged_ = true;
     damage_logged_at_ = ngx_current_msec;
-    ngx_str_t name = borrow(redis_key);
+    ngx_str_t name = ngx_base::borrow(redis_key);
     if (damages_ == 0) {
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
                       "petstore: the Redis key %V is damaged", &name);

@@ -78,14 +78,15 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {
-        watches_.push_back(std::make_unique<SentinelWatch>(settings, log));
+        watches_.push_back(
+            std::make_unique<ngx_redis::SentinelWatch>(settings, log));
     }
     for (const auto& settings : conf.nodes) {
         add_link(settings, conf, log);
     }
     for (const auto& settings : conf.durables) {
-        const NodeSettings& node = conf.nodes[settings.node];
-        durables_.push_back(std::make_unique<DurableNode>(
+        const ngx_redis::NodeSettings& node = conf.nodes[settings.node];
+        durables_.push_back(std::make_unique<ngx_redis::DurableNode>(
             node, addresses_of(node, conf, log), settings.durability,
             scheduler_, metrics_.meter(node.name), log));
     }
@@ -104,31 +105,31 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
 }
 
-void Worker::add_link(const NodeSettings& settings, const MainConf& conf,
-                      ngx_log_t& log)
+void Worker::add_link(const ngx_redis::NodeSettings& settings,
+                      const MainConf& conf, ngx_log_t& log)
 {
     if (settings.cluster) {
-        clusters_.push_back(
-            std::make_unique<Cluster>(settings, scheduler_, metrics_, log));
+        clusters_.push_back(std::make_unique<ngx_redis::Cluster>(
+            settings, scheduler_, metrics_, log));
         links_.push_back(&clusters_.back()->link());
     } else {
-        nodes_.push_back(std::make_unique<Node>(
+        nodes_.push_back(std::make_unique<ngx_redis::Node>(
             settings, addresses_of(settings, conf, log), scheduler_,
             metrics_.meter(settings.name), log));
         links_.push_back(nodes_.back().get());
     }
 }
 
-std::unique_ptr<AddressSource>
-Worker::addresses_of(const NodeSettings& settings, const MainConf& conf,
-                     ngx_log_t& log)
+std::unique_ptr<ngx_redis::AddressSource>
+Worker::addresses_of(const ngx_redis::NodeSettings& settings,
+                     const MainConf& conf, ngx_log_t& log)
 {
     if (!settings.sentinels) {
         return host_addresses(settings.host, &log);
     }
     const std::size_t i = *settings.sentinels;
-    return std::make_unique<SentinelAddresses>(conf.sentinels[i], *watches_[i],
-                                               &log);
+    return std::make_unique<ngx_redis::SentinelAddresses>(conf.sentinels[i],
+                                                          *watches_[i], &log);
 }
 
 // Closes the nodes first: pending commands still use their storage when they
@@ -174,13 +175,14 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
     if (conf == nullptr || !conf->in_use || ngx_process == NGX_PROCESS_HELPER) {
         return NGX_OK;
     }
-    return guarded(cycle->log, static_cast<ngx_int_t>(NGX_ERROR), [&] {
-        current_worker = new Worker(*conf, *cycle->log);
-        if (ngx_process == NGX_PROCESS_WORKER) {
-            current_worker->warm_up_.start(0);
-        }
-        return static_cast<ngx_int_t>(NGX_OK);
-    });
+    return ngx_base::guarded(
+        cycle->log, static_cast<ngx_int_t>(NGX_ERROR), [&] {
+            current_worker = new Worker(*conf, *cycle->log);
+            if (ngx_process == NGX_PROCESS_WORKER) {
+                current_worker->warm_up_.start(0);
+            }
+            return static_cast<ngx_int_t>(NGX_OK);
+        });
 }
 
 void Worker::stop(ngx_cycle_t*) noexcept

@@ -41,7 +41,7 @@ private:
     void send_reports() noexcept { storage_.denials.flush(); }
 
     StoreLog log_;
-    Timer<WorkerStorage, &WorkerStorage::send_reports> timer_;
+    ngx_base::Timer<WorkerStorage, &WorkerStorage::send_reports> timer_;
     const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
     store::Storage storage_;
 };
@@ -80,28 +80,28 @@ public:
     static void stop(ngx_cycle_t* cycle) noexcept;
 
 private:
-    void add_link(const NodeSettings& settings, const MainConf& conf,
+    void add_link(const ngx_redis::NodeSettings& settings, const MainConf& conf,
                   ngx_log_t& log);
-    std::unique_ptr<AddressSource> addresses_of(const NodeSettings& settings,
-                                                const MainConf& conf,
-                                                ngx_log_t& log);
+    std::unique_ptr<ngx_redis::AddressSource>
+    addresses_of(const ngx_redis::NodeSettings& settings, const MainConf& conf,
+                 ngx_log_t& log);
     void warm_up() noexcept;
 
     // Declared before their users.
     WorkerMetrics metrics_;
-    EventLoopScheduler scheduler_;
-    std::vector<std::unique_ptr<SentinelWatch>> watches_;
-    std::vector<std::unique_ptr<Node>> nodes_;
-    std::vector<std::unique_ptr<Cluster>> clusters_;
+    ngx_redis::EventLoopScheduler scheduler_;
+    std::vector<std::unique_ptr<ngx_redis::SentinelWatch>> watches_;
+    std::vector<std::unique_ptr<ngx_redis::Node>> nodes_;
+    std::vector<std::unique_ptr<ngx_redis::Cluster>> clusters_;
     std::vector<redis::Link*> links_;  // by index in MainConf::nodes
-    std::vector<std::unique_ptr<DurableNode>> durables_;
+    std::vector<std::unique_ptr<ngx_redis::DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
     Readiness readiness_;
 
     // Connects in the first event-loop iteration, so that a first request waits
     // at most for the rest of the handshake. Not during the worker's start,
     // when its clock is not yet set and other modules may block.
-    Timer<Worker, &Worker::warm_up> warm_up_;
+    ngx_base::Timer<Worker, &Worker::warm_up> warm_up_;
 
 public:
     redis::InFlight<ContentRequest> content_requests;

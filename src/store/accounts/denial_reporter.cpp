@@ -40,7 +40,7 @@ private:
         if (const auto damaged = damaged_key(reply); !damaged.empty()) {
             owner_.damage_log_.damaged(damaged);
         }
-        const auto status = Limiter::parse_status(reply, key_->limits);
+        const auto status = LimitCommands::parse_status(reply, key_->limits);
         if (status.kind == LimitResult::Kind::decided) {
             const Monotonic now = owner_.clock_.monotonic();
             account.remember(status.decision, sent_, now);
@@ -88,7 +88,7 @@ private:
     std::int64_t denials_ = 0;
 };
 
-DenialReporter::DenialReporter(redis::Link& link, const Limiter& limiter,
+DenialReporter::DenialReporter(redis::Link& link, const LimitCommands& limiter,
                                const Clock& clock, ReportTimer& timer,
                                DamageLog& damage_log, BanLog& ban_log)
     : link_(link), limiter_(limiter), clock_(clock), timer_(timer),

@@ -47,7 +47,7 @@ protected:
 class DenialReporter {
 public:
     // All borrowed.
-    DenialReporter(redis::Link& link, const Limiter& limiter,
+    DenialReporter(redis::Link& link, const LimitCommands& limiter,
                    const Clock& clock, ReportTimer& timer,
                    DamageLog& damage_log, BanLog& ban_log);
     ~DenialReporter();
@@ -83,7 +83,7 @@ private:
     };
 
     redis::Link& link_;
-    const Limiter& limiter_;
+    const LimitCommands& limiter_;
     const Clock& clock_;
     ReportTimer& timer_;
     DamageLog& damage_log_;

@@ -136,13 +136,15 @@ std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
 
 }  // namespace
 
-Limiter::Limiter(const Schema& schema, Catalogue catalogue, Accounts accounts)
+LimitCommands::LimitCommands(const Schema& schema, Catalogue catalogue,
+                             Accounts accounts)
     : schema_(schema), brings_version_(catalogue == Catalogue::here),
       accounts_(accounts), last_id_(schema.last_pet_id()),
       changes_(schema.changes())
 {}
 
-redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
+redis::Command
+LimitCommands::decide(const std::vector<LimitRequest>& requests) const
 {
     std::string packed;
     packed.reserve(requests.size() * kRequestSize);
@@ -160,8 +162,8 @@ redis::Command Limiter::decide(const std::vector<LimitRequest>& requests) const
 }
 
 redis::Command
-Limiter::decide_together(const std::vector<LimitRequest>& requests,
-                         std::string_view packed) const
+LimitCommands::decide_together(const std::vector<LimitRequest>& requests,
+                               std::string_view packed) const
 {
     const auto accounts = static_cast<std::int64_t>(requests.size());
     redis::Command command(scripts::limit(),
@@ -176,8 +178,8 @@ Limiter::decide_together(const std::vector<LimitRequest>& requests,
 }
 
 redis::Command
-Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
-                             std::string_view packed) const
+LimitCommands::decide_across_slots(const std::vector<LimitRequest>& requests,
+                                   std::string_view packed) const
 {
     redis::Command command(scripts::limit_across_slots(), 1);
     command.set_across_slots();
@@ -188,7 +190,7 @@ Limiter::decide_across_slots(const std::vector<LimitRequest>& requests,
     return command;
 }
 
-char Limiter::mode_of(const LimitRequest& request) const noexcept
+char LimitCommands::mode_of(const LimitRequest& request) const noexcept
 {
     if (accounts_ == Accounts::cluster) {
         return request.placed ? '\3' : '\2';
@@ -197,8 +199,8 @@ char Limiter::mode_of(const LimitRequest& request) const noexcept
 }
 
 std::vector<LimitResult>
-Limiter::parse_decisions(const redis::Reply& reply,
-                         const std::vector<LimitRequest>& requests) const
+LimitCommands::parse_decisions(const redis::Reply& reply,
+                               const std::vector<LimitRequest>& requests) const
 {
     constexpr std::size_t kWindows = AccountState::kWindowsSize;
     const std::size_t accounts = requests.size();
@@ -251,10 +253,11 @@ api::Decision LimitResult::decision(std::int64_t index) const noexcept
     return decision;
 }
 
-redis::Command Limiter::report_denials(std::string_view account,
-                                       std::int64_t epoch, std::int64_t denials,
-                                       const api::Limits& limits,
-                                       const api::BanPolicy& policy) const
+redis::Command LimitCommands::report_denials(std::string_view account,
+                                             std::int64_t epoch,
+                                             std::int64_t denials,
+                                             const api::Limits& limits,
+                                             const api::BanPolicy& policy) const
 {
     redis::Command command(scripts::strike(), 3);
     command.key(schema_.account_state(account))
@@ -269,8 +272,8 @@ redis::Command Limiter::report_denials(std::string_view account,
     return command;
 }
 
-AccountStatus Limiter::parse_status(const redis::Reply& reply,
-                                    const api::Limits& limits)
+AccountStatus LimitCommands::parse_status(const redis::Reply& reply,
+                                          const api::Limits& limits)
 {
     AccountStatus status;
     if (reply.size() != kStatusSize || !reply[kDenials].is(redis::Type::integer)

@@ -63,7 +63,7 @@ struct AccountStatus {
 // The commands that charge accounts, and the meaning of their replies. One call
 // decides on requests of several accounts and charges both windows of each, or
 // neither. Sends nothing.
-class Limiter {
+class LimitCommands {
 public:
     // Whether the catalogue and the key records are on the same Redis: the
     // reply then brings the catalogue's version along.
@@ -72,9 +72,9 @@ public:
     // Whether all accounts are on one server.
     enum class Accounts { together, cluster };
 
-    explicit Limiter(const Schema& schema,
-                     Catalogue catalogue = Catalogue::here,
-                     Accounts accounts = Accounts::together);
+    explicit LimitCommands(const Schema& schema,
+                           Catalogue catalogue = Catalogue::here,
+                           Accounts accounts = Accounts::together);
 
     bool brings_version() const noexcept { return brings_version_; }
     Accounts accounts() const noexcept { return accounts_; }

@@ -12,7 +12,7 @@ namespace {
 // The most accounts per command. Each blocks Redis for about 3 µs.
 constexpr std::size_t kMaxAccounts = 128;
 static_assert(kMaxAccounts - 1
-              <= std::numeric_limits<decltype(CachedKey::place)>::max());
+              <= std::numeric_limits<decltype(CachedKey::batch_index)>::max());
 
 // Even a busy worker rarely gets more per event-loop iteration.
 constexpr std::size_t kUsualRequests = 16;
@@ -59,7 +59,7 @@ public:
     void add(const Ref<CachedKey>& key, Known known, LimitWaiter& waiter)
     {
         const bool is_new = key->batch != number_;
-        const std::size_t place = is_new ? keys_.size() : key->place;
+        const std::size_t index = is_new ? keys_.size() : key->batch_index;
         grow(waiters_);
         if (is_new) {
             grow(requests_);
@@ -69,10 +69,10 @@ public:
                                  key->limits, 0, false, false});
             key->account->batch_ = number_;
             key->batch = number_;
-            key->place = static_cast<std::uint8_t>(place);
+            key->batch_index = static_cast<std::uint8_t>(index);
         }
-        LimitRequest& request = requests_[place];
-        waiters_.push_back({&waiter, place, request.requests});
+        LimitRequest& request = requests_[index];
+        waiters_.push_back({&waiter, index, request.requests});
         ++request.requests;
         // If the key records are on another Redis, they survive when the
         // accounts' Redis loses its data. An account without a state may then
@@ -97,8 +97,8 @@ public:
 private:
     struct Waiting {
         LimitWaiter* waiter;
-        std::size_t place;   // of its account
-        std::int64_t index;  // among the requests of its account
+        std::size_t account;  // index in the batch
+        std::int64_t index;   // among the requests of its account
     };
 
     // Keeps the batch while its functions are on the stack: a command can fail
@@ -157,8 +157,8 @@ private:
                 queue_.across_slots_ = false;
             }
             done_ = true;
-            for (std::size_t place = 0; place < keys_.size(); ++place) {
-                ask_alone(place);
+            for (std::size_t index = 0; index < keys_.size(); ++index) {
+                ask_alone(index);
             }
             return;
         }
@@ -181,46 +181,46 @@ private:
             }
         }
         for (const Waiting& waiting : waiters_) {
-            if (!asks_again(waiting.place)) {
-                waiting.waiter->on_limit(results_[waiting.place],
+            if (!asks_again(waiting.account)) {
+                waiting.waiter->on_limit(results_[waiting.account],
                                          waiting.index);
             }
         }
-        for (std::size_t place = 0; place < results_.size(); ++place) {
-            if (asks_again(place)) {
-                ask_alone(place);
+        for (std::size_t index = 0; index < results_.size(); ++index) {
+            if (asks_again(index)) {
+                ask_alone(index);
             }
         }
     }
 
-    bool asks_again(std::size_t place) const noexcept
+    bool asks_again(std::size_t index) const noexcept
     {
         return asks_several()
-               && results_[place].kind == LimitResult::Kind::foreign;
+               && results_[index].kind == LimitResult::Kind::foreign;
     }
 
     // Only for accounts that were not charged.
-    void ask_alone(std::size_t place) noexcept
+    void ask_alone(std::size_t index) noexcept
     {
         try {
-            start_alone(place).send();
+            start_alone(index).send();
         } catch (...) {
             for (const Waiting& waiting : waiters_) {
-                if (waiting.place == place) {
+                if (waiting.account == index) {
                     waiting.waiter->on_limit_no_reply(redis::NoReply::not_sent);
                 }
             }
         }
     }
 
-    Batch& start_alone(std::size_t place) const
+    Batch& start_alone(std::size_t index) const
     {
         Batch& alone = queue_.batches_.start(queue_, 0, group_);
         try {
-            alone.keys_.push_back(keys_[place]);
-            alone.requests_.push_back(requests_[place]);
+            alone.keys_.push_back(keys_[index]);
+            alone.requests_.push_back(requests_[index]);
             for (const Waiting& waiting : waiters_) {
-                if (waiting.place == place) {
+                if (waiting.account == index) {
                     alone.waiters_.push_back(
                         {waiting.waiter, 0, waiting.index});
                 }
@@ -253,7 +253,7 @@ private:
 };
 
 LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
-                       const Limiter& limiter) noexcept
+                       const LimitCommands& limiter) noexcept
     : link_(link), scheduler_(scheduler), limiter_(limiter)
 {}
 

@@ -41,7 +41,7 @@ class LimitQueue {
 public:
     // All borrowed.
     LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
-               const Limiter& limiter) noexcept;
+               const LimitCommands& limiter) noexcept;
     ~LimitQueue();
     LimitQueue(const LimitQueue&) = delete;
 
@@ -71,7 +71,7 @@ private:
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
-    const Limiter& limiter_;
+    const LimitCommands& limiter_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::deque<Batch*> open_;         // not sent yet, numbered consecutively
     bool across_slots_ = true;        // until a server refuses that

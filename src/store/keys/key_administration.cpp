@@ -10,7 +10,7 @@ namespace petstore::store {
 
 namespace {
 
-using Found = KeyRecords::Found::Result;
+using Found = KeyCommands::Found::Result;
 
 constexpr std::int64_t kScanCount = 500;
 

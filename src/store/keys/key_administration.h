@@ -97,7 +97,7 @@ public:
 
 private:
     std::optional<api::Digest> indexed(std::string_view id);
-    KeyRecords::Found::Result read(StoredKey& key);  // by its digest
+    KeyCommands::Found::Result read(StoredKey& key);  // by its digest
     bool write(StoredKey& key, std::optional<std::int64_t> seen);
     void remove_record(std::string_view id, const api::Digest& digest);
 

@@ -119,19 +119,19 @@ bool set_field(api::KeyRecord& record, std::string_view field,
 
 }  // namespace
 
-std::string KeyRecords::name(const api::Digest& digest) const
+std::string KeyCommands::name(const api::Digest& digest) const
 {
     return schema_.key_record(digest);
 }
 
-redis::Command KeyRecords::get(const api::Digest& digest) const
+redis::Command KeyCommands::get(const api::Digest& digest) const
 {
     redis::Command command("HGETALL");
     command.key(schema_.key_record(digest));
     return command;
 }
 
-KeyRecords::Found KeyRecords::parse(const redis::Reply& reply)
+KeyCommands::Found KeyCommands::parse(const redis::Reply& reply)
 {
     Found found{Found::Result::invalid, {}};
     if (!reply.is(redis::Type::array) || reply.size() % 2 != 0) {

@@ -13,9 +13,9 @@
 namespace petstore::store {
 
 // Reads the record of an API key for the workers.
-class KeyRecords {
+class KeyCommands {
 public:
-    explicit KeyRecords(const Schema& schema) : schema_(schema) {}
+    explicit KeyCommands(const Schema& schema) : schema_(schema) {}
 
     std::string name(const api::Digest& digest) const;
     redis::Command get(const api::Digest& digest) const;  // HGETALL

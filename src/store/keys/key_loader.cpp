@@ -60,7 +60,7 @@ private:
 };
 
 KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts,
-                     const KeyRecords& keys, const api::PlanTable& plans,
+                     const KeyCommands& keys, const api::PlanTable& plans,
                      KeyCache& cache, KeyLog& log)
     : link_(link), accounts_(accounts), keys_(keys), plans_(plans),
       cache_(cache), log_(log)
@@ -134,8 +134,8 @@ KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
         return {nullptr, failure_of(reply, false)};
     }
-    using Result = KeyRecords::Found::Result;
-    const auto found = KeyRecords::parse(reply);
+    using Result = KeyCommands::Found::Result;
+    const auto found = KeyCommands::parse(reply);
     if (found.result == Result::invalid) {
         log_.damaged(keys_.name(load.digest()));
         return {nullptr, damage_error()};

@@ -52,7 +52,7 @@ public:
 
     // All arguments are borrowed. `accounts` is the link that the limiter uses.
     KeyLoader(redis::Link& link, const redis::Link& accounts,
-              const KeyRecords& keys, const api::PlanTable& plans,
+              const KeyCommands& keys, const api::PlanTable& plans,
               KeyCache& cache, KeyLog& log);
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
@@ -79,7 +79,7 @@ private:
 
     redis::Link& link_;
     const redis::Link& accounts_;
-    const KeyRecords& keys_;
+    const KeyCommands& keys_;
     const api::PlanTable& plans_;
     KeyCache& cache_;
     KeyLog& log_;

@@ -24,13 +24,13 @@ void add(redis::Command& command, const char* field,
 
 redis::Command StoredKeyCommands::read(const api::Digest& digest) const
 {
-    return KeyRecords(schema_).get(digest);
+    return KeyCommands(schema_).get(digest);
 }
 
-KeyRecords::Found::Result StoredKeyCommands::parse(const redis::Reply& reply,
-                                                   StoredKey& key)
+KeyCommands::Found::Result StoredKeyCommands::parse(const redis::Reply& reply,
+                                                    StoredKey& key)
 {
-    auto found = KeyRecords::parse(reply);
+    auto found = KeyCommands::parse(reply);
     key.record = std::move(found.record);
     key.unfinished = false;
     key.successors.clear();

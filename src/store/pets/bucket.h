@@ -17,7 +17,7 @@ namespace petstore::store {
 // fastest: the name is already JSON text. Immutable.
 class Bucket {
 public:
-    // Parses the reply to Catalogue::bucket(). nullopt if an element is not a
+    // Parses the reply to PetCommands::bucket(). nullopt if an element is not a
     // valid record, or if there are more than kBucketSize.
     static std::optional<Bucket> parse(const redis::Reply& reply);
 

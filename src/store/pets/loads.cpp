@@ -43,15 +43,15 @@ void Reader::Load::send_commands()
 {
     owner_.newest_loads_[key_] = this;
     if (key_.is_pet()) {
-        return send(owner_.catalogue_.get(key_.id));
+        return send(owner_.commands_.get(key_.id));
     }
     const auto query = key_.query();
     page_.emplace(query);
     if (query.status) {
-        return call(owner_.catalogue_.list_by_status(
+        return call(owner_.commands_.list_by_status(
             query, version_ ? version_->last_id : owner_.latest_.last_id));
     }
-    for (const auto& command : owner_.catalogue_.list_all(query)) {
+    for (const auto& command : owner_.commands_.list_all(query)) {
         send(command);
     }
 }
@@ -87,7 +87,7 @@ void Reader::Load::take_page(std::size_t index, const redis::Reply& reply)
         return;
     }
     if (const auto rest = page_->rest(version_->last_id)) {
-        call(owner_.catalogue_.list_by_status(*rest, version_->last_id));
+        call(owner_.commands_.list_by_status(*rest, version_->last_id));
     }
 }
 
@@ -105,7 +105,7 @@ void Reader::Load::take_error(std::size_t index, const redis::Reply& error)
 
 api::Error Reader::Load::damaged(std::int64_t bucket)
 {
-    return owner_.damaged(owner_.catalogue_.schema().bucket(bucket));
+    return owner_.damaged(owner_.commands_.schema().bucket(bucket));
 }
 
 // The first pet that existed at version_ and was not found; 0 for none.
@@ -195,7 +195,7 @@ bool Reader::BucketLoad::serves(const Version& now) const noexcept
 void Reader::BucketLoad::send_commands()
 {
     owner_.newest_bucket_loads_[number_] = this;
-    send(owner_.catalogue_.bucket(number_));
+    send(owner_.commands_.bucket(number_));
 }
 
 void Reader::BucketLoad::take(std::size_t, const redis::Reply& reply)
@@ -257,7 +257,7 @@ void Reader::BucketLoad::respond(const WaitingRead& waiting) noexcept
 
 void Reader::VersionLoad::send_commands()
 {
-    send(owner_.catalogue_.version());
+    send(owner_.commands_.version());
 }
 
 void Reader::VersionLoad::take(std::size_t, const redis::Reply& reply)
@@ -285,7 +285,7 @@ void Reader::VersionLoad::end() noexcept
 
 void Reader::LogLoad::send_commands()
 {
-    send(owner_.catalogue_.change_log(owner_.changed_.entries_until(changes_)));
+    send(owner_.commands_.change_log(owner_.changed_.entries_until(changes_)));
 }
 
 void Reader::LogLoad::take(std::size_t, const redis::Reply& reply)
@@ -334,8 +334,8 @@ void Reader::LogLoad::respond(const WaitingRead& waiting) noexcept
 
 void Reader::VacancyCheck::send_commands()
 {
-    send(owner_.catalogue_.get(1));
-    send(owner_.catalogue_.last_id());
+    send(owner_.commands_.get(1));
+    send(owner_.commands_.last_id());
 }
 
 void Reader::VacancyCheck::take(std::size_t index, const redis::Reply& reply)
@@ -346,7 +346,7 @@ void Reader::VacancyCheck::take(std::size_t index, const redis::Reply& reply)
 void Reader::VacancyCheck::take_first_pet(const redis::Reply& reply)
 {
     if (redis::is_wrong_type(reply)) {
-        fail(owner_.damaged(owner_.catalogue_.schema().bucket(0)));
+        fail(owner_.damaged(owner_.commands_.schema().bucket(0)));
     } else if (reply.is_error()) {
         fail(failure_of(reply, false));
     } else {
@@ -356,7 +356,7 @@ void Reader::VacancyCheck::take_first_pet(const redis::Reply& reply)
 
 void Reader::VacancyCheck::take_last_id(const redis::Reply& reply)
 {
-    const auto name = owner_.catalogue_.schema().last_pet_id();
+    const auto name = owner_.commands_.schema().last_pet_id();
     if (redis::is_wrong_type(reply)) {
         fail(owner_.damaged(name));
     } else if (reply.is_error()) {
@@ -394,7 +394,7 @@ ReadResult Reader::VacancyCheck::result_for(const ReadKey& key) const
         return no_such_pet();
     }
     return std::shared_ptr<const CachedResponse>(
-        Selection(key, {}, owner_.buckets_).response());
+        PageBuilder(key, {}, owner_.buckets_).response());
 }
 
 }  // namespace petstore::store

@@ -18,13 +18,13 @@ BucketSpan span_of(const ReadKey& key, const Version& now) noexcept
             bucket_of(key.id + std::min<api::PetId>(rest, key.limit + 1))};
 }
 
-Selection::Selection(const ReadKey& key, const Version& now,
-                     BucketCache& buckets) noexcept
+PageBuilder::PageBuilder(const ReadKey& key, const Version& now,
+                         BucketCache& buckets) noexcept
     : version_(now), page_(!key.is_pet()),
       complete_(page_ ? take_page(key, buckets) : take_pet(key, buckets))
 {}
 
-bool Selection::take_pet(const ReadKey& key, BucketCache& buckets) noexcept
+bool PageBuilder::take_pet(const ReadKey& key, BucketCache& buckets) noexcept
 {
     const std::int64_t number = bucket_of(key.id);
     const int row = static_cast<int>(position_of(key.id));
@@ -36,7 +36,7 @@ bool Selection::take_pet(const ReadKey& key, BucketCache& buckets) noexcept
     return true;
 }
 
-bool Selection::take_page(const ReadKey& key, BucketCache& buckets) noexcept
+bool PageBuilder::take_page(const ReadKey& key, BucketCache& buckets) noexcept
 {
     if (key.id >= version_.last_id) {
         return true;
@@ -72,8 +72,8 @@ bool Selection::take_page(const ReadKey& key, BucketCache& buckets) noexcept
 
 // Prefetches the rows: a large catalogue does not fit in CPU caches, and most
 // reads run this once while waiting for the limiter and again to respond.
-void Selection::add(std::int64_t number, const Bucket& bucket,
-                    RowSet rows) noexcept
+void PageBuilder::add(std::int64_t number, const Bucket& bucket,
+                      RowSet rows) noexcept
 {
     pieces_[count_++] = {number, &bucket, rows};
     while (!rows.empty()) {
@@ -83,7 +83,7 @@ void Selection::add(std::int64_t number, const Bucket& bucket,
     }
 }
 
-std::shared_ptr<CachedResponse> Selection::response() const
+std::shared_ptr<CachedResponse> PageBuilder::response() const
 {
     auto response = std::make_shared<CachedResponse>();
     std::string& body = response->body;

@@ -19,10 +19,10 @@ BucketSpan span_of(const ReadKey& key, const Version& now) noexcept;
 
 // The pets of a response, found in the cached buckets. Borrows these: valid
 // until `buckets` changes.
-class Selection {
+class PageBuilder {
 public:
-    Selection(const ReadKey& key, const Version& now,
-              BucketCache& buckets) noexcept;
+    PageBuilder(const ReadKey& key, const Version& now,
+                BucketCache& buckets) noexcept;
 
     // False if a bucket is missing or outdated, or kMaxWalk is exceeded.
     bool complete() const noexcept { return complete_; }

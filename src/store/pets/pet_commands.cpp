@@ -46,28 +46,28 @@ Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
 
 }  // namespace
 
-redis::Command Catalogue::version() const
+redis::Command PetCommands::version() const
 {
     redis::Command command("MGET");
     command.key(schema_.last_pet_id()).key(schema_.changes());
     return command;
 }
 
-redis::Command Catalogue::change_log(std::int64_t entries) const
+redis::Command PetCommands::change_log(std::int64_t entries) const
 {
     redis::Command command("LRANGE");
     command.key(schema_.change_log()).arg(-entries).arg(-1);
     return command;
 }
 
-redis::Command Catalogue::get(api::PetId id) const
+redis::Command PetCommands::get(api::PetId id) const
 {
     redis::Command command("LINDEX");
     command.key(schema_.bucket(bucket_of(id))).arg(position_of(id));
     return command;
 }
 
-redis::Command Catalogue::bucket(std::int64_t number) const
+redis::Command PetCommands::bucket(std::int64_t number) const
 {
     redis::Command command("LRANGE");
     command.key(schema_.bucket(number)).arg(0).arg(-1);
@@ -75,7 +75,7 @@ redis::Command Catalogue::bucket(std::int64_t number) const
 }
 
 std::vector<redis::Command>
-Catalogue::list_all(const api::ListQuery& query) const
+PetCommands::list_all(const api::ListQuery& query) const
 {
     std::vector<redis::Command> commands;
     for (std::size_t i = 0;; ++i) {
@@ -90,8 +90,8 @@ Catalogue::list_all(const api::ListQuery& query) const
     }
 }
 
-redis::Command Catalogue::list_by_status(const api::ListQuery& query,
-                                         api::PetId last_id) const
+redis::Command PetCommands::list_by_status(const api::ListQuery& query,
+                                           api::PetId last_id) const
 {
     const api::Status status = query.status.value();
     const char letter = static_cast<char>(status);
@@ -108,7 +108,7 @@ redis::Command Catalogue::list_by_status(const api::ListQuery& query,
     return command;
 }
 
-redis::Command Catalogue::set_status(api::PetId id, api::Status status) const
+redis::Command PetCommands::set_status(api::PetId id, api::Status status) const
 {
     redis::Command command(scripts::set_status(), 5);
     command.key(schema_.changes())
@@ -121,14 +121,14 @@ redis::Command Catalogue::set_status(api::PetId id, api::Status status) const
     return command;
 }
 
-redis::Command Catalogue::last_id() const
+redis::Command PetCommands::last_id() const
 {
     redis::Command command("GET");
     command.key(schema_.last_pet_id());
     return command;
 }
 
-redis::Command Catalogue::clear_caches() const
+redis::Command PetCommands::clear_caches() const
 {
     redis::Command command(scripts::clear_caches(), 3);
     command.key(schema_.changes())

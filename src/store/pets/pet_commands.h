@@ -19,9 +19,9 @@ inline constexpr api::PetId kMaxPets = 4'000'000'000;
 
 // Builds the commands that read and write pets, and parses their replies. Sends
 // nothing.
-class Catalogue {
+class PetCommands {
 public:
-    explicit Catalogue(const Schema& schema) : schema_(schema) {}
+    explicit PetCommands(const Schema& schema) : schema_(schema) {}
 
     const Schema& schema() const noexcept { return schema_; }
 

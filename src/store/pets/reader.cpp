@@ -35,9 +35,9 @@ api::Error no_such_pet() noexcept
     return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
 }
 
-Reader::Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
+Reader::Reader(redis::Link& link, const PetCommands& commands, DamageLog& log,
                metrics::CacheLookups& lookups, std::size_t cache_bytes)
-    : link_(link), catalogue_(catalogue), log_(log), lookups_(lookups),
+    : link_(link), commands_(commands), log_(log), lookups_(lookups),
       changed_(kBucketShare * cache_bytes / kBucketBytes),
       responses_(cache_bytes), buckets_(kBucketShare * cache_bytes, changed_),
       built_(cache_bytes / kResponseBytes),
@@ -54,7 +54,7 @@ api::Error Reader::damaged(const std::string& redis_key) noexcept
 
 api::Error Reader::damaged(const Version& version)
 {
-    const Schema& schema = catalogue_.schema();
+    const Schema& schema = commands_.schema();
     return damaged(version.damage() == Version::Damage::changes
                        ? schema.changes()
                        : schema.last_pet_id());
@@ -74,7 +74,7 @@ std::uint64_t Reader::generation() noexcept
 // after it.
 void Reader::drop_if_disconnected() noexcept
 {
-    const std::string_view key = catalogue_.schema().catalogue();
+    const std::string_view key = commands_.schema().catalogue();
     const std::uint64_t now = link_.connection_generation(key);
     const std::uint64_t reorderings = link_.reorderings(key);
     if (connection_generation_ != now || reorderings_ != reorderings) {
@@ -162,7 +162,7 @@ std::shared_ptr<const CachedResponse> Reader::lookup(const ReadKey& key,
 std::shared_ptr<const CachedResponse>
 Reader::build(const ReadKey& key, const Version& now, bool keep)
 {
-    const Selection selection(key, now, buckets_);
+    const PageBuilder selection(key, now, buckets_);
     lookups_.pet.add(selection.complete());
     if (!selection.complete()) {
         return nullptr;
@@ -188,7 +188,7 @@ bool Reader::read_ahead(const ReadKey& key)
     const Version known{latest_.last_id,
                         std::min(latest_.changes, changed_.known())};
     if (version_known
-        && (Selection(key, known, buckets_).complete()
+        && (PageBuilder(key, known, buckets_).complete()
             || buckets_for(key, known) != nullptr)) {
         return false;
     }

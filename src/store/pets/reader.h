@@ -52,7 +52,7 @@ public:
     // `cache_bytes` bounds the cached responses; cached buckets take up to four
     // times as much. Borrows the rest. Destroying the reader drops its reads
     // without calling their waiters, so the link must not reply afterwards.
-    Reader(redis::Link& link, const Catalogue& catalogue, DamageLog& log,
+    Reader(redis::Link& link, const PetCommands& commands, DamageLog& log,
            metrics::CacheLookups& lookups, std::size_t cache_bytes);
     ~Reader();
     Reader(const Reader&) = delete;
@@ -139,7 +139,7 @@ private:
     BucketLoad* load_bucket(std::int64_t number, const Version& now) noexcept;
 
     redis::Link& link_;
-    const Catalogue& catalogue_;
+    const PetCommands& commands_;
     DamageLog& log_;
     metrics::CacheLookups& lookups_;
     ChangeLog changed_;

@@ -17,7 +17,7 @@ public:
     void add(VersionWaiter& waiter) { waiters_.push_back(&waiter); }
 
 private:
-    void send_commands() override { send(owner_.catalogue_.version()); }
+    void send_commands() override { send(owner_.commands_.version()); }
 
     void take(std::size_t, const redis::Reply& reply) override
     {
@@ -50,8 +50,8 @@ private:
 };
 
 VersionQueue::VersionQueue(redis::Link& link, redis::Scheduler& scheduler,
-                           const Catalogue& catalogue, Reader& reader) noexcept
-    : link_(link), scheduler_(scheduler), catalogue_(catalogue), reader_(reader)
+                           const PetCommands& commands, Reader& reader) noexcept
+    : link_(link), scheduler_(scheduler), commands_(commands), reader_(reader)
 {}
 
 VersionQueue::~VersionQueue() = default;

@@ -35,7 +35,7 @@ class VersionQueue final : private redis::EndOfIterationTask {
 public:
     // All borrowed. `reader` reads over `link`.
     VersionQueue(redis::Link& link, redis::Scheduler& scheduler,
-                 const Catalogue& catalogue, Reader& reader) noexcept;
+                 const PetCommands& commands, Reader& reader) noexcept;
     ~VersionQueue();
     VersionQueue(const VersionQueue&) = delete;
     VersionQueue& operator=(const VersionQueue&) = delete;
@@ -52,7 +52,7 @@ private:
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
-    const Catalogue& catalogue_;
+    const PetCommands& commands_;
     Reader& reader_;
     redis::InFlight<Load> loads_;
     Load* open_ = nullptr;  // of this iteration

@@ -12,18 +12,18 @@
 using namespace petstore;
 using api::Verdict;
 using store::AccountStatus;
-using store::Limiter;
+using store::LimitCommands;
 using store::LimitRequest;
 using store::LimitResult;
-using Catalogue = store::Limiter::Catalogue;
+using Catalogue = store::LimitCommands::Catalogue;
 using Kind = store::LimitResult::Kind;
 using Words = std::vector<std::string>;
 
 namespace {
 
 const store::Schema kSchema("petstore");
-const Limiter kLimiter(kSchema);
-const Limiter kLimiterElsewhere(kSchema, Catalogue::elsewhere);
+const LimitCommands kLimiter(kSchema);
+const LimitCommands kLimiterElsewhere(kSchema, Catalogue::elsewhere);
 const api::Limits kLimits{60, 1000};
 constexpr std::int64_t kEpoch = 1795254442316000;
 
@@ -55,7 +55,7 @@ std::string reply(const std::vector<std::string>& accounts)
 
 std::vector<LimitResult> results_of(const std::string& resp,
                                     const std::vector<std::int64_t>& counts,
-                                    const Limiter& limiter = kLimiter)
+                                    const LimitCommands& limiter = kLimiter)
 {
     Replies replies;
     std::vector<LimitRequest> requests;
@@ -66,7 +66,7 @@ std::vector<LimitResult> results_of(const std::string& resp,
 }
 
 LimitResult result_of(const std::string& resp, std::int64_t requests = 1,
-                      const Limiter& limiter = kLimiter)
+                      const LimitCommands& limiter = kLimiter)
 {
     const auto results = results_of(resp, {requests}, limiter);
     REQUIRE(results.size() == 1);
@@ -76,7 +76,7 @@ LimitResult result_of(const std::string& resp, std::int64_t requests = 1,
 AccountStatus status_of(const std::string& resp)
 {
     Replies replies;
-    return Limiter::parse_status(replies(resp), kLimits);
+    return LimitCommands::parse_status(replies(resp), kLimits);
 }
 
 AccountStatus status_after(long long denials, long long new_ban,
@@ -151,8 +151,8 @@ TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
 TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
           "[store]")
 {
-    const Limiter cluster(kSchema, Catalogue::elsewhere,
-                          Limiter::Accounts::cluster);
+    const LimitCommands cluster(kSchema, Catalogue::elsewhere,
+                                LimitCommands::Accounts::cluster);
     const auto one = request_of("a", 1);
     const auto other = request_of("b", 1);
     CHECK(cluster.decide({one, other}).is_across_slots());
@@ -170,7 +170,7 @@ TEST_CASE("requests are packed as four doubles and a byte per account",
     auto second = request_of("b", 250);
     second.epoch = 0;
     second.fresh = true;
-    for (const Limiter* limiter : {&kLimiter, &kLimiterElsewhere}) {
+    for (const LimitCommands* limiter : {&kLimiter, &kLimiterElsewhere}) {
         const auto packed = words(limiter->decide({first, second})).back();
         CHECK(packed.size() == 66);
         CHECK(unpack(packed.substr(0, 64))

@@ -10,14 +10,14 @@
 #include "store_replies.h"
 
 using namespace petstore;
-using store::Catalogue;
 using store::PageReader;
+using store::PetCommands;
 using Words = std::vector<std::string>;
 
 namespace {
 
 const store::Schema kSchema("petstore");
-const Catalogue kCatalogue(kSchema);
+const PetCommands kCatalogue(kSchema);
 
 api::ListQuery query_of(int limit, api::PetId after)
 {
