@@ -1,0 +1,51 @@
+#pragma once
+
+#include <utility>
+#include <variant>
+
+#include "../api/error.h"
+
+namespace petstore::store {
+
+// Why something asked of Redis was not done.
+struct Failure {
+    api::Error error;  // for the client
+
+    // Redis may have executed the command: its reply was lost, or a replica did
+    // not confirm it.
+    bool in_doubt = false;
+};
+
+// What waiting for Redis led to. The only form in which the store hands on
+// results: replies and their errors become outcomes in the store, so that its
+// callers never see a redis::Reply.
+template <typename T>
+class Outcome {
+public:
+    // Implicit, so that a function can return either.
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Outcome(T value) noexcept(noexcept(T(std::move(value))))
+        : result_(std::in_place_index<0>, std::move(value))
+    {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Outcome(Failure failure) noexcept
+        : result_(std::in_place_index<1>, std::move(failure))
+    {}
+
+    bool failed() const noexcept { return result_.index() == 1; }
+
+    // Only unless failed().
+    const T& value() const noexcept { return *std::get_if<0>(&result_); }
+    T& value() noexcept { return *std::get_if<0>(&result_); }
+
+    // nullptr unless failed().
+    const Failure* failure() const noexcept { return std::get_if<1>(&result_); }
+
+private:
+    std::variant<T, Failure> result_;
+};
+
+// For what has no value but its success.
+struct Done {};
+
+}  // namespace petstore::store
