@@ -13,7 +13,7 @@ namespace {
 
 using Place = LimitsMarker::Place;
 
-constexpr std::int64_t kProbeSeconds = 10;
+constexpr std::int64_t kMarkerProbeSeconds = 10;
 // Three times a petstore_redis_timeout of 1.6 seconds, see store/accounts/
 // limits_marker.h.
 constexpr std::chrono::seconds kWorkersTime(5);
@@ -79,7 +79,7 @@ void refuse_same_database(store::CommandRunner& main,
     const std::string name = schema.limits_probe();
     const std::string probe = new_id();
     other.call(redis::Command("SET").key(name).arg(probe).arg("EX").arg(
-        kProbeSeconds));
+        kMarkerProbeSeconds));
     const bool same =
         main.call(redis::Command("GET").key(name)).text() == probe;
     other.call(redis::Command("DEL").key(name));
