@@ -1,9 +1,9 @@
-// Checks that the module responds as shown in docs/http.md.
+// Checks that the module responds as shown in docs/http.md and docs/errors.md.
 //
 // A block "```http request SETUP" is sent byte for byte, except for <API_KEY>,
 // <ETAG> (that of openapi.json) and … (9,000 characters). The "```http
 // response" after it must be the response; values that differ between runs are
-// not compared. PETSTORE_UPDATE_DOCS=1 writes the responses into the page.
+// not compared. PETSTORE_UPDATE_DOCS=1 writes the responses into the pages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -16,8 +16,12 @@ import tls from 'node:tls';
 
 import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
 
-const file = path.join(root, 'docs/http.md');
-const page = fs.readFileSync(file, 'utf8');
+// The exchanges with `same` are sent in this order.
+const pages = ['docs/http.md', 'docs/errors.md'].map((name) => {
+    const file = path.join(root, name);
+    return { name, file, text: fs.readFileSync(file, 'utf8') };
+});
+const catalogue = pages[1];
 
 const pets = [['Rex', 1, 'available'], ['Bella', 1, 'available'],
     ['Charlie', 1, 'pending'], ['Luna', 2, 'available'], ['Max', 2, 'sold']]
@@ -184,15 +188,15 @@ function normal(response) {
         text.replace(/Retry in \d+ second(s?)/g, 'Retry in … seconds')}`;
 }
 
-const blocks = [...page.matchAll(
+const blocks = pages.flatMap((page) => [...page.text.matchAll(
     /^```http request ?([\w-]*)\n(.*?)^```\n(.*?)^```http response\n(.*?)^```$/gms)]
     .map(({ index, 0: text, 1: setup, 2: request, 3: between, 4: response }) =>
-        ({ setup, request, between, response,
-            start: index + text.length - '```'.length - response.length }));
-const updates = []; // { start, end, text }
+        ({ page, setup, request, between, response,
+            start: index + text.length - '```'.length - response.length })));
+const updates = []; // { page, start, end, text }
 
 describe('exchanges', { concurrency: 1 }, () => {
-    for (const { setup, request, between, response, start } of blocks) {
+    for (const { page, setup, request, between, response, start } of blocks) {
         test(`${setup} ${request.split('\n')[0]}`, async () => {
             assert.ok(setups[setup], `no setup ${setup}`);
             assert.equal(between.trim(), '', 'a response follows its request');
@@ -210,7 +214,7 @@ describe('exchanges', { concurrency: 1 }, () => {
                 .replaceAll('\r\n', '\n');
             if (process.env.PETSTORE_UPDATE_DOCS) {
                 if (normal(answer) !== normal(response)) {
-                    updates.push({ start, end: start + response.length,
+                    updates.push({ page, start, end: start + response.length,
                         text: `${answer.trimEnd()}\n` });
                 }
                 return;
@@ -222,12 +226,13 @@ describe('exchanges', { concurrency: 1 }, () => {
 
 // Rows "| status | `code` | …" of the table of errors. A row may have two
 // statuses.
-const rows = [...page.matchAll(/^\| (\d{3}(?:, \d{3})*) \| \[`(\w+)`\]/gm)]
+const rows = [...catalogue.text.matchAll(/^\| (\d{3}(?:, \d{3})*) \| \[`(\w+)`\]/gm)]
     .map(([, statuses, code]) => statuses.split(', ')
         .map((status) => `${status} ${code}`));
 
 test('the table of errors and the exchanges have the same errors', () => {
-    const shown = blocks.filter(({ response }) => /^HTTP\/1.1 [45]/.test(response))
+    const shown = blocks.filter(({ page, response }) => page === catalogue
+        && /^HTTP\/1.1 [45]/.test(response))
         .map(({ response }) => `${/ (\d{3}) /.exec(response)[1]} ${
             /^\{"code":"(\w+)"/m.exec(response)?.[1]}`);
     assert.deepEqual(shown.sort(), rows.map(([first]) => first).sort());
@@ -244,7 +249,7 @@ test('the table has every error of the OpenAPI document', async () => {
                     .properties.code.enum ?? [];
                 for (const code of codes) {
                     assert.ok(listed.has(`${status} ${code}`),
-                        `${status} ${code} is not in docs/http.md`);
+                        `${status} ${code} is not in ${catalogue.name}`);
                 }
             }
         }
@@ -253,8 +258,10 @@ test('the table has every error of the OpenAPI document', async () => {
 
 after(() => {
     if (process.env.PETSTORE_UPDATE_DOCS) {
-        fs.writeFileSync(file, updates.reverse().reduce(
-            (text, { start, end, text: answer }) =>
-                text.slice(0, start) + answer + text.slice(end), page));
+        for (const page of pages) {
+            fs.writeFileSync(page.file, updates.filter((update) => update.page === page)
+                .reverse().reduce((text, { start, end, text: answer }) =>
+                    text.slice(0, start) + answer + text.slice(end), page.text));
+        }
     }
 });
