@@ -1,4 +1,4 @@
-// SPEC 1 "Order of checks" and 2: authentication.
+// docs/http.md, "Order of checks" and "Authentication".
 #include "support/store.h"
 
 using namespace petstore::e2e;

@@ -8,7 +8,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// docs/operations.md; counted from the promotion.
+// docs/cluster.md; counted from the promotion.
 constexpr auto kBound = 1s;
 
 // Acknowledged creates or charges of the last milliseconds, which may be lost.

@@ -1,4 +1,4 @@
-// SPEC 5: petstorectl and the service share one store.
+// docs/petstorectl.md: petstorectl and the service share one store.
 #include "support/store.h"
 
 using namespace petstore::e2e;

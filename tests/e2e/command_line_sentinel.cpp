@@ -1,4 +1,4 @@
-// SPEC 4 and 5: petstorectl finds the primary through Sentinels.
+// docs/sentinel.md: petstorectl finds the primary through Sentinels.
 #include "support/fault_proxy.h"
 #include "support/sentinel_server.h"
 #include "support/slow_import.h"

@@ -1,4 +1,5 @@
-// SPEC 5: petstorectl connects to Redis over TLS, with redis-cli's options.
+// docs/operations.md, "TLS to Redis": petstorectl connects over TLS, with
+// redis-cli's options.
 #include <csignal>
 
 #include "support/fault_proxy.h"

@@ -1,4 +1,5 @@
-// SPEC 4: an invalid value makes `nginx -t` fail with file and line.
+// docs/directives.md: an invalid value makes `nginx -t` fail with file and
+// line.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,7 +166,7 @@ TEST_CASE("configuration: valid directives are accepted")
     };
     for (const auto& line : lines) {
         INFO(line);
-        // In every context named by SPEC.
+        // In each of the contexts that docs/directives.md names.
         for (auto member : {&NginxOptions::http, &NginxOptions::server,
                             &NginxOptions::location}) {
             auto options = any();

@@ -1,5 +1,5 @@
-// SPEC 4: messages of `nginx -t` name the directive's file and line, quote the
-// value and list the accepted ones.
+// docs/directives.md: messages of `nginx -t` name the directive's file and
+// line, quote the value and list the accepted ones.
 #include <sys/stat.h>
 #include <unistd.h>
 

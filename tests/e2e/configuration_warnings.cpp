@@ -1,4 +1,4 @@
-// SPEC 4: what `nginx -t` accepts, but warns of.
+// docs/directives.md: what `nginx -t` accepts, but warns of.
 #include "support/certificates.h"
 #include "support/store.h"
 

@@ -1,4 +1,4 @@
-// SPEC 1 "CORS": calls from pages of other origins.
+// docs/http.md, "Calling from browsers": calls from pages of other origins.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SPEC 1 "createPet".
+// docs/http.md, "createPet".
 #include <algorithm>
 #include <set>
 #include <thread>

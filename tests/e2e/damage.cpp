@@ -1,5 +1,5 @@
-// SPEC 1 "internal_error": data in Redis that this service cannot have written.
-// Clients must not mistake damage for a smaller store.
+// docs/operations.md, "Damaged data": data in Redis that this service cannot
+// have written. Clients must not mistake damage for a smaller store.
 #include <functional>
 #include <map>
 

@@ -1,5 +1,5 @@
-// SPEC 4 "petstore_durability": what a 201 waits for, and what happens without
-// it.
+// docs/operations.md, "Durability": what a 201 waits for with
+// petstore_durability, and what happens without it.
 #include <algorithm>
 #include <csignal>
 #include <future>

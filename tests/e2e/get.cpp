@@ -1,4 +1,4 @@
-// SPEC 1 "getPet".
+// docs/http.md, "getPet".
 #include <regex>
 
 #include "support/store.h"

@@ -1,4 +1,4 @@
-// SPEC 4 "Guard": which requests pass, the responses to the others, and what
+// docs/guard.md: which requests pass, the responses to the others, and what
 // happens to the back end's responses.
 #include <sys/stat.h>
 

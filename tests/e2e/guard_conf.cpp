@@ -1,4 +1,4 @@
-// SPEC 4 "Guard": its variables, the messages of `nginx -t`, and
+// docs/guard.md: its variables, the messages of `nginx -t`, and
 // nginx-conf/guard.conf.
 #include "support/guarded_store.h"
 

@@ -1,4 +1,4 @@
-// SPEC 4 "Guard": slow and broken clients, back ends and Redis; many requests
+// docs/guard.md: slow and broken clients, back ends and Redis; many requests
 // at once.
 #include <algorithm>
 #include <atomic>

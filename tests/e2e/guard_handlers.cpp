@@ -1,5 +1,5 @@
-// SPEC 4 "Guard": the handlers it protects, and the levels at which it can be
-// switched on and off.
+// docs/guard.md, "Where it runs": the handlers it protects, and the levels at
+// which it can be switched on and off.
 #include <sys/stat.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// SPEC 4 "Guard": `petstore` guards its whole location, whatever handler
+// docs/guard.md: `petstore` guards its whole location, whatever handler
 // answers in it.
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
-// SPEC 4 "Guard": error pages, internal redirects, subrequests, and what nginx
-// does before the guard.
+// docs/guard.md, "Redirects, error pages and subrequests"; and what nginx does
+// before the guard.
 #include <sys/stat.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// SPEC 4: petstore_health, for load balancers and orchestrators.
+// docs/directives.md, "petstore_health": for load balancers and orchestrators.
 #include "support/one_worker.h"
 #include "support/store.h"
 

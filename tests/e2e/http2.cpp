@@ -1,4 +1,5 @@
-// SPEC 1: HTTP/2 and TLS work as in any other nginx location.
+// docs/http.md, "Methods and paths": HTTP/2 and TLS work as in any other nginx
+// location.
 #include <thread>
 
 #include "support/http2_frames.h"

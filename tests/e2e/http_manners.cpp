@@ -1,4 +1,5 @@
-// SPEC 1 "HTTP manners".
+// docs/http.md, "Methods and paths", "Headers of every response" and "Clients
+// that leave".
 #include <cstring>
 
 #include "support/limits.h"

@@ -1,4 +1,4 @@
-// SPEC 1 "createPet": Idempotency-Key.
+// docs/http.md, "Idempotency".
 #include <thread>
 
 #include "support/store.h"

@@ -1,6 +1,6 @@
-// SPEC 2 and 5: a change of a key takes effect completely or not at all,
-// whatever happens to the command, and a change reported as in effect is never
-// lost.
+// docs/operations.md, "Interrupted commands": a change of a key takes effect
+// completely or not at all, whatever happens to the command, and a change
+// reported as in effect is never lost.
 #include <map>
 #include <set>
 

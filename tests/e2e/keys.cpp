@@ -1,4 +1,4 @@
-// SPEC 2: creating, storing and changing keys.
+// docs/petstorectl.md, "Keys": creating, storing and changing keys.
 #include <algorithm>
 #include <ctime>
 #include <regex>

@@ -1,5 +1,5 @@
-// SPEC 3: the basic cases, one client at a time. Load, several hosts, faults
-// and operators are covered by the other limits_*.cpp.
+// docs/limits.md: the basic cases, one client at a time. Load, several hosts,
+// faults and operators are covered by the other limits_*.cpp.
 #include <cstdlib>
 
 #include "support/store.h"

@@ -1,5 +1,5 @@
-// SPEC 3: requests without a valid key are counted by address, in shared
-// memory.
+// docs/limits.md, "Without a valid key": such requests are counted by address,
+// in shared memory.
 #include <algorithm>
 
 #include "support/limits.h"

@@ -1,4 +1,4 @@
-// SPEC 3 "Ban".
+// docs/limits.md, "Bans".
 #include <set>
 
 #include "support/limits.h"

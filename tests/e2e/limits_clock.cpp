@@ -1,4 +1,5 @@
-// SPEC 3: setting Redis's clock back prolongs no window and no ban.
+// docs/limits.md, "Windows": setting Redis's clock back prolongs no window and
+// no ban.
 #include <cstdio>
 #include <ctime>
 

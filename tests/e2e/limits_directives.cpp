@@ -1,4 +1,4 @@
-// SPEC 3 and 4: the rate-limit directives.
+// docs/directives.md: the rate-limit directives.
 #include <algorithm>
 #include <regex>
 

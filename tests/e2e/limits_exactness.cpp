@@ -1,5 +1,5 @@
-// SPEC 3: across all workers of all hosts, exactly as many requests are
-// admitted as the plan allows, on a healthy Redis.
+// docs/limits.md, "What exact means": across all workers of all hosts, exactly
+// as many requests are admitted as the plan allows, on a healthy Redis.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
-// SPEC 3: whatever happens to Redis, no more requests are admitted than the
-// plan allows. A request whose reply from Redis is lost gets a 503 and may be
-// charged without being admitted.
+// docs/limits.md, "What exact means": whatever happens to Redis, no more
+// requests are admitted than the plan allows. A request whose reply from Redis
+// is lost gets a 503 and may be charged without being admitted.
 #include <atomic>
 #include <set>
 

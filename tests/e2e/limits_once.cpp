@@ -1,5 +1,5 @@
-// SPEC 3: a request is charged once, however many internal redirects and
-// subrequests nginx makes for it.
+// docs/guard.md, "Redirects, error pages and subrequests": a request is charged
+// once, however many internal redirects and subrequests nginx makes for it.
 #include "support/limits.h"
 
 using namespace petstore::e2e;

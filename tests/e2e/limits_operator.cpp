@@ -1,5 +1,6 @@
-// SPEC 2 and 3: an operator's changes take effect on every worker of every host
-// within a second. Rotation restores no requests and lifts no ban.
+// docs/limits.md, "Changes by the operator": they take effect on every worker
+// of every host within a second. Rotation restores no requests and lifts no
+// ban.
 #include "support/limits.h"
 
 using namespace petstore::e2e;

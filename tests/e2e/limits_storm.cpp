@@ -1,5 +1,6 @@
-// Requests over the limit are refused from memory: a storm of them does not
-// load Redis. SPEC 3: everything that requests leave in Redis expires.
+// docs/limits.md, "Denials from memory": a storm of requests over the limit
+// does not load Redis. docs/redis-keys.md: everything that requests leave in
+// Redis expires.
 #include <algorithm>
 
 #include "support/limits.h"

@@ -1,5 +1,5 @@
-// SPEC 3: every response has the three rate headers. Checks their values for
-// every class of response.
+// docs/limits.md, "Headers": every response has the three rate headers. Checks
+// their values for every class of response.
 
 #include "support/limits.h"
 

@@ -1,4 +1,4 @@
-// SPEC 1 "listPets".
+// docs/http.md, "listPets".
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,6 @@
-// SPEC 4 "Variables": $petstore_key_refusal and the ids of refused keys, and
-// the JSON access logs of nginx-conf/.
+// docs/directives.md, "Embedded variables": $petstore_key_refusal and the ids
+// of refused keys. docs/operations.md, "Logging": the JSON access logs of
+// nginx-conf/.
 #include "support/guarded_store.h"
 
 using namespace petstore::e2e;

@@ -1,5 +1,5 @@
-// SPEC "Headers": nginx's own and third-party modules see and replace the
-// service's headers as they do any handler's.
+// docs/http.md, "Headers of every response": nginx's own and third-party
+// modules see and replace the service's headers as they do any handler's.
 #include "support/limits.h"
 
 using namespace petstore::e2e;

@@ -1,4 +1,4 @@
-// SPEC 1 "OpenAPI".
+// docs/http.md, "openapi.json".
 #include "support/limits.h"
 #include "support/memory.h"
 

@@ -1,5 +1,5 @@
-// SPEC 5: pet import creates the pets of a file in order, or reports how many
-// it created.
+// docs/operations.md, "Import": the pets of a file are created in order, or the
+// command reports how many were.
 #include <atomic>
 #include <csignal>
 #include <regex>

@@ -15,7 +15,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-// docs/operations.md; counted from a Sentinel's switch or a server's return.
+// docs/sentinel.md; counted from a Sentinel's switch or a server's return.
 constexpr auto kBound = 2s;
 
 std::string new_pet(const std::string& name)
@@ -223,7 +223,7 @@ TEST_CASE("sentinel: a manual failover is followed at once")
     World world;
     Load load(world.nginx, world.key);
     REQUIRE(load.continues());
-    // The procedure of docs/operations.md: nothing is written to the old
+    // The procedure of docs/sentinel.md: nothing is written to the old
     // primary after the new one was promoted.
     world.redis.server(0).command({"CLIENT", "PAUSE", "60000", "WRITE"});
     REQUIRE(wait_until([&] {

@@ -1,4 +1,4 @@
-// SPEC 4: petstore_status, the metrics of a host.
+// docs/monitoring.md: petstore_status, the metrics of a host.
 #include <algorithm>
 #include <csignal>
 #include <map>

@@ -1,5 +1,5 @@
 // The limiter's scripts in a real Redis, compared with an independent model of
-// SPEC 3.
+// docs/limits.md.
 //
 // Moving all data of an account into the past simulates passing time: scripts
 // use times only relative to now, so the effect is the same. Setting the clock

@@ -13,7 +13,7 @@ REPLICA_AWAY = 20
 # timeouts. The rest allows for a busy machine.
 OLD_WORKER_SECONDS = 10
 # docs/operations.md: service resumes within half a second of Redis (a worker tries
-# at most 0.6 seconds apart), and within 2 seconds of a Sentinel's announcement.
+# at most 0.6 seconds apart); docs/sentinel.md: within 2 seconds of the announcement.
 AFTER_RESTART = 1
 AFTER_FAILOVER = 2
 

@@ -20,7 +20,7 @@ GROWTH_OF_GENERATIONS = 0.05  # from the first third of them to the last
 BYTES_PER_REQUEST = 2.0
 MASTER_BYTES_PER_RELOAD = 8192
 DESCRIPTORS = 8  # new connections at the time of a sample
-# Seconds. docs/operations.md: a failover loses the last few milliseconds.
+# Seconds. docs/sentinel.md: a failover loses the last few milliseconds.
 LOST_BEFORE_FAILOVER = 0.5
 BAD_LINE = re.compile(
     r"\[alert\]|\[emerg\]|Sanitizer|runtime error:|exited on signal"
