@@ -51,7 +51,7 @@ struct KeyRecord : KeyRights {
 };
 
 // Why a request has no valid key. The names are for the operator's log; clients
-// are not told which of the last four it is.
+// get the same message for the last four.
 enum class KeyRefusal { none, missing, malformed, unknown, disabled, expired };
 std::string_view refusal_name(KeyRefusal refusal) noexcept;  // "" for none
 

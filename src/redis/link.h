@@ -47,11 +47,11 @@ public:
     virtual void send(const Command& command,
                       ReplyHandler& handler) noexcept = 0;
 
-    // Changes with each lost connection to the server of this routing key, when
-    // that server reports another replication history, and when another server
-    // takes its place. A failover or restart may have undone data read under
-    // another generation. The lower half changes, too. For an empty key,
-    // changes with the generation of any key.
+    // A number that changes when the server of this routing key may have lost
+    // data: when its connection is lost, when it reports another replication
+    // history, and when another server takes its place. So what was read under
+    // another number may no longer be in Redis. The lower 32 bits change each
+    // time. For an empty key, changes whenever that of any key does.
     virtual std::uint64_t
     connection_generation(std::string_view key) const noexcept = 0;
 

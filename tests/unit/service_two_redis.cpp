@@ -248,7 +248,8 @@ TEST_CASE("two Redis: a lost decision is a failure, whatever was read",
     CHECK(f.client.ended());
 }
 
-TEST_CASE("two Redis: without a version a read fails, charged", "[service]")
+TEST_CASE("two Redis: a read whose version cannot be read is charged and fails",
+          "[service]")
 {
     Fixture f;
     SECTION("not sent")

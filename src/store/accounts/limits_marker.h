@@ -27,9 +27,9 @@ protected:
 // account without a state, which is new unless all accounts were moved. Sends
 // one command for all requests of an event-loop iteration.
 //
-// The limiter may create the state after the marker was read, within the
-// timeouts of three commands. Whoever writes the marker waits that long before
-// looking for accounts.
+// A worker that has read the marker may still create an account's state, until
+// its next three commands have timed out. So whoever changes the marker waits
+// that long before it looks for accounts.
 class LimitsMarker final : private redis::EndOfIterationTask {
 public:
     // All borrowed.

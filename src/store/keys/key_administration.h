@@ -44,8 +44,8 @@ public:
 
     struct Listing {
         std::vector<StoredKey> keys;  // oldest first
-        // Ids in the index whose record is missing or damaged, and those whose
-        // entry does not lead to a record.
+        // Ids of the index that are not in `keys`: their entry leads to no
+        // record, the record is damaged, or the entry itself is.
         std::vector<std::string> missing;
         std::vector<std::string> damaged;
         std::set<std::string> damaged_entries;

@@ -144,9 +144,9 @@ private:
     std::vector<WaitingRead> waiters_;
 };
 
-// Checks whether a catalogue that looks empty is empty or has lost the keys of
-// its version. Reads the first pet, then the last id again: creating a pet sets
-// both atomically, so a pet without a last id after it is damage.
+// A catalogue without a last id is empty, or has lost that key. Reads the first
+// pet, then the last id again. A create writes both at once, so if there is a
+// pet but still no last id, the key was lost: damage.
 class Reader::VacancyCheck final : public Fetch,
                                    public redis::InFlight<VacancyCheck>::Item {
 public:
