@@ -7,7 +7,7 @@
 #include "src/ngx/filters/error_filter.h"
 #include "src/ngx/module.h"
 #include "src/ngx/monitoring/metrics.h"
-#include "src/ngx/request/entry.h"
+#include "src/ngx/request/entered_location.h"
 #include "src/ngx/request/guard.h"
 #include "src/ngx/request/variables.h"
 #include "src/ngx/worker/start_log.h"
@@ -138,7 +138,7 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
         return NGX_ERROR;
     }
     install_error_filter();
-    if (conf->in_use && install_entry(cf) != NGX_OK) {
+    if (conf->in_use && track_entered_locations(cf) != NGX_OK) {
         return NGX_ERROR;
     }
     return conf->has_guard ? install_guard(cf) : NGX_OK;

@@ -60,8 +60,8 @@ void Admission::run()
 
 void Admission::abandon() noexcept
 {
-    if (!task_.gone() && task_.state().deciding == this) {
-        task_.state().deciding = nullptr;
+    if (!task_.gone() && task_.state().decision.asker == this) {
+        task_.state().decision.stop_asking();
     }
 }
 
@@ -156,14 +156,12 @@ void Admission::on_clock(const std::optional<api::Error>& failure) noexcept
 void Admission::refuse_key(const store::RefusedKey& key)
 {
     RequestState& state = task_.state();
-    state.key = nullptr;
-    state.refused_key = key;
+    state.key = {nullptr, key};
     if (!state.address) {
         state.address = task_.request().count_address();
     }
     const AddressWindow& window = *state.address;
     state.rate = window.rate;
-    state.has_rate = true;
     task_.report().limit_status = "DENIED";
 
     Response response;
@@ -211,17 +209,18 @@ void Admission::check_limits(Record record)
     if (expiry == store::Expiry::unconfirmed && !asked_clock_) {
         return ask_clock();
     }
-    state.key = key_;
-    state.refused_key = {};
+    state.key = {key_, {}};
 
-    if (state.decided) {  // before an internal redirect, or for a subrequest
-        return apply_decision(state.decision);
-    }
-    if (state.deciding != nullptr) {
-        state.deciding->followers_.push_back(this);
+    using Stage = SharedDecision::Stage;
+    switch (state.decision.stage) {
+    case Stage::none:
+        break;
+    case Stage::asked:
+        state.decision.asker->followers_.push_back(this);
         return task_.wait();
-    }
-    if (state.decision_lost) {
+    case Stage::made:  // before an internal redirect, or for a subrequest
+        return apply_decision(state.decision.value);
+    case Stage::lost:
         return task_.refuse(store::failure_of(redis::NoReply::in_doubt, false));
     }
     if (deny_from_memory() || !may_wait()) {
@@ -229,7 +228,7 @@ void Admission::check_limits(Record record)
     }
     client_.prepare();
     task_.wait();
-    state.deciding = this;
+    state.decision.ask(*this);
     storage.limits.add(key_, {record == Record::fresh, placed_}, *this);
 }
 
@@ -278,8 +277,8 @@ void Admission::on_limit_error(const redis::Reply& error) noexcept
 
 void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
 {
-    if (!task_.gone()) {
-        task_.state().decision_lost = cause == redis::NoReply::in_doubt;
+    if (!task_.gone() && cause == redis::NoReply::in_doubt) {
+        task_.state().decision.stop_asking(SharedDecision::Stage::lost);
     }
     end_limit_check([&] { task_.refuse(store::failure_of(cause, false)); });
 }
@@ -291,7 +290,7 @@ void Admission::end_limit_check(Body&& body) noexcept
 {
     const auto followers = std::exchange(followers_, {});
     if (!task_.gone()) {
-        task_.state().deciding = nullptr;
+        task_.state().decision.stop_asking();
     }
     task_.deliver(std::forward<Body>(body));  // may destroy this
     for (Admission* follower : followers) {
@@ -370,11 +369,8 @@ void Admission::on_no_marker(redis::NoReply cause) noexcept
 void Admission::apply_decision(const api::Decision& decision)
 {
     RequestState& state = task_.state();
-    const bool again = std::exchange(state.decided, true);
-    state.decision = decision;
-    state.has_windows = true;
+    const bool first = state.decision.make(decision);
     state.rate = api::rate_view(decision);
-    state.has_rate = true;
 
     if (decision.verdict == api::Verdict::admitted) {
         task_.report().limit_status = "PASSED";
@@ -387,7 +383,7 @@ void Admission::apply_decision(const api::Decision& decision)
         task_.responder().log_dry_run(key_->account.get());
         return client_.on_admitted();
     }
-    again ? deny(decision) : count_denial(decision);
+    first ? count_denial(decision) : deny(decision);
 }
 
 // If the denial exceeds the ban threshold, the client is answered only once
@@ -424,7 +420,7 @@ void Admission::on_denial_counted(const api::Decision& decision) noexcept
 void Admission::deny(const api::Decision& decision)
 {
     RequestState& state = task_.state();
-    state.decision = decision;
+    state.decision.make(decision);
     state.rate = api::rate_view(decision);
     task_.report().limit_status =
         decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";

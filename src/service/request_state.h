@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "../api/limit.h"
 #include "../api/router.h"
@@ -13,7 +14,7 @@ namespace petstore::service {
 
 class Admission;
 
-// The outcome of a request, for its headers and its log line.
+// What the headers and the log line of a request report.
 struct RequestReport {
     api::Operation operation = api::Operation::none;
     bool wants_document = false;  // GET, HEAD, … of the OpenAPI document
@@ -22,33 +23,63 @@ struct RequestReport {
     std::string_view error_code;
 };
 
-// What is known about a client's request, shared by its subrequests and
-// internal redirects, until it is logged. The report is that of the main
-// request, or of its subrequests if the service does not answer the main one.
+// The limiter's decision about a client's request. It charges the request once:
+// subrequests and internal redirects share the decision.
+struct SharedDecision {
+    enum class Stage {
+        none,
+        asked,  // `asker` waits for the limiter; others may wait for `asker`
+        made,
+        lost,  // never ask again: the request may have been charged
+    };
+
+    void ask(Admission& admission) noexcept
+    {
+        stage = Stage::asked;
+        asker = &admission;
+    }
+    void stop_asking(Stage next = Stage::none) noexcept
+    {
+        if (asker != nullptr) {
+            stage = next;
+            asker = nullptr;
+        }
+    }
+    // Returns false if it was made before.
+    bool make(const api::Decision& made) noexcept
+    {
+        value = made;
+        return std::exchange(stage, Stage::made) != Stage::made;
+    }
+
+    Stage stage = Stage::none;
+    Admission* asker = nullptr;  // set exactly while `asked`
+    api::Decision value;         // once `made`
+};
+
+// The API key of a request. Both are empty until it was looked up.
+struct KeyLookup {
+    store::Ref<const store::CachedKey> valid;
+    store::RefusedKey refused;  // without a valid one
+};
+
+// How long a request has waited for Redis, from its first command to the latest
+// reply.
+struct RedisTime {
+    std::optional<store::Monotonic> started;  // nullopt: it sent no command
+    store::Monotonic passed = 0;              // milliseconds
+};
+
+// What is known about a client's request until it is logged. Its subrequests
+// and internal redirects share it. The report is that of the main request if
+// the service answers it, else that of its latest subrequest.
 struct RequestState : RequestReport {
-    bool answers_main = false;  // the report is the main request's
-
-    // A client's request is charged once: other parts of it use `decision`, or
-    // wait for `deciding`. After a lost reply the limiter is not asked again,
-    // because the request may have been charged.
-    bool decided = false;
-    api::Decision decision;
-    Admission* deciding = nullptr;  // waits for the limiter
-    bool decision_lost = false;
-
-    bool has_rate = false;
-    api::RateView rate;
-    bool has_windows = false;  // `decision` holds both windows
-
-    // The window of the client's address, once the request was counted there.
-    std::optional<AddressWindow> address;
-
-    store::Ref<const store::CachedKey> key;  // nullptr without a valid one
-    store::RefusedKey refused_key;           // why there is no valid one
-
-    bool asked_redis = false;
-    store::Monotonic redis_started = 0;
-    store::Monotonic redis_time = 0;  // milliseconds
+    bool reports_main = false;
+    KeyLookup key;
+    SharedDecision decision;
+    std::optional<api::RateView> rate;     // of the rate headers
+    std::optional<AddressWindow> address;  // once the request counted there
+    RedisTime redis_time;
 };
 
 }  // namespace petstore::service

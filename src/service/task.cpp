@@ -8,13 +8,13 @@ Task::Task(const Context& context) noexcept : context_(context)
 {
     if (context.request.is_main()) {
         static_cast<RequestReport&>(context.state) = {};
-        context.state.answers_main = true;
+        context.state.reports_main = true;
     }
 }
 
 RequestReport& Task::report() noexcept
 {
-    return context_.request.is_main() || !context_.state.answers_main
+    return context_.request.is_main() || !context_.state.reports_main
                ? context_.state
                : own_report_;
 }
@@ -22,9 +22,8 @@ RequestReport& Task::report() noexcept
 void Task::wait() noexcept
 {
     RequestState& state = context_.state;
-    if (!state.asked_redis) {
-        state.asked_redis = true;
-        state.redis_started = now();
+    if (!state.redis_time.started) {
+        state.redis_time.started = now();
     }
     if (waiting_++ == 0) {
         ++context_.storage.waiting_requests;
@@ -79,18 +78,19 @@ void Task::refuse(const api::Error& error, Response response)
 void Task::use_last_rate() noexcept
 {
     RequestState& state = context_.state;
-    if (state.has_rate) {
+    if (state.rate) {
         return;
     }
+    const auto& key = state.key.valid;
     const api::RateView* last =
-        state.key != nullptr ? state.key->account->last_rate() : nullptr;
+        key != nullptr ? key->account->last_rate() : nullptr;
     if (last != nullptr) {
         state.rate = *last;
     } else {
-        state.rate = {context_.settings.plans->limits_of({}).minute, 0,
-                      context_.storage.redis_clock.now() + 1};
+        state.rate =
+            api::RateView{context_.settings.plans->limits_of({}).minute, 0,
+                          context_.storage.redis_clock.now() + 1};
     }
-    state.has_rate = true;
 }
 
 }  // namespace petstore::service

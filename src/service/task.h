@@ -148,8 +148,8 @@ void Task::deliver(Body&& body) noexcept
     if (over()) {
         return;
     }
-    RequestState& state = context_.state;
-    state.redis_time = now() - state.redis_started;
+    RedisTime& time = context_.state.redis_time;
+    time.passed = now() - *time.started;
     const bool from_event = depth_ == 1;
     if (from_event) {
         context_.responder.begin_event();

@@ -337,6 +337,8 @@ struct FakeRequest final : petstore::service::Request {
     int counted = 0;  // in its address's window
 };
 
+using DecisionStage = petstore::service::SharedDecision::Stage;
+
 // A client's request and its outcome. leave() frees the request and its state,
 // so that a sanitizer reports any later use.
 class FakeClient final : public petstore::service::GuardResponder {
@@ -429,9 +431,9 @@ public:
 
     Rate rate()
     {
-        REQUIRE(state().has_rate);
         const auto& rate = state().rate;
-        return {rate.limit, rate.remaining, rate.reset};
+        REQUIRE(rate);
+        return {rate->limit, rate->remaining, rate->reset};
     }
 
     // --- Responder -----------------------------------------------------------

@@ -64,11 +64,10 @@ TEST_CASE("an admitted request has the rate of the window with less left",
         CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
     }
     CHECK(client.state().limit_status == "PASSED");
-    CHECK(client.state().decided);
-    CHECK(client.state().has_windows);
-    CHECK(client.state().decision.verdict == api::Verdict::admitted);
-    REQUIRE(client.state().key);
-    CHECK(client.state().key->record.id() == "k1");
+    CHECK(client.state().decision.stage == DecisionStage::made);
+    CHECK(client.state().decision.value.verdict == api::Verdict::admitted);
+    REQUIRE(client.state().key.valid);
+    CHECK(client.state().key.valid->record.id() == "k1");
     CHECK(client.retry_after == 0);
     CHECK(client.request().counted == 0);
 }
@@ -227,18 +226,18 @@ TEST_CASE("a refused key's id is known if it has a record", "[service]")
         worker.reply_clock();
     }
     CHECK(client.status == 401);
-    CHECK(client.state().key == nullptr);
-    CHECK(client.state().refused_key.refusal == refusal);
-    REQUIRE(client.state().refused_key.id != nullptr);
-    CHECK(*client.state().refused_key.id == "k1");
+    CHECK(client.state().key.valid == nullptr);
+    CHECK(client.state().key.refused.refusal == refusal);
+    REQUIRE(client.state().key.refused.id != nullptr);
+    CHECK(*client.state().key.refused.id == "k1");
 
     // From memory.
     FakeClient again(worker);
     again.start();
     CHECK(again.status == 401);
-    CHECK(again.state().refused_key.refusal == refusal);
-    REQUIRE(again.state().refused_key.id != nullptr);
-    CHECK(*again.state().refused_key.id == "k1");
+    CHECK(again.state().key.refused.refusal == refusal);
+    REQUIRE(again.state().key.refused.id != nullptr);
+    CHECK(*again.state().key.refused.id == "k1");
     CHECK(worker.link.sent.size() == (asked ? 2 : 1));
 }
 
@@ -248,12 +247,12 @@ TEST_CASE("an unknown key has no id", "[service]")
     FakeClient client(worker);
     client.start();
     worker.reply_no_record();
-    CHECK(client.state().refused_key.refusal == api::KeyRefusal::unknown);
-    CHECK(client.state().refused_key.id == nullptr);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::unknown);
+    CHECK(client.state().key.refused.id == nullptr);
     FakeClient again(worker);
     again.start();
-    CHECK(again.state().refused_key.refusal == api::KeyRefusal::unknown);
-    CHECK(again.state().refused_key.id == nullptr);
+    CHECK(again.state().key.refused.refusal == api::KeyRefusal::unknown);
+    CHECK(again.state().key.refused.id == nullptr);
 }
 
 TEST_CASE("a key that is not looked up is not refused", "[service]")
@@ -264,7 +263,7 @@ TEST_CASE("a key that is not looked up is not refused", "[service]")
     {
         worker.know_key();
         client.send_and_admit();
-        CHECK(client.state().key != nullptr);
+        CHECK(client.state().key.valid != nullptr);
     }
     SECTION("Redis is away")
     {
@@ -279,8 +278,8 @@ TEST_CASE("a key that is not looked up is not refused", "[service]")
         client.start();
         CHECK(client.status == 204);
     }
-    CHECK(client.state().refused_key.refusal == api::KeyRefusal::none);
-    CHECK(client.state().refused_key.id == nullptr);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::none);
+    CHECK(client.state().key.refused.id == nullptr);
 }
 
 TEST_CASE("a key enabled before an internal redirect is not refused after it",
@@ -290,16 +289,16 @@ TEST_CASE("a key enabled before an internal redirect is not refused after it",
     FakeClient client(worker);
     client.start_guard();
     worker.reply_record({{"disabled", "1"}});
-    CHECK(client.state().refused_key.refusal == api::KeyRefusal::disabled);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::disabled);
 
     worker.clock.advance(1000);
     FakeClient page(worker, client, "/v1/pets", FakeClient::Part::redirect);
     page.start_guard();
     worker.reply_record();
     worker.end_and_admit();
-    REQUIRE(page.state().key != nullptr);
-    CHECK(page.state().refused_key.refusal == api::KeyRefusal::none);
-    CHECK(page.state().refused_key.id == nullptr);
+    REQUIRE(page.state().key.valid != nullptr);
+    CHECK(page.state().key.refused.refusal == api::KeyRefusal::none);
+    CHECK(page.state().key.refused.id == nullptr);
 }
 
 TEST_CASE("a request without an API key is refused without Redis", "[service]")
@@ -331,9 +330,9 @@ TEST_CASE("a request without an API key is refused without Redis", "[service]")
     CHECK(client.request().counted == 1);
     CHECK(client.state().limit_status == "DENIED");
     CHECK(client.state().error_code == "missing_api_key");
-    CHECK(client.state().refused_key.refusal == api::KeyRefusal::missing);
-    CHECK_FALSE(client.state().has_windows);
-    CHECK_FALSE(client.state().asked_redis);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::missing);
+    CHECK(client.state().decision.stage == DecisionStage::none);
+    CHECK_FALSE(client.state().redis_time.started);
     CHECK(client.retry_after == 0);
     CHECK(worker.link.sent.empty());
     CHECK(client.ended());
@@ -356,7 +355,7 @@ TEST_CASE("a malformed API key is refused without Redis", "[service]")
     CHECK(client.authenticate
           == "Bearer realm=\"petstore\", error=\"invalid_token\"");
     CHECK(client.state().error_code == "invalid_api_key");
-    CHECK(client.state().refused_key.refusal == api::KeyRefusal::malformed);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::malformed);
     CHECK(client.request().counted == 1);
     CHECK(worker.link.sent.empty());
 }
@@ -374,7 +373,7 @@ TEST_CASE("an unknown key is refused and remembered", "[service]")
           == "Bearer realm=\"petstore\", error=\"invalid_token\"");
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.state().limit_status == "DENIED");
-    CHECK(client.state().key == nullptr);
+    CHECK(client.state().key.valid == nullptr);
     CHECK(client.request().counted == 1);
     CHECK(worker.idle());
 
@@ -399,7 +398,7 @@ TEST_CASE("a disabled key is refused before the limiter is asked", "[service]")
     worker.link.end_iteration();
     CHECK(client.status == 401);
     CHECK(client.state().error_code == "invalid_api_key");
-    CHECK(client.state().key == nullptr);
+    CHECK(client.state().key.valid == nullptr);
     CHECK(worker.link.sent.size() == 1);
     CHECK(worker.cached_key() == nullptr);
 }

@@ -30,8 +30,8 @@ TEST_CASE("OPTIONS needs no key and is not charged", "[service]")
     }
     worker.link.end_iteration();
     CHECK(worker.link.sent.empty());
-    CHECK_FALSE(client.state().decided);
-    CHECK_FALSE(client.state().asked_redis);
+    CHECK(client.state().decision.stage != DecisionStage::made);
+    CHECK_FALSE(client.state().redis_time.started);
     CHECK(client.state().operation == api::Operation::none);
     CHECK(client.request().counted == 0);
     CHECK(client.ended());

@@ -51,9 +51,8 @@ TEST_CASE("a denied account is denied from memory", "[service]")
     CHECK(client.rate() == Rate{2, 0, reset});
     CHECK(client.state().limit_status == "LIMITED");
     CHECK(client.state().error_code == "rate_limit_exceeded");
-    CHECK(client.state().decided);
-    CHECK(client.state().has_windows);
-    CHECK_FALSE(client.state().asked_redis);
+    CHECK(client.state().decision.stage == DecisionStage::made);
+    CHECK_FALSE(client.state().redis_time.started);
     CHECK(worker.idle());
     CHECK(client.ended());
 }
@@ -204,7 +203,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK(client.responses == 0);
     REQUIRE(worker.open() == Names{"strike"});
     CHECK(worker.link.commands[0][7] == "4");
-    CHECK(client.state().asked_redis);
+    CHECK(client.state().redis_time.started);
 
     worker.reply_strike(4, true, kBanned);
     CHECK(client.status == 429);
@@ -216,7 +215,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK(client.rate() == Rate{2, 0, worker.now() + 300});
     CHECK(client.state().limit_status == "BANNED");
     CHECK(client.state().error_code == "api_key_banned");
-    CHECK(client.state().decision.verdict == api::Verdict::banned);
+    CHECK(client.state().decision.value.verdict == api::Verdict::banned);
     CHECK(client.bans == Names{"a1"});
     CHECK(worker.log.banned_accounts.empty());
     CHECK(client.ended());

@@ -160,7 +160,7 @@ TEST_CASE("a key removed meanwhile is refused", "[service]")
     CHECK(client.status == 401);
     CHECK(client.state().error_code == "invalid_api_key");
     CHECK(client.state().limit_status == "DENIED");
-    CHECK(client.state().key == nullptr);
+    CHECK(client.state().key.valid == nullptr);
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
 

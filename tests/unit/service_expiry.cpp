@@ -83,7 +83,7 @@ TEST_CASE("an expired key is refused without a charge", "[service]")
     CHECK(client.status == 401);
     CHECK(client.state().error_code == "invalid_api_key");
     CHECK(client.state().limit_status == "DENIED");
-    CHECK(client.state().key == nullptr);
+    CHECK(client.state().key.valid == nullptr);
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.ended());
     CHECK(worker.cached_key() == nullptr);
@@ -185,7 +185,7 @@ TEST_CASE("a request fails if Redis's clock cannot be read", "[service]")
     }
     CHECK(first.client.status == 503);
     CHECK(second.status == 503);
-    CHECK_FALSE(first.client.state().decision_lost);
+    CHECK(first.client.state().decision.stage != DecisionStage::lost);
 
     // The next one asks again.
     FakeClient third(worker);

@@ -142,11 +142,11 @@ TEST_CASE("a request that the limiter did not decide on is refused",
     }
     check_unavailable(client);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
-    CHECK_FALSE(client.state().decided);
-    CHECK(client.state().deciding == nullptr);
+    CHECK(client.state().decision.stage != DecisionStage::made);
+    CHECK(client.state().decision.asker == nullptr);
     CHECK(worker.log.unexpected_replies == 0);
     // The key may be valid.
-    CHECK(client.state().key == worker.cached_key());
+    CHECK(client.state().key.valid == worker.cached_key());
     CHECK(worker.cached_key() != nullptr);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("a reply that is not the limiter's is logged and admits nobody",
              R"(not be counted. Please try again later.","status":503})");
     CHECK(worker.log.unexpected_replies == 1);
     CHECK(worker.log.damaged_keys.empty());
-    CHECK_FALSE(client.state().decided);
+    CHECK(client.state().decision.stage != DecisionStage::made);
 }
 
 TEST_CASE("a damaged account is an internal error", "[service]")
@@ -226,11 +226,11 @@ TEST_CASE("the time that Redis takes is measured from the first command",
     client.start();
     worker.clock.advance(3);
     worker.reply_record();
-    CHECK(client.state().redis_time == 3);
+    CHECK(client.state().redis_time.passed == 3);
     worker.link.end_iteration();
     worker.clock.advance(4);
     worker.admit();
-    CHECK(client.state().asked_redis);
-    CHECK(client.state().redis_started == 5010);
-    CHECK(client.state().redis_time == 7);
+    CHECK(client.state().redis_time.started);
+    CHECK(client.state().redis_time.started == 5010);
+    CHECK(client.state().redis_time.passed == 7);
 }

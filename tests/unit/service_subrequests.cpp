@@ -36,7 +36,7 @@ TEST_CASE("subrequests wait for one decision and share it", "[service]")
         CHECK(client->in_event_when_responding);
     }
     CHECK(f.first.rate() == Rate{60, 57, f.worker.now() + 30});
-    CHECK(f.first.state().deciding == nullptr);
+    CHECK(f.first.state().decision.asker == nullptr);
     f.worker.link.end_iteration();
     CHECK(f.worker.link.sent.size() == 2);  // the key's record and the decision
 }
@@ -107,7 +107,7 @@ TEST_CASE("after a failed decision the next subrequest asks", "[service]")
     CHECK(f.first.status == 503);
     CHECK(f.second.responses == 0);
     CHECK(f.third.responses == 0);
-    CHECK(f.first.state().deciding != nullptr);
+    CHECK(f.first.state().decision.asker != nullptr);
 
     // One of them asks on behalf of both.
     f.worker.link.end_iteration();
@@ -153,7 +153,7 @@ TEST_CASE("subrequests of a worker that cannot send all fail", "[service]")
         CHECK(client->status == 503);
         CHECK(client->ended());
     }
-    CHECK(f.first.state().deciding == nullptr);
+    CHECK(f.first.state().decision.asker == nullptr);
 }
 
 TEST_CASE("a stale record does not make subrequests charge twice", "[service]")
@@ -336,7 +336,7 @@ TEST_CASE("an internal redirect starts a new report", "[service]")
     CHECK_FALSE(main.state().deprecated);
     CHECK(main.state().operation == api::Operation::list_pets);
     CHECK(main.state().limit_status == "PASSED");
-    CHECK(main.state().decided);
+    CHECK(main.state().decision.stage == DecisionStage::made);
 }
 
 TEST_CASE("a request without a key counts once in its address's window",

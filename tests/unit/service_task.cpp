@@ -367,7 +367,7 @@ TEST_CASE("an exception ends its request with a 500, once", "[service]")
     CHECK(p.client.responses == 0);
     CHECK(p.client.exceptions == Names{"no " + step});
     CHECK(Probe::steps.back() == step);
-    CHECK(p.client.state().deciding == nullptr);
+    CHECK(p.client.state().decision.asker == nullptr);
     CHECK(p.client.releases == 0);
     p.client.leave();
     CHECK(p.client.releases == 1);

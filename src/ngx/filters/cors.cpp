@@ -4,9 +4,10 @@
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
-#include "../request/entry.h"
-#include "../request/phase_handler.h"
+#include "../nginx/phase_handler.h"
+#include "../request/request_info.h"
 #include "../request/response.h"
+#include "headers.h"
 
 namespace petstore::ngx {
 
@@ -69,7 +70,7 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
     const RequestInfo* info = request_info(r, false);
     const bool applies =
-        is_of_service(r) || (info != nullptr && info->replaced);
+        belongs_to_service(r) || (info != nullptr && info->error_page.replaces);
     return applies ? governing_conf(r).cors : nullptr;
 }
 
@@ -148,7 +149,7 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
         info->preflight_methods =
             response.allow.empty() ? kApiMethods : response.allow;
     }
-    info->in_service = true;
+    info->entered.handled = true;
     discard_body(r);
     return send_response(r, *info, false, response);
 }

@@ -5,9 +5,10 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/nginx_error.h"
-#include "../request/entry.h"
 #include "../request/http_request.h"
+#include "../request/request_info.h"
 #include "../request/response.h"
+#include "headers.h"
 
 namespace petstore::ngx {
 
@@ -84,8 +85,8 @@ Page replaceable_page_of(ngx_http_request_t* r) noexcept
     if (r->content_handler == content_handler) {
         return Page::nginx;
     }
-    return loc_conf(r)->json_errors || is_of_service(r) ? page_of(r)
-                                                        : Page::other;
+    return loc_conf(r)->json_errors || belongs_to_service(r) ? page_of(r)
+                                                             : Page::other;
 }
 
 void clear_header(ngx_table_elt_t*& header) noexcept
@@ -100,8 +101,8 @@ void clear_header(ngx_table_elt_t*& header) noexcept
 // report errors before the service has seen the request.
 bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
 {
-    if (info.deprecated || r->content_handler != content_handler) {
-        return info.deprecated;
+    if (info.service.deprecated || r->content_handler != content_handler) {
+        return info.service.deprecated;
     }
     const LocConf& conf = *loc_conf(r);
     const HttpRequest request(r, conf);
@@ -113,16 +114,17 @@ bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
 ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
 {
     const int status = nginx_error_status(r);
-    if (info.refused && info.refusal_status == status) {
-        info.error_json = info.refusal;
+    ErrorPage& page = info.error_page;
+    if (info.guard.refusal.status == status) {
+        page.body = info.guard.refusal.body;
     } else {
-        info.error_json = ngx_base::copy(r->pool, nginx_error_body(r, status));
-        info.error_code = api::code_name_for_status(status);
+        page.body = ngx_base::copy(r->pool, nginx_error_body(r, status));
+        info.service.error_code = api::code_name_for_status(status);
     }
-    if (info.error_json.data == nullptr) {
+    if (page.body.data == nullptr) {
         return NGX_ERROR;
     }
-    info.replaced = true;
+    page.replaces = true;
 
     auto& out = r->headers_out;
     clear_header(out.content_length);
@@ -131,7 +133,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     clear_header(out.accept_ranges);
     clear_header(out.last_modified);
     out.last_modified_time = -1;
-    out.content_length_n = static_cast<off_t>(info.error_json.len);
+    out.content_length_n = static_cast<off_t>(page.body.len);
     ngx_str_set(&out.content_type, "application/json");
     out.content_type_len = out.content_type.len;
     out.content_type_lowcase = nullptr;
@@ -167,18 +169,18 @@ void merge_refusal_headers(ngx_http_request_t* r) noexcept
 ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
                       bool to_replace) noexcept
 {
-    if (info.refused) {
+    if (info.guard.refusal.status != 0) {
         merge_refusal_headers(r);
     }
     if (!to_replace) {
-        return info.generated_by_module || !is_of_service(r)
+        return info.answered || !belongs_to_service(r)
                        || set_rate_headers(r, info)
                    ? next_header_filter(r)
                    : NGX_ERROR;
     }
     // A filter may have replaced our response with its own error, such as 412
     // for If-Match.
-    if (!info.generated_by_module || r->filter_finalize) {
+    if (!info.answered || r->filter_finalize) {
         const ngx_int_t rc = ngx_base::guarded(
             r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
             [&] { return replace(r, info); });
@@ -192,7 +194,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
 ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
     const Page page = replaceable_page_of(r);
-    if (page == Page::other && !is_of_service(r)) {
+    if (page == Page::other && !belongs_to_service(r)) {
         return next_header_filter(r);
     }
     RequestInfo* info = request_info(r, true);
@@ -200,7 +202,7 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
         return NGX_ERROR;
     }
     if (page == Page::unknown) {
-        info->header_held = true;  // until the body filter sees the page
+        info->error_page.header_held = true;
         return NGX_OK;
     }
     return send_header(r, *info, page == Page::nginx);
@@ -211,21 +213,21 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
-    if (info != nullptr && info->header_held) {
-        info->header_held = false;
+    if (info != nullptr && info->error_page.header_held) {
+        info->error_page.header_held = false;
         const ngx_int_t rc = send_header(r, *info, is_builtin_page(in));
         if (rc == NGX_ERROR || rc > NGX_OK) {
             return NGX_ERROR;
         }
     }
-    if (in == nullptr || info == nullptr || !info->replaced) {
+    if (in == nullptr || info == nullptr || !info->error_page.replaces) {
         return next_body_filter(r, in);
     }
     for (ngx_chain_t* link = in; link != nullptr; link = link->next) {
         link->buf->pos = link->buf->last;
         link->buf->file_pos = link->buf->file_last;
     }
-    if (info->error_json.len == 0) {
+    if (info->error_page.body.len == 0) {
         return next_body_filter(r, nullptr);
     }
 
@@ -234,11 +236,11 @@ ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
         return NGX_ERROR;
     }
     buffer->memory = 1;
-    buffer->pos = info->error_json.data;
-    buffer->last = buffer->pos + info->error_json.len;
+    buffer->pos = info->error_page.body.data;
+    buffer->last = buffer->pos + info->error_page.body.len;
     buffer->last_buf = 1;
     buffer->last_in_chain = 1;
-    info->error_json.len = 0;
+    info->error_page.body.len = 0;
     ngx_chain_t out{buffer, nullptr};
     return next_body_filter(r, &out);
 }

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "../module.h"
-#include "../request/entry.h"
-#include "../request/phase_handler.h"
+#include "../nginx/phase_handler.h"
+#include "../request/request_info.h"
 #include "../worker/worker.h"
 
 namespace petstore::ngx {
@@ -56,7 +56,7 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
                                 const RequestInfo& info) noexcept
 {
     using metrics::Operation;
-    switch (info.operation) {
+    switch (info.service.operation) {
     case api::Operation::list_pets:
         return Operation::list_pets;
     case api::Operation::create_pet:
@@ -66,10 +66,10 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
     case api::Operation::none:
         break;
     }
-    if (info.wants_document) {
+    if (info.service.wants_document) {
         return Operation::openapi;
     }
-    if (info.has_guard) {
+    if (info.guard.met_main) {
         return Operation::guard;
     }
     return r->method == NGX_HTTP_OPTIONS ? Operation::options
@@ -90,7 +90,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
     Worker* const worker = Worker::current();
     const RequestInfo* const info = request_info(r, false);
     if (worker != nullptr && info != nullptr) {
-        worker->metrics().count(r, *info, is_of_service(r));
+        worker->metrics().count(r, *info, belongs_to_service(r));
     }
     return NGX_OK;
 }
@@ -193,7 +193,8 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
         .add();
     slot_->request_duration.add(microseconds_of(r));
     if (status == NGX_HTTP_SERVICE_UNAVAILABLE
-        && info.error_code == api::code_name(api::ErrorCode::outcome_unknown)) {
+        && info.service.error_code
+               == api::code_name(api::ErrorCode::outcome_unknown)) {
         slot_->outcome_unknown.add();
     }
 }
@@ -206,23 +207,22 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
     if (in_service) {
         count_response(r, info);
     }
-    const Verdict verdict = metrics::verdict_of(info.limit_status);
+    const Verdict verdict = metrics::verdict_of(info.service.limit_status);
     if (in_service || verdict != Verdict::count) {
         slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
     }
     if (verdict == Verdict::count) {
         return;
     }
-    const std::size_t plan = info.key != nullptr
-                                 ? plan_place(info.key->record.plan())
-                                 : metrics::PlanNames::kNone;
+    const auto& key = info.service.key.valid;
+    const std::size_t plan = key != nullptr ? plan_place(key->record.plan())
+                                            : metrics::PlanNames::kNone;
     slot_->decisions[plan][index_of(verdict)].add();
-    if (is_denial(verdict) && info.key != nullptr) {
+    if (is_denial(verdict) && key != nullptr) {
         // By this host's clock, like all times on the status page.
-        const auto left =
-            api::denial_end(info.decision) - info.decision.now + 999;
-        slot_->denied.add(info.key->account->id(),
-                          static_cast<std::uint32_t>(plan),
+        const api::Decision& decision = info.service.decision.value;
+        const auto left = api::denial_end(decision) - decision.now + 999;
+        slot_->denied.add(key->account->id(), static_cast<std::uint32_t>(plan),
                           verdict == Verdict::banned,
                           now + static_cast<std::uint64_t>(left / 1000), now);
     }

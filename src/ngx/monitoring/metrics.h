@@ -10,10 +10,11 @@
 #include "../../api/plan.h"
 #include "../../metrics/totals.h"
 #include "../../ngx_base/ngx.h"
-#include "../request/response.h"
 #include "../worker/zone.h"
 
 namespace petstore::ngx {
+
+struct RequestInfo;
 
 // This worker's metrics. It has its own slot in the zone while it lives, unless
 // the zone is too small for all workers.

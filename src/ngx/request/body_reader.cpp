@@ -1,7 +1,7 @@
 #include "body_reader.h"
 
 #include "../../ngx_base/exception_border.h"
-#include "response.h"
+#include "request_info.h"
 
 namespace petstore::ngx {
 

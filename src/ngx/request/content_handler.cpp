@@ -3,14 +3,15 @@
 #include "../../ngx_base/exception_border.h"
 #include "../module.h"
 #include "../worker/worker.h"
+#include "response.h"
 
 namespace petstore::ngx {
 
 ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, Worker& worker)
     : Responder(r, Suspension::Phase::content), info_(info), http_(r, conf),
-      task_({http_, *this, info, conf.service, worker.storage(conf.storage),
-             worker.durable_link(conf)})
+      task_({http_, *this, info.service, conf.service,
+             worker.storage(conf.storage), worker.durable_link(conf)})
 {}
 
 ngx_int_t ContentRequest::run() noexcept
@@ -94,7 +95,7 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept
             if (info == nullptr || cleanup == nullptr || worker == nullptr) {
                 return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
             }
-            info->in_service |= r == r->main;
+            info->entered.handled |= r == r->main;
             auto& request =
                 worker->content_requests.start(r, *info, conf, *worker);
             cleanup->data = &request;

@@ -6,8 +6,8 @@
 #include "../../service/api_request.h"
 #include "body_reader.h"
 #include "http_request.h"
+#include "request_info.h"
 #include "responder.h"
-#include "response.h"
 
 namespace petstore::ngx {
 

@@ -5,9 +5,10 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
+#include "../nginx/phase_handler.h"
 #include "../worker/worker.h"
 #include "http_request.h"
-#include "phase_handler.h"
+#include "request_info.h"
 #include "response.h"
 
 namespace petstore::ngx {
@@ -18,10 +19,10 @@ namespace {
 // that the request enters then, but nothing that it leads to (subrequests,
 // X-Accel-Redirect, try_files, `rewrite`). A post_action ends every request.
 bool is_page_of_refusal(const ngx_http_request_t* r,
-                        const RequestInfo& info) noexcept
+                        const Refusal& refusal) noexcept
 {
-    return info.refused && r == r->main
-           && (info.locations_after_refusal == 1 || r->post_action);
+    return refusal.status != 0 && r == r->main
+           && (refusal.locations_since == 1 || r->post_action);
 }
 
 ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
@@ -30,14 +31,15 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     if (info == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    for (auto* guarded = info->guarded; guarded; guarded = guarded->next) {
-        if (guarded->is_of(r)) {
-            return guarded->take_verdict();
+    GuardState& state = info->guard;
+    for (auto* pass = state.passes; pass != nullptr; pass = pass->next) {
+        if (pass->is_of(r)) {
+            return pass->take_verdict();
         }
     }
-    info->in_service |= r == r->main;
-    info->has_guard |= r == r->main;
-    if (is_page_of_refusal(r, *info)) {
+    info->entered.handled |= r == r->main;
+    state.met_main |= r == r->main;
+    if (is_page_of_refusal(r, state.refusal)) {
         return NGX_DECLINED;
     }
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);

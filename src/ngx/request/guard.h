@@ -4,6 +4,22 @@
 
 namespace petstore::ngx {
 
+class GuardedRequest;
+
+// The guard's refusal of the main request, for its error page.
+struct Refusal {
+    int status = 0;  // 0: not refused
+    ngx_str_t body = ngx_null_string;
+    int locations_since = 0;  // that the request has entered, at most 2
+};
+
+// What the guard keeps about a client's request.
+struct GuardState {
+    GuardedRequest* passes = nullptr;  // of the request and its subrequests
+    bool met_main = false;             // a guard has checked the main request
+    Refusal refusal;
+};
+
 // Registers the phase handler of petstore_guard.
 ngx_int_t install_guard(ngx_conf_t* cf) noexcept;
 

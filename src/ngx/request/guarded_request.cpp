@@ -4,6 +4,7 @@
 
 #include "../../ngx_base/str.h"
 #include "../worker/worker.h"
+#include "response.h"
 
 namespace petstore::ngx {
 
@@ -11,10 +12,10 @@ GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, store::Storage& storage,
                                ngx_http_cleanup_t& cleanup)
     : Responder(r, Suspension::Phase::precontent), info_(info), http_(r, conf),
-      task_({http_, *this, info, conf.service, storage}, *this),
+      task_({http_, *this, info.service, conf.service, storage}, *this),
       cleanup_(cleanup)
 {
-    next = std::exchange(info.guarded, this);
+    next = std::exchange(info.guard.passes, this);
     cleanup.data = this;
     cleanup.handler = [](void* data) {
         static_cast<GuardedRequest*>(data)->leave();
@@ -47,19 +48,24 @@ ngx_int_t GuardedRequest::take_verdict() noexcept
 // applies; the error filter replaces nginx's own page with our body.
 void GuardedRequest::respond(const service::Response& response) noexcept
 {
-    ngx_int_t rc = response.status;
     if (suspension().is_taken_over()) {
-        return suspension().finish(rc);
+        return suspension().finish(response.status);
     }
     ngx_http_request_t* r = request();
     close_after_expect(r);
-    info_.refusal = ngx_base::copy(r->pool, response.body);
-    info_.refusal_status = response.status;
-    info_.refused |= r == r->main;
-    if (info_.refusal.data == nullptr || !add_response_headers(r, response)) {
-        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-    suspension().finish(rc);
+    const bool prepared = (r != r->main || keep_body(response))
+                          && add_response_headers(r, response);
+    suspension().finish(prepared ? response.status
+                                 : NGX_HTTP_INTERNAL_SERVER_ERROR);
+}
+
+// For the error filter. False if out of memory.
+bool GuardedRequest::keep_body(const service::Response& response) noexcept
+{
+    Refusal& refusal = info_.guard.refusal;
+    refusal.status = response.status;
+    refusal.body = ngx_base::copy(request()->pool, response.body);
+    return refusal.body.data != nullptr;
 }
 
 void GuardedRequest::admit() noexcept
@@ -75,7 +81,7 @@ void GuardedRequest::leave() noexcept
     if (task_.gone()) {
         return;
     }
-    GuardedRequest** link = &info_.guarded;
+    GuardedRequest** link = &info_.guard.passes;
     while (*link != this) {
         link = &(*link)->next;
     }

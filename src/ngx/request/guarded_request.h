@@ -3,8 +3,8 @@
 #include "../../redis/in_flight.h"
 #include "../../service/guard_request.h"
 #include "http_request.h"
+#include "request_info.h"
 #include "responder.h"
-#include "response.h"
 
 namespace petstore::ngx {
 
@@ -29,13 +29,14 @@ public:
         return request() == r;
     }
 
-    GuardedRequest* next = nullptr;  // in RequestInfo::guarded
+    GuardedRequest* next = nullptr;  // in GuardState::passes
 
 private:
     void respond(const service::Response& response) noexcept override;
     void admit() noexcept override;
     void read_body(std::size_t, service::BodyWaiter&) noexcept override {}
     void release() noexcept override;
+    bool keep_body(const service::Response& response) noexcept;
     void leave() noexcept;
 
     RequestInfo& info_;

@@ -1,21 +1,23 @@
 #include "response.h"
 
 #include "../../ngx_base/str.h"
+#include "../filters/headers.h"
 #include "../module.h"
 #include "../nginx/pool.h"
 #include "../worker/zone.h"
 #include "address_limit.h"
-#include "entry.h"
+#include "entered_location.h"
+#include "request_info.h"
 
 namespace petstore::ngx {
 
 namespace {
 
-bool add_rate_headers(ngx_http_request_t* r, const RequestInfo& info) noexcept
+bool add_rate_headers(ngx_http_request_t* r, const api::RateView& rate) noexcept
 {
-    return add_header_number(r, "X-RateLimit-Limit", info.rate.limit)
-           && add_header_number(r, "X-RateLimit-Remaining", info.rate.remaining)
-           && add_header_number(r, "X-RateLimit-Reset", info.rate.reset);
+    return add_header_number(r, "X-RateLimit-Limit", rate.limit)
+           && add_header_number(r, "X-RateLimit-Remaining", rate.remaining)
+           && add_header_number(r, "X-RateLimit-Reset", rate.reset);
 }
 
 bool add_deprecation_headers(ngx_http_request_t* r) noexcept
@@ -70,45 +72,38 @@ bool add_ietf_headers(ngx_http_request_t* r,
         {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
 }
 
-}  // namespace
-
-RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
-{
-    auto* info = static_cast<RequestInfo*>(
-        ngx_http_get_module_ctx(r->main, ngx_http_petstore_module));
-    if (info == nullptr) {
-        info = find_in_pool<RequestInfo>(r->pool);
-        if (info == nullptr && create) {
-            info = pool_new<RequestInfo>(r->pool);
-        }
-        ngx_http_set_ctx(r->main, info, ngx_http_petstore_module);
-    }
-    return info;
-}
-
-namespace {
-
-// Without a valid key, reports the rate of the client's address.
-void find_rate(ngx_http_request_t* r, RequestInfo& info) noexcept
+// The rate to report; without a decision, that of the client's address.
+api::RateView rate_of(ngx_http_request_t* r, service::RequestState& state,
+                      const LocConf& conf) noexcept
 {
     const auto* main = main_conf(r);
-    if (!info.has_rate && main->zone != nullptr) {
-        info.rate = address_window(r, Zone(main->zone),
-                                   governing_conf(r).anonymous_limit, false)
-                        .rate;
-        info.has_rate = true;
+    if (!state.rate && main->zone != nullptr) {
+        state.rate =
+            address_window(r, Zone(main->zone), conf.anonymous_limit, false)
+                .rate;
     }
+    return state.rate.value_or(api::RateView());
 }
 
 bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
-    const ngx_uint_t headers = governing_conf(r).limit_headers;
-    find_rate(r, info);
-    return add_rate_headers(r, info)
-           && (!info.has_windows || headers != kHeadersWindows
-               || add_window_headers(r, info.decision))
-           && (!info.has_windows || headers != kHeadersIetf
-               || add_ietf_headers(r, info.decision));
+    using Stage = service::SharedDecision::Stage;
+    const LocConf& conf = governing_conf(r);
+    const auto& decision = info.service.decision;
+    if (!add_rate_headers(r, rate_of(r, info.service, conf))) {
+        return false;
+    }
+    if (decision.stage != Stage::made) {
+        return true;
+    }
+    switch (conf.limit_headers) {
+    case kHeadersWindows:
+        return add_window_headers(r, decision.value);
+    case kHeadersIetf:
+        return add_ietf_headers(r, decision.value);
+    default:
+        return true;
+    }
 }
 
 }  // namespace
@@ -185,7 +180,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
         // would repeat them.
         return NGX_ERROR;
     }
-    info.generated_by_module = r == r->main;
+    info.answered = r == r->main;
     r->headers_out.status = static_cast<ngx_uint_t>(status);
     r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {

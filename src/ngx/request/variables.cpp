@@ -1,7 +1,7 @@
 #include "variables.h"
 
 #include "../../ngx_base/str.h"
-#include "response.h"
+#include "request_info.h"
 
 namespace petstore::ngx {
 
@@ -31,7 +31,7 @@ ngx_int_t formatted(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                                   : found(value, ngx_base::view(copied));
 }
 
-using Getter = ngx_int_t (*)(ngx_http_request_t*, const RequestInfo&,
+using Getter = ngx_int_t (*)(ngx_http_request_t*, const service::RequestState&,
                              ngx_http_variable_value_t*);
 
 template <Getter Get>
@@ -39,78 +39,79 @@ ngx_int_t handler(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                   uintptr_t) noexcept
 {
     const RequestInfo* info = request_info(r, false);
-    return info == nullptr ? found(value, {}) : Get(r, *info, value);
+    return info == nullptr ? found(value, {}) : Get(r, info->service, value);
 }
 
-ngx_int_t operation(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t operation(ngx_http_request_t*, const service::RequestState& state,
                     ngx_http_variable_value_t* value)
 {
-    return found(value, info.operation == api::Operation::none
+    return found(value, state.operation == api::Operation::none
                             ? std::string_view()
-                            : api::to_string(info.operation));
+                            : api::to_string(state.operation));
 }
 
-ngx_int_t key_id(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t key_id(ngx_http_request_t*, const service::RequestState& state,
                  ngx_http_variable_value_t* value)
 {
-    if (info.key) {
-        return found(value, info.key->record.id());
+    if (state.key.valid) {
+        return found(value, state.key.valid->record.id());
     }
-    const auto& refused = info.refused_key.id;
+    const auto& refused = state.key.refused.id;
     return found(value, refused ? *refused : std::string_view());
 }
 
-ngx_int_t key_refusal(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t key_refusal(ngx_http_request_t*, const service::RequestState& state,
                       ngx_http_variable_value_t* value)
 {
-    return found(value, api::refusal_name(info.refused_key.refusal));
+    return found(value, api::refusal_name(state.key.refused.refusal));
 }
 
-ngx_int_t account(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t account(ngx_http_request_t*, const service::RequestState& state,
                   ngx_http_variable_value_t* value)
 {
-    return found(value,
-                 info.key ? info.key->account->id() : std::string_view());
+    return found(value, state.key.valid ? state.key.valid->account->id()
+                                        : std::string_view());
 }
 
-ngx_int_t plan(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t plan(ngx_http_request_t*, const service::RequestState& state,
                ngx_http_variable_value_t* value)
 {
-    return found(value,
-                 info.key ? info.key->record.plan() : std::string_view());
+    return found(value, state.key.valid ? state.key.valid->record.plan()
+                                        : std::string_view());
 }
 
-ngx_int_t limit_status(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t limit_status(ngx_http_request_t*, const service::RequestState& state,
                        ngx_http_variable_value_t* value)
 {
-    return found(value, info.limit_status);
+    return found(value, state.limit_status);
 }
 
-ngx_int_t limit_remaining(ngx_http_request_t* r, const RequestInfo& info,
+ngx_int_t limit_remaining(ngx_http_request_t* r,
+                          const service::RequestState& state,
                           ngx_http_variable_value_t* value)
 {
-    if (!info.has_rate) {
+    if (!state.rate) {
         return found(value, {});
     }
-    return formatted(r, value, "%L", info.rate.remaining, 0);
+    return formatted(r, value, "%L", state.rate->remaining, 0);
 }
 
-ngx_int_t error_code(ngx_http_request_t*, const RequestInfo& info,
+ngx_int_t error_code(ngx_http_request_t*, const service::RequestState& state,
                      ngx_http_variable_value_t* value)
 {
-    return found(value, info.error_code);
+    return found(value, state.error_code);
 }
 
 // Seconds with millisecond resolution, like $upstream_response_time.
-ngx_int_t redis_time(ngx_http_request_t* r, const RequestInfo& info,
+ngx_int_t redis_time(ngx_http_request_t* r, const service::RequestState& state,
                      ngx_http_variable_value_t* value)
 {
-    if (!info.asked_redis) {
+    if (!state.redis_time.started) {
         return found(value, {});
     }
     return formatted(r, value, "%L.%03M",
-                     static_cast<std::int64_t>(info.redis_time / 1000),
-                     info.redis_time % 1000);
+                     static_cast<std::int64_t>(state.redis_time.passed / 1000),
+                     state.redis_time.passed % 1000);
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+#include "entered_location.h"
+
+#include "../module.h"
+#include "../nginx/phase_handler.h"
+#include "request_info.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// Call when nginx has redirected the request. If the URI has changed more than
+// once since the entry, a `rewrite` had already left the location.
+void note_redirect(const ngx_http_request_t* r,
+                   EnteredLocation& entered) noexcept
+{
+    if (entered.conf == nullptr || entered.handled || entered.redirected) {
+        return;
+    }
+    // nginx counts uri_changes down.
+    if (r->uri_changes + ngx_uint_t{1} == entered.uri_changes) {
+        entered.redirected = true;
+    } else {
+        entered.conf = nullptr;
+    }
+}
+
+// nginx runs this phase once for each internal redirect to a URI, but not after
+// `rewrite`, nor for named locations.
+ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
+{
+    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    if (info != nullptr) {
+        note_redirect(r, info->entered);
+    }
+    return NGX_DECLINED;
+}
+
+ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
+{
+    if (r != r->main) {
+        return NGX_DECLINED;
+    }
+    const bool here = is_in_service(r);
+    RequestInfo* info = request_info(r, here);
+    if (info == nullptr) {
+        return here ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_DECLINED;
+    }
+    Refusal& refusal = info->guard.refusal;
+    if (refusal.status != 0 && refusal.locations_since < 2) {
+        ++refusal.locations_since;
+    }
+    EnteredLocation& entered = info->entered;
+    if (here) {
+        entered.conf = loc_conf(r);
+        entered.uri_changes = r->uri_changes;
+        entered.redirected = false;
+    } else if (core_loc_conf(r)->named) {
+        note_redirect(r, entered);
+    } else if (!entered.redirected && !entered.handled) {
+        entered.conf = nullptr;  // a `rewrite` has left it
+    }
+    return NGX_DECLINED;
+}
+
+// The location whose error page this may be; nullptr if there is none.
+const LocConf* entered_conf(ngx_http_request_t* r) noexcept
+{
+    const RequestInfo* info = request_info(r, false);
+    if (info == nullptr) {
+        return nullptr;
+    }
+    const EnteredLocation& entered = info->entered;
+    return entered.handled || entered.redirected ? entered.conf : nullptr;
+}
+
+}  // namespace
+
+bool is_in_service(ngx_http_request_t* r) noexcept
+{
+    return r->content_handler == content_handler || is_in_guarded_location(r);
+}
+
+bool belongs_to_service(ngx_http_request_t* r) noexcept
+{
+    return r == r->main && (is_in_service(r) || entered_conf(r) != nullptr);
+}
+
+ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept
+{
+    const bool added =
+        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                          server_rewrite_handler)
+            == NGX_OK
+        && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler)
+               == NGX_OK;
+    return added ? NGX_OK : NGX_ERROR;
+}
+
+const LocConf& governing_conf(ngx_http_request_t* r) noexcept
+{
+    const LocConf* entered = is_in_service(r) ? nullptr : entered_conf(r);
+    return entered != nullptr ? *entered : *loc_conf(r);
+}
+
+}  // namespace petstore::ngx

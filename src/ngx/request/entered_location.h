@@ -1,0 +1,36 @@
+#pragma once
+
+#include "../../ngx_base/ngx.h"
+
+namespace petstore::ngx {
+
+struct LocConf;
+
+// The latest location with `petstore` or a guard that the main request was in.
+// nginx may refuse the request there before the module sees it, and send an
+// error page from another location: the page follows the settings of this one.
+struct EnteredLocation {
+    // nullptr if there was none, a `rewrite` has left it, or nginx refused the
+    // length of the body, which it checks before all phases.
+    const LocConf* conf = nullptr;
+    ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
+    bool redirected = false;     // by nginx from `conf`, to an error page
+    bool handled = false;  // the API, the guard or CORS has handled the request
+};
+
+// Whether the request is in a location with `petstore` or a guard.
+bool is_in_service(ngx_http_request_t* r) noexcept;
+
+// Whether the response is one of the service: the main request is in such a
+// location, or was redirected from one to an error page.
+bool belongs_to_service(ngx_http_request_t* r) noexcept;
+
+// The settings for the response: those of the current location if it is in the
+// service, else those of the entered location whose error page this is, else
+// those of the current location again.
+const LocConf& governing_conf(ngx_http_request_t* r) noexcept;
+
+// Registers the phase handlers that maintain RequestInfo::entered.
+ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept;
+
+}  // namespace petstore::ngx

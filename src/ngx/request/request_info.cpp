@@ -1,0 +1,23 @@
+#include "request_info.h"
+
+#include "../module.h"
+#include "../nginx/pool.h"
+
+namespace petstore::ngx {
+
+// An internal redirect clears the contexts of all modules, but not the pool.
+RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
+{
+    auto* info = static_cast<RequestInfo*>(
+        ngx_http_get_module_ctx(r->main, ngx_http_petstore_module));
+    if (info == nullptr) {
+        info = find_in_pool<RequestInfo>(r->pool);
+        if (info == nullptr && create) {
+            info = pool_new<RequestInfo>(r->pool);
+        }
+        ngx_http_set_ctx(r->main, info, ngx_http_petstore_module);
+    }
+    return info;
+}
+
+}  // namespace petstore::ngx

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+#include "../../ngx_base/ngx.h"
+#include "../../service/request_state.h"
+#include "../filters/error_filter.h"
+#include "entered_location.h"
+#include "guard.h"
+
+namespace petstore::ngx {
+
+class BodyReader;
+
+// What the module keeps about a client's request until it is logged: each
+// member belongs to the code that declares its type. Lives in the pool of the
+// main request; its subrequests and internal redirects share it.
+struct RequestInfo {
+    service::RequestState service;
+    EnteredLocation entered;
+    GuardState guard;
+    ErrorPage error_page;
+    BodyReader* body_reader = nullptr;   // the latest; valid while it reads
+    std::string_view preflight_methods;  // of the answer to a CORS preflight
+    bool answered = false;  // send_response() wrote the main response
+};
+
+// nullptr if there is none, or with `create` if out of memory.
+RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept;
+
+}  // namespace petstore::ngx
