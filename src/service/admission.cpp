@@ -171,7 +171,7 @@ void Admission::refuse_key(const store::RefusedKey& key)
             return refuse_address(window.rate);
         }
         task_.report().limit_status = kLimitedDryRun;
-        task_.responder().log_dry_run(nullptr);
+        task_.log().dry_run(nullptr);
     }
 
     const bool sent = key.refusal != api::KeyRefusal::missing;
@@ -380,7 +380,7 @@ void Admission::apply_decision(const api::Decision& decision)
         task_.report().limit_status = decision.verdict == api::Verdict::banned
                                           ? "BANNED_DRY_RUN"
                                           : kLimitedDryRun;
-        task_.responder().log_dry_run(key_->account.get());
+        task_.log().dry_run(key_->account.get());
         return client_.on_admitted();
     }
     first ? count_denial(decision) : deny(decision);
@@ -408,7 +408,7 @@ void Admission::account_banned(const store::Account& account,
 {
     store::BanLog& log = task_.over()
                              ? static_cast<store::BanLog&>(task_.storage().log)
-                             : task_.responder();
+                             : task_.log();
     log.account_banned(account, status);
 }
 

@@ -11,10 +11,11 @@ api::Error no_such_path() noexcept
 
 }  // namespace
 
-ApiRequest::ApiRequest(const Task::Context& context) noexcept
+ApiRequest::ApiRequest(const Task::Context& context, BodySource& body) noexcept
     : AdmittedTask(context),
       route_(api::route(context.request.method(), context.request.path(),
-                        context.settings.base_path))
+                        context.settings.base_path)),
+      body_(body)
 {
     report().operation = route_.operation;
     report().deprecated = route_.operation == api::Operation::get_pet;

@@ -2,6 +2,7 @@
 
 #include "../api/router.h"
 #include "admitted_task.h"
+#include "body_source.h"
 #include "operation.h"
 
 namespace petstore::service {
@@ -9,7 +10,7 @@ namespace petstore::service {
 // A request to the API: admission, then its operation.
 class ApiRequest final : public AdmittedTask {
 public:
-    explicit ApiRequest(const Task::Context& context) noexcept;
+    ApiRequest(const Task::Context& context, BodySource& body) noexcept;
 
     void run();
 
@@ -22,6 +23,7 @@ public:
     }
 
     const api::Route& route() const noexcept { return route_; }
+    BodySource& body() const noexcept { return body_; }
 
 private:
     void prepare() override;
@@ -33,6 +35,7 @@ private:
     void refuse_method();
 
     const api::Route route_;
+    BodySource& body_;
     HandlerSlot handler_;
 };
 

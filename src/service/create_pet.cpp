@@ -21,7 +21,7 @@ void CreatePet::run()
     if (const auto error = check_headers()) {
         return request_.refuse(*error);
     }
-    request_.responder().read_body(request_.settings().max_body, *this);
+    request_.body().read(request_.settings().max_body, *this);
 }
 
 std::optional<api::Error> CreatePet::check_headers()

@@ -6,6 +6,7 @@
 #include "../api/pet.h"
 #include "../store/pets/create_queue.h"
 #include "api_request.h"
+#include "body_source.h"
 #include "operation.h"
 
 namespace petstore::service {

@@ -9,7 +9,7 @@ void GuardRequest::on_admitted()
                        "The API key lacks the scope for this method."});
     }
     finish();
-    responder_.admit();
+    gate_.admit();
 }
 
 }  // namespace petstore::service

@@ -4,22 +4,21 @@
 
 namespace petstore::service {
 
-// Refuses a guarded request or lets it through.
-class GuardResponder : public Responder {
+// Hands an admitted request to the location's own handler.
+class Gate {
 public:
-    // Hands the request to the location's own handler.
+    // The request may be gone when this returns.
     virtual void admit() noexcept = 0;
 
 protected:
-    ~GuardResponder() = default;
+    ~Gate() = default;
 };
 
 // A request to a guarded location: admission in front of another handler.
 class GuardRequest final : public AdmittedTask {
 public:
-    GuardRequest(const Task::Context& context,
-                 GuardResponder& responder) noexcept
-        : AdmittedTask(context), responder_(responder)
+    GuardRequest(const Task::Context& context, Gate& gate) noexcept
+        : AdmittedTask(context), gate_(gate)
     {}
 
     void run() { ask_for_admission(); }
@@ -27,7 +26,7 @@ public:
 private:
     void on_admitted() override;
 
-    GuardResponder& responder_;
+    Gate& gate_;
 };
 
 }  // namespace petstore::service

@@ -9,6 +9,7 @@
 #include "request_state.h"
 #include "responder.h"
 #include "settings.h"
+#include "task_owner.h"
 
 namespace petstore::service {
 
@@ -21,6 +22,8 @@ public:
     struct Context {
         Request& request;
         Responder& responder;
+        TaskOwner& owner;
+        RequestLog& log;
         RequestState& state;
         const Settings& settings;
         store::Storage& storage;
@@ -54,7 +57,7 @@ public:
     {
         return context_.storage.clock.monotonic();
     }
-    Responder& responder() const noexcept { return context_.responder; }
+    RequestLog& log() const noexcept { return context_.log; }
 
     // Nothing more can be done for the request.
     bool over() const noexcept { return finished_ || gone_; }
@@ -95,7 +98,7 @@ private:
         ~Hold()
         {
             if (--task_.depth_ == 0 && task_.gone_ && task_.waiting_ == 0) {
-                task_.context_.responder.release();
+                task_.context_.owner.release();
             }
         }
         Hold(const Hold&) = delete;
@@ -131,9 +134,9 @@ bool Task::attempt(Body&& body) noexcept
         body();
         return true;
     } catch (const std::exception& exception) {
-        context_.responder.log_exception(exception.what());
+        context_.log.exception(exception.what());
     } catch (...) {
-        context_.responder.log_exception("unknown exception");
+        context_.log.exception("unknown exception");
     }
     return false;
 }
@@ -152,11 +155,11 @@ void Task::deliver(Body&& body) noexcept
     time.passed = now() - *time.started;
     const bool from_event = depth_ == 1;
     if (from_event) {
-        context_.responder.begin_event();
+        context_.owner.begin_event();
     }
     enter(std::forward<Body>(body));
     if (from_event) {
-        context_.responder.end_event();
+        context_.owner.end_event();
     }
 }
 

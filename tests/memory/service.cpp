@@ -40,7 +40,12 @@ struct SilentLog final : store::StorageLog {
 };
 
 // A client that allocates nothing while its request is served.
-struct Client final : service::Request, service::GuardResponder {
+struct Client final : service::Request,
+                      service::TaskOwner,
+                      service::Responder,
+                      service::Gate,
+                      service::BodySource,
+                      service::RequestLog {
     api::Method method() const noexcept override { return verb; }
     std::string_view path() const noexcept override { return uri; }
     std::string_view query() const noexcept override { return {}; }
@@ -71,14 +76,14 @@ struct Client final : service::Request, service::GuardResponder {
         ++ends;
         status = 200;
     }
-    void read_body(std::size_t, service::BodyWaiter& waiter) noexcept override
+    void read(std::size_t, service::BodyWaiter& waiter) noexcept override
     {
         waiter.on_body(service::BodyWaiter::Result::complete, body);
     }
     void begin_event() noexcept override {}
     void end_event() noexcept override {}
-    void log_exception(const char*) noexcept override {}
-    void log_dry_run(const store::Account*) noexcept override {}
+    void exception(const char*) noexcept override {}
+    void dry_run(const store::Account*) noexcept override {}
     void account_banned(const store::Account&,
                         const store::AccountStatus&) noexcept override
     {}
@@ -130,14 +135,15 @@ struct Requests {
 
     service::Task::Context context(Client& client)
     {
-        return {client, client, client.state, settings, storage};
+        return {client,       client,   client, client,
+                client.state, settings, storage};
     }
 
     void make(Client& client, api::Method method, const char* uri)
     {
         client.verb = method;
         client.uri = uri;
-        client.api.reset(new service::ApiRequest(context(client)));
+        client.api.reset(new service::ApiRequest(context(client), client));
     }
 
     static void start(Client& client)

@@ -341,7 +341,11 @@ using DecisionStage = petstore::service::SharedDecision::Stage;
 
 // A client's request and its outcome. leave() frees the request and its state,
 // so that a sanitizer reports any later use.
-class FakeClient final : public petstore::service::GuardResponder {
+class FakeClient final : petstore::service::TaskOwner,
+                         petstore::service::Responder,
+                         petstore::service::Gate,
+                         petstore::service::BodySource,
+                         petstore::service::RequestLog {
 public:
     using Method = petstore::api::Method;
     using Result = petstore::service::BodyWaiter::Result;
@@ -377,12 +381,17 @@ public:
 
     petstore::service::Task::Context context()
     {
-        return {*request_,        *this,           *state_,
-                worker_.settings, worker_.storage, worker_.durable_link};
+        return {*request_,       *this,
+                *this,           *this,
+                *state_,         worker_.settings,
+                worker_.storage, worker_.durable_link};
     }
 
     // Starts the task like nginx's handlers.
-    void start() { start_task<petstore::service::ApiRequest>(context()); }
+    void start()
+    {
+        start_task<petstore::service::ApiRequest>(context(), *this);
+    }
     void start_guard()
     {
         start_task<petstore::service::GuardRequest>(context(), *this);
@@ -436,7 +445,7 @@ public:
         return {rate->limit, rate->remaining, rate->reset};
     }
 
-    // --- Responder -----------------------------------------------------------
+    // --- interfaces of the service -------------------------------------------
     void respond(const petstore::service::Response& response) noexcept override
     {
         ++responses;
@@ -463,8 +472,8 @@ public:
         ++admissions;
         end();
     }
-    void read_body(std::size_t limit,
-                   petstore::service::BodyWaiter& waiter) noexcept override
+    void read(std::size_t limit,
+              petstore::service::BodyWaiter& waiter) noexcept override
     {
         body_limit = limit;
         if (body_is_here) {
@@ -479,11 +488,11 @@ public:
         in_event = true;
     }
     void end_event() noexcept override { in_event = false; }
-    void log_exception(const char* what) noexcept override
+    void exception(const char* what) noexcept override
     {
         exceptions.emplace_back(what);
     }
-    void log_dry_run(const petstore::store::Account* account) noexcept override
+    void dry_run(const petstore::store::Account* account) noexcept override
     {
         dry_runs.emplace_back(account == nullptr ? "address" : account->id());
     }

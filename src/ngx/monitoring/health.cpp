@@ -175,7 +175,7 @@ ngx_int_t ReadyRequest::run()
     return suspension_.handler_result();
 }
 
-// Like Responder around Redis events.
+// Like ServedRequest around Redis events.
 void ReadyRequest::on_ready(bool ready) noexcept
 {
     ngx_connection_t* const connection = connection_;

@@ -9,9 +9,8 @@ namespace petstore::ngx {
 
 ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, Worker& worker)
-    : Responder(r, Suspension::Phase::content), info_(info), http_(r, conf),
-      task_({http_, *this, info.service, conf.service,
-             worker.storage(conf.storage), worker.durable_link(conf)})
+    : ServedRequest(r, info, conf, Suspension::Phase::content),
+      task_(context(conf, worker), *this)
 {}
 
 ngx_int_t ContentRequest::run() noexcept
@@ -31,11 +30,11 @@ void ContentRequest::respond(const service::Response& response) noexcept
     }
     discard_body(request());
     suspension().finish(
-        send_response(request(), info_, task_.report().deprecated, response));
+        send_response(request(), info(), task_.report().deprecated, response));
 }
 
-void ContentRequest::read_body(std::size_t limit,
-                               service::BodyWaiter& waiter) noexcept
+void ContentRequest::read(std::size_t limit,
+                          service::BodyWaiter& waiter) noexcept
 {
     body_waiter_ = &waiter;
     const auto result = ngx_base::guarded(

@@ -5,9 +5,7 @@
 #include "../../redis/in_flight.h"
 #include "../../service/api_request.h"
 #include "body_reader.h"
-#include "http_request.h"
-#include "request_info.h"
-#include "responder.h"
+#include "served_request.h"
 
 namespace petstore::ngx {
 
@@ -16,7 +14,8 @@ class Worker;
 // A request to a location with `petstore`. Owned by the Worker until nginx has
 // freed the request and Redis has replied to all commands sent for it.
 class ContentRequest final : public redis::InFlight<ContentRequest>::Item,
-                             public Responder<service::Responder> {
+                             private ServedRequest,
+                             private service::BodySource {
 public:
     ContentRequest(ngx_http_request_t* r, RequestInfo& info,
                    const LocConf& conf, Worker& worker);
@@ -29,13 +28,10 @@ public:
 
 private:
     void respond(const service::Response& response) noexcept override;
-    void read_body(std::size_t limit,
-                   service::BodyWaiter& waiter) noexcept override;
+    void read(std::size_t limit, service::BodyWaiter& waiter) noexcept override;
     void release() noexcept override;
     void take_body(BodyReader::Result result) noexcept;
 
-    RequestInfo& info_;
-    HttpRequest http_;
     service::ApiRequest task_;
     std::unique_ptr<BodyReader> body_;
     service::BodyWaiter* body_waiter_ = nullptr;

@@ -47,8 +47,7 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     if (cleanup == nullptr || worker == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    return worker->guarded_requests
-        .start(r, *info, conf, worker->storage(conf.storage), *cleanup)
+    return worker->guarded_requests.start(r, *info, conf, *worker, *cleanup)
         .run();
 }
 

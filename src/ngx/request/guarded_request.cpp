@@ -9,11 +9,10 @@
 namespace petstore::ngx {
 
 GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
-                               const LocConf& conf, store::Storage& storage,
+                               const LocConf& conf, Worker& worker,
                                ngx_http_cleanup_t& cleanup)
-    : Responder(r, Suspension::Phase::precontent), info_(info), http_(r, conf),
-      task_({http_, *this, info.service, conf.service, storage}, *this),
-      cleanup_(cleanup)
+    : ServedRequest(r, info, conf, Suspension::Phase::precontent),
+      task_(context(conf, worker), *this), cleanup_(cleanup)
 {
     next = std::exchange(info.guard.passes, this);
     cleanup.data = this;
@@ -62,7 +61,7 @@ void GuardedRequest::respond(const service::Response& response) noexcept
 // For the error filter. False if out of memory.
 bool GuardedRequest::keep_body(const service::Response& response) noexcept
 {
-    Refusal& refusal = info_.guard.refusal;
+    Refusal& refusal = info().guard.refusal;
     refusal.status = response.status;
     refusal.body = ngx_base::copy(request()->pool, response.body);
     return refusal.body.data != nullptr;
@@ -81,7 +80,7 @@ void GuardedRequest::leave() noexcept
     if (task_.gone()) {
         return;
     }
-    GuardedRequest** link = &info_.guard.passes;
+    GuardedRequest** link = &info().guard.passes;
     while (*link != this) {
         link = &(*link)->next;
     }

@@ -2,21 +2,22 @@
 
 #include "../../redis/in_flight.h"
 #include "../../service/guard_request.h"
-#include "http_request.h"
-#include "request_info.h"
-#include "responder.h"
+#include "served_request.h"
 
 namespace petstore::ngx {
+
+class Worker;
 
 // One pass of a request through a guarded location: admission before the
 // location's own handler. Owned by the Worker until the verdict was returned or
 // nginx has freed the request, and Redis has replied to all commands sent for
 // it.
 class GuardedRequest final : public redis::InFlight<GuardedRequest>::Item,
-                             public Responder<service::GuardResponder> {
+                             private ServedRequest,
+                             private service::Gate {
 public:
     GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
-                   const LocConf& conf, store::Storage& storage,
+                   const LocConf& conf, Worker& worker,
                    ngx_http_cleanup_t& cleanup);
 
     // Return the phase handler's result: run() on its first call,
@@ -34,13 +35,10 @@ public:
 private:
     void respond(const service::Response& response) noexcept override;
     void admit() noexcept override;
-    void read_body(std::size_t, service::BodyWaiter&) noexcept override {}
     void release() noexcept override;
     bool keep_body(const service::Response& response) noexcept;
     void leave() noexcept;
 
-    RequestInfo& info_;
-    HttpRequest http_;
     service::GuardRequest task_;
     ngx_http_cleanup_t& cleanup_;
 };
