@@ -19,7 +19,7 @@ WORKDIR /petstore
 COPY scripts/lib.sh scripts/apt-install scripts/
 RUN bash -c 'source scripts/lib.sh && need_packages "${BUILD_PACKAGES[@]}"'
 COPY config config.make CMakeLists.txt ngx_http_petstore_module.cpp ./
-COPY scripts/build scripts/embed-commit scripts/embed-lua scripts/
+COPY scripts/build scripts/embed scripts/embed-commit scripts/
 COPY src src
 ARG PETSTORE_COMMIT=
 RUN scripts/build --strip

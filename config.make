@@ -8,6 +8,17 @@ for unit in $petstore_units; do
     petstore_objs="$petstore_objs $obj"
     echo "$obj: $(sed 's/#include "\(.*\)"/\1/' "$unit" | tr '\n' ' ')" >> $NGX_MAKEFILE
 done
+# These layers embed what they have beside C++: scripts for Redis, JSON, HTML.
+for layer in store openapi metrics; do
+    files=$(find "$ngx_addon_dir/src/$layer" -type f ! -name '*.cpp' ! -name '*.h' |
+        LC_ALL=C sort | tr '\n' ' ')
+    header=$NGX_OBJS/${layer}_files.h
+    cat << END                                                >> $NGX_MAKEFILE
+$NGX_OBJS/addon/petstore/$layer.o:	$header
+$header:	$ngx_addon_dir/scripts/embed $files
+	$ngx_addon_dir/scripts/embed $header $files
+END
+done
 obj=$NGX_OBJS/addon/api/build_version.o
 petstore_objs="$petstore_objs $obj"
 

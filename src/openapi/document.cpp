@@ -8,7 +8,7 @@
 #include "../api/pet.h"
 #include "../api/version.h"
 #include "errors.h"
-#include "template.h"
+#include "openapi_files.h"  // template.json
 
 namespace petstore::openapi {
 
@@ -40,7 +40,8 @@ Json reference(std::string_view kind, std::string_view name)
 class Builder {
 public:
     explicit Builder(const Settings& settings)
-        : settings_(settings), document_(Json::parse(kTemplate))
+        : settings_(settings),
+          document_(Json::parse(std::string_view(k_template_json)))
     {}
 
     std::string build()

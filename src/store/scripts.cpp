@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "petstore_lua.h"
+#include "store_files.h"  // lua/
 
 namespace petstore::store::scripts {
 

@@ -2,7 +2,7 @@
 
 #include "../redis/script.h"
 
-// The scripts of src/store/lua, embedded at build time by scripts/embed-lua.
+// The scripts of src/store/lua, embedded at build time by scripts/embed.
 namespace petstore::store::scripts {
 
 const redis::Script& create_pets();  // see pet_batch.h
