@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "../../api/plan.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../store/schema.h"
@@ -297,113 +296,6 @@ char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             "a date after 1970, such as \"2030-12-05\" or \"2030-12-05T10:00:00Z\", or \"off\"");
     }
     loc.get_sunset = static_cast<time_t>(*date);
-    return kConfOk;
-}
-
-char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    return conf_guarded(cf, [&]() -> char* {
-        auto& main = *static_cast<MainConf*>(conf);
-        const ngx_str_t& name = arguments(cf)[1];
-        if (!api::is_plan_name(ngx_base::view(name))) {
-            return refuse(
-                cf,
-                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\"",
-                &name);
-        }
-        Parameters::Value minute;
-        Parameters::Value day;
-        const bool taken = Parameters(cf).each(
-            2, "\"minute=N\" or \"day=N\"", [&](Parameters& parameters) {
-                parameters.number("minute", api::kMaxLimit, minute);
-                parameters.number("day", api::kMaxLimit, day);
-            });
-        if (!taken) {
-            return kConfError;
-        }
-        if (*minute > *day) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "the minute limit %L of plan \"%V\" exceeds its day limit %L",
-                *minute, &name, *day);
-        }
-        SourcePosition& position =
-            main.plan_places[std::string(ngx_base::view(name))];
-        if (position.known()) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "plan \"%V\" replaces the one of that name in %V:%ui", &name,
-                &position.file, position.line);
-        }
-        position = current_position(cf);
-        main.plans.set(std::string(ngx_base::view(name)), {*minute, *day});
-        return kConfOk;
-    });
-}
-
-char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.ban != NGX_CONF_UNSET) {
-            return kDuplicate;
-        }
-        loc.ban =
-            cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off"
-                ? 0
-                : 1;
-        Parameters::Value threshold;
-        Parameters::Value window;
-        Parameters::Value duration;
-        Parameters::Value max;
-        if (loc.ban
-            && !Parameters(cf).each(
-                1,
-                "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\"",
-                [&](Parameters& parameters) {
-                    parameters.number("threshold", api::kMaxLimit, threshold);
-                    parameters.seconds("window", window);
-                    parameters.seconds("duration", duration);
-                    parameters.seconds("max", max);
-                })) {
-            return kConfError;
-        }
-        // A directive is a complete policy: omitted parameters are not
-        // inherited.
-        loc.ban_threshold = threshold.value_or(kDefaultBan.threshold);
-        loc.ban_window = window.value_or(kDefaultBan.window);
-        loc.ban_duration = duration.value_or(kDefaultBan.duration);
-        loc.ban_max = max.value_or(
-            std::max<std::int64_t>(kDefaultBan.max, loc.ban_duration));
-        if (loc.ban_max < loc.ban_duration) {
-            return refuse(
-                cf,
-                "\"max\" of %is in \"petstore_ban\" directive is less than \"duration\", which is %is",
-                loc.ban_max, loc.ban_duration);
-        }
-        return kConfOk;
-    });
-}
-
-char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.anonymous_limit != NGX_CONF_UNSET) {
-        return kDuplicate;
-    }
-    const ngx_str_t* args = arguments(cf);
-    const auto limit = api::parse_int64(ngx_base::view(args[1]));
-    if (!limit || *limit < 1 || *limit > 1'000'000'000) {
-        return refuse_value(cf, args[1], "a number from 1 to 1000000000");
-    }
-    loc.anonymous_limit = static_cast<ngx_int_t>(*limit);
-    loc.anonymous_enforce = 0;
-    if (cf->args->nelts == 3) {
-        if (ngx_base::view(args[2]) != "enforce") {
-            return refuse_parameter(cf, args[2], "\"enforce\"");
-        }
-        loc.anonymous_enforce = 1;
-    }
     return kConfOk;
 }
 
