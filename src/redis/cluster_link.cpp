@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "error_table.h"
-
 namespace petstore::redis {
 
 namespace {
@@ -20,20 +18,6 @@ bool reached(std::uint64_t time, std::uint64_t now) noexcept
 std::uint64_t mixed(std::uint32_t moves) noexcept
 {
     return std::uint64_t{moves} * 0x9e3779b1;
-}
-
-// Whether a script failed because this server lacks a key of its slot.
-bool is_foreign_key(const Reply& error) noexcept
-{
-    return error_row(error.text()).code == kForeignKey;
-}
-
-// Whether the link handles this error.
-bool is_about_slot(const Reply& error) noexcept
-{
-    const std::string_view code = error.error_code();
-    return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
-           || is_foreign_key(error);
 }
 
 }  // namespace
@@ -76,7 +60,7 @@ public:
             if (owner_.take_error(*this, reply)) {
                 return;
             }
-            if (is_about_slot(reply) && !handler_->reports(reply)) {
+            if (RedirectPolicy::concerns(reply) && !handler_->reports(reply)) {
                 owner_.host_.gave_up(reply);
             }
         }
@@ -94,6 +78,12 @@ public:
     {
         ReplyHandler* const handler = handler_;
         ClusterLink& owner = owner_;
+        if (cause == NoReply::not_sent && !has_ended()
+            && owner.policy_.persists(owner.time_left(*this))) {
+            owner.search();
+            owner.retry(*this);
+            return;
+        }
         owner.end(*this);
         owner.search();
         if (handler != nullptr) {
@@ -104,7 +94,7 @@ public:
     // Errors that the link handles are not logged by the node.
     bool reports(const Reply& error) const noexcept override
     {
-        return is_about_slot(error)
+        return RedirectPolicy::concerns(error)
                || (handler_ != nullptr && handler_->reports(error));
     }
 
@@ -113,10 +103,8 @@ public:
     const std::uint64_t deadline;
     State state = State::unsent;
     std::uint64_t retry_at = 0;
-    int redirects = 0;
-    bool asked_again = false;  // after CLUSTERDOWN
-    bool asking = false;  // the slot is moving to the server that was asked
-    std::string server;   // the host that the last redirect named
+    RedirectPolicy::Attempt attempt;
+    std::string server;  // the host that the last redirect named
 
 private:
     friend class ClusterLink;
@@ -132,10 +120,10 @@ bool ClusterLink::is_unsent(const Call& call) noexcept
     return call.state == Call::State::unsent;
 }
 
-ClusterLink::ClusterLink(Host& host, std::uint64_t timeout)
-    : host_(host), timeout_(timeout),
-      last_retry_(std::min(kLastRetry, timeout / 4)), asking_("ASKING"),
-      moves_(kHashSlots), reorderings_(kHashSlots)
+ClusterLink::ClusterLink(Host& host, std::uint64_t timeout,
+                         RedirectPolicy::Persistence persistence)
+    : host_(host), timeout_(timeout), policy_(timeout, persistence),
+      asking_("ASKING"), moves_(kHashSlots), reorderings_(kHashSlots)
 {}
 
 ClusterLink::~ClusterLink() = default;
@@ -287,7 +275,8 @@ void ClusterLink::take_map(SlotMap map)
 void ClusterLink::route(Call& call) noexcept
 {
     call.state = Call::State::sent;
-    call.asking = false;
+    call.attempt.asking = false;
+    call.attempt.redirects = 0;
     if (Link* const link = link_of(call.slot)) {
         link->send(call.command, call);
     } else {
@@ -295,73 +284,88 @@ void ClusterLink::route(Call& call) noexcept
     }
 }
 
+std::uint64_t ClusterLink::time_left(const Call& call) const noexcept
+{
+    const std::uint64_t now = host_.now();
+    return closed_ || reached(call.deadline, now) ? 0 : call.deadline - now;
+}
+
 // Handles an error reply. False if the caller must end the call with it.
 bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
 {
-    const std::string_view code = error.error_code();
-    const std::uint64_t now = host_.now();
-    if (code == "CLUSTERDOWN") {
-        search();
-        return wait_for_map(call);
-    }
-    const bool retries = code == "TRYAGAIN" || is_foreign_key(error)
-                         || (call.asking && code == "DAMAGED");
-    // A retry without enough time for its reply would leave the outcome in
-    // doubt.
-    const std::uint64_t margin = retries ? last_retry_ : 0;
-    if (closed_ || reached(call.deadline - margin, now)) {
-        if (retries) {
+    using Action = RedirectPolicy::Action;
+    RedirectPolicy::Decision decision;
+    try {
+        decision = decide(call, error);
+        if (decision.search) {
+            search();
+        }
+        switch (decision.action) {
+        case Action::deliver:
+            return false;
+        case Action::follow:
+        case Action::ask:
+            follow(call, std::move(decision.server),
+                   decision.action == Action::follow);
+            return true;
+        case Action::retry:
+            retry(call);
+            return true;
+        case Action::wait_for_map:
+            return wait_for_map(call);
+        case Action::fail:
             host_.gave_up(error);
             call.on_no_reply(NoReply::not_sent);
+            return true;
         }
-        return retries;
+    } catch (...) {
     }
-    if (retries) {
+    return false;
+}
+
+RedirectPolicy::Decision ClusterLink::decide(Call& call, const Reply& error)
+{
+    RedirectPolicy::Attempt& attempt = call.attempt;
+    attempt.server = call.server;
+    if (attempt.redirects == 0) {
+        const auto primary = map_->primary_of(call.slot);
+        attempt.server =
+            primary ? map_->primaries()[*primary].host : std::string_view();
+    }
+    attempt.time_left = time_left(call);
+    attempt.across_slots = call.command.is_across_slots();
+    return policy_.decide(error, attempt);
+}
+
+void ClusterLink::retry(Call& call) noexcept
+{
+    call.out_of_order();
+    call.state = Call::State::retrying;
+    call.retry_at = host_.now() + kRetryInterval;
+    hold(call);
+}
+
+// Holds the call until the next map. False if none is being fetched.
+bool ClusterLink::wait_for_map(Call& call) noexcept
+{
+    if (searching_) {
+        call.attempt.waited_for_map = true;
         call.out_of_order();
-        call.state = Call::State::retrying;
-        call.retry_at = now + kRetryInterval;
+        call.state = Call::State::unsent;
         hold(call);
         return true;
     }
-    try {
-        if (call.redirects == 0) {
-            const auto primary = map_->primary_of(call.slot);
-            call.server = primary ? map_->primaries()[*primary].host : "";
-        }
-        const auto redirect = Redirect::parse(error, call.server);
-        if (!redirect || call.redirects == kMaxRedirects
-            || (redirect->kind == Redirect::Kind::ask
-                && call.command.is_across_slots())) {
-            return false;
-        }
-        follow(call, *redirect);
+    if (policy_.persists(time_left(call))) {
+        retry(call);
         return true;
-    } catch (...) {
-        return false;
     }
+    return false;
 }
 
-// The server does not serve the slot and does not know which one does; it may
-// have left the Cluster. Once per call, holds the call until the next map.
-// False if there is none to wait for.
-bool ClusterLink::wait_for_map(Call& call) noexcept
+// `moved`: the server serves the slot from now on.
+void ClusterLink::follow(Call& call, ServerAddress server, bool moved)
 {
-    if (!searching_ || closed_ || call.asked_again
-        || reached(call.deadline, host_.now())) {
-        return false;
-    }
-    call.asked_again = true;
-    call.out_of_order();
-    call.state = Call::State::unsent;
-    hold(call);
-    return true;
-}
-
-void ClusterLink::follow(Call& call, const Redirect& redirect)
-{
-    call.server = redirect.address.host;
-    const bool moved = redirect.kind == Redirect::Kind::moved;
-    ServerAddress server = redirect.address;
+    call.server = server.host;
     server.id = map_->id_at(server);
     Link* const link = host_.link_to(server);
     if (moved && link != nullptr && link_of(call.slot) != link) {
@@ -374,13 +378,10 @@ void ClusterLink::follow(Call& call, const Redirect& redirect)
         host_.keep(map_->primaries());
     }
     // Nothing throws from here on.
-    ++call.redirects;
-    call.asking = !moved;
+    ++call.attempt.redirects;
+    call.attempt.asking = !moved;
     call.out_of_order();
     hold(call);
-    if (moved) {
-        search();
-    }
     if (link == nullptr) {
         call.on_no_reply(NoReply::not_sent);
         return;

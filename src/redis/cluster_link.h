@@ -10,6 +10,7 @@
 #include "command.h"
 #include "in_flight.h"
 #include "link.h"
+#include "redirect_policy.h"
 #include "server_address.h"
 #include "slot_map.h"
 
@@ -18,15 +19,11 @@ namespace petstore::redis {
 // A link to a Redis Cluster: sends each command to the primary that serves the
 // slot of its routing key.
 //
-// A server that does not serve the slot replies with MOVED or ASK, without
-// executing the command, and the redirect is followed. After CLUSTERDOWN, when
-// the server does not know which one serves the slot, the command is sent once
-// more if a new map is being fetched. After TRYAGAIN, when only some of the
-// keys have moved, the command is retried until its timeout. So are scripts
-// that fail because an undeclared key is on another server: ours change nothing
-// then. Commands wait for the first map only during the first search; if that
-// fails, they fail at once while the search continues. Nothing else waits or is
-// resent: a command whose primary is unreachable fails at once.
+// If a server does not serve the slot, RedirectPolicy decides what follows from
+// its error. Commands wait for the first map only during the first search; if
+// that fails, they fail at once while the search continues. A command whose
+// primary is unreachable fails at once unless the policy is to persist. Nothing
+// else waits or is resent.
 //
 // Independent of sockets and clocks; see Host.
 class ClusterLink final : public Link {
@@ -72,16 +69,11 @@ public:
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
 
-    // After an error this close to its deadline, a command is not retried. For
-    // short timeouts, a quarter of the timeout.
-    static constexpr std::uint64_t kLastRetry = 50;
-
-    // More redirects mean that servers contradict each other.
-    static constexpr int kMaxRedirects = 5;
-
     // `host` is borrowed. A command fails `timeout` milliseconds after send().
     // Throws std::bad_alloc.
-    ClusterLink(Host& host, std::uint64_t timeout);
+    ClusterLink(Host& host, std::uint64_t timeout,
+                RedirectPolicy::Persistence persistence =
+                    RedirectPolicy::Persistence::brief);
     ~ClusterLink();
     ClusterLink(const ClusterLink&) = delete;
     ClusterLink& operator=(const ClusterLink&) = delete;
@@ -118,9 +110,12 @@ private:
     void search() noexcept;
     void take_map(SlotMap map);
     void route(Call& call) noexcept;
+    std::uint64_t time_left(const Call& call) const noexcept;
     bool take_error(Call& call, const Reply& error) noexcept;
+    RedirectPolicy::Decision decide(Call& call, const Reply& error);
+    void retry(Call& call) noexcept;
     bool wait_for_map(Call& call) noexcept;
-    void follow(Call& call, const Redirect& redirect);
+    void follow(Call& call, ServerAddress server, bool moved);
     void hold(Call& call) noexcept;
     void release(Call& call) noexcept;
     template <typename Predicate>
@@ -143,7 +138,7 @@ private:
 
     Host& host_;
     const std::uint64_t timeout_;
-    const std::uint64_t last_retry_;
+    const RedirectPolicy policy_;
     const Command asking_;
     Ignore ignore_;
 

@@ -47,6 +47,12 @@ struct Outcome final : redis::ReplyHandler {
 };
 
 struct FakeCluster final : ClusterLink::Host {
+    using Persistence = redis::RedirectPolicy::Persistence;
+
+    explicit FakeCluster(Persistence policy = Persistence::brief)
+        : persistence(policy)
+    {}
+
     std::uint64_t now() const noexcept override { return clock; }
     void set_alarm(std::uint64_t time) noexcept override { alarm = time; }
     void stop_alarm() noexcept override { alarm = 0; }
@@ -105,7 +111,8 @@ struct FakeCluster final : ClusterLink::Host {
     std::vector<std::string> kept;
     std::map<std::string, FakeLink> servers;
     std::map<std::string, std::string> ids;
-    ClusterLink link{*this, kTimeout};
+    const Persistence persistence;
+    ClusterLink link{*this, kTimeout, persistence};
 };
 
 const Words kGetFoo = {"GET", "foo"};
@@ -300,7 +307,7 @@ TEST_CASE("redirects that do not end fail the command", "[redis]")
             two ? "-MOVED 12182 two:7001\r\n" : "-MOVED 12182 three:7001\r\n");
         REQUIRE(++replies < 100);
     }
-    CHECK(replies == ClusterLink::kMaxRedirects + 1);
+    CHECK(replies == redis::RedirectPolicy::kMaxRedirects + 1);
     CHECK(foo.text.substr(0, 5) == "MOVED");
     CHECK(cluster.given_up == Words{"MOVED"});
     cluster.wait(kTimeout);
@@ -358,7 +365,8 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
         }
         // A later attempt would leave the outcome in doubt.
         CHECK(cluster.clock < 1000 + kTimeout);
-        CHECK(cluster.clock + ClusterLink::kLastRetry >= 1000 + kTimeout);
+        CHECK(cluster.clock + redis::RedirectPolicy::kLastRetry
+              >= 1000 + kTimeout);
         CHECK(foo.text == "not sent");
         CHECK(server.commands.empty());
         CHECK(cluster.given_up == Words{"TRYAGAIN"});
@@ -410,6 +418,96 @@ TEST_CASE("damage on the target of a moving slot may be a key not yet moved",
     }
     cluster.wait(kTimeout);
     CHECK(cluster.alarm == 0);
+}
+
+TEST_CASE("a slot may take longer to move than a few attempts", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    auto& two = cluster.servers["two"];
+    auto& three = cluster.servers["three"];
+    for (int i = 0; i < 3 * redis::RedirectPolicy::kMaxRedirects; ++i) {
+        two.reply("-ASK 12182 three:7001\r\n");
+        three.reply("+OK\r\n");
+        three.reply("-TRYAGAIN x\r\n");
+        cluster.wait(ClusterLink::kRetryInterval);
+        REQUIRE(two.commands.size() == 1);
+    }
+    // The primary's own host, not the one that the last redirect named.
+    two.reply("-ASK 12182 :7001\r\n");
+    two.reply("+OK\r\n");
+    two.reply(bulk("2"));
+    CHECK(foo.text == "2");
+}
+
+TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
+{
+    FakeCluster cluster(FakeCluster::Persistence::until_deadline);
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome foo;
+    cluster.get("foo", foo);
+    auto& two = cluster.servers["two"];
+
+    SECTION("whose primary is unreachable")
+    {
+        two.full = true;
+        two.lose(NoReply::not_sent);
+        CHECK(foo.calls == 0);
+        cluster.wait(ClusterLink::kSearchInterval);
+        CHECK(cluster.searches == 2);
+        cluster.give({range(0, 16383, "one")});
+        cluster.wait(ClusterLink::kRetryInterval);
+        cluster.servers["one"].reply(bulk("1"));
+        CHECK(foo.text == "1");
+    }
+    SECTION("whose slot nobody serves, until its deadline")
+    {
+        two.full = true;
+        two.reply("-CLUSTERDOWN x\r\n");
+        while (foo.calls == 0) {
+            cluster.link.on_no_map();
+            cluster.wait(ClusterLink::kRetryInterval);
+            REQUIRE(cluster.clock <= 1000 + kTimeout);
+        }
+        CHECK(foo.text == "not sent");
+        CHECK(cluster.clock + redis::RedirectPolicy::kLastRetry
+              >= 1000 + kTimeout);
+    }
+    SECTION("and servers contradict each other about, after a pause")
+    {
+        auto& three = cluster.servers["three"];
+        for (int i = 0; i < redis::RedirectPolicy::kMaxRedirects; ++i) {
+            if (two.commands.empty()) {
+                three.reply("-MOVED 12182 two:7001\r\n");
+            } else {
+                two.reply("-MOVED 12182 three:7001\r\n");
+            }
+        }
+        three.reply("-MOVED 12182 two:7001\r\n");
+        CHECK(foo.calls == 0);
+        CHECK(two.commands.empty());
+        cluster.wait(ClusterLink::kRetryInterval);
+        three.reply(bulk("3"));
+        CHECK(foo.text == "3");
+    }
+    SECTION("but not one that a server may have executed")
+    {
+        two.lose(NoReply::in_doubt);
+        CHECK(foo.text == "in doubt");
+    }
+    SECTION("until it closes")
+    {
+        two.lose(NoReply::not_sent);
+        cluster.link.close();
+        CHECK(foo.text == "not sent");
+    }
+    cluster.wait(kTimeout);
+    CHECK(cluster.alarm == 0);
+    CHECK(foo.calls == 1);
 }
 
 TEST_CASE("a lost command makes the link search for another map", "[redis]")

@@ -1,0 +1,72 @@
+#include "redirect_policy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "error_table.h"
+#include "slot_map.h"
+
+namespace petstore::redis {
+
+namespace {
+
+// Whether a script failed because this server lacks a key of its slot.
+bool is_foreign_key(const Reply& error) noexcept
+{
+    return error_row(error.text()).code == kForeignKey;
+}
+
+// Whether some of the command's keys have moved and others have not.
+bool is_half_moved(const Reply& error, bool asking) noexcept
+{
+    const std::string_view code = error.error_code();
+    return code == "TRYAGAIN" || (asking && code == "DAMAGED")
+           || is_foreign_key(error);
+}
+
+}  // namespace
+
+RedirectPolicy::RedirectPolicy(std::uint64_t timeout, Persistence persistence)
+    : last_retry_(std::min(kLastRetry, timeout / 4)),
+      persistent_(persistence == Persistence::until_deadline)
+{}
+
+RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
+                                                const Attempt& attempt) const
+{
+    if (error.error_code() == "CLUSTERDOWN") {
+        const bool waits =
+            attempt.time_left > 0 && (persistent_ || !attempt.waited_for_map);
+        return {waits ? Action::wait_for_map : Action::deliver, true, {}};
+    }
+    if (is_half_moved(error, attempt.asking)) {
+        const bool retries = attempt.time_left > last_retry_;
+        return {retries ? Action::retry : Action::fail, false, {}};
+    }
+    if (attempt.time_left == 0) {
+        return {};
+    }
+    auto redirect = Redirect::parse(error, attempt.server);
+    if (!redirect) {
+        return {};
+    }
+    const bool moved = redirect->kind == Redirect::Kind::moved;
+    if (!moved && attempt.across_slots) {
+        return {};
+    }
+    if (attempt.redirects >= kMaxRedirects) {
+        const bool retries = persists(attempt.time_left);
+        return {retries ? Action::retry : Action::deliver, retries, {}};
+    }
+    return {moved ? Action::follow : Action::ask, moved,
+            std::move(redirect->address)};
+}
+
+bool RedirectPolicy::concerns(const Reply& error) noexcept
+{
+    const std::string_view code = error.error_code();
+    return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"
+           || is_foreign_key(error);
+}
+
+}  // namespace petstore::redis

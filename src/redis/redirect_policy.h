@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "reply.h"
+#include "server_address.h"
+
+namespace petstore::redis {
+
+// What the errors mean by which a server of a Cluster says that it does not
+// serve a command. None of them is sent for a command that was executed, so it
+// may be sent again. Independent of sockets and clocks.
+//
+// MOVED and ASK name the server to which the command must go. After
+// CLUSTERDOWN, when the server does not know which one serves the slot, the
+// next slot map may. After TRYAGAIN, when only some of the keys have moved, the
+// command is retried until its timeout. So are our scripts, which change
+// nothing then, when an undeclared key is on another server. While a slot is
+// asked for, a script that misses such a key reports DAMAGED; at any other
+// time, DAMAGED is damage.
+class RedirectPolicy {
+public:
+    // What happens while servers contradict each other, or none serves a slot.
+    enum class Persistence {
+        brief,           // commands soon fail: clients wait for them
+        until_deadline,  // commands are retried
+    };
+
+    enum class Action {
+        deliver,  // the error is the command's result
+        follow,   // send it to `server`, which serves the slot from now on
+        ask,      // send ASKING and the command to `server`, this time only
+        retry,    // later, to the primary of its slot
+        wait_for_map,  // then send it to the primary of its slot
+        fail,  // not executed: there is no time for another attempt. Log it
+    };
+
+    struct Decision {
+        Action action = Action::deliver;
+        bool search = false;  // the slot map is outdated: fetch it first
+        ServerAddress server;
+    };
+
+    // A command to which a server replied with an error.
+    struct Attempt {
+        std::string_view server;      // the host that replied
+        std::uint64_t time_left = 0;  // in milliseconds
+        int redirects = 0;            // in succession, until this attempt
+        bool asking = false;          // it was sent after ASKING
+        bool across_slots = false;    // see Command::is_across_slots()
+        bool waited_for_map = false;  // already once
+    };
+
+    // More redirects mean that servers contradict each other.
+    static constexpr int kMaxRedirects = 5;
+
+    // With no more than this left until its deadline, or for short timeouts a
+    // quarter of the timeout, a command is not retried: an attempt without
+    // enough time for its reply would leave the outcome in doubt.
+    static constexpr std::uint64_t kLastRetry = 50;
+
+    // `timeout`: of each command, in milliseconds.
+    explicit RedirectPolicy(std::uint64_t timeout,
+                            Persistence persistence = Persistence::brief);
+
+    // Throws std::bad_alloc.
+    Decision decide(const Reply& error, const Attempt& attempt) const;
+
+    // Whether a command is retried later although there is no new map, or no
+    // connection to the primary.
+    bool persists(std::uint64_t time_left) const noexcept
+    {
+        return persistent_ && time_left > last_retry_;
+    }
+
+    // Whether the error says that the server does not serve the command.
+    static bool concerns(const Reply& error) noexcept;
+
+private:
+    const std::uint64_t last_retry_;
+    const bool persistent_;
+};
+
+}  // namespace petstore::redis
