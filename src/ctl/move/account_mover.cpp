@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../api/plan.h"
+#include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../exit.h"
 
@@ -10,7 +11,6 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::int64_t kAccountScanCount = 1000;
 constexpr std::size_t kAccountsAtOnce = 128;
 constexpr std::int64_t kKeepSeconds = 2 * api::kDaySeconds;
 
@@ -57,20 +57,14 @@ AccountMover::Found AccountMover::find(store::CommandRunner& redis)
 
 void AccountMover::find_on(store::CommandRunner& redis, Found& found)
 {
-    std::string cursor = "0";
-    do {
-        redis::Command scan("SCAN");
-        scan.arg(cursor)
-            .arg("MATCH")
-            .own(schema_.account_pattern())
-            .arg("COUNT")
-            .arg(kAccountScanCount);
-        const redis::Reply& reply = redis.call(scan);
-        if (reply.size() != 2) {
+    auto scan = redis::Scan::of_keys(schema_.account_pattern());
+    while (!scan.done()) {
+        const redis::Reply* const names = scan.take(redis.call(scan.next()));
+        if (names == nullptr) {
             throw Failure("unexpected reply of Redis to SCAN");
         }
-        for (std::size_t i = 0; i < reply[1].size(); ++i) {
-            const auto key = schema_.parse_account_key(reply[1][i].text());
+        for (std::size_t i = 0; i < names->size(); ++i) {
+            const auto key = schema_.parse_account_key((*names)[i].text());
             if (key && key->suffix == "state") {
                 found.states.emplace(key->account);
             } else if (key && key->suffix == "moving") {
@@ -80,8 +74,7 @@ void AccountMover::find_on(store::CommandRunner& redis, Found& found)
                 found.counted.emplace(key->account);
             }
         }
-        cursor = reply[0].text();
-    } while (cursor != "0");
+    }
 }
 
 // Removes what interrupted moves left at the destination and the account no

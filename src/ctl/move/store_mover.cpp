@@ -4,6 +4,7 @@
 #include <set>
 
 #include "../../api/text.h"
+#include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../accounts/limits_marker.h"
 #include "../exit.h"
@@ -16,7 +17,6 @@ namespace {
 
 using Place = LimitsMarker::Place;
 
-constexpr std::int64_t kScanCount = 1000;
 constexpr std::size_t kKeysAtOnce = 128;
 
 bool begins_with(std::string_view text, std::string_view prefix)
@@ -109,27 +109,23 @@ StoreMover::Content StoreMover::find(store::CommandRunner& redis) const
 
 void StoreMover::find_on(store::CommandRunner& redis, Content& found) const
 {
-    const std::string pattern = schema_.prefix() + ":*";
     const std::string records = schema_.prefix() + ":key:";
     const std::string last_id = schema_.last_pet_id();
-    std::string cursor = "0";
-    do {
-        redis::Command scan("SCAN");
-        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(kScanCount);
-        const redis::Reply& reply = redis.call(scan);
-        if (reply.size() != 2) {
+    auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
+    while (!scan.done()) {
+        const redis::Reply* const names = scan.take(redis.call(scan.next()));
+        if (names == nullptr) {
             throw Failure("unexpected reply of Redis to SCAN");
         }
-        for (std::size_t i = 0; i < reply[1].size(); ++i) {
-            const std::string_view name = reply[1][i].text();
+        for (std::size_t i = 0; i < names->size(); ++i) {
+            const std::string_view name = (*names)[i].text();
             if (begins_with(name, schema_.catalogue()) && name != last_id) {
                 found.catalogue.emplace_back(name);
             } else if (begins_with(name, records)) {
                 found.records.emplace_back(name);
             }
         }
-        cursor = reply[0].text();
-    } while (cursor != "0");
+    }
 }
 
 // Removes what an interrupted move, or a move in the other direction, has left:
@@ -194,29 +190,24 @@ void StoreMover::copy_batch(const Names& names)
     }
 }
 
-// Uses HSCAN: with many keys, the hash is too large for one reply.
+// In pieces: with many keys, the hash is too large for one reply.
 void StoreMover::copy_index()
 {
-    const std::string name = schema_.key_index();
-    std::string cursor = "0";
-    do {
-        redis::Command scan("HSCAN");
-        scan.key(name).arg(cursor).arg("COUNT").arg(kScanCount);
-        const redis::Reply& reply = source_.call(scan);
-        if (reply.size() != 2) {
+    auto scan = redis::Scan::of_hash(schema_.key_index());
+    while (!scan.done()) {
+        const redis::Reply* const fields = scan.take(source_.call(scan.next()));
+        if (fields == nullptr) {
             throw Failure("unexpected reply of Redis to HSCAN");
         }
-        const std::size_t size = reply[1].size();
         redis::Command set("HSET");
-        set.key(name);
-        for (std::size_t i = 0; i < size; ++i) {
-            set.own(reply[1][i].text());
+        set.key(schema_.key_index());
+        for (std::size_t i = 0; i < fields->size(); ++i) {
+            set.own((*fields)[i].text());
         }
-        cursor = reply[0].text();
-        if (size > 0) {
+        if (fields->size() > 0) {
             destination_.call(set);
         }
-    } while (cursor != "0");
+    }
 }
 
 }  // namespace petstore::ctl
