@@ -43,7 +43,7 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
     : settings_(settings), scheduler_(scheduler), meters_(meters),
       meter_(meters.meter(settings.name)), counted_(meter_.links),
       worker_log_(log), log_(settings.name, log), finder_(settings, *this, log),
-      link_(*this, settings.timeout), alarm_(*this, log_.log(), false),
+      alarm_(log_.log(), false), link_(*this, alarm_, settings.timeout),
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
       identities_(*this, log_.log()), retirement_(*this, log_.log(), true)
 {}
@@ -61,12 +61,6 @@ void Cluster::close() noexcept
     alarm_.stop();
     next_search_.stop();
     retirement_.stop();
-}
-
-void Cluster::set_alarm(std::uint64_t time) noexcept
-{
-    alarm_.stop();
-    alarm_.start(ngx_base::time_left(time));
 }
 
 Cluster::Server*

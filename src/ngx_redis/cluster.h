@@ -6,6 +6,7 @@
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/cluster_link.h"
+#include "event_loop_alarm.h"
 #include "map_finder.h"
 #include "node.h"
 #include "node_log.h"
@@ -39,9 +40,6 @@ private:
     struct Server;
     using Servers = std::vector<std::unique_ptr<Server>>;
 
-    std::uint64_t now() const noexcept override { return ngx_current_msec; }
-    void set_alarm(std::uint64_t time) noexcept override;
-    void stop_alarm() noexcept override { alarm_.stop(); }
     redis::Link* link_to(const redis::ServerAddress& address) noexcept override;
     void
     keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
@@ -54,7 +52,6 @@ private:
 
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
-    void on_alarm() noexcept { link_.on_alarm(); }
     void search() noexcept;
     void retire() noexcept;
     void check_identities() noexcept;
@@ -69,8 +66,8 @@ private:
     MapFinder finder_;
     Servers servers_;
     Servers retired_;  // closed; destroyed by the next retire()
+    EventLoopAlarm alarm_;
     redis::ClusterLink link_;
-    ngx_base::Timer<Cluster, &Cluster::on_alarm> alarm_;
     ngx_base::Timer<Cluster, &Cluster::warm_up> next_search_;
     // Posted, because a search that fails at once must not end other requests
     // within a handler.

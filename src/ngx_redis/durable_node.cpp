@@ -45,15 +45,9 @@ DurableNode::DurableNode(const NodeSettings& settings,
     : settings_(settings_of_writes(settings)), meter_(meter),
       log_(settings_.name, log),
       node_(settings_, std::move(source), scheduler, meter, log),
-      link_(node_, scheduler, *this, durability, settings.timeout),
-      alarm_(*this, log_.log(), false)
+      alarm_(log_.log(), false),
+      link_(node_, scheduler, alarm_, *this, durability, settings.timeout)
 {}
-
-void DurableNode::set_alarm(std::uint64_t time) noexcept
-{
-    alarm_.stop();
-    alarm_.start(ngx_base::time_left(time));
-}
 
 void DurableNode::unsupported(const char* command,
                               const redis::Reply& error) noexcept

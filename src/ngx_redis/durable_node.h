@@ -6,6 +6,7 @@
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/durable_link.h"
+#include "event_loop_alarm.h"
 #include "node.h"
 #include "node_settings.h"
 
@@ -31,22 +32,18 @@ public:
     void close() noexcept { node_.close(); }
 
 private:
-    std::uint64_t now() const noexcept override { return ngx_current_msec; }
-    void set_alarm(std::uint64_t time) noexcept override;
-    void stop_alarm() noexcept override { alarm_.stop(); }
     void unsupported(const char* command,
                      const redis::Reply& error) noexcept override;
     void supported_again() noexcept override;
     void not_reached(std::size_t commands) noexcept override;
     void queue_full() noexcept override;
-    void on_alarm() noexcept { link_.on_alarm(); }
 
     const NodeSettings settings_;
     const metrics::RedisMeter meter_;
     NodeLog log_;
     Node node_;
+    EventLoopAlarm alarm_;
     redis::DurableLink link_;
-    ngx_base::Timer<DurableNode, &DurableNode::on_alarm> alarm_;
     std::size_t not_reached_ = 0;  // since the last log line
     ngx_base::OncePerSecond not_reached_lines_;
 };

@@ -120,10 +120,11 @@ bool ClusterLink::is_unsent(const Call& call) noexcept
     return call.state == Call::State::unsent;
 }
 
-ClusterLink::ClusterLink(Host& host, std::uint64_t timeout,
+ClusterLink::ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
                          RedirectPolicy::Persistence persistence)
-    : host_(host), timeout_(timeout), policy_(timeout, persistence),
-      asking_("ASKING"), moves_(kHashSlots), reorderings_(kHashSlots)
+    : host_(host), alarm_(alarm), timeout_(timeout),
+      policy_(timeout, persistence), asking_("ASKING"), moves_(kHashSlots),
+      reorderings_(kHashSlots)
 {}
 
 ClusterLink::~ClusterLink() = default;
@@ -148,7 +149,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     }
     Call* call = nullptr;
     try {
-        call = &calls_.start(*this, command, handler, host_.now() + timeout_);
+        call = &calls_.start(*this, command, handler, alarm_.now() + timeout_);
     } catch (...) {
         handler.on_no_reply(NoReply::not_sent);
         return;
@@ -218,14 +219,14 @@ bool ClusterLink::may_search() const noexcept
 {
     return !closed_ && !searching_
            && (!searched_at_
-               || reached(*searched_at_ + kSearchInterval, host_.now()));
+               || reached(*searched_at_ + kSearchInterval, alarm_.now()));
 }
 
 void ClusterLink::search() noexcept
 {
     if (may_search()) {
         searching_ = true;
-        searched_at_ = host_.now();
+        searched_at_ = alarm_.now();
         host_.find_map();
     }
 }
@@ -248,7 +249,7 @@ void ClusterLink::on_map(SlotMap map) noexcept
 void ClusterLink::on_no_map() noexcept
 {
     searching_ = false;
-    searched_at_ = host_.now();
+    searched_at_ = alarm_.now();
     gave_up_ = true;
     fail_unsent();
 }
@@ -286,7 +287,7 @@ void ClusterLink::route(Call& call) noexcept
 
 std::uint64_t ClusterLink::time_left(const Call& call) const noexcept
 {
-    const std::uint64_t now = host_.now();
+    const std::uint64_t now = alarm_.now();
     return closed_ || reached(call.deadline, now) ? 0 : call.deadline - now;
 }
 
@@ -341,7 +342,7 @@ void ClusterLink::retry(Call& call) noexcept
 {
     call.out_of_order();
     call.state = Call::State::retrying;
-    call.retry_at = host_.now() + kRetryInterval;
+    call.retry_at = alarm_.now() + kRetryInterval;
     hold(call);
 }
 
@@ -396,7 +397,7 @@ void ClusterLink::follow(Call& call, ServerAddress server, bool moved)
 void ClusterLink::hold(Call& call) noexcept
 {
     if (held_.empty()) {
-        host_.set_alarm(host_.now() + kRetryInterval);
+        alarm_.set(*this, alarm_.now() + kRetryInterval);
     }
     held_.splice(held_.end(), call.place_);
 }
@@ -420,7 +421,7 @@ ClusterLink::Call* ClusterLink::find_held(Predicate&& predicate) noexcept
 
 void ClusterLink::on_alarm() noexcept
 {
-    const std::uint64_t now = host_.now();
+    const std::uint64_t now = alarm_.now();
     while (Call* call = find_held([now](const Call& held) {
                return reached(held.deadline, now)
                       || (held.state == Call::State::retrying
@@ -437,9 +438,9 @@ void ClusterLink::on_alarm() noexcept
         }
     }
     if (held_.empty()) {
-        host_.stop_alarm();
+        alarm_.stop();
     } else {
-        host_.set_alarm(now + kRetryInterval);
+        alarm_.set(*this, now + kRetryInterval);
     }
 }
 

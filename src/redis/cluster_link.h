@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alarm.h"
 #include "command.h"
 #include "in_flight.h"
 #include "link.h"
@@ -25,19 +26,12 @@ namespace petstore::redis {
 // primary is unreachable fails at once unless the policy is to persist. Nothing
 // else waits or is resent.
 //
-// Independent of sockets and clocks; see Host.
-class ClusterLink final : public Link {
+// Independent of sockets and clocks; see Host and Alarm.
+class ClusterLink final : public Link, private Alarm::User {
 public:
-    // The worker's part. Times are milliseconds of a monotonic clock.
+    // The worker's part.
     class Host {
     public:
-        virtual std::uint64_t now() const noexcept = 0;
-
-        // Requests a call of on_alarm() at this time. Replaces the previous
-        // time.
-        virtual void set_alarm(std::uint64_t time) noexcept = 0;
-        virtual void stop_alarm() noexcept = 0;
-
         // The link to a primary; created if necessary. nullptr if out of
         // memory, or if the address is unusable.
         virtual Link* link_to(const ServerAddress& primary) noexcept = 0;
@@ -69,9 +63,9 @@ public:
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
 
-    // `host` is borrowed. A command fails `timeout` milliseconds after send().
-    // Throws std::bad_alloc.
-    ClusterLink(Host& host, std::uint64_t timeout,
+    // `host` and `alarm` are borrowed. A command fails `timeout` milliseconds
+    // after send(). Throws std::bad_alloc.
+    ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
                 RedirectPolicy::Persistence persistence =
                     RedirectPolicy::Persistence::brief);
     ~ClusterLink();
@@ -95,14 +89,14 @@ public:
     void on_map(SlotMap map) noexcept;
     void on_no_map() noexcept;
 
-    void on_alarm() noexcept;
-
     // Fails all commands that wait here, and later ones at once. Those that
     // were sent end with their links, which must be closed next.
     void close() noexcept;
 
 private:
     class Call;
+
+    void on_alarm() noexcept override;
     static bool is_unsent(const Call& call) noexcept;
 
     Link* link_of(std::uint16_t slot) const noexcept;
@@ -137,6 +131,7 @@ private:
     };
 
     Host& host_;
+    Alarm& alarm_;
     const std::uint64_t timeout_;
     const RedirectPolicy policy_;
     const Command asking_;

@@ -8,10 +8,11 @@
 
 namespace petstore::redis {
 
-DurableLink::DurableLink(Link& link, Scheduler& scheduler, Host& host,
-                         Durability durability, std::uint64_t timeout) noexcept
-    : link_(link), scheduler_(scheduler), host_(host), durability_(durability),
-      timeout_(timeout)
+DurableLink::DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm,
+                         Host& host, Durability durability,
+                         std::uint64_t timeout) noexcept
+    : link_(link), scheduler_(scheduler), alarm_(alarm), host_(host),
+      durability_(durability), timeout_(timeout)
 {}
 
 void DurableLink::warm_up() noexcept
@@ -30,7 +31,7 @@ void DurableLink::send(const Command& command, ReplyHandler& handler) noexcept
         return;
     }
     try {
-        waiting_.emplace_back(*this, command, handler, host_.now() + timeout_);
+        waiting_.emplace_back(*this, command, handler, alarm_.now() + timeout_);
     } catch (...) {
         handler.on_no_reply(NoReply::not_sent);
         return;
@@ -113,7 +114,7 @@ Command DurableLink::wait_command() const
     std::int64_t time = 1;
     if (!asks) {
         time = std::max<std::int64_t>(
-            static_cast<std::int64_t>(batch_.back().deadline() - host_.now()),
+            static_cast<std::int64_t>(batch_.back().deadline() - alarm_.now()),
             1);
     }
     Command command(step_name());
@@ -247,7 +248,7 @@ void DurableLink::report_not_reached(const std::list<Write>& writes,
 
 void DurableLink::on_alarm() noexcept
 {
-    const std::uint64_t now = host_.now();
+    const std::uint64_t now = alarm_.now();
     const auto is_over = [now](const Write& write) {
         return static_cast<std::int64_t>(write.deadline() - now) <= 0;
     };
@@ -279,11 +280,11 @@ void DurableLink::restart_alarm() noexcept
         std::find_if(batch_.begin(), batch_.end(),
                      [](const Write& write) { return write.open(); });
     if (oldest != batch_.end()) {
-        host_.set_alarm(oldest->deadline());
+        alarm_.set(*this, oldest->deadline());
     } else if (!waiting_.empty()) {
-        host_.set_alarm(waiting_.front().deadline());
+        alarm_.set(*this, waiting_.front().deadline());
     } else {
-        host_.stop_alarm();
+        alarm_.stop();
     }
 }
 

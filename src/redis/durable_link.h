@@ -5,6 +5,7 @@
 #include <list>
 #include <optional>
 
+#include "alarm.h"
 #include "command.h"
 #include "durability.h"
 #include "link.h"
@@ -27,19 +28,15 @@ namespace petstore::redis {
 // On each connection, first checks whether the server supports the wait; if
 // not, commands fail with not_sent. A batch may still be sent over another one,
 // if the link replaces a lost idle connection; if that server does not support
-// the wait, the batch is in doubt. Independent of sockets and clocks; see Host.
-class DurableLink final : public Link, private EndOfIterationTask {
+// the wait, the batch is in doubt. Independent of sockets and clocks; see Host
+// and Alarm.
+class DurableLink final : public Link,
+                          private EndOfIterationTask,
+                          private Alarm::User {
 public:
-    // The worker's part. Times are milliseconds of a monotonic clock.
+    // The worker's part.
     class Host {
     public:
-        virtual std::uint64_t now() const noexcept = 0;
-
-        // Requests a call of on_alarm() at this time. Replaces the previous
-        // time.
-        virtual void set_alarm(std::uint64_t time) noexcept = 0;
-        virtual void stop_alarm() noexcept = 0;
-
         // The server refuses `command`, WAIT or WAITAOF. Commands fail until it
         // is accepted. Alternates with supported_again().
         virtual void unsupported(const char* command,
@@ -64,7 +61,7 @@ public:
     // All borrowed. `link` must not give up a command before its WAIT has
     // ended, which takes up to `timeout` milliseconds plus the resolution of
     // Redis's timers.
-    DurableLink(Link& link, Scheduler& scheduler, Host& host,
+    DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm, Host& host,
                 Durability durability, std::uint64_t timeout) noexcept;
     DurableLink(const DurableLink&) = delete;
     DurableLink& operator=(const DurableLink&) = delete;
@@ -79,8 +76,6 @@ public:
     {
         return link_.connection_generation(key);
     }
-
-    void on_alarm() noexcept;
 
 private:
     // A command from send() to the end of its batch.
@@ -125,6 +120,7 @@ private:
     enum class Step { replicas, disk };
 
     void run() noexcept override;
+    void on_alarm() noexcept override;
     void schedule() noexcept;
     void ask() noexcept;
     void send_batch() noexcept;
@@ -146,6 +142,7 @@ private:
 
     Link& link_;
     Scheduler& scheduler_;
+    Alarm& alarm_;
     Host& host_;
     const Durability durability_;
     const std::uint64_t timeout_;

@@ -15,10 +15,14 @@ using redis::NoReply;
 
 namespace {
 
-struct Host final : redis::DurableLink::Host {
+struct Alarm final : redis::Alarm {
     std::uint64_t now() const noexcept override { return 1000; }
-    void set_alarm(std::uint64_t) noexcept override { alarm = true; }
-    void stop_alarm() noexcept override { alarm = false; }
+    void set(User&, std::uint64_t) noexcept override { on = true; }
+    void stop() noexcept override { on = false; }
+    bool on = false;
+};
+
+struct Host final : redis::DurableLink::Host {
     void unsupported(const char*, const redis::Reply&) noexcept override
     {
         ++reports;
@@ -26,7 +30,6 @@ struct Host final : redis::DurableLink::Host {
     void supported_again() noexcept override { ++reports; }
     void not_reached(std::size_t) noexcept override { ++reports; }
     void queue_full() noexcept override { ++reports; }
-    bool alarm = false;
     int reports = 0;
 };
 
@@ -78,7 +81,7 @@ struct DurableWrites {
             CHECK(handler.calls == 1);
             CHECK((handler.id == 7 || (Shortage::came() && handler.lost)));
         }
-        CHECK_FALSE(host.alarm);
+        CHECK_FALSE(alarm.on);
         CHECK(host.reports == 0);
         Handler next;
         link.send(command, next);
@@ -94,8 +97,9 @@ struct DurableWrites {
     const std::string name = "a name that needs memory";
     const redis::Command command = redis::Command("X").arg(name);
     Wire wire;
+    Alarm alarm;
     Host host;
-    redis::DurableLink link{wire, wire, host, {1, true}, 500};
+    redis::DurableLink link{wire, wire, alarm, host, {1, true}, 500};
     std::array<Handler, 2> handlers;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "fake_alarm.h"
 #include "fake_link.h"
 #include "redis/cluster_link.h"
 
@@ -18,6 +19,7 @@ using Words = FakeLink::Words;
 namespace {
 
 constexpr std::uint64_t kTimeout = 500;
+const std::uint64_t kStart = FakeAlarm().time;
 
 // By CLUSTER KEYSLOT: "foo" 12182, "bar" 5061, "a" 15495.
 constexpr int kFoo = 12182;
@@ -53,9 +55,6 @@ struct FakeCluster final : ClusterLink::Host {
         : persistence(policy)
     {}
 
-    std::uint64_t now() const noexcept override { return clock; }
-    void set_alarm(std::uint64_t time) noexcept override { alarm = time; }
-    void stop_alarm() noexcept override { alarm = 0; }
     redis::Link* link_to(const ServerAddress& primary) noexcept override
     {
         ids[primary.host] = primary.id.text();
@@ -93,18 +92,9 @@ struct FakeCluster final : ClusterLink::Host {
         link.send(Command("GET").key(key), outcome);
     }
 
-    void wait(std::uint64_t time)
-    {
-        const std::uint64_t end = clock + time;
-        while (alarm != 0 && alarm <= end) {
-            clock = alarm;
-            link.on_alarm();
-        }
-        clock = end;
-    }
+    void wait(std::uint64_t time) { alarm.wait(time); }
 
-    std::uint64_t clock = 1000;
-    std::uint64_t alarm = 0;
+    FakeAlarm alarm;
     int searches = 0;
     int full = 0;
     Words given_up;
@@ -112,7 +102,7 @@ struct FakeCluster final : ClusterLink::Host {
     std::map<std::string, FakeLink> servers;
     std::map<std::string, std::string> ids;
     const Persistence persistence;
-    ClusterLink link{*this, kTimeout, persistence};
+    ClusterLink link{*this, alarm, kTimeout, persistence};
 };
 
 const Words kGetFoo = {"GET", "foo"};
@@ -183,7 +173,7 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
         CHECK(later.text == "not sent");
     }
     cluster.wait(2 * kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
 }
 
 TEST_CASE("each known primary has a hash tag", "[redis]")
@@ -210,7 +200,7 @@ TEST_CASE("a command follows its moved slot", "[redis]")
     const auto generation = cluster.link.connection_generation("foo");
     const auto other = cluster.link.connection_generation("bar");
     const auto all = cluster.link.connection_generation({});
-    cluster.clock += ClusterLink::kSearchInterval;
+    cluster.alarm.time += ClusterLink::kSearchInterval;
     cluster.servers["two"].reply("-MOVED 12182 three:7001\r\n");
     CHECK(foo.calls == 0);
     CHECK(cluster.servers["three"].sent == std::vector<Words>{kGetFoo});
@@ -311,7 +301,7 @@ TEST_CASE("redirects that do not end fail the command", "[redis]")
     CHECK(foo.text.substr(0, 5) == "MOVED");
     CHECK(cluster.given_up == Words{"MOVED"});
     cluster.wait(kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
 }
 
 TEST_CASE("malformed redirects are errors like any other", "[redis]")
@@ -364,9 +354,9 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
             REQUIRE(server.sent.size() < 100);
         }
         // A later attempt would leave the outcome in doubt.
-        CHECK(cluster.clock < 1000 + kTimeout);
-        CHECK(cluster.clock + redis::RedirectPolicy::kLastRetry
-              >= 1000 + kTimeout);
+        CHECK(cluster.alarm.time < kStart + kTimeout);
+        CHECK(cluster.alarm.time + redis::RedirectPolicy::kLastRetry
+              >= kStart + kTimeout);
         CHECK(foo.text == "not sent");
         CHECK(server.commands.empty());
         CHECK(cluster.given_up == Words{"TRYAGAIN"});
@@ -385,7 +375,7 @@ TEST_CASE("TRYAGAIN is tried again while there is time", "[redis]")
         CHECK(foo.calls == 1);
     }
     cluster.wait(kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
     CHECK(foo.calls == 1);
 }
 
@@ -412,12 +402,12 @@ TEST_CASE("damage on the target of a moving slot may be a key not yet moved",
     }
     SECTION("and nothing was executed when the time is over")
     {
-        cluster.clock += kTimeout;
+        cluster.alarm.time += kTimeout;
         two.reply("-ERR Script attempted to access a non local key\r\n");
         CHECK(foo.text == "not sent");
     }
     cluster.wait(kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
 }
 
 TEST_CASE("a slot may take longer to move than a few attempts", "[redis]")
@@ -471,11 +461,11 @@ TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
         while (foo.calls == 0) {
             cluster.link.on_no_map();
             cluster.wait(ClusterLink::kRetryInterval);
-            REQUIRE(cluster.clock <= 1000 + kTimeout);
+            REQUIRE(cluster.alarm.time <= kStart + kTimeout);
         }
         CHECK(foo.text == "not sent");
-        CHECK(cluster.clock + redis::RedirectPolicy::kLastRetry
-              >= 1000 + kTimeout);
+        CHECK(cluster.alarm.time + redis::RedirectPolicy::kLastRetry
+              >= kStart + kTimeout);
     }
     SECTION("and servers contradict each other about, after a pause")
     {
@@ -506,7 +496,7 @@ TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
         CHECK(foo.text == "not sent");
     }
     cluster.wait(kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
     CHECK(foo.calls == 1);
 }
 
@@ -563,7 +553,7 @@ TEST_CASE("a slot that nobody serves fails its commands only", "[redis]")
     CHECK(cluster.servers["one"].sent == std::vector<Words>{kGetBar});
     CHECK(cluster.link.group_of("foo") == 0);
     CHECK(cluster.link.group_of("bar") == 1);
-    cluster.clock += ClusterLink::kSearchInterval;
+    cluster.alarm.time += ClusterLink::kSearchInterval;
     cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
     CHECK(cluster.searches == 2);
     CHECK(bar.calls == 0);
@@ -577,7 +567,7 @@ TEST_CASE("a slot that nobody serves fails its commands only", "[redis]")
     SECTION("and fails if that one is no better")
     {
         cluster.give({range(0, kFoo - 1, "one")});
-        cluster.clock += ClusterLink::kSearchInterval;
+        cluster.alarm.time += ClusterLink::kSearchInterval;
         cluster.servers["one"].reply("-CLUSTERDOWN x\r\n");
         CHECK(bar.text == "CLUSTERDOWN x");
     }
@@ -598,7 +588,7 @@ TEST_CASE("a slot that nobody serves fails its commands only", "[redis]")
         CHECK(soon.text == "CLUSTERDOWN x");
     }
     cluster.wait(kTimeout);
-    CHECK(cluster.alarm == 0);
+    CHECK_FALSE(cluster.alarm.alarm);
 }
 
 TEST_CASE("keys of one primary are one group", "[redis]")

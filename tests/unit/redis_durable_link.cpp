@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_alarm.h"
 #include "fake_link.h"
 #include "redis/durable_link.h"
 #include "redis/pipeline.h"
@@ -21,9 +22,6 @@ namespace {
 constexpr std::uint64_t kTimeout = 500;
 
 struct FakeHost final : DurableLink::Host {
-    std::uint64_t now() const noexcept override { return time; }
-    void set_alarm(std::uint64_t at) noexcept override { alarm = at; }
-    void stop_alarm() noexcept override { alarm.reset(); }
     void unsupported(const char* command,
                      const redis::Reply& error) noexcept override
     {
@@ -37,8 +35,6 @@ struct FakeHost final : DurableLink::Host {
     }
     void queue_full() noexcept override { lines.push_back("full"); }
 
-    std::uint64_t time = 10'000;
-    std::optional<std::uint64_t> alarm;
     std::vector<std::string> lines;
 };
 
@@ -80,7 +76,7 @@ using Lines = std::vector<std::string>;
 
 struct Fixture {
     explicit Fixture(Durability durability = {2, false})
-        : durable(wire, wire, host, durability, kTimeout)
+        : durable(wire, wire, alarm, host, durability, kTimeout)
     {}
 
     void send(Handler& handler, const std::string& name = "CREATE")
@@ -119,16 +115,10 @@ struct Fixture {
         CHECK(open().empty());
     }
 
-    void pass(std::uint64_t ms)
-    {
-        host.time += ms;
-        if (host.alarm && *host.alarm <= host.time) {
-            host.alarm.reset();
-            durable.on_alarm();
-        }
-    }
+    void pass(std::uint64_t ms) { alarm.wait(ms); }
 
     FakeLink wire;
+    FakeAlarm alarm;
     FakeHost host;
     DurableLink durable;
     Handler a;
@@ -161,7 +151,7 @@ TEST_CASE("replies are kept until enough replicas have the batch", "[redis]")
     CHECK(f.a.outcome == "1");
     CHECK(f.b.outcome == "2");
     CHECK(f.a.calls + f.b.calls == 2);
-    CHECK_FALSE(f.host.alarm);
+    CHECK_FALSE(f.alarm.alarm);
     CHECK(f.host.lines.empty());
 }
 
@@ -213,7 +203,7 @@ TEST_CASE("commands wait until the last batch has ended", "[redis]")
     f.end();
     // Until the last command's time is over.
     CHECK(f.open() == Lines{"b", "c", "WAIT 2 400"});
-    CHECK(f.host.alarm == 10'600);
+    CHECK(f.alarm.alarm == 10'600);
     f.wire.reply(pet(2));
     f.wire.reply(pet(3));
     f.wire.reply(integer(2));
@@ -319,17 +309,17 @@ TEST_CASE("each command of a batch has its own timeout", "[redis]")
     f.pass(200);
     f.send(f.b, "b");
     f.end();
-    CHECK(f.host.alarm == 10'500);
+    CHECK(f.alarm.alarm == 10'500);
     f.pass(299);
     CHECK(f.a.calls == 0);
     f.pass(1);
     CHECK(f.a.outcome == "in doubt");
     CHECK(f.host.lines == Lines{"1 not reached"});
-    CHECK(f.host.alarm == 10'700);
+    CHECK(f.alarm.alarm == 10'700);
     f.pass(200);
     // The command is still waiting for the first WAIT.
     CHECK(f.b.outcome == "not sent");
-    CHECK_FALSE(f.host.alarm);
+    CHECK_FALSE(f.alarm.alarm);
 
     SECTION("late replies are dropped")
     {
@@ -373,8 +363,8 @@ TEST_CASE("a command that expires behind a WAIT for nothing is reported",
     }
     SECTION("but not if Redis has yet to reply")
     {
-        f.host.time += 500;
-        f.durable.on_alarm();
+        f.alarm.time += 500;
+        f.pass(0);
         CHECK(f.c.outcome == "in doubt");
         CHECK(f.host.lines == Lines{"1 not reached"});  // c
         f.wire.reply(pet(1));
@@ -422,11 +412,11 @@ TEST_CASE("a WAIT never waits forever", "[redis]")
     Fixture f;
     f.support();
     f.send(f.a, "a");
-    f.host.time += 500;  // a long event-loop iteration
+    f.alarm.time += 500;  // a long event-loop iteration
     f.end();
     CHECK(f.open() == Lines{"a", "WAIT 2 1"});
-    f.host.time += 500;
-    f.durable.on_alarm();
+    f.alarm.time += 500;
+    f.pass(0);
     CHECK(f.a.outcome == "in doubt");
 }
 
@@ -514,7 +504,7 @@ TEST_CASE("no command is sent before the connection supports the wait",
         CHECK(f.a.outcome == "not sent");
         CHECK(f.b.outcome == "not sent");
         CHECK(f.host.lines == Lines{"WAIT: NOPERM no"});
-        CHECK_FALSE(f.host.alarm);
+        CHECK_FALSE(f.alarm.alarm);
 
         // The next command checks again; the error is reported once.
         f.send(f.c);
@@ -557,7 +547,7 @@ TEST_CASE("a link that is down fails commands at once", "[redis]")
     f.end();
     CHECK(f.a.outcome == "not sent");
     CHECK(f.b.outcome == "not sent");
-    CHECK_FALSE(f.host.alarm);
+    CHECK_FALSE(f.alarm.alarm);
 
     f.wire.full = false;
     f.support();
