@@ -51,7 +51,7 @@ struct Storage {
         redis::Link& catalogue;
         redis::Scheduler& scheduler;
         const Clock& clock;
-        ReportTimer& report_timer;
+        redis::Alarm& report_alarm;
         StorageLog& log;
         metrics::CacheLookups& lookups;
         const api::PlanTable& plans;
@@ -79,7 +79,7 @@ struct Storage {
           limits(environment.accounts, environment.scheduler, limit_commands),
           redis_clock(environment.accounts, schema, clock),
           denials(environment.accounts, limit_commands, clock,
-                  environment.report_timer, log, log)
+                  environment.report_alarm, log, log)
     {}
 
     // In a Cluster, accounts are in other slots than the catalogue.

@@ -21,8 +21,10 @@ struct FixedClock final : store::Clock {
     api::Millis host_time() const noexcept override { return 1'000'000; }
 };
 
-struct SilentTimer final : store::ReportTimer {
-    void start() noexcept override {}
+struct SilentAlarm final : redis::Alarm {
+    std::uint64_t now() const noexcept override { return 0; }
+    void set(User&, std::uint64_t) noexcept override {}
+    void stop() noexcept override {}
 };
 
 struct SilentLog final : store::StorageLog {
@@ -113,7 +115,7 @@ struct Requests {
     explicit Requests(Two two = Two::no)
         : two(two), storage("petstore",
                             {two == Two::no ? wire : limits, wire, wire, clock,
-                             timer, log, lookups, plans},
+                             alarm, log, lookups, plans},
                             store::MemoryShares(1 << 20))
     {
         // Like Worker: OpenSSL crashes if its first use runs out of memory.
@@ -229,7 +231,7 @@ struct Requests {
     const api::PlanTable plans;
     service::Settings settings;
     FixedClock clock;
-    SilentTimer timer;
+    SilentAlarm alarm;
     SilentLog log;
     metrics::CacheLookups lookups;
     const Ready record{

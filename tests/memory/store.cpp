@@ -243,8 +243,10 @@ struct FixedClock final : store::Clock {
     api::Millis host_time() const noexcept override { return 0; }
 };
 
-struct SilentTimer final : store::ReportTimer {
-    void start() noexcept override {}
+struct SilentAlarm final : redis::Alarm {
+    std::uint64_t now() const noexcept override { return 0; }
+    void set(User&, std::uint64_t) noexcept override {}
+    void stop() noexcept override {}
 };
 
 struct DenialWaiter final : store::DenialWaiter {
@@ -260,7 +262,7 @@ struct DenialWaiter final : store::DenialWaiter {
     std::int64_t limit = 0;
 };
 
-// A background report, one that a request waits for, and the timer's.
+// A background report, one that a request waits for, and the alarm's.
 struct Denials : Limits {
     void act()
     {
@@ -311,7 +313,7 @@ struct Denials : Limits {
 
     const api::BanPolicy policy;
     const FixedClock clock;
-    SilentTimer timer;
+    SilentAlarm alarm;
     SilentLog log;
     struct : store::BanLog {
         void account_banned(const store::Account&,
@@ -321,7 +323,7 @@ struct Denials : Limits {
     const Ready status{
         array({integer(1), integer(0), integer(5),
                bulk(encode_numbers({7, 0, 60, 60'000, 70, 86'400'000}))})};
-    store::DenialReporter reporter{wire, limiter, clock, timer, log, bans};
+    store::DenialReporter reporter{wire, limiter, clock, alarm, log, bans};
     DenialWaiter waiter;
     api::Decision decision{
         api::Verdict::limited, {60, 60, 60'000}, {1000, 70, 86'400'000}, 0, 5};

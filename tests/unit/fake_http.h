@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "catch.h"
+#include "fake_alarm.h"
 #include "fake_link.h"
 #include "service/api_request.h"
 #include "service/guard_request.h"
 #include "store/scripts.h"
 #include "store/storage.h"
 
-// Fakes of the service's environment: clock, timer, log, a worker's storage
+// Fakes of the service's environment: clock, alarm, log, a worker's storage
 // over a FakeLink, and clients.
 
 // Stands still unless the test advances it.
@@ -36,13 +37,6 @@ struct FakeClock final : petstore::store::Clock {
 
     petstore::store::Monotonic now = 5000;
     petstore::api::Millis host = 1'700'000'000'000;
-};
-
-// The test calls DenialReporter::flush().
-struct FakeReportTimer final : petstore::store::ReportTimer {
-    void start() noexcept override { running = true; }
-
-    bool running = false;
 };
 
 struct FakeStorageLog final : petstore::store::StorageLog {
@@ -100,8 +94,8 @@ struct FakeWorker {
 
     explicit FakeWorker(FakeLink* limits)
         : storage("petstore",
-                  {limits != nullptr ? *limits : link, link, link, clock, timer,
-                   log, lookups, plans},
+                  {limits != nullptr ? *limits : link, link, link, clock,
+                   reports, log, lookups, plans},
                   petstore::store::MemoryShares(1 << 20))
     {
         settings.base_path = "/v1";
@@ -286,7 +280,7 @@ struct FakeWorker {
 
     FakeLink link;
     FakeClock clock;
-    FakeReportTimer timer;
+    FakeAlarm reports;
     FakeStorageLog log;
     petstore::api::PlanTable plans;
     petstore::service::Settings settings;

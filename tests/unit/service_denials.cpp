@@ -175,11 +175,11 @@ TEST_CASE("another key of the account with the same limits is denied too",
     CHECK(worker.idle());
 }
 
-TEST_CASE("denials up to the ban threshold are queued for the timer",
+TEST_CASE("denials up to the ban threshold are queued for the next report",
           "[service]")
 {
     Denied worker;
-    CHECK(worker.timer.running);
+    CHECK(worker.reports.alarm);
     worker.send();
     worker.send();
     CHECK(worker.idle());
@@ -332,7 +332,7 @@ TEST_CASE("without bans denials are not counted", "[service]")
         CHECK(client.status == 429);
         CHECK(client.state().limit_status == "LIMITED");
     }
-    CHECK_FALSE(worker.timer.running);
+    CHECK_FALSE(worker.reports.alarm);
     CHECK_FALSE(worker.cached_key()->account->has_denials());
     CHECK(worker.idle());
 }
@@ -345,7 +345,7 @@ TEST_CASE("requests during a ban are not counted", "[service]")
     client.send();
     worker.reply_limit(kBanned);
     CHECK(client.state().limit_status == "BANNED");
-    CHECK_FALSE(worker.timer.running);
+    CHECK_FALSE(worker.reports.alarm);
     CHECK_FALSE(worker.cached_key()->account->has_denials());
 }
 
@@ -371,7 +371,7 @@ TEST_CASE("a dry run admits denied requests and logs them", "[service]")
     CHECK(client.status == 404);  // as if it were admitted
     CHECK(client.dry_runs == Names{"a1"});
     CHECK(client.retry_after == 0);
-    CHECK_FALSE(worker.timer.running);
+    CHECK_FALSE(worker.reports.alarm);
 
     // From memory, too.
     FakeClient again(worker, Method::get, "/v1/nothing");

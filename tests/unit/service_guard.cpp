@@ -73,7 +73,7 @@ TEST_CASE("a guard refuses requests as the API does", "[service]")
         CHECK(f.client.retry_after == 30);
         CHECK(f.client.state().limit_status == "LIMITED");
         CHECK(f.client.rate() == Rate{60, 0, f.worker.now() + 30});
-        CHECK(f.worker.timer.running);
+        CHECK(f.worker.reports.alarm);
     }
     SECTION("banned")
     {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cached_key.h"
+#include "fake_alarm.h"
 #include "fake_link.h"
 #include "store/accounts/denial_reporter.h"
 #include "store/scripts.h"
@@ -23,11 +24,6 @@ struct Clock final : store::Clock {
     store::Monotonic monotonic() const noexcept override { return now; }
     api::Millis host_time() const noexcept override { return 0; }
     store::Monotonic now = 5000;
-};
-
-struct Timer final : store::ReportTimer {
-    void start() noexcept override { ++starts; }
-    int starts = 0;
 };
 
 struct DamageLog final : store::DamageLog {
@@ -134,29 +130,29 @@ struct Fixture {
     const api::BanPolicy policy;
     FakeLink link;
     Clock clock;
-    Timer timer;
+    FakeAlarm alarm;
     DamageLog damage;
     Bans bans;
     store::KeyCache cache{1 << 20};
     store::Ref<store::CachedKey> key = make_key("a1");
-    store::DenialReporter reporter{link, limiter, clock, timer, damage, bans};
+    store::DenialReporter reporter{link, limiter, clock, alarm, damage, bans};
     Waiter waiter;
 };
 
 }  // namespace
 
-TEST_CASE("queued denials are reported together when the timer fires",
+TEST_CASE("queued denials are reported together when the alarm goes off",
           "[store]")
 {
     Fixture f;
     f.deny(3);
     f.reporter.queue(f.key, f.policy);
+    f.alarm.wait(store::DenialReporter::kInterval - 1);
     f.deny(2);
     f.reporter.queue(f.key, f.policy);
-    CHECK(f.timer.starts == 2);
     CHECK(f.link.sent.empty());
 
-    f.reporter.flush();
+    f.alarm.wait(1);
     REQUIRE(f.link.sent.size() == 1);
     CHECK(f.link.sent[0]
           == FakeLink::Words{"EVALSHA", store::scripts::strike().sha1, "3",
@@ -167,9 +163,9 @@ TEST_CASE("queued denials are reported together when the timer fires",
 
     f.link.reply(reply_of({5}));
     // The queue is empty again.
+    CHECK_FALSE(f.alarm.alarm);
     f.reporter.flush();
     CHECK(f.link.sent.size() == 1);
-    CHECK(f.timer.starts == 2);
 }
 
 TEST_CASE("each account has its own report", "[store]")
@@ -243,10 +239,9 @@ TEST_CASE("one background report per account is in flight", "[store]")
     f.deny(4);
     f.reporter.report(f.key, f.policy);
     f.reporter.queue(f.key, f.policy);
-    CHECK(f.timer.starts == 1);
-    f.reporter.flush();
+    f.alarm.wait(store::DenialReporter::kInterval);
     CHECK(f.link.sent.size() == 1);
-    CHECK(f.timer.starts == 2);  // queued once more
+    CHECK(f.alarm.alarm);  // queued once more
 
     f.link.reply(reply_of({1}));
     f.reporter.flush();

@@ -9,8 +9,6 @@ namespace petstore::ngx {
 
 namespace {
 
-constexpr ngx_msec_t kReportEvery = 500;
-
 Worker* current_worker;
 
 class NginxClock final : public store::Clock {
@@ -53,24 +51,17 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
     : log_(log, metrics,
            {metrics.meter(conf.nodes[settings.limit_node].name).redis,
             metrics.meter(conf.nodes[settings.node].name).redis}),
-      timer_(*this, &log, true),
+      report_alarm_(&log, true),
       limits_(&accounts == &catalogue
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
                       accounts, catalogue,
                       store::Schema(settings.prefix).limits(), clock, log_)),
       storage_(settings.prefix,
-               {this->accounts(accounts), catalogue, scheduler, clock, *this,
-                log_, metrics.caches(), conf.plans},
+               {this->accounts(accounts), catalogue, scheduler, clock,
+                report_alarm_, log_, metrics.caches(), conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
-
-void WorkerStorage::start() noexcept
-{
-    if (!timer_.running()) {
-        timer_.start(kReportEvery);
-    }
-}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),

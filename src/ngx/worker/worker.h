@@ -6,6 +6,7 @@
 #include "../../ngx_base/timer.h"
 #include "../../ngx_redis/cluster.h"
 #include "../../ngx_redis/durable_node.h"
+#include "../../ngx_redis/event_loop_alarm.h"
 #include "../../ngx_redis/event_loop_scheduler.h"
 #include "../../ngx_redis/node.h"
 #include "../../ngx_redis/sentinel_addresses.h"
@@ -20,8 +21,8 @@
 
 namespace petstore::ngx {
 
-// A storage with its log and timer.
-class WorkerStorage final : private store::ReportTimer {
+// A storage with its log and alarm.
+class WorkerStorage {
 public:
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
                   redis::Link& accounts, redis::Link& catalogue,
@@ -37,11 +38,8 @@ public:
     }
 
 private:
-    void start() noexcept override;
-    void send_reports() noexcept { storage_.denials.flush(); }
-
     StoreLog log_;
-    ngx_base::Timer<WorkerStorage, &WorkerStorage::send_reports> timer_;
+    ngx_redis::EventLoopAlarm report_alarm_;
     const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
     store::Storage storage_;
 };

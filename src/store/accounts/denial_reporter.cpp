@@ -89,9 +89,9 @@ private:
 };
 
 DenialReporter::DenialReporter(redis::Link& link, const LimitCommands& limiter,
-                               const Clock& clock, ReportTimer& timer,
+                               const Clock& clock, redis::Alarm& alarm,
                                DamageLog& damage_log, BanLog& ban_log)
-    : link_(link), limiter_(limiter), clock_(clock), timer_(timer),
+    : link_(link), limiter_(limiter), clock_(clock), alarm_(alarm),
       damage_log_(damage_log), ban_log_(ban_log)
 {}
 
@@ -103,8 +103,10 @@ void DenialReporter::queue(const Ref<CachedKey>& key,
     if (!key->account->report_queued_) {
         queued_.push_back({key, &policy});
         key->account->report_queued_ = true;
+        if (queued_.size() == 1) {
+            alarm_.set(*this, alarm_.now() + kInterval);
+        }
     }
-    timer_.start();
 }
 
 void DenialReporter::report(const Ref<CachedKey>& key,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "../../redis/alarm.h"
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../clock.h"
@@ -32,28 +34,22 @@ protected:
     ~DenialWaiter() = default;
 };
 
-// Calls DenialReporter::flush() once, some time after start().
-class ReportTimer {
-public:
-    virtual void start() noexcept = 0;  // does nothing while it runs
-
-protected:
-    ~ReportTimer() = default;
-};
-
 // Reports to Redis the denials that this worker gave from memory, many in one
 // command, so that bans count the denials of all hosts. The reply reveals
 // changes by an operator. One per Storage.
-class DenialReporter {
+class DenialReporter final : private redis::Alarm::User {
 public:
+    // How long denials are collected, in milliseconds.
+    static constexpr std::uint64_t kInterval = 500;
+
     // All borrowed.
     DenialReporter(redis::Link& link, const LimitCommands& limiter,
-                   const Clock& clock, ReportTimer& timer,
+                   const Clock& clock, redis::Alarm& alarm,
                    DamageLog& damage_log, BanLog& ban_log);
     ~DenialReporter();
     DenialReporter(const DenialReporter&) = delete;
 
-    // Schedules a report of the account's denials; the timer sends it. `policy`
+    // Schedules a report of the account's denials. `policy`
     // must outlive the reporter. Throws std::bad_alloc.
     void queue(const Ref<CachedKey>& key, const api::BanPolicy& policy);
 
@@ -71,11 +67,13 @@ public:
                          const api::Decision& decision,
                          DenialWaiter& waiter) noexcept;
 
-    // What ReportTimer calls.
+    // Sends the scheduled reports; the alarm does, too.
     void flush() noexcept;
 
 private:
     class Report;
+
+    void on_alarm() noexcept override { flush(); }
 
     struct Queued {
         Ref<CachedKey> key;
@@ -85,7 +83,7 @@ private:
     redis::Link& link_;
     const LimitCommands& limiter_;
     const Clock& clock_;
-    ReportTimer& timer_;
+    redis::Alarm& alarm_;
     DamageLog& damage_log_;
     BanLog& ban_log_;
     std::vector<Queued> queued_;
