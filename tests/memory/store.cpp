@@ -9,6 +9,7 @@
 #include "store/keys/key_loader.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
+#include "store/shared_read.h"
 #include "unit/cached_key.h"
 #include "unit/store_replies.h"
 #include "wire.h"
@@ -460,7 +461,61 @@ struct Reads {
     std::array<ReadWaiter, 32> waiters;
 };
 
+// --- shared reads -----------------------------------------------------------
+
+class Number;
+using Numbers = store::SharedReads<Number, store::Waiter<int>*, int>;
+
+class Number final : public Numbers::Item {
+public:
+    Number(Numbers& reads, int key) : Item(reads, key) {}
+    void take(int value) noexcept { end(store::Outcome<int>(value)); }
+};
+
+struct NumberWaiter final : store::Waiter<int> {
+    void on_result(const store::Outcome<int>& outcome) noexcept override
+    {
+        ++calls;
+        value = outcome.value();
+    }
+    int calls = 0;
+    int value = 0;
+};
+
+struct Sharing {
+    void act()
+    {
+        reads.start(1, &waiters[0]);
+        started = true;
+        reads.find(1)->join(&waiters[1]);
+        joined = true;
+    }
+
+    void check(bool thrown)
+    {
+        CHECK(thrown != joined);
+        CHECK(reads.size() == (started ? 1 : 0));
+        CHECK((reads.find(1) != nullptr) == started);
+        if (started) {
+            reads.find(1)->take(7);
+        }
+        CHECK(waiters[0].calls == (started ? 1 : 0));
+        CHECK(waiters[1].calls == (joined ? 1 : 0));
+        CHECK(reads.size() == 0);
+    }
+
+    Numbers reads;
+    std::array<NumberWaiter, 2> waiters;
+    bool started = false;
+    bool joined = false;
+};
+
 }  // namespace
+
+TEST_CASE("reads that are shared")
+{
+    fail_each_allocation<Sharing>();
+}
 
 TEST_CASE("look-ups of keys")
 {
