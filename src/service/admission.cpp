@@ -73,7 +73,7 @@ bool Admission::may_wait()
         return true;
     }
     storage.log.request_refused();
-    task_.refuse(store::failure_of(redis::NoReply::not_sent, false));
+    task_.refuse(store::failure_of(redis::NoReply::not_sent, false).error);
     return false;
 }
 
@@ -221,7 +221,8 @@ void Admission::check_limits(Record record)
     case Stage::made:  // before an internal redirect, or for a subrequest
         return apply_decision(state.decision.value);
     case Stage::lost:
-        return task_.refuse(store::failure_of(redis::NoReply::in_doubt, false));
+        return task_.refuse(
+            store::failure_of(redis::NoReply::in_doubt, false).error);
     }
     if (deny_from_memory() || !may_wait()) {
         return;
@@ -272,7 +273,8 @@ void Admission::on_limit(const store::LimitResult& result,
 
 void Admission::on_limit_error(const redis::Reply& error) noexcept
 {
-    end_limit_check([&] { task_.refuse(store::failure_of(error, false)); });
+    end_limit_check(
+        [&] { task_.refuse(store::failure_of(error, false).error); });
 }
 
 void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
@@ -280,7 +282,8 @@ void Admission::on_limit_no_reply(redis::NoReply cause) noexcept
     if (!task_.gone() && cause == redis::NoReply::in_doubt) {
         task_.state().decision.stop_asking(SharedDecision::Stage::lost);
     }
-    end_limit_check([&] { task_.refuse(store::failure_of(cause, false)); });
+    end_limit_check(
+        [&] { task_.refuse(store::failure_of(cause, false).error); });
 }
 
 // Runs `body`, then resumes the subrequests that wait for the same decision. If
@@ -358,12 +361,12 @@ void Admission::on_marker(Marker marker) noexcept
 
 void Admission::on_marker_error(const redis::Reply& error) noexcept
 {
-    task_.deliver([&] { task_.refuse(store::failure_of(error, false)); });
+    task_.deliver([&] { task_.refuse(store::failure_of(error, false).error); });
 }
 
 void Admission::on_no_marker(redis::NoReply cause) noexcept
 {
-    task_.deliver([&] { task_.refuse(store::failure_of(cause, false)); });
+    task_.deliver([&] { task_.refuse(store::failure_of(cause, false).error); });
 }
 
 void Admission::apply_decision(const api::Decision& decision)

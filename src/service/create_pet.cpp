@@ -103,7 +103,8 @@ void CreatePet::on_created(const store::CreatedPets::Created& created) noexcept
 
 void CreatePet::on_create_no_reply(redis::NoReply cause) noexcept
 {
-    request_.deliver([&] { request_.refuse(store::failure_of(cause, true)); });
+    request_.deliver(
+        [&] { request_.refuse(store::failure_of(cause, true).error); });
 }
 
 void CreatePet::fail(const redis::Reply& error)
@@ -113,7 +114,7 @@ void CreatePet::fail(const redis::Reply& error)
     } else if (store::is_full(error)) {
         request_.storage().log.catalogue_full();
     }
-    request_.refuse(store::failure_of(error, true));
+    request_.refuse(store::failure_of(error, true).error);
 }
 
 void CreatePet::take(const store::CreatedPets::Created& created)

@@ -25,25 +25,27 @@ bool is_full(const redis::Reply& error) noexcept
     return error.error_code() == "FULL";
 }
 
-api::Error failure_of(const redis::Reply& error, bool write) noexcept
+Failure failure_of(const redis::Reply& error, bool write) noexcept
 {
     if (is_full(error)) {
-        return {api::ErrorCode::service_unavailable,
-                "The catalogue is full: no more pets can be created."};
+        return {{api::ErrorCode::service_unavailable,
+                 "The catalogue is full: no more pets can be created."}};
     }
     const redis::ErrorRow& row = redis::error_row(error.text());
     const api::ErrorCode code = write ? row.create_answer() : row.answer;
-    return code == api::ErrorCode::internal_error
-               ? damage_error()
-               : lost(code == api::ErrorCode::outcome_unknown);
+    const bool in_doubt = code == api::ErrorCode::outcome_unknown;
+    return {code == api::ErrorCode::internal_error ? damage_error()
+                                                   : lost(in_doubt),
+            in_doubt};
 }
 
-api::Error failure_of(redis::NoReply cause, bool write) noexcept
+Failure failure_of(redis::NoReply cause, bool write) noexcept
 {
-    return lost(write && cause == redis::NoReply::in_doubt);
+    const bool in_doubt = write && cause == redis::NoReply::in_doubt;
+    return {lost(in_doubt), in_doubt};
 }
 
-api::Error read_not_sent() noexcept
+Failure read_not_sent() noexcept
 {
     return failure_of(redis::NoReply::not_sent, false);
 }

@@ -56,11 +56,11 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         if (reply.is_error()) {
-            return owner_.end(*this, failure_of(reply, false));
+            return owner_.end(*this, failure_of(reply, false).error);
         }
         const auto now = parse_time(reply);
         if (!now) {
-            return owner_.end(*this, read_not_sent());
+            return owner_.end(*this, read_not_sent().error);
         }
         owner_.set(owner_.readings_[server_], *now, sent_);
         owner_.end(*this, std::nullopt);
@@ -68,7 +68,7 @@ private:
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
-        owner_.end(*this, failure_of(cause, false));
+        owner_.end(*this, failure_of(cause, false).error);
     }
 
     RedisClock& owner_;
@@ -178,7 +178,7 @@ void RedisClock::ask(const CachedKey& key, ClockWaiter& waiter) noexcept
         reading.question = &question;
         question.send(std::move(command));
     } catch (...) {
-        waiter.on_clock(read_not_sent());
+        waiter.on_clock(read_not_sent().error);
     }
 }
 

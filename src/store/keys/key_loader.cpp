@@ -28,13 +28,13 @@ public:
         try {
             end(owner_.take(*this, reply));
         } catch (...) {
-            end({nullptr, read_not_sent()});
+            end({nullptr, read_not_sent().error});
         }
     }
 
     void on_no_reply(redis::NoReply loss) noexcept override
     {
-        end({nullptr, failure_of(loss, false)});
+        end({nullptr, failure_of(loss, false).error});
     }
 
 private:
@@ -78,10 +78,10 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
             start(digest, required, waiter);
         } else {
             log_.look_up_refused();
-            waiter.on_key({nullptr, read_not_sent()});
+            waiter.on_key({nullptr, read_not_sent().error});
         }
     } catch (...) {
-        waiter.on_key({nullptr, read_not_sent()});
+        waiter.on_key({nullptr, read_not_sent().error});
     }
 }
 
@@ -132,7 +132,7 @@ std::uint32_t KeyLoader::generation_of(const std::string& account,
 KeyResult KeyLoader::take(const Load& load, const redis::Reply& reply)
 {
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
-        return {nullptr, failure_of(reply, false)};
+        return {nullptr, failure_of(reply, false).error};
     }
     using Result = KeyCommands::Found::Result;
     const auto found = KeyCommands::parse(reply);

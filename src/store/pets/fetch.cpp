@@ -12,7 +12,7 @@ void Fetch::begin() noexcept
     try {
         send_commands();
     } catch (...) {
-        fail(read_not_sent());
+        fail(read_not_sent().error);
     }
     sending_ = false;
     end_if_complete();
@@ -47,7 +47,7 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
             parts_[index].early.emplace(reply);
         }
     } catch (...) {
-        fail(read_not_sent());
+        fail(read_not_sent().error);
     }
     sending_ = sending;
     end_if_complete();
@@ -68,7 +68,7 @@ void Fetch::take_next(const redis::Reply& reply)
 void Fetch::on_no_reply(redis::NoReply cause) noexcept
 {
     ++done_;
-    fail(failure_of(cause, false));
+    fail(failure_of(cause, false).error);
     end_if_complete();
 }
 

@@ -78,7 +78,7 @@ void Reader::Load::take_page(std::size_t index, const redis::Reply& reply)
     owner_.drop_if_disconnected();
     if (key_.is_filtered() && index > 0
         && connection_ != owner_.connection_generation_) {
-        return fail(read_not_sent());
+        return fail(read_not_sent().error);
     }
     if (!page_->add(index, reply)) {
         return fail(damaged(page_->damaged_bucket()));
@@ -99,7 +99,7 @@ void Reader::Load::take_error(std::size_t index, const redis::Reply& error)
     } else if (redis::is_wrong_type(error)) {
         fail(damaged(page_ ? page_->bucket(index) : bucket_of(key_.id)));
     } else {
-        fail(failure_of(error, false));
+        fail(failure_of(error, false).error);
     }
 }
 
@@ -122,7 +122,7 @@ api::PetId Reader::Load::missing() const noexcept
 
 void Reader::Load::end() noexcept
 {
-    ReadResult result = read_not_sent();
+    ReadResult result = read_not_sent().error;
     try {
         if (error()) {
             result = *error();
@@ -130,7 +130,7 @@ void Reader::Load::end() noexcept
             result = finish();
         }
     } catch (...) {
-        result = read_not_sent();
+        result = read_not_sent().error;
     }
     forget(owner_.newest_loads_, key_, *this);
     const auto self = owner_.loads_.take(*this);
@@ -144,7 +144,7 @@ ReadResult Reader::Load::finish()
     const bool may_keep = generation_ == owner_.generation();
     if (const api::PetId id = missing()) {
         // If the data were dropped, the version may be another server's.
-        return may_keep ? damaged(bucket_of(id)) : read_not_sent();
+        return may_keep ? damaged(bucket_of(id)) : read_not_sent().error;
     }
     if (absent_) {
         return no_such_pet();
@@ -201,7 +201,7 @@ void Reader::BucketLoad::send_commands()
 void Reader::BucketLoad::take(std::size_t, const redis::Reply& reply)
 {
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
-        fail(failure_of(reply, false));
+        fail(failure_of(reply, false).error);
     } else if (generation_ == owner_.generation()) {
         keep(reply);
     }
@@ -232,7 +232,7 @@ void Reader::BucketLoad::end() noexcept
 
 void Reader::BucketLoad::respond(const WaitingRead& waiting) noexcept
 {
-    ReadResult result = read_not_sent();
+    ReadResult result = read_not_sent().error;
     try {
         if (error()) {
             result = *error();
@@ -248,7 +248,7 @@ void Reader::BucketLoad::respond(const WaitingRead& waiting) noexcept
             result = std::move(response);
         }
     } catch (...) {
-        result = read_not_sent();
+        result = read_not_sent().error;
     }
     waiting.waiter->on_read(result);
 }
@@ -263,9 +263,9 @@ void Reader::VersionLoad::send_commands()
 void Reader::VersionLoad::take(std::size_t, const redis::Reply& reply)
 {
     if (reply.is_error()) {
-        fail(failure_of(reply, false));
+        fail(failure_of(reply, false).error);
     } else if (reply.size() != 2) {
-        fail(failure_of(redis::NoReply::in_doubt, false));
+        fail(failure_of(redis::NoReply::in_doubt, false).error);
     } else {
         version_ = Version::parse(reply[0], reply[1]);
     }
@@ -325,7 +325,7 @@ void Reader::LogLoad::respond(const WaitingRead& waiting) noexcept
             }
         }
     } catch (...) {
-        return waiter->on_read(read_not_sent());
+        return waiter->on_read(read_not_sent().error);
     }
     owner_.read(key, now, *waiter);
 }
@@ -348,7 +348,7 @@ void Reader::VacancyCheck::take_first_pet(const redis::Reply& reply)
     if (redis::is_wrong_type(reply)) {
         fail(owner_.damaged(owner_.commands_.schema().bucket(0)));
     } else if (reply.is_error()) {
-        fail(failure_of(reply, false));
+        fail(failure_of(reply, false).error);
     } else {
         has_pets_ = !reply.is(redis::Type::nil);
     }
@@ -360,7 +360,7 @@ void Reader::VacancyCheck::take_last_id(const redis::Reply& reply)
     if (redis::is_wrong_type(reply)) {
         fail(owner_.damaged(name));
     } else if (reply.is_error()) {
-        fail(failure_of(reply, false));
+        fail(failure_of(reply, false).error);
     } else {
         const auto last_id = Version::parse(reply, reply).last_id;
         if (last_id < 0 || (has_pets_ && last_id == 0)) {
@@ -374,7 +374,7 @@ void Reader::VacancyCheck::end() noexcept
     owner_.newest_vacancy_check_ = nullptr;
     const auto self = owner_.vacancy_checks_.take(*this);
     for (const Waiting& waiting : waiters_) {
-        ReadResult result = read_not_sent();
+        ReadResult result = read_not_sent().error;
         try {
             result = result_for(waiting.key);
         } catch (...) {

@@ -230,7 +230,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
         read_directly(key, *now, waiter);
     } catch (...) {
         // Out of memory, before the waiter was added to a load.
-        waiter.on_read(read_not_sent());
+        waiter.on_read(read_not_sent().error);
     }
 }
 
@@ -246,7 +246,7 @@ void Reader::serve(const ReadKey& key, const Version& now,
             return waiter.on_read(std::move(response));
         }
     } catch (...) {
-        return waiter.on_read(read_not_sent());
+        return waiter.on_read(read_not_sent().error);
     }
     read(key, now, waiter);
 }

@@ -22,9 +22,9 @@ private:
     void take(std::size_t, const redis::Reply& reply) override
     {
         if (reply.is_error()) {
-            fail(failure_of(reply, false));
+            fail(failure_of(reply, false).error);
         } else if (reply.size() != 2) {
-            fail(failure_of(redis::NoReply::in_doubt, false));
+            fail(failure_of(redis::NoReply::in_doubt, false).error);
         } else {
             result_ = owner_.reader_.note(Version::parse(reply[0], reply[1]));
         }
@@ -76,7 +76,7 @@ void VersionQueue::read(VersionWaiter& waiter) noexcept
         }
         load.begin();
     } catch (...) {
-        waiter.on_version(read_not_sent());
+        waiter.on_version(read_not_sent().error);
     }
 }
 
