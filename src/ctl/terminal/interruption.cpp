@@ -1,8 +1,8 @@
 #include "interruption.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <poll.h>
+#include <ctime>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -30,6 +30,17 @@ void on_signal(int)
     shorten_timeouts();
     g_requested = 1;
     errno = error;
+}
+
+using Clock = std::chrono::steady_clock;
+
+timespec time_left(Clock::time_point until)
+{
+    const auto left = std::max<Clock::duration>(until - Clock::now(), {});
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    return {
+        static_cast<time_t>(seconds.count()),
+        static_cast<long>(std::chrono::nanoseconds(left - seconds).count())};
 }
 
 }  // namespace
@@ -68,12 +79,13 @@ void Interruption::watch(int redis) const noexcept
     }
 }
 
-bool Interruption::requested() const noexcept
+bool Interruption::requested() noexcept
 {
     return g_requested != 0;
 }
 
-bool Interruption::wait_readable(int fd) const
+void Interruption::poll(pollfd* sockets, std::size_t count,
+                        Clock::time_point until, bool noticed)
 {
     sigset_t signals;
     sigset_t before;
@@ -83,11 +95,20 @@ bool Interruption::wait_readable(int fd) const
     }
     // A signal between the check and the wait must end the wait.
     sigprocmask(SIG_BLOCK, &signals, &before);
-    pollfd wait = {fd, POLLIN, 0};
-    while (!requested() && ppoll(&wait, 1, nullptr, &before) < 0
-           && errno == EINTR) {
+    if (noticed || !requested()) {
+        const bool forever = until == Clock::time_point::max();
+        const timespec left = forever ? timespec{} : time_left(until);
+        ppoll(sockets, count, forever ? nullptr : &left, &before);
     }
     sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool Interruption::wait_readable(int fd) const
+{
+    pollfd wait = {fd, POLLIN, 0};
+    while (!requested() && wait.revents == 0) {
+        poll(&wait, 1, Clock::time_point::max(), false);
+    }
     return !requested();
 }
 

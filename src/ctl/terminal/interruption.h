@@ -1,6 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <poll.h>
 
 namespace petstore::ctl {
 
@@ -18,7 +21,12 @@ public:
     // command is about to wait for Redis; -1 for none.
     void watch(int redis) const noexcept;
 
-    bool requested() const noexcept;
+    static bool requested() noexcept;
+
+    // Waits until a socket is ready or it is `until`. One of these signals ends
+    // the wait, even if it came before; `noticed`: unless another one did.
+    static void poll(pollfd* sockets, std::size_t count,
+                     std::chrono::steady_clock::time_point until, bool noticed);
 
     // Waits until `fd` is readable. False if interrupted.
     bool wait_readable(int fd) const;

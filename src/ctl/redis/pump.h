@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+namespace petstore::ctl {
+
+// A server, for messages.
+struct ServerName {
+    std::string url;   // without user and password
+    std::string host;  // as the Cluster or the URL names it
+};
+
+// Lets links work while a command waits for its results: writes, waits for
+// their sockets, reads. Handlers of replies run in here and must not call it.
+class Pump {
+public:
+    using Clock = std::chrono::steady_clock;
+    using Time = Clock::time_point;
+
+    // Once a signal asks the command to stop, the replies that are due must
+    // arrive within this time.
+    static constexpr std::chrono::seconds kAfterSignal{3};
+
+    // A link, or something else that waits. Neither function blocks, or calls
+    // the pump.
+    class Member {
+    public:
+        // Writes what can be written, and says what to wait for: a socket (-1
+        // for none), its events, and until when.
+        virtual pollfd prepare(Time& until) noexcept = 0;
+
+        // Reads what has arrived if the socket is ready, or does what is due.
+        virtual void proceed(bool ready) noexcept = 0;
+
+    protected:
+        ~Member() = default;
+    };
+
+    Pump() = default;
+    virtual ~Pump() = default;
+    Pump(const Pump&) = delete;
+    Pump& operator=(const Pump&) = delete;
+
+    void add(Member& member) { members_.push_back(&member); }
+    void remove(Member& member) noexcept;
+
+    // Writes what can be written at once.
+    void flush() noexcept;
+
+    // Returns once done() is true. It must become so.
+    template <typename Done>
+    void run_until(Done&& done)
+    {
+        flush();
+        while (!done()) {
+            step();
+        }
+    }
+
+    virtual Time now() const noexcept { return Clock::now(); }
+
+    // When a signal asked the command to stop; nullopt if none has.
+    std::optional<Time> interrupted() const noexcept { return interrupted_; }
+
+    // What links report with a result, before they pass it on: which server
+    // sent the reply, or why there is none. `may_pass`: within seconds.
+    void replied(const ServerName& server) noexcept { server_ = &server; }
+    void failed(std::exception_ptr problem, bool may_pass = false) noexcept
+    {
+        problem_ = std::move(problem);
+        may_pass_ = may_pass;
+    }
+
+    // While a handler runs: the server that replied.
+    const ServerName& server() const noexcept { return *server_; }
+
+    // The last problem, a Failure as a rule; nullptr if there was none.
+    std::exception_ptr problem() const noexcept { return problem_; }
+    bool may_pass() const noexcept { return may_pass_; }
+    void forget_problem() noexcept { failed(nullptr, true); }
+
+protected:
+    // Waits until a socket is ready, a signal arrives, or it is `until`.
+    virtual void wait(std::vector<pollfd>& sockets, Time until);
+
+private:
+    void step();
+
+    std::vector<Member*> members_;
+    std::vector<pollfd> sockets_;
+    std::optional<Time> interrupted_;
+    const ServerName* server_ = nullptr;
+    std::exception_ptr problem_;
+    bool may_pass_ = true;
+};
+
+}  // namespace petstore::ctl
