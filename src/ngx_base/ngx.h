@@ -11,3 +11,13 @@ extern "C" {
 }
 
 static_assert(__cplusplus >= 201703L, "the module needs C++17");
+
+namespace petstore::ngx_base {
+
+// The worker is to exit: nothing new must begin in the background.
+inline bool is_quitting() noexcept
+{
+    return ngx_exiting != 0 || ngx_terminate != 0;
+}
+
+}  // namespace petstore::ngx_base

@@ -74,7 +74,7 @@ bool IdleWatch::add() noexcept
 void IdleWatch::on_timer() noexcept
 {
     if (unwaited()) {
-        user_.on_idle_loss();
+        user_.on_idle_loss("did not answer");
     } else if (!check_.holding() && must_prove() && add()) {
         check_.check();
         timer_.start(settings_.timeout);

@@ -23,8 +23,8 @@ public:
         // A check that no command waits for was added: flush the pipeline.
         virtual void on_idle_check() noexcept = 0;
 
-        // It was not answered. Must close the connection.
-        virtual void on_idle_loss() noexcept = 0;
+        // The connection was lost, as `how` says. Must close it.
+        virtual void on_idle_loss(const char* how) noexcept = 0;
 
     protected:
         ~User() = default;

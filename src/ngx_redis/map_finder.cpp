@@ -34,10 +34,12 @@ MapFinder::MapFinder(const NodeSettings& settings, User& user,
     : settings_(settings), user_(user), request_(redis::SlotMap::request()),
       identity_request_(redis::node_id_request()), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
+      dialer_(connection_, *this, settings.connect_timeout,
+              Dialer::Share::each),
       event_(*this, log_.log())
 {
     for (const auto& seed : settings.cluster->seeds) {
-        seeds_.push_back({host_addresses(seed, log_.log()), name_of(seed)});
+        add(seed);
     }
 }
 
@@ -48,71 +50,44 @@ void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
         return true;
     });
     if (!added) {
-        known_.clear();
+        dialer_.keep(settings_.cluster->seeds.size());
+    }
+    if (ngx_base::is_quitting()) {
+        give_up();
+        return;
     }
     // Random, so that a hung server does not delay every search.
-    first_ = static_cast<std::size_t>(ngx_random())
-             % (known_.size() + seeds_.size());
-    asked_ = 0;
-    next_server();
+    dialer_.start({&request_, &identity_request_},
+                  static_cast<std::size_t>(ngx_random())
+                      % dialer_.servers().size());
+}
+
+void MapFinder::add(const HostSettings& host)
+{
+    dialer_.add(
+        {host_addresses(host, log_.log()), &settings_.endpoint, name_of(host)});
 }
 
 void MapFinder::add_servers(const std::vector<redis::ServerAddress>& known)
 {
-    known_.clear();
+    dialer_.keep(settings_.cluster->seeds.size());
     for (const auto& server : known) {
         const HostSettings host = host_settings(*settings_.cluster, server);
         if (host.fixed != nullptr || host.resolver != nullptr) {
-            known_.push_back({host_addresses(host, log_.log()), name_of(host)});
+            add(host);
         }
     }
 }
 
 void MapFinder::cancel() noexcept
 {
-    if (finding_ != nullptr) {
-        std::exchange(finding_, nullptr)->cancel();
-    }
-    connection_.close();
+    dialer_.close();
     found_.reset();
-}
-
-void MapFinder::next_server() noexcept
-{
-    const std::size_t servers = known_.size() + seeds_.size();
-    if (asked_ == servers || ngx_exiting || ngx_terminate) {
-        give_up();
-        return;
-    }
-    const std::size_t index = (first_ + asked_++) % servers;
-    server_ =
-        index < known_.size() ? &known_[index] : &seeds_[index - known_.size()];
-    addresses_ = nullptr;
-    finding_ = server_->source.get();
-    finding_->find(*this, settings_.connect_timeout);
-}
-
-void MapFinder::on_addresses(const Addresses& addresses) noexcept
-{
-    finding_ = nullptr;
-    addresses_ = addresses;
-    address_ = 0;
-    try_address();
 }
 
 void MapFinder::on_no_address(const char* reason) noexcept
 {
-    finding_ = nullptr;
     fail({reason});
-}
-
-void MapFinder::try_address() noexcept
-{
-    connection_.open((*addresses_)[address_], settings_.endpoint, request_,
-                     settings_.connect_timeout, &identity_request_);
-    if (connection_.is_open()) {
-        connection_.set_busy();
-    }
 }
 
 void MapFinder::on_failure(const Failure& failure) noexcept
@@ -125,19 +100,21 @@ void MapFinder::on_failure(const Failure& failure) noexcept
 // Continues with the next address of this server, or the next server.
 void MapFinder::fail(const Failure& failure) noexcept
 {
-    const char* const address = addresses_ != nullptr
-                                    ? (*addresses_)[address_].text.c_str()
-                                    : server_->name.c_str();
-    const bool more = addresses_ != nullptr && ++address_ < addresses_->size();
-    if (!more && asked_ == known_.size() + seeds_.size()) {
+    const char* const address = dialer_.address_text();
+    const bool more = dialer_.has_next();
+    if (more) {
+        log_.trying_next(failure.reason, failure.error, address);
+    } else {
         if (!std::exchange(lost_, true)) {
             lost_at_ = ngx_current_msec;
         }
         log_.failed(failure.reason, failure.error, address, false);
-    } else {
-        log_.trying_next(failure.reason, failure.error, address);
     }
-    more ? try_address() : next_server();
+    if (more && !ngx_base::is_quitting()) {
+        dialer_.next();
+    } else {
+        give_up();
+    }
 }
 
 void MapFinder::give_up() noexcept
@@ -152,7 +129,7 @@ Connection::Failure MapFinder::on_identity(const redis::Reply& reply) noexcept
     identity_ = redis::node_id(reply);
     return ngx_base::guarded(
         log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-            const auto known = identities_.find((*addresses_)[address_].text);
+            const auto known = identities_.find(dialer_.address()->text);
             if (known != identities_.end()
                 && identity_.contradicts(known->second)) {
                 return {"is another node than the cluster has there"};
@@ -173,7 +150,7 @@ void MapFinder::remember(const redis::SlotMap& map)
             }
         }
     }
-    identities[(*addresses_)[address_].text] = identity_;
+    identities[dialer_.address()->text] = identity_;
     identities_ = std::move(identities);
 }
 
@@ -190,7 +167,7 @@ MapFinder::on_handshake_done(const redis::Reply& last) noexcept
     }
     return ngx_base::guarded(
         log_.log(), Failure{"out of memory"}, [&]() -> Failure {
-            found_ = redis::SlotMap::parse(last, (*addresses_)[address_].host);
+            found_ = redis::SlotMap::parse(last, dialer_.address()->host);
             if (!found_) {
                 return {"returned an invalid slot map"};
             }
@@ -225,6 +202,7 @@ void MapFinder::on_event() noexcept
         return;
     }
     redis::SlotMap map = std::move(*found_);
+    dialer_.stay();
     cancel();
     if (std::exchange(lost_, false)) {
         log_.recovered(ngx_current_msec - lost_at_);

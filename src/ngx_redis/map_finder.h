@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +10,8 @@
 #include "../redis/command.h"
 #include "../redis/pipeline.h"
 #include "../redis/slot_map.h"
-#include "address_source.h"
 #include "connection.h"
+#include "dialer.h"
 #include "node_log.h"
 #include "node_settings.h"
 
@@ -26,8 +24,7 @@ HostSettings host_settings(const ClusterSettings& cluster,
 
 // Asks the servers of a Cluster, replicas included, for its slot map: one after
 // the other, each over a separate connection.
-class MapFinder final : private Connection::Listener,
-                        private AddressSource::User {
+class MapFinder final : private Connection::Listener, private Dialer::User {
 public:
     class User {
     public:
@@ -57,16 +54,14 @@ public:
 private:
     using Failure = Connection::Failure;
 
+    void add(const HostSettings& host);
     void add_servers(const std::vector<redis::ServerAddress>& known);
-    void next_server() noexcept;
-    void try_address() noexcept;
     void fail(const Failure& failure) noexcept;
     void give_up() noexcept;
     void remember(const redis::SlotMap& map);
 
-    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_trying() noexcept override { connection_.set_busy(); }
     void on_no_address(const char* reason) noexcept override;
-    void on_moved() noexcept override {}
 
     void on_connected() noexcept override { event_.post(); }
     Failure on_identity(const redis::Reply& reply) noexcept override;
@@ -76,12 +71,6 @@ private:
     void on_failure(const Failure& failure) noexcept override;
     void on_event() noexcept;
 
-    // A server that can be asked.
-    struct Server {
-        std::unique_ptr<AddressSource> source;
-        std::string name;  // for the log
-    };
-
     const NodeSettings& settings_;
     User& user_;
     const redis::Command request_;
@@ -89,15 +78,7 @@ private:
     NodeLog log_;
     redis::Pipeline pipeline_;  // always empty
     Connection connection_;
-
-    std::vector<Server> seeds_;
-    std::vector<Server> known_;  // of this search
-    std::size_t first_ = 0;      // the server that was asked first
-    std::size_t asked_ = 0;
-    const Server* server_ = nullptr;    // the current one
-    AddressSource* finding_ = nullptr;  // its address
-    Addresses addresses_;
-    std::size_t address_ = 0;   // index of the current one
+    Dialer dialer_;  // its servers: the configured ones, then the known ones
     redis::ServerId identity_;  // of the current server
     std::optional<redis::SlotMap> found_;
 

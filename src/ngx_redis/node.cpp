@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "../redis/backoff.h"
-#include "../redis/error_table.h"
 
 namespace petstore::ngx_redis {
 
@@ -14,7 +13,6 @@ using Kind = metrics::Failure;
 using Retry = redis::Breaker::Retry;
 
 constexpr char kTimedOut[] = "timed out";
-constexpr char kOtherServer[] = "is another server than the one meant";
 
 // Reads a monotonic clock, because nginx's clocks are too coarse to time a
 // command.
@@ -31,13 +29,16 @@ std::uint64_t microseconds() noexcept
 Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
            redis::Scheduler& scheduler, metrics::RedisMeter meter,
            const ngx_log_t& log)
-    : settings_(settings), source_(std::move(source)), scheduler_(scheduler),
-      meter_(meter), counted_(meter.links), log_(settings.name, log),
+    : settings_(settings), scheduler_(scheduler), meter_(meter),
+      counted_(meter.links), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
-      server_(settings, *source_),
-      idle_(*this, settings, pipeline_, role_, meter_, log_.log()),
+      dialer_(connection_, *this, settings.connect_timeout, Dialer::Share::all),
+      server_(settings, *source, breaker_, meter_, log_),
+      idle_(*this, settings, pipeline_, server_.role(), meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
-{}
+{
+    dialer_.add({std::move(source), &settings.endpoint, {}});
+}
 
 void Node::close() noexcept
 {
@@ -74,31 +75,22 @@ void Node::send(const redis::Command& command,
         deadline_.stop();  // there is an earlier one
     }
     meter_.redis.commands.add();
-    if (is_connecting()) {
-        command_added();
-    } else {
-        // Not connect(): if it failed at once, it would fail commands of other
-        // requests, which must not end within a handler of this one.
-        schedule_flush();
+    if (connection_.is_open()) {
+        connection_.set_busy();
     }
+    if (dialer_.is_busy() && !deadline_.running()) {
+        restart_deadline();
+    }
+    // Not connect(): if it failed at once, it would fail commands of other
+    // requests, which must not end within a handler of this one.
+    schedule_flush();
 }
 
 void Node::warm_up() noexcept
 {
-    if (!is_connecting() && !breaker_.is_open()) {
+    if (!dialer_.is_busy() && !breaker_.is_open()) {
         connect();
     }
-}
-
-void Node::command_added() noexcept
-{
-    if (connection_.is_open()) {
-        connection_.set_busy();
-    }
-    if (!deadline_.running()) {
-        restart_deadline();
-    }
-    schedule_flush();
 }
 
 void Node::schedule_flush() noexcept
@@ -116,7 +108,7 @@ void Node::run() noexcept
     log_.report_refused();
     if (connection_.is_open()) {
         connection_.flush();
-    } else if (!pipeline_.empty() && !finding_) {
+    } else if (!pipeline_.empty() && !dialer_.is_finding()) {
         connect();
     }
 }
@@ -125,28 +117,14 @@ void Node::run() noexcept
 // primary.
 void Node::connect() noexcept
 {
-    connect_by_ = ngx_current_msec + settings_.connect_timeout;
-    finding_ = true;
-    source_->find(*this, settings_.connect_timeout);
-    if (finding_) {
+    dialer_.start({&idle_.role_request(), server_.identity_request()});
+    if (dialer_.is_finding()) {
         restart_deadline();  // for the commands that wait to connect
     }
 }
 
-void Node::on_addresses(const Addresses& addresses) noexcept
-{
-    finding_ = false;
-    addresses_ = addresses;
-    untried_ = addresses_->size();
-    address_ %= addresses_->size();
-    try_address();
-}
-
 void Node::on_no_address(const char* reason) noexcept
 {
-    finding_ = false;
-    addresses_ = nullptr;
-    untried_ = 1;
     on_failure(Connection::failure(Kind::resolve, reason));
 }
 
@@ -154,6 +132,7 @@ void Node::on_no_address(const char* reason) noexcept
 void Node::on_moved() noexcept
 {
     const bool was_ready = connection_.is_ready();
+    dialer_.stay();
     disconnect();
     if (was_ready) {
         pipeline_.fail_written();
@@ -161,43 +140,20 @@ void Node::on_moved() noexcept
     connect();
 }
 
-void Node::try_address() noexcept
-{
-    connection_.open((*addresses_)[address_], settings_.endpoint,
-                     idle_.role_request(), ngx_base::time_left(connect_by_),
-                     server_.request());
-    if (connection_.is_open()) {
-        restart_deadline();  // for the commands that wait to connect
-    }
-}
-
-void Node::next_address() noexcept
-{
-    if (addresses_ != nullptr) {
-        address_ = (address_ + 1) % addresses_->size();
-    }
-}
-
 void Node::disconnect() noexcept
 {
     deadline_.stop();
     probe_.stop();
     idle_.end();
-    if (finding_) {
-        finding_ = false;
-        source_->cancel();
-    }
     if (connection_.is_open()) {
-        ++connection_generation_;
+        server_.connection_lost();
     }
-    connection_.close();
+    dialer_.close();
 }
 
 Connection::Failure Node::on_identity(const redis::Reply& reply) noexcept
 {
-    server_.take(reply);
-    return server_.is_other() ? Connection::failure(Kind::other, kOtherServer)
-                              : Failure{};
+    return server_.take_identity(reply);
 }
 
 void Node::check_identity() noexcept
@@ -209,13 +165,13 @@ void Node::check_identity() noexcept
 
 void Node::on_connected() noexcept
 {
-    role_.begin(ngx_current_msec);
+    server_.role().begin(ngx_current_msec);
     schedule_flush();
 }
 
 Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
 {
-    const Failure failure = take_role(role);
+    const Failure failure = server_.take_role(role, false);
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
         counted_.set_down(false);
@@ -235,82 +191,23 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
         schedule_flush();
     }
     if (handler == nullptr) {
-        return role_.known() ? take_role(reply) : Failure{};
+        return server_.role().known() ? server_.take_role(reply, true)
+                                      : Failure{};
     }
     meter_.duration.add(microseconds() - added);
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
         log_.recovered(*outage);
     }
     const Failure failure =
-        reply.is_error() ? check_error(reply, *handler) : Failure{};
+        reply.is_error() ? server_.take_error(reply, *handler) : Failure{};
     handler->on_reply(reply);
     return failure;
-}
-
-Connection::Failure Node::take_role(const redis::Reply& reply) noexcept
-{
-    using Finding = redis::RoleWatch::Finding;
-    const bool ready = connection_.is_ready();
-    switch (role_.take(reply, ngx_current_msec)) {
-    case Finding::primary:
-        break;
-    case Finding::other_history:
-        if (ready) {
-            ++connection_generation_;
-            log_.history_changed();
-        }
-        break;
-    case Finding::replica:
-        if (settings_.redirects) {
-            break;
-        }
-        return {"is a replica", ready ? Retry::at_once : Retry::after_backoff,
-                true};
-    case Finding::unanswered:
-        if (!ready) {
-            return Connection::failure(Kind::login,
-                                       log_.reason("refused with", reply));
-        }
-        break;
-    case Finding::unknown:
-        log_.role_unknown(reply);
-        break;
-    }
-    return {};
-}
-
-Connection::Failure
-Node::check_error(const redis::Reply& error,
-                  const redis::ReplyHandler& handler) noexcept
-{
-    const auto& row = redis::error_row(error.text());
-    if (row.replica) {
-        breaker_.write_refused();
-        return {log_.reason("is a replica, answered with", error),
-                Retry::at_once, true};
-    }
-    switch (handler.reports(error) ? redis::ErrorRow::Log::nothing : row.log) {
-    case redis::ErrorRow::Log::nothing:
-        break;
-    case redis::ErrorRow::Log::warning:
-        meter_.redis.add(Kind::error);
-        log_.warning_reply(error);
-        break;
-    case redis::ErrorRow::Log::error:
-        meter_.redis.add(Kind::error);
-        log_.error_reply(error);
-        break;
-    case redis::ErrorRow::Log::outage:
-        return Connection::failure(Kind::error,
-                                   log_.reason("refused with", error));
-    }
-    return {};
 }
 
 void Node::on_deadline() noexcept
 {
     if (idle_.holding() && ngx_base::time_left(idle_.hold_until()) == 0) {
-        replace("did not answer");
+        on_idle_loss("did not answer");
     } else if (pipeline_.empty()
                || ngx_base::time_left(pipeline_.deadline()) > 0) {
         restart_deadline();
@@ -341,15 +238,17 @@ void Node::restart_deadline() noexcept
 
 void Node::on_idle_close() noexcept
 {
+    dialer_.stay();
     disconnect();  // the next command reconnects
     pipeline_.fail();
 }
 
 // The connection was lost while no command was written. Those that wait for it
 // wait for the next one.
-void Node::replace(const char* how) noexcept
+void Node::on_idle_loss(const char* how) noexcept
 {
     log_.idle_loss(how);
+    dialer_.stay();
     disconnect();
     pipeline_.fail_written();  // the check
     if (!pipeline_.empty()) {
@@ -360,9 +259,8 @@ void Node::replace(const char* how) noexcept
 // nullptr if the configuration allows only one address.
 const char* Node::address_text() const noexcept
 {
-    return addresses_ != nullptr
-                   && (addresses_->size() > 1 || settings_.sentinels)
-               ? (*addresses_)[address_].text.c_str()
+    return dialer_.has_several_addresses() || settings_.sentinels
+               ? dialer_.address_text()
                : nullptr;
 }
 
@@ -379,24 +277,22 @@ void Node::on_failure(const Failure& failure) noexcept
 {
     const bool was_ready = connection_.is_ready();
     if (was_ready && failure.kind == Kind::closed && idle_.may_replace()) {
-        replace("was lost");
+        on_idle_loss("was lost");
         return;
     }
     disconnect();
 
     // No command was written yet, so all of them can wait for the next address.
-    if (!was_ready && --untried_ > 0 && ngx_base::time_left(connect_by_) > 0) {
+    if (!was_ready && dialer_.has_next()) {
         log_.trying_next(failure.reason, failure.error, address_text());
-        next_address();
-        try_address();
+        dialer_.next();
         return;
     }
 
     report_failure(failure);
-    next_address();
     const bool back_off = breaker_.failed(failure.retry, ngx_current_msec);
     counted_.set_down(breaker_.is_open());
-    if (back_off && !ngx_exiting && !ngx_terminate) {
+    if (back_off && !ngx_base::is_quitting()) {
         probe_.start(redis::Backoff::delay(
             breaker_.failures(), static_cast<std::uint64_t>(ngx_random())));
     }

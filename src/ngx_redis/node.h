@@ -11,10 +11,10 @@
 #include "../redis/command.h"
 #include "../redis/link.h"
 #include "../redis/pipeline.h"
-#include "../redis/replication.h"
 #include "../redis/scheduler.h"
 #include "address_source.h"
 #include "connection.h"
+#include "dialer.h"
 #include "idle_watch.h"
 #include "node_log.h"
 #include "node_settings.h"
@@ -45,7 +45,7 @@ namespace petstore::ngx_redis {
 // is: another one may have taken over the address of the one that is meant.
 class Node final : public redis::Link,
                    private redis::EndOfIterationTask,
-                   private AddressSource::User,
+                   private Dialer::User,
                    private Connection::Listener,
                    private IdleWatch::User {
 public:
@@ -65,7 +65,7 @@ public:
     std::uint64_t
     connection_generation(std::string_view /*key*/) const noexcept override
     {
-        return connection_generation_;
+        return server_.generation();
     }
 
     // Reconnects if the connection is to another server than the settings name
@@ -81,20 +81,14 @@ private:
     using Failure = Connection::Failure;
 
     void connect() noexcept;
-    void try_address() noexcept;
-    void next_address() noexcept;
-    const char* address_text() const noexcept;
     void disconnect() noexcept;
-    bool is_connecting() const noexcept
-    {
-        return finding_ || connection_.is_open();
-    }
+    const char* address_text() const noexcept;
 
-    void on_addresses(const Addresses& addresses) noexcept override;
+    // For the commands that wait to connect.
+    void on_trying() noexcept override { restart_deadline(); }
     void on_no_address(const char* reason) noexcept override;
     void on_moved() noexcept override;
 
-    void command_added() noexcept;
     void schedule_flush() noexcept;
     void run() noexcept override;
 
@@ -105,37 +99,24 @@ private:
     void on_idle_close() noexcept override;
     void on_failure(const Failure& failure) noexcept override;
     void on_idle_check() noexcept override { schedule_flush(); }
-    void on_idle_loss() noexcept override { replace("did not answer"); }
-    void replace(const char* how) noexcept;
-
-    Failure take_role(const redis::Reply& reply) noexcept;
-    Failure check_error(const redis::Reply& error,
-                        const redis::ReplyHandler& handler) noexcept;
+    void on_idle_loss(const char* how) noexcept override;
 
     void report_failure(const Failure& failure) noexcept;
     void on_deadline() noexcept;
     void restart_deadline() noexcept;
 
     const NodeSettings& settings_;
-    const std::unique_ptr<AddressSource> source_;
     redis::Scheduler& scheduler_;
     const metrics::RedisMeter meter_;
     metrics::CountedLink counted_;  // down while the breaker is open
     NodeLog log_;
 
-    Addresses addresses_;        // of the last attempt, if any
-    bool finding_ = false;       // the source has not answered yet
-    std::size_t address_ = 0;    // index of the current or next one
-    std::size_t untried_ = 0;    // addresses left for this attempt to connect
-    ngx_msec_t connect_by_ = 0;  // when the attempt must end
-
     redis::Pipeline pipeline_;
     Connection connection_;
+    Dialer dialer_;
     redis::Breaker breaker_;
-    redis::RoleWatch role_;
     ServerCheck server_;  // while connected
     IdleWatch idle_;
-    std::uint64_t connection_generation_ = 0;
     bool flush_scheduled_ = false;
 
     // The deadline of the oldest command.

@@ -15,12 +15,11 @@ using Failure = Connection::Failure;
 // Bounds how long a hung Sentinel goes unnoticed.
 constexpr ngx_msec_t kCheckEvery = 1000;
 
-// Failovers take longer. A Sentinel that reports them more often is broken.
-constexpr ngx_msec_t kBetweenSwitches = 1000;
-
-bool is_quitting() noexcept
+// The timeout per address and look-up, short enough that a node's attempt to
+// connect outlasts two hung Sentinels.
+ngx_msec_t share_of(ngx_msec_t connect_timeout) noexcept
 {
-    return ngx_exiting || ngx_terminate;
+    return std::max<ngx_msec_t>(connect_timeout / 3, 1);
 }
 
 }  // namespace
@@ -31,13 +30,16 @@ SentinelWatch::SentinelWatch(const SentinelSettings& settings,
       request_(redis::primary_address_request(settings.primary_name)),
       record_request_(redis::primary_record_request(settings.primary_name)),
       subscription_(redis::switch_subscription()), ping_("PING"),
-      log_(settings.name, log), rotation_(settings.sentinels.size()),
+      log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
+      dialer_(connection_, *this, share_of(settings.connect_timeout),
+              Dialer::Share::each),
       check_(*this, log_.log(), true), retry_(*this, log_.log(), true),
       event_(*this, log_.log())
 {
     for (const auto& sentinel : settings.sentinels) {
-        sentinels_.push_back({host_addresses(sentinel.host, log_.log())});
+        dialer_.add(
+            {host_addresses(sentinel.host, log_.log()), &sentinel.login, {}});
     }
 }
 
@@ -49,9 +51,9 @@ SentinelWatch::~SentinelWatch()
 void SentinelWatch::ask(Follower& follower) noexcept
 {
     const bool talking = state_ != State::idle && state_ != State::asking;
-    if (talking && follower.answer_ != answers_) {
-        follower.answer_ = answers_;
-        follower.on_primary(primary_);
+    if (talking && follower.answer_ != primary_.answers()) {
+        follower.answer_ = primary_.answers();
+        follower.on_primary(primary_.address());
         return;
     }
     follower.waiting_ = true;
@@ -66,84 +68,35 @@ void SentinelWatch::start_round() noexcept
 {
     hang_up();
     state_ = State::asking;
-    rotation_.begin_round();
-    next_sentinel();
+    dialer_.start({&request_, &record_request_});
 }
 
 void SentinelWatch::hang_up() noexcept
 {
     check_.stop();
     retry_.stop();
-    if (finding_) {
-        finding_ = false;
-        sentinels_[rotation_.current()].source->cancel();
-    }
-    connection_.close();
+    dialer_.close();
     pipeline_.fail();
     state_ = State::idle;
 }
 
-void SentinelWatch::next_sentinel() noexcept
-{
-    if (!rotation_.next()) {
-        end_round();
-        return;
-    }
-    finding_ = true;
-    sentinels_[rotation_.current()].source->find(*this, share());
-}
-
-// The timeout per Sentinel, short enough that a node's attempt to connect
-// outlasts two hung Sentinels.
-ngx_msec_t SentinelWatch::share() const noexcept
-{
-    return std::max<ngx_msec_t>(settings_.connect_timeout / 3, 1);
-}
-
-void SentinelWatch::on_addresses(const Addresses& addresses) noexcept
-{
-    finding_ = false;
-    addresses_ = addresses;
-    untried_ = addresses_->size();
-    try_address();
-}
-
 void SentinelWatch::on_no_address(const char* reason) noexcept
 {
-    finding_ = false;
-    addresses_ = nullptr;
     remember({reason});
-    next_sentinel();
+    dialer_.next();
 }
 
-void SentinelWatch::try_address() noexcept
+void SentinelWatch::on_trying() noexcept
 {
-    Sentinel& sentinel = sentinels_[rotation_.current()];
-    address_ = sentinel.address % addresses_->size();
-    sentinel.address = address_ + 1;
-    --untried_;
-    connection_.open((*addresses_)[address_],
-                     settings_.sentinels[rotation_.current()].login, request_,
-                     share(), &record_request_);
-    if (connection_.is_open() && is_awaited()) {
+    const bool awaited = std::any_of(
+        followers_.begin(), followers_.end(),
+        [](const Follower* follower) { return follower->waiting_; });
+    if (awaited) {
         connection_.set_busy();
     }
 }
 
-bool SentinelWatch::is_awaited() const noexcept
-{
-    return std::any_of(
-        followers_.begin(), followers_.end(),
-        [](const Follower* follower) { return follower->waiting_; });
-}
-
-const char* SentinelWatch::address_text() const noexcept
-{
-    return addresses_ == nullptr ? nullptr
-                                 : (*addresses_)[address_].text.c_str();
-}
-
-// Copies the reason for end_round(), because the next attempt may change it.
+// Copies the reason for on_none_left(), because the next attempt may change it.
 void SentinelWatch::remember(const Failure& failure) noexcept
 {
     error_ = failure.error;
@@ -151,13 +104,13 @@ void SentinelWatch::remember(const Failure& failure) noexcept
                   "no usable Sentinel: %s", failure.reason) = '\0';
 }
 
-void SentinelWatch::end_round() noexcept
+void SentinelWatch::on_none_left() noexcept
 {
     state_ = State::idle;
     if (!lost_at_) {
         lost_at_ = ngx_current_msec;
     }
-    log_.failed(reason_, error_, address_text(), false);
+    log_.failed(reason_, error_, dialer_.address_text(), false);
     ++failures_;
     retry();
     for (Follower* const follower : followers_) {
@@ -170,7 +123,7 @@ void SentinelWatch::end_round() noexcept
 
 void SentinelWatch::retry() noexcept
 {
-    if (!is_quitting()) {
+    if (!ngx_base::is_quitting()) {
         retry_.start(redis::Backoff::delay(
             failures_, static_cast<std::uint64_t>(ngx_random())));
     }
@@ -180,29 +133,25 @@ void SentinelWatch::on_failure(const Failure& failure) noexcept
 {
     const bool asking = state_ == State::asking;
     remember(failure);
-    log_.trying_next(failure.reason, failure.error, address_text());
+    log_.trying_next(failure.reason, failure.error, dialer_.address_text());
     hang_up();
     if (asking) {
         state_ = State::asking;
-        if (untried_ > 0) {
-            try_address();
-        } else {
-            next_sentinel();
-        }
+        dialer_.next();
         return;
     }
     // Try another Sentinel at once, unless connections keep failing.
     ++failures_;
     if (failures_ > 1) {
         retry();
-    } else if (!is_quitting()) {
+    } else if (!ngx_base::is_quitting()) {
         start_round();
     }
 }
 
 void SentinelWatch::on_idle_close() noexcept
 {
-    if (is_quitting()) {
+    if (ngx_base::is_quitting()) {
         hang_up();
     } else {
         on_failure({"connection lost"});
@@ -231,7 +180,7 @@ Failure SentinelWatch::on_handshake_done(const redis::Reply& last) noexcept
         lost_at_.reset();
     }
     state_ = State::subscribing;
-    if (!is_quitting()
+    if (!ngx_base::is_quitting()
         && !pipeline_.add(subscription_, nullptr, ngx_current_msec)) {
         return {"out of memory"};
     }
@@ -268,7 +217,8 @@ Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
                     answer.address.id = record_->id;
                 }
                 record_.reset();  // outdated at the next answer
-                take_primary(std::move(answer.address));
+                primary_.take(std::move(answer.address));
+                event_.post();
                 return {};
             case Result::unknown_name:
                 return {"does not monitor this primary"};
@@ -314,7 +264,12 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
                 listen();
                 return {};
             case Kind::switched:
-                return take_switch(std::move(message.address));
+                if (!primary_.take_switch(std::move(message.address),
+                                          ngx_current_msec)) {
+                    return {"reports too many failovers"};
+                }
+                event_.post();
+                return {};
             case Kind::other:
                 return {};
             case Kind::invalid:
@@ -322,27 +277,6 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
             }
             return Connection::protocol_error();
         });
-}
-
-Failure SentinelWatch::take_switch(redis::ServerAddress&& primary) noexcept
-{
-    if (primary == primary_) {
-        return {};  // already announced by the promotion
-    }
-    if (switched_at_ && ngx_current_msec - *switched_at_ < kBetweenSwitches) {
-        return {"reports too many failovers"};
-    }
-    switched_at_ = ngx_current_msec;
-    take_primary(std::move(primary));
-    return {};
-}
-
-void SentinelWatch::take_primary(redis::ServerAddress&& primary) noexcept
-{
-    switched_ = switched_ || (answers_ > 0 && primary != primary_);
-    primary_ = std::move(primary);
-    ++answers_;
-    event_.post();
 }
 
 // Waits for messages. check() then tests whether the Sentinel still answers.
@@ -354,7 +288,7 @@ void SentinelWatch::listen() noexcept
 
 void SentinelWatch::check() noexcept
 {
-    if (is_quitting()) {
+    if (ngx_base::is_quitting()) {
         hang_up();
         return;
     }
@@ -378,23 +312,23 @@ void SentinelWatch::on_event() noexcept
     if (connection_.is_open()) {
         connection_.flush();
     }
-    if (state_ == State::asking || answers_ == 0) {
+    if (state_ == State::asking || primary_.answers() == 0) {
         return;
     }
-    const bool switched = std::exchange(switched_, false);
+    const bool switched = primary_.has_changed();
     if (switched) {
-        log_.moved(primary_);
+        log_.moved(primary_.address());
     }
     for (Follower* const follower : followers_) {
         if (follower->waiting_) {
             follower->waiting_ = false;
-            follower->answer_ = answers_;
-            follower->on_primary(primary_);
+            follower->answer_ = primary_.answers();
+            follower->on_primary(primary_.address());
         } else if (switched && follower->answer_ != 0) {
             follower->on_switch();
         }
     }
-    if (is_quitting()) {
+    if (ngx_base::is_quitting()) {
         hang_up();
     }
 }

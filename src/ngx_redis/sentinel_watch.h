@@ -11,8 +11,8 @@
 #include "../redis/command.h"
 #include "../redis/pipeline.h"
 #include "../redis/sentinel.h"
-#include "address_source.h"
 #include "connection.h"
+#include "dialer.h"
 #include "node_log.h"
 #include "node_settings.h"
 
@@ -28,8 +28,7 @@ namespace petstore::ngx_redis {
 // that is wrong, or does not know of a failover yet, delays one attempt to
 // connect but does not determine the next. So does a run ID that is not the
 // server's, which a Sentinel notices within 10 seconds of a restart.
-class SentinelWatch final : private Connection::Listener,
-                            private AddressSource::User {
+class SentinelWatch final : private Connection::Listener, private Dialer::User {
 public:
     // A node that uses the primary.
     class Follower {
@@ -78,19 +77,13 @@ private:
     };
 
     void start_round() noexcept;
-    void next_sentinel() noexcept;
-    void try_address() noexcept;
-    void end_round() noexcept;
     void retry() noexcept;
     void hang_up() noexcept;
     void remember(const Failure& failure) noexcept;
-    const char* address_text() const noexcept;
-    ngx_msec_t share() const noexcept;
-    bool is_awaited() const noexcept;
 
-    void on_addresses(const Addresses& addresses) noexcept override;
+    void on_trying() noexcept override;
     void on_no_address(const char* reason) noexcept override;
-    void on_moved() noexcept override {}
+    void on_none_left() noexcept override;
 
     void on_connected() noexcept override { event_.post(); }
     Failure on_identity(const redis::Reply& reply) noexcept override;
@@ -102,8 +95,6 @@ private:
 
     Failure take_answer(const redis::Reply& reply) noexcept;
     Failure take_message(const redis::Reply& reply) noexcept;
-    Failure take_switch(redis::ServerAddress&& primary) noexcept;
-    void take_primary(redis::ServerAddress&& primary) noexcept;
     void listen() noexcept;
     void check() noexcept;
     void on_event() noexcept;
@@ -116,26 +107,13 @@ private:
     NodeLog log_;
     std::vector<Follower*> followers_;
 
-    struct Sentinel {
-        std::unique_ptr<AddressSource> source;
-        std::size_t address = 0;  // index of the next one to try
-    };
-    std::vector<Sentinel> sentinels_;
-    redis::SentinelRotation rotation_;
-
     State state_ = State::idle;
-    bool finding_ = false;  // the address of the Sentinel
-    Addresses addresses_;   // of the Sentinel; nullptr if unknown
-    std::size_t address_ = 0;
-    std::size_t untried_ = 0;
     redis::Pipeline pipeline_;
     Connection connection_;
+    Dialer dialer_;
 
     std::optional<redis::ServerAddress> record_;  // of this Sentinel
-    redis::ServerAddress primary_;                // valid if answers_ > 0
-    std::uint64_t answers_ = 0;                   // counts the answers
-    bool switched_ = false;                       // followers not yet notified
-    std::optional<ngx_msec_t> switched_at_;
+    redis::KnownPrimary primary_;
 
     unsigned failures_ = 0;              // consecutive
     std::optional<ngx_msec_t> lost_at_;  // while no Sentinel is usable

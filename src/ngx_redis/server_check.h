@@ -1,55 +1,70 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
+#include "../metrics/redis_counters.h"
+#include "../redis/breaker.h"
 #include "../redis/command.h"
+#include "../redis/link.h"
+#include "../redis/replication.h"
 #include "../redis/server_id.h"
 #include "address_source.h"
+#include "connection.h"
+#include "node_log.h"
 #include "node_settings.h"
 
 namespace petstore::ngx_redis {
 
-// Whether the server that a node is connected to is the one that is meant:
-// another one may have taken over its address. Known in a Cluster and behind
-// Sentinels; elsewhere only the address matters.
+// Whether the server that a node is connected to can be used, according to its
+// replies. It must be a primary, and the server that is meant: another one may
+// have taken over its address. That is known in a Cluster and behind Sentinels;
+// elsewhere only the address matters.
 class ServerCheck {
 public:
-    // Both must outlive this object.
-    ServerCheck(const NodeSettings& settings, const AddressSource& source)
-        : settings_(settings), source_(source)
-    {
-        if (settings.redirects) {
-            request_ = redis::node_id_request();
-        } else if (settings.sentinels) {
-            request_ = redis::run_id_request();
-        }
-    }
+    using Failure = Connection::Failure;
+
+    // All must outlive this object.
+    ServerCheck(const NodeSettings& settings, const AddressSource& source,
+                redis::Breaker& breaker, const metrics::RedisMeter& meter,
+                NodeLog& log);
+
+    // See Link::connection_generation().
+    std::uint64_t generation() const noexcept { return generation_; }
+    void connection_lost() noexcept { ++generation_; }
 
     // The command that asks the server who it is; nullptr if there is none.
-    const redis::Command* request() const noexcept
+    const redis::Command* identity_request() const noexcept
     {
         return request_ ? &*request_ : nullptr;
     }
 
     // The reply to it, possibly an error: the server is then unknown.
-    void take(const redis::Reply& reply) noexcept
-    {
-        id_ =
-            settings_.redirects ? redis::node_id(reply) : redis::run_id(reply);
-    }
+    Failure take_identity(const redis::Reply& reply) noexcept;
 
     // Whether it is known that another server is meant, as of now.
-    bool is_other() const noexcept
-    {
-        return id_.contradicts(settings_.redirects ? settings_.node_id
-                                                   : source_.meant());
-    }
+    bool is_other() const noexcept;
+
+    // Decides when to ask for the role.
+    redis::RoleWatch& role() noexcept { return role_; }
+
+    // The reply; `ready`: not that of the handshake.
+    Failure take_role(const redis::Reply& reply, bool ready) noexcept;
+
+    // Counts and logs an error reply to a command, unless its handler does.
+    Failure take_error(const redis::Reply& error,
+                       const redis::ReplyHandler& handler) noexcept;
 
 private:
     const NodeSettings& settings_;
     const AddressSource& source_;
+    redis::Breaker& breaker_;
+    const metrics::RedisMeter& meter_;
+    NodeLog& log_;
     std::optional<redis::Command> request_;
     redis::ServerId id_;
+    redis::RoleWatch role_;
+    std::uint64_t generation_ = 0;
 };
 
 }  // namespace petstore::ngx_redis

@@ -169,4 +169,25 @@ SentinelMessage parse_sentinel_message(const Reply& reply,
     return {};
 }
 
+void KnownPrimary::take(ServerAddress&& primary) noexcept
+{
+    changed_ = changed_ || (answers_ > 0 && primary != address_);
+    address_ = std::move(primary);
+    ++answers_;
+}
+
+bool KnownPrimary::take_switch(ServerAddress&& primary,
+                               std::uint64_t now) noexcept
+{
+    if (primary == address_) {
+        return true;  // already announced by the promotion
+    }
+    if (switched_at_ && now - *switched_at_ < kBetweenSwitches) {
+        return false;
+    }
+    switched_at_ = now;
+    take(std::move(primary));
+    return true;
+}
+
 }  // namespace petstore::redis

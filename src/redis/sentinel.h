@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "command.h"
 #include "reply.h"
@@ -56,36 +57,32 @@ struct SentinelMessage {
 SentinelMessage parse_sentinel_message(const Reply& reply,
                                        std::string_view name);
 
-// Selects the Sentinel to ask next. In a round, each is asked at most once. A
-// round starts after the Sentinel that was asked last, so one that is wrong or
-// hangs is not asked twice in a row.
-class SentinelRotation {
+// The primary that the Sentinels name. Times are milliseconds of a monotonic
+// clock.
+class KnownPrimary {
 public:
-    // `count` must be at least 1.
-    explicit SentinelRotation(std::size_t count) noexcept
-        : count_(count), current_(count - 1)
-    {}
+    // Failovers take longer. A Sentinel that reports them more often is broken.
+    static constexpr std::uint64_t kBetweenSwitches = 1000;
 
-    // Index of the Sentinel that was asked last.
-    std::size_t current() const noexcept { return current_; }
+    // Valid if answers() > 0.
+    const ServerAddress& address() const noexcept { return address_; }
+    std::uint64_t answers() const noexcept { return answers_; }
 
-    void begin_round() noexcept { left_ = count_; }
+    // A Sentinel names it.
+    void take(ServerAddress&& primary) noexcept;
 
-    // Moves on. False if all were asked in this round.
-    bool next() noexcept
-    {
-        if (left_ == 0) {
-            return false;
-        }
-        --left_;
-        current_ = (current_ + 1) % count_;
-        return true;
-    }
+    // A Sentinel reports a failover to it. False if that comes too soon after
+    // another one.
+    bool take_switch(ServerAddress&& primary, std::uint64_t now) noexcept;
+
+    // Whether it is another one than at the last call.
+    bool has_changed() noexcept { return std::exchange(changed_, false); }
 
 private:
-    std::size_t count_;
-    std::size_t current_;
-    std::size_t left_ = 0;  // in this round
+    ServerAddress address_;
+    std::uint64_t answers_ = 0;
+    bool changed_ = false;
+    std::optional<std::uint64_t> switched_at_;
 };
 
 }  // namespace petstore::redis

@@ -9,7 +9,6 @@
 using namespace petstore;
 using redis::PrimaryAddress;
 using redis::SentinelMessage;
-using redis::SentinelRotation;
 using redis::ServerAddress;
 using Kind = SentinelMessage::Kind;
 using Result = PrimaryAddress::Result;
@@ -191,29 +190,44 @@ TEST_CASE("a message that no Sentinel sends is invalid", "[redis]")
     CHECK(message_in(reply).kind == Kind::invalid);
 }
 
-TEST_CASE("a round asks each Sentinel once, starting after the last one",
+TEST_CASE("each answer of a Sentinel counts, and another primary is a change",
           "[redis]")
 {
-    SentinelRotation rotation(3);
-    CHECK_FALSE(rotation.next());
-    const auto round = [&](std::size_t most) {
-        std::vector<std::size_t> asked;
-        rotation.begin_round();
-        while (asked.size() < most && rotation.next()) {
-            asked.push_back(rotation.current());
-        }
-        return asked;
-    };
-    using Indexes = std::vector<std::size_t>;
-    CHECK(round(9) == Indexes{0, 1, 2});
-    CHECK(round(2) == Indexes{0, 1});
-    CHECK(round(9) == Indexes{2, 0, 1});
+    redis::KnownPrimary primary;
+    CHECK(primary.answers() == 0);
+    primary.take({"one", 6379});
+    CHECK(primary.answers() == 1);
+    CHECK(primary.address().host == "one");
+    CHECK_FALSE(primary.has_changed());
+    primary.take({"one", 6379});
+    CHECK(primary.answers() == 2);
+    CHECK_FALSE(primary.has_changed());
+    primary.take({"two", 6379});
+    CHECK(primary.has_changed());
+    CHECK_FALSE(primary.has_changed());
+    // A change is not forgotten because of the next answer.
+    primary.take({"three", 6379});
+    primary.take({"three", 6379});
+    CHECK(primary.has_changed());
+}
 
-    SentinelRotation single(1);
-    for (int i = 0; i < 3; ++i) {
-        single.begin_round();
-        CHECK(single.next());
-        CHECK(single.current() == 0);
-        CHECK_FALSE(single.next());
-    }
+TEST_CASE("failovers may not follow each other too fast", "[redis]")
+{
+    redis::KnownPrimary primary;
+    primary.take({"one", 6379});
+    // Known already from an answer.
+    CHECK(primary.take_switch({"one", 6379}, 100));
+    CHECK(primary.answers() == 1);
+    CHECK_FALSE(primary.has_changed());
+
+    CHECK(primary.take_switch({"two", 6379}, 200));
+    CHECK(primary.answers() == 2);
+    CHECK(primary.has_changed());
+    CHECK(primary.take_switch({"two", 6379}, 300));
+    const auto soon = 200 + redis::KnownPrimary::kBetweenSwitches - 1;
+    CHECK_FALSE(primary.take_switch({"one", 6379}, soon));
+    CHECK(primary.address().host == "two");
+    CHECK_FALSE(primary.has_changed());
+    CHECK(primary.take_switch({"one", 6379}, soon + 1));
+    CHECK(primary.address().host == "one");
 }

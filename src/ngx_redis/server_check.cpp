@@ -1,0 +1,101 @@
+#include "server_check.h"
+
+#include "../redis/error_table.h"
+
+namespace petstore::ngx_redis {
+
+namespace {
+
+using Failure = Connection::Failure;
+using Kind = metrics::Failure;
+using Retry = redis::Breaker::Retry;
+
+constexpr char kOtherServer[] = "is another server than the one meant";
+
+}  // namespace
+
+ServerCheck::ServerCheck(const NodeSettings& settings,
+                         const AddressSource& source, redis::Breaker& breaker,
+                         const metrics::RedisMeter& meter, NodeLog& log)
+    : settings_(settings), source_(source), breaker_(breaker), meter_(meter),
+      log_(log)
+{
+    if (settings.redirects) {
+        request_ = redis::node_id_request();
+    } else if (settings.sentinels) {
+        request_ = redis::run_id_request();
+    }
+}
+
+Failure ServerCheck::take_identity(const redis::Reply& reply) noexcept
+{
+    id_ = settings_.redirects ? redis::node_id(reply) : redis::run_id(reply);
+    return is_other() ? Connection::failure(Kind::other, kOtherServer)
+                      : Failure{};
+}
+
+bool ServerCheck::is_other() const noexcept
+{
+    return id_.contradicts(settings_.redirects ? settings_.node_id
+                                               : source_.meant());
+}
+
+Failure ServerCheck::take_role(const redis::Reply& reply, bool ready) noexcept
+{
+    using Finding = redis::RoleWatch::Finding;
+    switch (role_.take(reply, ngx_current_msec)) {
+    case Finding::primary:
+        break;
+    case Finding::other_history:
+        if (ready) {
+            ++generation_;
+            log_.history_changed();
+        }
+        break;
+    case Finding::replica:
+        if (settings_.redirects) {
+            break;
+        }
+        return {"is a replica", ready ? Retry::at_once : Retry::after_backoff,
+                true};
+    case Finding::unanswered:
+        if (!ready) {
+            return Connection::failure(Kind::login,
+                                       log_.reason("refused with", reply));
+        }
+        break;
+    case Finding::unknown:
+        log_.role_unknown(reply);
+        break;
+    }
+    return {};
+}
+
+Failure ServerCheck::take_error(const redis::Reply& error,
+                                const redis::ReplyHandler& handler) noexcept
+{
+    const auto& row = redis::error_row(error.text());
+    if (row.replica) {
+        breaker_.write_refused();
+        return {log_.reason("is a replica, answered with", error),
+                Retry::at_once, true};
+    }
+    switch (handler.reports(error) ? redis::ErrorRow::Log::nothing : row.log) {
+    case redis::ErrorRow::Log::nothing:
+        break;
+    case redis::ErrorRow::Log::warning:
+        meter_.redis.add(Kind::error);
+        log_.warning_reply(error);
+        break;
+    case redis::ErrorRow::Log::error:
+        meter_.redis.add(Kind::error);
+        log_.error_reply(error);
+        break;
+    case redis::ErrorRow::Log::outage:
+        return Connection::failure(Kind::error,
+                                   log_.reason("refused with", error));
+    }
+    return {};
+}
+
+}  // namespace petstore::ngx_redis
