@@ -13,13 +13,6 @@ bool reached(std::uint64_t time, std::uint64_t now) noexcept
     return static_cast<std::int64_t>(time - now) <= 0;
 }
 
-// Spreads the number so that it also changes the lower half of a generation and
-// never cancels out a change of the connection's own generation.
-std::uint64_t mixed(std::uint32_t moves) noexcept
-{
-    return std::uint64_t{moves} * 0x9e3779b1;
-}
-
 }  // namespace
 
 // A command from send() to its reply.
@@ -40,12 +33,16 @@ public:
     {}
 
     bool has_ended() const noexcept { return handler_ == nullptr; }
+    static bool is_unsent(const Call& call) noexcept
+    {
+        return call.state == State::unsent;
+    }
 
     // Records that the reply may arrive after those of commands sent later.
     void out_of_order() noexcept
     {
         reordered_ = true;
-        ++owner_.reorderings_[slot];
+        owner_.slots_.reordered(slot);
     }
 
     // Calls the handler; a reply may still arrive.
@@ -115,23 +112,17 @@ private:
     bool reordered_ = false;
 };
 
-bool ClusterLink::is_unsent(const Call& call) noexcept
-{
-    return call.state == Call::State::unsent;
-}
-
 ClusterLink::ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
                          RedirectPolicy::Persistence persistence)
     : host_(host), alarm_(alarm), timeout_(timeout),
-      policy_(timeout, persistence), asking_("ASKING"), moves_(kHashSlots),
-      reorderings_(kHashSlots)
+      policy_(timeout, persistence), asking_("ASKING")
 {}
 
 ClusterLink::~ClusterLink() = default;
 
 void ClusterLink::warm_up() noexcept
 {
-    if (!map_) {
+    if (!has_map()) {
         search();
     }
 }
@@ -142,7 +133,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     if (full) {
         host_.queue_full();
     }
-    if (closed_ || full || (!map_ && gave_up_)) {
+    if (closed_ || full || (!has_map() && gave_up_)) {
         warm_up();
         handler.on_no_reply(NoReply::not_sent);
         return;
@@ -154,7 +145,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
         handler.on_no_reply(NoReply::not_sent);
         return;
     }
-    if (map_) {
+    if (has_map()) {
         route(*call);
     } else {
         hold(*call);
@@ -162,69 +153,11 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     }
 }
 
-std::uint64_t
-ClusterLink::connection_generation(std::string_view key) const noexcept
-{
-    if (key.empty()) {
-        std::uint64_t sum = mixed(all_moves_);
-        for (const Link* link : links_) {
-            sum += link != nullptr ? link->connection_generation(key) : 0;
-        }
-        return sum;
-    }
-    const std::uint16_t slot = hash_slot(key);
-    const Link* const link = link_of(slot);
-    return mixed(moves_[slot])
-           + (link != nullptr ? link->connection_generation(key) : 0);
-}
-
-std::uint64_t ClusterLink::reorderings(std::string_view key) const noexcept
-{
-    return reorderings_[hash_slot(key)];
-}
-
-std::size_t ClusterLink::group_of(std::string_view key) const noexcept
-{
-    const auto primary = map_ ? map_->primary_of(hash_slot(key)) : std::nullopt;
-    return primary ? *primary + 1 : 0;
-}
-
-// Tries numbers until each primary has one. Of a primary with very few slots,
-// that may take too long; it gets none.
-std::vector<std::string> ClusterLink::tags_of_primaries() const
-{
-    std::vector<std::string> tags;
-    std::size_t missing = map_ ? map_->primaries().size() : 0;
-    std::vector<bool> has_tag(missing);
-    for (int number = 0; missing > 0 && number < kHashSlots; ++number) {
-        std::string tag = std::to_string(number);
-        const auto primary = map_->primary_of(hash_slot(tag));
-        if (primary && !has_tag[*primary]) {
-            has_tag[*primary] = true;
-            --missing;
-            tags.push_back(std::move(tag));
-        }
-    }
-    return tags;
-}
-
-// nullptr if no server serves the slot.
-Link* ClusterLink::link_of(std::uint16_t slot) const noexcept
-{
-    const auto primary = map_ ? map_->primary_of(slot) : std::nullopt;
-    return primary ? links_[*primary] : nullptr;
-}
-
-bool ClusterLink::may_search() const noexcept
-{
-    return !closed_ && !searching_
-           && (!searched_at_
-               || reached(*searched_at_ + kSearchInterval, alarm_.now()));
-}
-
 void ClusterLink::search() noexcept
 {
-    if (may_search()) {
+    const bool due =
+        !searched_at_ || reached(*searched_at_ + kSearchInterval, alarm_.now());
+    if (due && !searching_ && !closed_) {
         searching_ = true;
         searched_at_ = alarm_.now();
         host_.find_map();
@@ -235,13 +168,17 @@ void ClusterLink::on_map(SlotMap map) noexcept
 {
     searching_ = false;
     try {
-        take_map(std::move(map));
+        std::vector<Link*> links;
+        for (const ServerAddress& primary : map.primaries()) {
+            links.push_back(host_.link_to(primary));
+        }
+        slots_.take(std::move(map), std::move(links));
     } catch (...) {
-        fail_unsent();
+        fail_held(Call::is_unsent);
         return;
     }
-    while (Call* call = find_held(is_unsent)) {
-        release(*call);
+    host_.keep(slots_.map().primaries());
+    while (Call* call = take_held(Call::is_unsent)) {
         route(*call);
     }
 }
@@ -251,25 +188,7 @@ void ClusterLink::on_no_map() noexcept
     searching_ = false;
     searched_at_ = alarm_.now();
     gave_up_ = true;
-    fail_unsent();
-}
-
-void ClusterLink::take_map(SlotMap map)
-{
-    std::vector<Link*> links;
-    for (const ServerAddress& primary : map.primaries()) {
-        links.push_back(host_.link_to(primary));
-    }
-    for (int i = 0; map_ && i < kHashSlots; ++i) {
-        const auto slot = static_cast<std::uint16_t>(i);
-        const auto now = map.primary_of(slot);
-        if (link_of(slot) != (now ? links[*now] : nullptr)) {
-            owner_changed(slot);
-        }
-    }
-    map_ = std::move(map);
-    links_ = std::move(links);
-    host_.keep(map_->primaries());
+    fail_held(Call::is_unsent);
 }
 
 // Sends the call to the primary of its slot.
@@ -278,7 +197,7 @@ void ClusterLink::route(Call& call) noexcept
     call.state = Call::State::sent;
     call.attempt.asking = false;
     call.attempt.redirects = 0;
-    if (Link* const link = link_of(call.slot)) {
+    if (Link* const link = slots_.link_of(call.slot)) {
         link->send(call.command, call);
     } else {
         call.on_no_reply(NoReply::not_sent);
@@ -295,9 +214,13 @@ std::uint64_t ClusterLink::time_left(const Call& call) const noexcept
 bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
 {
     using Action = RedirectPolicy::Action;
-    RedirectPolicy::Decision decision;
+    RedirectPolicy::Attempt& attempt = call.attempt;
+    attempt.server = attempt.redirects == 0 ? slots_.host_of(call.slot)
+                                            : std::string_view(call.server);
+    attempt.time_left = time_left(call);
+    attempt.across_slots = call.command.is_across_slots();
     try {
-        decision = decide(call, error);
+        auto decision = policy_.decide(error, attempt);
         if (decision.search) {
             search();
         }
@@ -309,33 +232,28 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
             follow(call, std::move(decision.server),
                    decision.action == Action::follow);
             return true;
+        case Action::wait_for_map:
+            if (searching_) {
+                wait_for_map(call);
+                return true;
+            }
+            if (!policy_.persists(attempt.time_left)) {
+                return false;
+            }
+            retry(call);
+            return true;
         case Action::retry:
             retry(call);
             return true;
-        case Action::wait_for_map:
-            return wait_for_map(call);
         case Action::fail:
             host_.gave_up(error);
             call.on_no_reply(NoReply::not_sent);
             return true;
         }
     } catch (...) {
+        // Out of memory.
     }
     return false;
-}
-
-RedirectPolicy::Decision ClusterLink::decide(Call& call, const Reply& error)
-{
-    RedirectPolicy::Attempt& attempt = call.attempt;
-    attempt.server = call.server;
-    if (attempt.redirects == 0) {
-        const auto primary = map_->primary_of(call.slot);
-        attempt.server =
-            primary ? map_->primaries()[*primary].host : std::string_view();
-    }
-    attempt.time_left = time_left(call);
-    attempt.across_slots = call.command.is_across_slots();
-    return policy_.decide(error, attempt);
 }
 
 void ClusterLink::retry(Call& call) noexcept
@@ -346,37 +264,23 @@ void ClusterLink::retry(Call& call) noexcept
     hold(call);
 }
 
-// Holds the call until the next map. False if none is being fetched.
-bool ClusterLink::wait_for_map(Call& call) noexcept
+void ClusterLink::wait_for_map(Call& call) noexcept
 {
-    if (searching_) {
-        call.attempt.waited_for_map = true;
-        call.out_of_order();
-        call.state = Call::State::unsent;
-        hold(call);
-        return true;
-    }
-    if (policy_.persists(time_left(call))) {
-        retry(call);
-        return true;
-    }
-    return false;
+    call.attempt.waited_for_map = true;
+    call.out_of_order();
+    call.state = Call::State::unsent;
+    hold(call);
 }
 
 // `moved`: the server serves the slot from now on.
 void ClusterLink::follow(Call& call, ServerAddress server, bool moved)
 {
     call.server = server.host;
-    server.id = map_->id_at(server);
+    server.id = slots_.map().id_at(server);
     Link* const link = host_.link_to(server);
-    if (moved && link != nullptr && link_of(call.slot) != link) {
-        links_.reserve(map_->primaries().size() + 1);
-        map_->move(call.slot, server);
-        if (links_.size() < map_->primaries().size()) {
-            links_.push_back(link);
-        }
-        owner_changed(call.slot);
-        host_.keep(map_->primaries());
+    if (moved && link != nullptr && slots_.link_of(call.slot) != link) {
+        slots_.move(call.slot, server, *link);
+        host_.keep(slots_.map().primaries());
     }
     // Nothing throws from here on.
     ++call.attempt.redirects;
@@ -393,7 +297,7 @@ void ClusterLink::follow(Call& call, ServerAddress server, bool moved)
     link->send(call.command, call);
 }
 
-// Holds the call until it ends or is released.
+// Holds the call until it ends or is taken.
 void ClusterLink::hold(Call& call) noexcept
 {
     if (held_.empty()) {
@@ -402,32 +306,29 @@ void ClusterLink::hold(Call& call) noexcept
     held_.splice(held_.end(), call.place_);
 }
 
-void ClusterLink::release(Call& call) noexcept
-{
-    if (call.place_.empty()) {
-        const auto place = std::find(held_.begin(), held_.end(), &call);
-        call.place_.splice(call.place_.end(), held_, place);
-    }
-}
-
+// A held call, which is no longer held; nullptr if there is none like this.
 template <typename Predicate>
-ClusterLink::Call* ClusterLink::find_held(Predicate&& predicate) noexcept
+ClusterLink::Call* ClusterLink::take_held(Predicate&& predicate) noexcept
 {
     const auto found =
         std::find_if(held_.begin(), held_.end(),
                      [&](const Call* call) { return predicate(*call); });
-    return found == held_.end() ? nullptr : *found;
+    if (found == held_.end()) {
+        return nullptr;
+    }
+    Call* const call = *found;
+    call->place_.splice(call->place_.end(), held_, found);
+    return call;
 }
 
 void ClusterLink::on_alarm() noexcept
 {
     const std::uint64_t now = alarm_.now();
-    while (Call* call = find_held([now](const Call& held) {
+    while (Call* call = take_held([now](const Call& held) {
                return reached(held.deadline, now)
                       || (held.state == Call::State::retrying
                           && reached(held.retry_at, now));
            })) {
-        release(*call);
         if (!reached(call->deadline, now)) {
             hold(*call);
             route(*call);
@@ -444,10 +345,10 @@ void ClusterLink::on_alarm() noexcept
     }
 }
 
-void ClusterLink::fail_unsent() noexcept
+template <typename Predicate>
+void ClusterLink::fail_held(Predicate&& predicate) noexcept
 {
-    while (Call* call = find_held(is_unsent)) {
-        release(*call);
+    while (Call* call = take_held(predicate)) {
         call->on_no_reply(NoReply::not_sent);
     }
 }
@@ -455,19 +356,15 @@ void ClusterLink::fail_unsent() noexcept
 void ClusterLink::close() noexcept
 {
     closed_ = true;
-    fail_unsent();
-    while (Call* call = find_held([](const Call& held) {
-               return held.state == Call::State::retrying;
-           })) {
-        release(*call);
-        call->on_no_reply(NoReply::not_sent);
-    }
+    fail_held([](const Call& held) { return held.state != Call::State::sent; });
 }
 
 // Destroys the call.
 void ClusterLink::end(Call& call) noexcept
 {
-    release(call);
+    if (call.place_.empty()) {
+        held_.erase(std::find(held_.begin(), held_.end(), &call));
+    }
     calls_.end(call);
 }
 

@@ -13,6 +13,7 @@
 #include "link.h"
 #include "redirect_policy.h"
 #include "server_address.h"
+#include "slot_links.h"
 #include "slot_map.h"
 
 namespace petstore::redis {
@@ -74,16 +75,28 @@ public:
 
     // Fetches the map unless it is known.
     void warm_up() noexcept;
-    bool has_map() const noexcept { return map_.has_value(); }
+    bool has_map() const noexcept { return slots_.has_map(); }
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 
     std::uint64_t
-    connection_generation(std::string_view key) const noexcept override;
-    std::uint64_t reorderings(std::string_view key) const noexcept override;
+    connection_generation(std::string_view key) const noexcept override
+    {
+        return slots_.generation(key);
+    }
+    std::uint64_t reorderings(std::string_view key) const noexcept override
+    {
+        return slots_.reorderings(key);
+    }
     bool is_cluster() const noexcept override { return true; }
-    std::size_t group_of(std::string_view key) const noexcept override;
-    std::vector<std::string> tags_of_primaries() const override;
+    std::size_t group_of(std::string_view key) const noexcept override
+    {
+        return slots_.group_of(key);
+    }
+    std::vector<std::string> tags_of_primaries() const override
+    {
+        return slots_.tags_of_primaries();
+    }
 
     // The results of Host::find_map().
     void on_map(SlotMap map) noexcept;
@@ -97,31 +110,19 @@ private:
     class Call;
 
     void on_alarm() noexcept override;
-    static bool is_unsent(const Call& call) noexcept;
-
-    Link* link_of(std::uint16_t slot) const noexcept;
-    bool may_search() const noexcept;
     void search() noexcept;
-    void take_map(SlotMap map);
     void route(Call& call) noexcept;
     std::uint64_t time_left(const Call& call) const noexcept;
     bool take_error(Call& call, const Reply& error) noexcept;
-    RedirectPolicy::Decision decide(Call& call, const Reply& error);
     void retry(Call& call) noexcept;
-    bool wait_for_map(Call& call) noexcept;
+    void wait_for_map(Call& call) noexcept;
     void follow(Call& call, ServerAddress server, bool moved);
     void hold(Call& call) noexcept;
-    void release(Call& call) noexcept;
     template <typename Predicate>
-    Call* find_held(Predicate&& predicate) noexcept;
-    void fail_unsent() noexcept;
+    Call* take_held(Predicate&& predicate) noexcept;
+    template <typename Predicate>
+    void fail_held(Predicate&& predicate) noexcept;
     void end(Call& call) noexcept;
-
-    void owner_changed(std::uint16_t slot) noexcept
-    {
-        ++moves_[slot];
-        ++all_moves_;
-    }
 
     // Ignores the reply to ASKING.
     class Ignore final : public ReplyHandler {
@@ -137,11 +138,7 @@ private:
     const Command asking_;
     Ignore ignore_;
 
-    std::optional<SlotMap> map_;
-    std::vector<Link*> links_;                // of the map's primaries
-    std::vector<std::uint32_t> moves_;        // per slot, to another server
-    std::vector<std::uint32_t> reorderings_;  // per slot
-    std::uint32_t all_moves_ = 0;
+    SlotLinks slots_;
     bool searching_ = false;
     bool gave_up_ = false;  // a search has failed
     bool closed_ = false;
