@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -17,26 +18,30 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// A blocking, bidirectional byte stream; not for event loops. Its functions
-// throw ConnectionError, after which the stream is unusable.
+// A bidirectional byte stream that never waits. read() and write() throw
+// ConnectionError, after which the stream is unusable.
 class ByteStream {
 public:
     using Timeout = std::chrono::milliseconds;
 
     virtual ~ByteStream() = default;
 
-    // Returns how many bytes were written, at least one. If it throws, the
-    // server can read none of them.
+    // Returns how many bytes were taken; 0 if the socket takes none now. If it
+    // throws, the server can read none of them.
     virtual std::size_t write(std::string_view bytes) = 0;
 
-    // Waits for bytes and returns how many there are. 0: the server closed the
-    // connection.
-    virtual std::size_t read(char* buffer, std::size_t size) = 0;
+    // Returns how many bytes have arrived; nullopt if none have yet. 0: the
+    // server closed the connection.
+    virtual std::optional<std::size_t> read(char* buffer, std::size_t size) = 0;
 
-    // How long each later read() or write() may wait. At least 1 ms.
-    virtual void set_timeout(Timeout timeout) = 0;
+    // Whether write() has taken bytes that the socket has not: call it again,
+    // even with none, once the socket is writable.
+    virtual bool has_output() const noexcept { return false; }
 
-    // The socket, for setsockopt() only.
+    // Whether read() may return bytes although the socket is not readable.
+    virtual bool has_input() const noexcept { return false; }
+
+    // The socket, to wait for it.
     virtual int descriptor() const noexcept = 0;
 };
 

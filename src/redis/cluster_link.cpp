@@ -76,7 +76,8 @@ public:
         ReplyHandler* const handler = handler_;
         ClusterLink& owner = owner_;
         if (cause == NoReply::not_sent && !has_ended()
-            && owner.policy_.persists(owner.time_left(*this))) {
+            && owner.policy_.persists(owner.time_left(*this))
+            && owner.host_.may_recover()) {
             owner.search();
             owner.retry(*this);
             return;
@@ -324,8 +325,10 @@ ClusterLink::Call* ClusterLink::take_held(Predicate&& predicate) noexcept
 void ClusterLink::on_alarm() noexcept
 {
     const std::uint64_t now = alarm_.now();
-    while (Call* call = take_held([now](const Call& held) {
-               return reached(held.deadline, now)
+    while (Call* call = take_held([&](const Call& held) {
+               const bool is_sent = held.state == Call::State::sent;
+               return (reached(held.deadline, now)
+                       && !(is_sent && policy_.is_persistent()))
                       || (held.state == Call::State::retrying
                           && reached(held.retry_at, now));
            })) {

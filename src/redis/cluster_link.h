@@ -52,6 +52,10 @@ public:
         // handler does not report it.
         virtual void gave_up(const Reply& error) noexcept = 0;
 
+        // A command was not sent. Whether that may change soon, so that a
+        // persistent link tries it again.
+        virtual bool may_recover() const noexcept { return true; }
+
     protected:
         ~Host() = default;
     };
@@ -65,7 +69,8 @@ public:
     static constexpr std::uint64_t kRetryInterval = 10;
 
     // `host` and `alarm` are borrowed. A command fails `timeout` milliseconds
-    // after send(). Throws std::bad_alloc.
+    // after send(), unless the link is persistent and has sent it: then its
+    // server's link decides how long to wait. Throws std::bad_alloc.
     ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
                 RedirectPolicy::Persistence persistence =
                     RedirectPolicy::Persistence::brief);

@@ -67,11 +67,13 @@ public:
     // Throws std::bad_alloc.
     Decision decide(const Reply& error, const Attempt& attempt) const;
 
+    bool is_persistent() const noexcept { return persistent_; }
+
     // Whether a command is retried later although there is no new map, or no
     // connection to the primary.
     bool persists(std::uint64_t time_left) const noexcept
     {
-        return persistent_ && time_left > last_retry_;
+        return is_persistent() && time_left > last_retry_;
     }
 
     // Whether the error says that the server does not serve the command.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <memory>
 #include <netdb.h>
@@ -24,10 +25,11 @@ timeval to_timeval(ByteStream::Timeout timeout)
     return value;
 }
 
-[[noreturn]] void fail(int error)
+// Whether the socket has nothing to give or take now. Throws other errors.
+bool would_block(int error)
 {
     if (error == EAGAIN || error == EWOULDBLOCK) {
-        throw TimedOut("no answer in time");
+        return true;
     }
     throw ConnectionError(std::generic_category().message(error));
 }
@@ -71,6 +73,8 @@ public:
             redisFree(hiredis_);
             throw ConnectionError(why);
         }
+        const int flags = fcntl(hiredis_->fd, F_GETFL);
+        fcntl(hiredis_->fd, F_SETFL, flags | O_NONBLOCK);
     }
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
@@ -85,29 +89,22 @@ public:
             if (sent >= 0) {
                 return static_cast<std::size_t>(sent);
             }
-            if (errno != EINTR) {
-                fail(errno);
+            if (errno != EINTR && would_block(errno)) {
+                return 0;
             }
         }
     }
 
-    std::size_t read(char* buffer, std::size_t size) override
+    std::optional<std::size_t> read(char* buffer, std::size_t size) override
     {
         for (;;) {
             const ssize_t got = recv(hiredis_->fd, buffer, size, 0);
             if (got >= 0) {
                 return static_cast<std::size_t>(got);
             }
-            if (errno != EINTR) {
-                fail(errno);
+            if (errno != EINTR && would_block(errno)) {
+                return std::nullopt;
             }
-        }
-    }
-
-    void set_timeout(Timeout timeout) override
-    {
-        if (redisSetTimeout(hiredis_, to_timeval(timeout)) != REDIS_OK) {
-            throw ConnectionError(hiredis_->errstr);
         }
     }
 

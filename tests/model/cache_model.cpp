@@ -2,7 +2,7 @@
 #include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "redis/blocking_connection.h"
+#include "redis_connection.h"
 #include "store/pets/pet_commands.h"
 
 using namespace petstore;
@@ -28,8 +28,7 @@ struct Fixture {
     // The reply, or -1 for an error.
     long long clear() const
     {
-        auto connection = redis::BlockingConnection::unix_socket(
-            redis.socket(), std::chrono::seconds(20));
+        RedisConnection connection(redis.socket());
         connection.append(as_text(catalogue.clear_caches()));
         const auto& reply = connection.get();
         return reply.is(redis::Type::integer) ? reply.integer() : -1;

@@ -13,7 +13,7 @@
 #include "catch.h"
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
-#include "redis/blocking_connection.h"
+#include "redis_connection.h"
 #include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
@@ -54,8 +54,7 @@ constexpr Spread kSpreads[] = {
 // A link over a blocking connection. wait() delivers replies.
 class BlockingLink final : public redis::Link {
 public:
-    explicit BlockingLink(redis::BlockingConnection& connection)
-        : connection_(connection)
+    explicit BlockingLink(RedisConnection& connection) : connection_(connection)
     {}
 
     void send(const redis::Command& command,
@@ -86,16 +85,13 @@ public:
     int sent = 0;
 
 private:
-    redis::BlockingConnection& connection_;
+    RedisConnection& connection_;
     std::deque<redis::ReplyHandler*> handlers_;
 };
 
 class Shop {
 public:
-    Shop()
-        : connection(redis::BlockingConnection::unix_socket(
-            redis.socket(), std::chrono::seconds(20)))
-    {}
+    Shop() : connection(redis.socket()) {}
 
     const redis::Reply& call(const redis::Command& command)
     {
@@ -281,7 +277,7 @@ public:
 
     std::mt19937 random = seeded();
     RedisServer redis{{"appendonly no"}};
-    redis::BlockingConnection connection;
+    RedisConnection connection;
     const store::Schema schema{"petstore"};
     const store::PetCommands catalogue{schema};
     std::vector<api::NewPet> pets;

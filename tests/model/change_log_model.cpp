@@ -11,8 +11,8 @@
 #include "catch.h"
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
-#include "redis/blocking_connection.h"
 #include "redis/reply_copy.h"
+#include "redis_connection.h"
 #include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "unit/recorded_damage.h"
@@ -26,18 +26,12 @@ namespace {
 constexpr Status kStatuses[] = {Status::available, Status::pending,
                                 Status::sold};
 
-redis::BlockingConnection connect(const e2e::RedisServer& redis)
-{
-    return redis::BlockingConnection::unix_socket(redis.socket(),
-                                                  std::chrono::seconds(20));
-}
-
 // A link that executes commands and delivers replies one by one, when the test
 // says so.
 class SlowLink final : public redis::Link {
 public:
     explicit SlowLink(const e2e::RedisServer& redis)
-        : connection_(connect(redis))
+        : connection_(redis.socket())
     {}
 
     void send(const redis::Command& command,
@@ -90,7 +84,7 @@ private:
         redis::ReplyCopy reply;
     };
 
-    redis::BlockingConnection connection_;
+    RedisConnection connection_;
     std::deque<Sent> sent_;
     std::deque<Executed> executed_;
 };
@@ -223,7 +217,7 @@ private:
 
 class Shop {
 public:
-    explicit Shop(std::size_t memory) : connection_(connect(redis))
+    explicit Shop(std::size_t memory) : connection_(redis.socket())
     {
         for (int i = 0; i < 3; ++i) {
             workers.push_back(
@@ -366,7 +360,7 @@ public:
 private:
     std::mt19937 random_{static_cast<unsigned>(
         std::atoi(e2e::env_or("PETSTORE_MODEL_SEED", "20301205").c_str()))};
-    redis::BlockingConnection connection_;
+    RedisConnection connection_;
 };
 
 Request::Request(Shop& shop, Worker& worker, const ReadKey& key)

@@ -9,7 +9,7 @@
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
 #include "e2e/support/sparse_catalogue.h"
-#include "redis/blocking_connection.h"
+#include "redis_connection.h"
 #include "store/damage.h"
 #include "store/failure.h"
 #include "store/pets/pet_commands.h"
@@ -70,8 +70,7 @@ struct Fixture {
     }
 
     RedisServer redis{{"appendonly no"}};
-    redis::BlockingConnection connection{redis::BlockingConnection::unix_socket(
-        redis.socket(), std::chrono::seconds(20))};
+    RedisConnection connection{redis.socket()};
     const store::Schema schema{"petstore"};
     const store::PetCommands catalogue{schema};
     PetId last_id = kPets;

@@ -16,7 +16,7 @@
 #include "as_text.h"
 #include "catch.h"
 #include "e2e/support/redis_server.h"
-#include "redis/blocking_connection.h"
+#include "redis_connection.h"
 #include "store/accounts/account_state.h"
 #include "store/accounts/limit_commands.h"
 #include "store/scripts.h"
@@ -334,16 +334,13 @@ private:
 class Machine {
 public:
     Machine(unsigned seed, LimitCommands::Accounts where)
-        : random_(seed), connection_(redis::BlockingConnection::unix_socket(
-                             redis_.socket(), std::chrono::seconds(5))),
-          schema_("model"),
+        : random_(seed), connection_(redis_.socket()), schema_("model"),
           in_cluster_(where == LimitCommands::Accounts::cluster),
           limiter_(schema_,
                    in_cluster_ ? LimitCommands::Catalogue::elsewhere
                                : LimitCommands::Catalogue::here,
                    where)
     {
-        connection_.set_timeout(std::chrono::seconds(20));
         redis_.command({"SET", schema_.last_pet_id(), std::to_string(kLastId)});
         redis_.command({"SET", schema_.changes(), std::to_string(kChanges)});
         for (int i = 0; i < 200; ++i) {
@@ -893,7 +890,7 @@ private:
 
     std::mt19937 random_;
     RedisServer redis_{{"appendonly no"}};
-    redis::BlockingConnection connection_;
+    RedisConnection connection_;
     const store::Schema schema_;
     const bool in_cluster_;
     const LimitCommands limiter_;

@@ -73,6 +73,7 @@ struct FakeCluster final : ClusterLink::Host {
     {
         given_up.emplace_back(error.error_code());
     }
+    bool may_recover() const noexcept override { return recovers; }
 
     // Assigns the slots below kFoo to the first server, the others to the
     // second.
@@ -98,6 +99,7 @@ struct FakeCluster final : ClusterLink::Host {
     int searches = 0;
     int full = 0;
     Words given_up;
+    bool recovers = true;
     std::vector<std::string> kept;
     std::map<std::string, FakeLink> servers;
     std::map<std::string, std::string> ids;
@@ -466,6 +468,20 @@ TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
         CHECK(foo.text == "not sent");
         CHECK(cluster.alarm.time + redis::RedirectPolicy::kLastRetry
               >= kStart + kTimeout);
+    }
+    SECTION("but not what cannot be sent soon either")
+    {
+        cluster.recovers = false;
+        two.lose(NoReply::not_sent);
+        CHECK(foo.text == "not sent");
+    }
+    SECTION("and waits for the reply to a redirected command")
+    {
+        two.reply("-MOVED 12182 one:7001\r\n");
+        cluster.wait(2 * kTimeout);
+        CHECK(foo.calls == 0);
+        cluster.servers["one"].reply(bulk("1"));
+        CHECK(foo.text == "1");
     }
     SECTION("and servers contradict each other about, after a pause")
     {

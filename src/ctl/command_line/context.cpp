@@ -101,16 +101,17 @@ Context::other(const std::string& text, const std::string& option,
 
 std::unique_ptr<RedisSession>
 Context::checked_connect(const redis::Deployment& deployment,
-                         const Credentials& credentials) const
+                         const Credentials& credentials)
 {
-    auto session = connect(deployment, credentials, tls_ ? &*tls_ : nullptr);
+    auto session =
+        connect(deployment, credentials, tls_ ? &*tls_ : nullptr, pump_);
     if (!accepts_cluster_nodes_) {
         session->refuse_cluster_node();
     }
     return session;
 }
 
-RedisSession& Context::open(Other& other) const
+RedisSession& Context::open(Other& other)
 {
     if (!other.session) {
         other.session = checked_connect(other.deployment, other.credentials);

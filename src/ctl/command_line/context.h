@@ -9,6 +9,7 @@
 #include "../../store/keys/key_administration.h"
 #include "../../store/schema.h"
 #include "../accounts/limits_place.h"
+#include "../redis/pump.h"
 #include "../redis/redis_connect.h"
 #include "../redis/redis_session.h"
 #include "../redis/tls.h"
@@ -45,6 +46,9 @@ public:
     // Throws Failure.
     RedisSession& redis();
 
+    // Runs the links of all of them, for await().
+    Pump& pump() noexcept { return pump_; }
+
     bool has_limits() const noexcept { return limits_.has_value(); }
 
     // The Redis of --limit-redis, likewise; nullptr if there is none.
@@ -74,11 +78,12 @@ private:
                                const std::string& option,
                                const std::string& password_file,
                                const std::string& file_option) const;
-    RedisSession& open(Other& other) const;
+    RedisSession& open(Other& other);
     std::unique_ptr<RedisSession>
     checked_connect(const redis::Deployment& deployment,
-                    const Credentials& credentials) const;
+                    const Credentials& credentials);
 
+    Pump pump_;  // outlives the sessions
     redis::Deployment deployment_;
     Credentials credentials_;
     std::optional<Other> limits_;

@@ -8,8 +8,6 @@
 #include "../../redis/hash_slot.h"
 #include "../../store/pets/pet_commands.h"
 #include "../exit.h"
-#include "../redis/cluster_session.h"
-#include "../redis/server_session.h"
 
 namespace petstore::ctl {
 
@@ -64,15 +62,14 @@ std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
 std::vector<Finding> check_catalogue(RedisSession& redis,
                                      const store::Schema& schema)
 {
-    ClusterSession* const cluster = redis.cluster();
-    if (cluster == nullptr) {
+    if (!redis.is_cluster()) {
         return check(redis, schema);
     }
     try {
-        const auto map = cluster->map();
+        const auto map = redis.cluster()->map();
         if (const auto primary =
                 map.primary_of(redis::hash_slot(schema.last_pet_id()))) {
-            ServerSession server(cluster->connect(map.primaries()[*primary]));
+            RedisSession server = redis.open(map.primaries()[*primary]);
             return check(server, schema);
         }
     } catch (const Failure&) {

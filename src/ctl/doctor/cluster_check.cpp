@@ -5,7 +5,6 @@
 
 #include "../../redis/hash_slot.h"
 #include "../exit.h"
-#include "../redis/server_session.h"
 
 namespace petstore::ctl {
 
@@ -40,9 +39,9 @@ Finding check_state(RedisSession& cluster, const std::string& which)
 }
 
 // All servers, or the primaries where CLUSTER NODES is forbidden.
-std::vector<ClusterNode> nodes_of(ClusterSession& cluster)
+std::vector<ClusterNode> nodes_of(RedisSession& cluster)
 {
-    const auto map = cluster.map();
+    const auto map = cluster.cluster()->map();
     if (const auto* reply = ask(cluster, "NODES")) {
         return parse_cluster_nodes(reply->text(), cluster.last_host());
     }
@@ -58,7 +57,7 @@ std::vector<ClusterNode> nodes_of(ClusterSession& cluster)
 
 }  // namespace
 
-std::vector<Finding> check_cluster(ClusterSession& cluster,
+std::vector<Finding> check_cluster(RedisSession& cluster,
                                    const std::string& which)
 {
     std::vector<Finding> findings = {check_state(cluster, which)};
@@ -73,7 +72,7 @@ std::vector<Finding> check_cluster(ClusterSession& cluster,
             continue;
         }
         try {
-            ServerSession server(cluster.connect(node.address));
+            RedisSession server = cluster.open(node.address);
             auto more = check_server(server, name, &node);
             findings.insert(findings.end(),
                             std::make_move_iterator(more.begin()),

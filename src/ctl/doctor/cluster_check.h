@@ -3,14 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "../redis/cluster_session.h"
 #include "server_check.h"
 
 namespace petstore::ctl {
 
 // Checks a Cluster and each of its servers. `which` precedes the names of
 // checks. Throws Failure if the connection is lost.
-std::vector<Finding> check_cluster(ClusterSession& cluster,
+std::vector<Finding> check_cluster(RedisSession& cluster,
                                    const std::string& which);
 
 }  // namespace petstore::ctl

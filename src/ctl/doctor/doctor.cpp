@@ -108,9 +108,8 @@ void examine(const Context& context, Connect connect, const std::string& which,
 {
     try {
         if (RedisSession* const redis = connect()) {
-            ClusterSession* const cluster = redis->cluster();
-            append(cluster != nullptr ? check_cluster(*cluster, which)
-                                      : check_server(*redis, which, nullptr),
+            append(redis->is_cluster() ? check_cluster(*redis, which)
+                                       : check_server(*redis, which, nullptr),
                    findings);
             check_data(
                 which + "workers",

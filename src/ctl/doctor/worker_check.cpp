@@ -7,8 +7,6 @@
 #include "../../redis/hash_slot.h"
 #include "../../store/accounts/limit_commands.h"
 #include "../exit.h"
-#include "../redis/cluster_session.h"
-#include "../redis/server_session.h"
 
 namespace petstore::ctl {
 
@@ -271,11 +269,11 @@ std::optional<std::string> tag_on(const redis::SlotMap& map,
     return std::nullopt;
 }
 
-std::vector<Finding> check_primaries(ClusterSession& cluster,
+std::vector<Finding> check_primaries(RedisSession& cluster,
                                      const store::Schema& schema,
                                      WorkerData data, const std::string& which)
 {
-    const auto map = cluster.map();
+    const auto map = cluster.cluster()->map();
     const auto& primaries = map.primaries();
     const auto catalogue = map.primary_of(redis::hash_slot(schema.catalogue()));
     std::vector<Finding> wrong;
@@ -288,7 +286,7 @@ std::vector<Finding> check_primaries(ClusterSession& cluster,
             continue;
         }
         try {
-            ServerSession server(cluster.connect(primaries[i]));
+            RedisSession server = cluster.open(primaries[i]);
             const std::string name = which + primaries[i].host + ':'
                                      + std::to_string(primaries[i].port) + ' ';
             WorkerCheck check(server, schema, there, *tag, true);
@@ -315,9 +313,8 @@ std::vector<Finding> check_workers(RedisSession& redis,
                                    const store::Schema& schema, WorkerData data,
                                    const std::string& which)
 {
-    ClusterSession* const cluster = redis.cluster();
-    return cluster != nullptr
-               ? check_primaries(*cluster, schema, data, which)
+    return redis.is_cluster()
+               ? check_primaries(redis, schema, data, which)
                : WorkerCheck(redis, schema, data, "doctor", false).run(which);
 }
 

@@ -180,8 +180,6 @@ void restore_keys(Context& context, const std::string& file)
     auto keys = context.keys(Access::change);
     LineReader lines(file);
     const Interruption interruption;
-    interruption.watch(
-        context.redis().descriptor(context.schema().key_index()));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;
     const auto stopped = [&](const std::string& reason,

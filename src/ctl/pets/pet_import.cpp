@@ -1,8 +1,6 @@
 #include "pet_import.h"
 
-#include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -10,7 +8,6 @@
 #include "../../redis/error_table.h"
 #include "../../store/pets/pet_batch.h"
 #include "../exit.h"
-#include "../redis/cluster_session.h"
 #include "../redis/redis_error.h"
 #include "../terminal/interruption.h"
 #include "../terminal/output.h"
@@ -21,19 +18,13 @@ namespace petstore::ctl {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kRetryPause(100);
-
 // Sends pets in batches, each after the reply to the previous one, so that no
 // pet is created after one that failed. Redis creates one batch while the lines
 // of the next are read.
 class Importer {
 public:
-    Importer(RedisSession& redis, const store::Schema& schema,
-             const Interruption& interruption)
-        : redis_(redis), filling_(schema), sent_(schema),
-          catalogue_(schema.last_pet_id()), interruption_(interruption)
+    Importer(RedisSession& redis, const store::Schema& schema)
+        : redis_(redis), filling_(schema), sent_(schema)
     {}
 
     // `line`: the pet's line number. Throws Failure, like flush(); the counters
@@ -51,22 +42,14 @@ public:
     // Waits for the pets that were sent.
     void finish()
     {
-        const auto until = Clock::now() + ClusterSession::kPatience;
         while (sent_.pets.size() != 0) {
-            const redis::Reply* const error = receive();
-            if (error == nullptr) {
-                continue;
-            }
-            if (!may_pass(error->text()) || interruption_.requested()
-                || Clock::now() >= until) {
+            if (const redis::Reply* const error = receive()) {
                 const auto line = sent_.lines.front();
                 // Drop the rest, so that they are never sent again.
                 sent_.remove_first(sent_.pets.size());
                 throw RedisError("line " + std::to_string(line) + ": Redis",
                                  error->text());
             }
-            std::this_thread::sleep_for(kRetryPause);
-            call();
         }
     }
 
@@ -128,18 +111,14 @@ private:
         if (as_text_) {
             command.use_script_text();
         }
-        try {
-            redis_.send(command);
-            redis_.flush();
-        } catch (const LostConnection& lost) {
-            lose(lost);
-            throw;
-        }
+        redis_.send(command);
+        redis_.flush();
     }
 
     // Removes the created pets from sent_ and returns the error of the next
     // one, valid until the next call. If there is none but pets are left, they
-    // were sent again.
+    // were sent again: in a Cluster, the link waits until the catalogue has
+    // moved if a reply is nothing but the error.
     const redis::Reply* receive()
     {
         const redis::Reply& reply = next_reply();
@@ -159,41 +138,36 @@ private:
             last_line_ = sent_.lines[created.count() - 1];
         }
         sent_.remove_first(created.count());
+        if (created.error() != nullptr && created.count() > 0) {
+            call();
+            return nullptr;
+        }
         return created.error();
     }
 
     const redis::Reply& next_reply()
     {
         try {
-            interruption_.watch(redis_.descriptor(catalogue_));
             return redis_.receive_any();
         } catch (const LostConnection& lost) {
-            lose(lost);
+            drop(lost.sent());
+            throw;
+        } catch (const Failure&) {
+            drop(false);
             throw;
         }
     }
 
-    void lose(const LostConnection& lost)
+    void drop(bool in_doubt)
     {
-        in_doubt_ = lost.sent() ? sent_.pets.size() : 0;
+        in_doubt_ = in_doubt ? sent_.pets.size() : 0;
         sent_.remove_first(sent_.pets.size());
-    }
-
-    // In a Cluster, while the catalogue moves to another server, the script
-    // misses the lists on that server, and changes nothing.
-    bool may_pass(std::string_view error) const
-    {
-        return redis_.is_cluster()
-               && (error.find("non local key") != std::string_view::npos
-                   || error.substr(0, 7) == "DAMAGED");
     }
 
     RedisSession& redis_;
     Batch filling_;
     Batch sent_;  // empty if no reply is due
     bool as_text_ = false;
-    const std::string catalogue_;  // one of its Redis keys
-    const Interruption& interruption_;
     std::uint64_t imported_ = 0;
     std::uint64_t last_line_ = 0;
     std::uint64_t in_doubt_ = 0;
@@ -207,8 +181,7 @@ bool is_blank(std::string_view line)
 class Import {
 public:
     Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
-        : lines_(lines), importer_(redis, schema, interruption_),
-          progress_(lines.size())
+        : lines_(lines), importer_(redis, schema), progress_(lines.size())
     {}
 
     // Throws Failure.

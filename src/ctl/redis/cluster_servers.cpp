@@ -1,22 +1,15 @@
 #include "cluster_servers.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "../exit.h"
-#include "cluster_session.h"
 #include "redis_error.h"
-#include "server_connect.h"
 
 namespace petstore::ctl {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kMapPause = 100ms;
 
 class Servers final : public ClusterServers {
 public:
@@ -57,15 +50,12 @@ public:
     {
         auto open = connect_server(endpoint(server), tls_);
         try {
-            check_id(open.connection, server, open.where);
+            check_id(open.connection, server, open.name.url);
         } catch (const redis::ConnectionError& error) {
-            throw NotServing(cannot_connect(open.where, error.what()));
+            throw NotServing(cannot_connect(open.name.url, error.what()));
         }
         return open;
     }
-
-    Clock::time_point now() override { return Clock::now(); }
-    void pause() override { std::this_thread::sleep_for(kMapPause); }
 
 private:
     redis::Endpoint endpoint(const redis::ServerAddress& server) const
@@ -78,12 +68,12 @@ private:
 
     // Another server may have taken over the address. A server that does not
     // say who it is counts as the one that is meant.
-    static void check_id(redis::BlockingConnection& connection,
+    static void check_id(Connection& connection,
                          const redis::ServerAddress& server,
                          const std::string& where)
     {
         if (!server.id.empty()
-            && redis::node_id(call(connection, redis::node_id_request()))
+            && redis::node_id(connection.ask(redis::node_id_request()))
                    .contradicts(server.id)) {
             throw NotServing(where
                              + " is another node than the cluster has there");
@@ -98,7 +88,7 @@ private:
             auto connection = log_in(there, tls_, kFinderTimeout, where);
             check_id(connection, server, where);
             const redis::Command request = redis::SlotMap::request();
-            const redis::Reply& reply = call(connection, request);
+            const redis::Reply& reply = connection.ask(request);
             if (reply.is_error()) {
                 throw RedisError(where, reply.text());
             }
@@ -142,12 +132,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<RedisSession>
-connect_cluster(const redis::Deployment& deployment,
+std::unique_ptr<ClusterServers>
+cluster_servers(const redis::Deployment& deployment,
                 const Credentials& credentials, const Tls* tls)
 {
-    return std::make_unique<ClusterSession>(
-        std::make_unique<Servers>(deployment, credentials, tls));
+    return std::make_unique<Servers>(deployment, credentials, tls);
 }
 
 }  // namespace petstore::ctl

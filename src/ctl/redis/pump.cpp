@@ -16,8 +16,7 @@ void Pump::flush() noexcept
 {
     // By index: a handler may open another link.
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        Time until = Time::max();
-        members_[i]->prepare(until);
+        members_[i]->write();
     }
 }
 
@@ -30,7 +29,7 @@ void Pump::step()
     Time until = Time::max();
     bool waits = false;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        sockets_.push_back(members_[i]->prepare(until));
+        sockets_.push_back(members_[i]->waits_for(until));
         waits = waits || sockets_.back().fd >= 0;
     }
     if (!waits && until == Time::max()) {

@@ -26,15 +26,16 @@ public:
     // arrive within this time.
     static constexpr std::chrono::seconds kAfterSignal{3};
 
-    // A link, or something else that waits. Neither function blocks, or calls
-    // the pump.
+    // A link, or something else that waits. No function calls the pump.
     class Member {
     public:
-        // Writes what can be written, and says what to wait for: a socket (-1
-        // for none), its events, and until when.
-        virtual pollfd prepare(Time& until) noexcept = 0;
+        // Writes what can be written. May connect.
+        virtual void write() noexcept = 0;
 
-        // Reads what has arrived if the socket is ready, or does what is due.
+        // What to wait for: a socket (-1 for none), its events, and until when.
+        virtual pollfd waits_for(Time& until) const noexcept = 0;
+
+        // Reads what has arrived if the socket is ready, and does what is due.
         virtual void proceed(bool ready) noexcept = 0;
 
     protected:
@@ -56,10 +57,20 @@ public:
     template <typename Done>
     void run_until(Done&& done)
     {
-        flush();
-        while (!done()) {
+        for (;;) {
+            flush();
+            if (done()) {
+                return;
+            }
             step();
         }
+    }
+
+    // Lets nothing work for a while.
+    void pause(Clock::duration time)
+    {
+        sockets_.clear();
+        wait(sockets_, now() + time);
     }
 
     virtual Time now() const noexcept { return Clock::now(); }

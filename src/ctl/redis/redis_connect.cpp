@@ -14,7 +14,6 @@
 #include "cluster_servers.h"
 #include "redis_error.h"
 #include "server_connect.h"
-#include "server_session.h"
 
 namespace petstore::ctl {
 
@@ -39,23 +38,23 @@ OpenConnection connect_primary(const redis::Endpoint& endpoint,
     try {
         open.connection.set_timeout(kLoginTimeout);
         const Role role = redis::parse_replication(
-                              call(open.connection, redis::info_replication()))
+                              open.connection.ask(redis::info_replication()))
                               .role;
         if (role == Role::replica) {
-            throw NotServing(open.where + " is a replica");
+            throw NotServing(open.name.url + " is a replica");
         }
         if (role == Role::unanswered) {
-            throw NotServing(open.where + " does not report its role");
+            throw NotServing(open.name.url + " does not report its role");
         }
-        if (redis::run_id(call(open.connection, redis::run_id_request()))
+        if (redis::run_id(open.connection.ask(redis::run_id_request()))
                 .contradicts(id)) {
-            throw NotServing(open.where
+            throw NotServing(open.name.url
                              + " is another server than the Sentinel means");
         }
         open.connection.set_timeout(kReplyTimeout);
         return open;
     } catch (const redis::ConnectionError& error) {
-        throw NotServing(cannot_connect(open.where, error.what()));
+        throw NotServing(cannot_connect(open.name.url, error.what()));
     }
 }
 
@@ -126,7 +125,7 @@ private:
             auto connection = log_in(plain, tls_, kFinderTimeout, where);
             const auto question =
                 redis::primary_address_request(deployment_.primary_name);
-            const redis::Reply& reply = call(connection, question);
+            const redis::Reply& reply = connection.ask(question);
             auto primary = redis::parse_primary_address(reply);
             switch (primary.result) {
             case Result::found:
@@ -148,11 +147,10 @@ private:
     // What the Sentinel knows; empty if it does not tell, or means another
     // server, as during a failover.
     redis::ServerId run_id_of(const redis::ServerAddress& address,
-                              redis::BlockingConnection& connection) const
+                              Connection& connection) const
     {
-        const auto record = redis::parse_primary_record(
-            call(connection,
-                 redis::primary_record_request(deployment_.primary_name)));
+        const auto record = redis::parse_primary_record(connection.ask(
+            redis::primary_record_request(deployment_.primary_name)));
         return record && *record == address ? record->id : redis::ServerId();
     }
 
@@ -171,26 +169,22 @@ private:
 
 }  // namespace
 
-void Credentials::complete(redis::Endpoint& endpoint) const
-{
-    endpoint.complete(user, password);
-}
-
 std::unique_ptr<RedisSession> connect(const redis::Deployment& deployment,
                                       const Credentials& credentials,
-                                      const Tls* tls)
+                                      const Tls* tls, Pump& pump)
 {
     using Form = redis::Deployment::Form;
     if (deployment.form == Form::cluster) {
-        return connect_cluster(deployment, credentials, tls);
+        return std::make_unique<RedisSession>(
+            pump, cluster_servers(deployment, credentials, tls));
     }
     if (deployment.form == Form::sentinel) {
-        return std::make_unique<ServerSession>(
-            Sentinels(deployment, credentials, tls).connect());
+        return std::make_unique<RedisSession>(
+            pump, Sentinels(deployment, credentials, tls).connect());
     }
     redis::Endpoint endpoint = deployment.endpoints.front();
     credentials.complete(endpoint);
-    return std::make_unique<ServerSession>(connect_server(endpoint, tls));
+    return std::make_unique<RedisSession>(pump, connect_server(endpoint, tls));
 }
 
 }  // namespace petstore::ctl

@@ -9,18 +9,119 @@
 
 namespace petstore::ctl {
 
-void RedisSession::throw_cluster_node() const
+// The result of one command.
+class RedisSession::Result final : public redis::ReplyHandler {
+public:
+    Result(const Pump& pump, std::string key) : key(std::move(key)), pump_(pump)
+    {}
+
+    void on_reply(const redis::Reply& original) noexcept override
+    {
+        from = &pump_.server();
+        try {
+            reply.emplace(original);
+        } catch (...) {
+            problem = std::current_exception();
+        }
+        ended = true;
+    }
+
+    void on_no_reply(redis::NoReply why) noexcept override
+    {
+        cause = why;
+        problem = pump_.problem();
+        ended = true;
+    }
+
+    const std::string key;  // of the command
+    bool ended = false;
+    std::optional<redis::ReplyCopy> reply;
+    const ServerName* from = nullptr;
+    redis::NoReply cause = redis::NoReply::not_sent;  // unless there is a reply
+    std::exception_ptr problem;
+
+private:
+    const Pump& pump_;
+};
+
+RedisSession::RedisSession(Pump& pump, OpenConnection server)
+    : pump_(pump),
+      server_(std::make_unique<ServerLink>(pump, std::move(server))),
+      link_(server_.get())
+{}
+
+RedisSession::RedisSession(Pump& pump, std::unique_ptr<ClusterServers> servers)
+    : pump_(pump),
+      cluster_(std::make_unique<Cluster>(pump, std::move(servers))),
+      link_(&cluster_->link())
+{}
+
+RedisSession::~RedisSession() = default;
+
+redis::Link& RedisSession::link_for(const redis::Command& command)
+{
+    return cluster_ && command.routing_key().empty() ? cluster_->any_server()
+                                                     : *link_;
+}
+
+void RedisSession::send(const redis::Command& command)
+{
+    redis::Link& link = link_for(command);
+    due_.emplace_back(pump_, std::string(command.routing_key()));
+    link.send(command, due_.back());
+}
+
+const redis::Reply& RedisSession::receive_any()
+{
+    const Result& result = due_.front();
+    pump_.run_until([&] { return result.ended; });
+    if (!result.reply) {
+        throw_failure(result);
+    }
+    replied_.clear();
+    replied_.splice(replied_.begin(), due_, due_.begin());
+    return replied_.front().reply->get();
+}
+
+const std::string& RedisSession::last_host() const
+{
+    return replied_.front().from->host;
+}
+
+// Abandons the other commands, too.
+void RedisSession::throw_failure(const Result& result)
+{
+    const bool others = due_.size() > 1;
+    const auto problem = result.problem;
+    const bool in_doubt = result.cause == redis::NoReply::in_doubt;
+    const std::string key = result.key;
+    abandoned_.splice(abandoned_.end(), due_);
+    if (cluster_ && !in_doubt && !key.empty() && link_->group_of(key) == 0) {
+        throw NotServing("no server of the cluster serves the slot "
+                         + std::to_string(redis::hash_slot(key)));
+    }
+    if (problem == nullptr) {
+        throw LostConnection("no answer in time", in_doubt);
+    }
+    try {
+        std::rethrow_exception(problem);
+    } catch (const LostConnection& lost) {
+        // Other servers may have executed their commands.
+        throw LostConnection(lost.what(), in_doubt || (cluster_ && others));
+    }
+}
+
+void RedisSession::throw_cluster_node(const std::string& url) const
 {
     throw Failure(
-        where()
-            + " is a node of a Redis Cluster: put \"cluster\" before its URL",
+        url + " is a node of a Redis Cluster: put \"cluster\" before its URL",
         Failure::Kind::redis_unavailable);
 }
 
 void RedisSession::refuse_cluster_node() const
 {
-    if (is_cluster_node()) {
-        throw_cluster_node();
+    if (server_ && server_->is_cluster_node()) {
+        throw_cluster_node(server_->name().url);
     }
 }
 
@@ -36,14 +137,15 @@ void RedisSession::check(const redis::Reply& reply) const
     if (!reply.is_error()) {
         return;
     }
+    const std::string& url = replied_.front().from->url;
     if (reply.error_code() == "MOVED" && !is_cluster()) {
-        throw_cluster_node();
+        throw_cluster_node(url);
     }
     if (const auto key = store::damaged_key(reply); !key.empty()) {
         throw Failure("the Redis key " + std::string(key)
                       + " is damaged; nothing was changed");
     }
-    throw RedisError(where(), reply.text());
+    throw RedisError(url, reply.text());
 }
 
 // For a script, the message names its first key, which is the one it writes.
@@ -67,6 +169,46 @@ const redis::Reply& RedisSession::run(redis::Command command)
     }
     check(*reply, command);
     return *reply;
+}
+
+void RedisSession::each_server(const Visit& visit)
+{
+    if (!cluster_) {
+        return visit(*this);
+    }
+    const auto before = settled_map();
+    for (const redis::ServerAddress& primary : before.primaries()) {
+        RedisSession session = open(primary);
+        visit(session);
+    }
+    // A key that moved in between may have been missed.
+    const auto after = settled_map();
+    for (int i = 0; i < redis::kHashSlots; ++i) {
+        const auto slot = static_cast<std::uint16_t>(i);
+        const auto was = before.primary_of(slot);
+        const auto is = after.primary_of(slot);
+        if (!was || !is || before.primaries()[*was] != after.primaries()[*is]) {
+            throw Failure(
+                "slots of the cluster have moved, or have no server: run the command again");
+        }
+    }
+}
+
+// Throws Failure while a slot moves from one server to another.
+redis::SlotMap RedisSession::settled_map()
+{
+    auto map = cluster_->map();
+    for (const redis::ServerAddress& primary : map.primaries()) {
+        RedisSession session = open(primary);
+        session.send(redis::Command("CLUSTER").arg("NODES"));
+        const redis::Reply& reply = session.receive_any();
+        // "[93->-ID]", on the line of the server itself.
+        if (reply.text().find(" [") != std::string_view::npos) {
+            throw Failure(
+                "slots of the cluster are being moved: complete that first");
+        }
+    }
+    return map;
 }
 
 }  // namespace petstore::ctl

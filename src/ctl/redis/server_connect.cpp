@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../../redis/replication.h"
+#include "../../redis/socket_stream.h"
 #include "redis_error.h"
 #include "tls_stream.h"
 
@@ -82,24 +83,24 @@ bool closes_connection(const redis::Reply& reply)
                || is_at_max_clients(reply.text()));
 }
 
-void authenticate(redis::BlockingConnection& connection,
-                  const redis::Endpoint& endpoint, const std::string& where)
+void authenticate(Connection& connection, const redis::Endpoint& endpoint,
+                  const std::string& where)
 {
     redis::Command auth("AUTH");
     if (!endpoint.user.empty()) {
         auth.arg(endpoint.user);
     }
-    const redis::Reply& reply = call(connection, auth.arg(endpoint.password));
+    const redis::Reply& reply = connection.ask(auth.arg(endpoint.password));
     check_login(reply, where);
 }
 
 // Whether the server is a node of a Cluster; nullopt if it does not say, as
 // before the login. HELLO is the one command that access rules cannot forbid.
-std::optional<bool> ask_cluster_node(redis::BlockingConnection& connection,
+std::optional<bool> ask_cluster_node(Connection& connection,
                                      const std::string& where)
 {
     const redis::Command hello("HELLO");
-    const redis::Reply& reply = call(connection, hello);
+    const redis::Reply& reply = connection.ask(hello);
     if (closes_connection(reply)) {
         throw RedisError(where, reply.text());
     }
@@ -117,7 +118,7 @@ OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
                       const Deadline& deadline, const std::string& where,
                       bool ask)
 {
-    redis::BlockingConnection connection(open(endpoint, tls, deadline));
+    Connection connection(open(endpoint, tls, deadline));
     connection.set_timeout(deadline.left());
     std::optional<bool> is_node;
     // With TLS 1.3, the server may refuse the client certificate after the
@@ -133,7 +134,10 @@ OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
             is_node = ask_cluster_node(connection, where);
         }
     }
-    return {where, std::move(connection), is_node.value_or(false)};
+    return {{where, endpoint.host},
+            std::move(connection),
+            is_node.value_or(false),
+            {}};
 }
 
 // Connects, logs in and selects the database. Throws redis::ConnectionError and
@@ -143,12 +147,12 @@ OpenConnection open_database(const redis::Endpoint& endpoint, const Tls* tls,
 {
     const Deadline deadline(kLoginTimeout);
     auto opened = log_in(endpoint, tls, deadline, where, true);
-    redis::BlockingConnection& connection = opened.connection;
+    Connection& connection = opened.connection;
     if (endpoint.database) {
         connection.set_timeout(deadline.left());
         redis::Command select("SELECT");
         const redis::Reply& reply =
-            call(connection, select.arg(endpoint.database));
+            connection.ask(select.arg(endpoint.database));
         if (reply.is_error()) {
             throw RedisError(where, reply.text());
         }
@@ -158,18 +162,17 @@ OpenConnection open_database(const redis::Endpoint& endpoint, const Tls* tls,
 }
 
 // Identifies the data of a primary; empty if Redis does not say.
-std::string history_of(redis::BlockingConnection& connection)
+std::string history_of(Connection& connection)
 {
     const auto replication =
-        redis::parse_replication(call(connection, redis::info_replication()));
+        redis::parse_replication(connection.ask(redis::info_replication()));
     return std::string(replication.id);
 }
 
 // Connects again after a pause, unless data may have been lost meanwhile: a
 // command that has started must not leave a gap.
-redis::BlockingConnection reopen(const redis::Endpoint& endpoint,
-                                 const Tls* tls, const std::string& where,
-                                 const std::string& history)
+Connection reopen(const redis::Endpoint& endpoint, const Tls* tls,
+                  const std::string& where, const std::string& history)
 {
     if (history.empty()) {
         throw redis::ConnectionError(
@@ -190,11 +193,9 @@ redis::BlockingConnection reopen(const redis::Endpoint& endpoint,
 
 }  // namespace
 
-const redis::Reply& call(redis::BlockingConnection& connection,
-                         const redis::Command& command)
+void Credentials::complete(redis::Endpoint& endpoint) const
 {
-    connection.append(command);
-    return connection.get();
+    endpoint.complete(user, password);
 }
 
 std::string cannot_connect(const std::string& where, const char* reason)
@@ -202,9 +203,8 @@ std::string cannot_connect(const std::string& where, const char* reason)
     return "cannot connect to " + where + ": " + reason;
 }
 
-redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
-                                 const Tls* tls, Timeout timeout,
-                                 const std::string& where)
+Connection log_in(const redis::Endpoint& endpoint, const Tls* tls,
+                  Timeout timeout, const std::string& where)
 {
     auto open = log_in(endpoint, tls, Deadline(2 * timeout), where, false);
     open.connection.set_timeout(timeout);
@@ -216,18 +216,18 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
     const std::string where = endpoint.display();
     try {
         auto opened = open_database(endpoint, tls, where);
-        redis::BlockingConnection& connection = opened.connection;
+        Connection& connection = opened.connection;
         if (!endpoint.is_unix()) {
-            connection.reopen_with(
-                [endpoint, tls, where, history = history_of(connection)] {
-                    return reopen(endpoint, tls, where, history);
-                });
+            opened.reopen = [endpoint, tls, where,
+                             history = history_of(connection)] {
+                return reopen(endpoint, tls, where, history);
+            };
         }
         connection.set_timeout(kReplyTimeout);
         return opened;
     } catch (const TlsError& error) {
         throw Unreachable(cannot_connect(where, error.what()));
-    } catch (const redis::Refused& refusal) {
+    } catch (const Refused& refusal) {
         throw RedisError(where, refusal.what());
     } catch (const redis::ConnectionError& error) {
         throw NotServing(cannot_connect(where, error.what()));

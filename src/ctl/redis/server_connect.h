@@ -1,20 +1,34 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
-#include "../../redis/blocking_connection.h"
 #include "../../redis/endpoint.h"
-#include "../../redis/reply.h"
 #include "../exit.h"
+#include "connection.h"
+#include "pump.h"
 #include "tls.h"
 
 namespace petstore::ctl {
 
+// Used for a URL without user and password, and for servers behind Sentinels.
+struct Credentials {
+    std::string user;
+    std::string password;
+
+    // Fills in what the endpoint lacks.
+    void complete(redis::Endpoint& endpoint) const;
+};
+
 struct OpenConnection {
-    std::string where;  // the server's URL, for messages
-    redis::BlockingConnection connection;
+    ServerName name;
+    Connection connection;
     bool is_cluster_node = false;
+
+    // Returns another connection to the same data, or throws
+    // redis::ConnectionError. Empty: this one needs no replacement.
+    std::function<Connection()> reopen;
 };
 
 // The server does not serve requests now; it or another may do so after a
@@ -31,20 +45,14 @@ constexpr redis::ByteStream::Timeout kFinderTimeout = std::chrono::seconds(1);
 // Long enough for a Redis that writes a large import to a slow disk.
 constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
 
-// Sends the command and returns its reply. Throws redis::ConnectionError.
-const redis::Reply& call(redis::BlockingConnection& connection,
-                         const redis::Command& command);
-
 std::string cannot_connect(const std::string& where, const char* reason);
 
 // Connects and logs in within twice the `timeout` that then applies to each
 // reply.
 // `tls`: for a rediss:// URL; must outlive the connection. Throws
 // redis::ConnectionError, and Failure if Redis refuses the login.
-redis::BlockingConnection log_in(const redis::Endpoint& endpoint,
-                                 const Tls* tls,
-                                 redis::ByteStream::Timeout timeout,
-                                 const std::string& where);
+Connection log_in(const redis::Endpoint& endpoint, const Tls* tls,
+                  redis::ByteStream::Timeout timeout, const std::string& where);
 
 // Connects to a server, logs in and selects the database, within kLoginTimeout.
 // Throws NotServing, or Failure for problems that do not resolve themselves.

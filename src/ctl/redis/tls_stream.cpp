@@ -5,8 +5,11 @@
 #include <new>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <system_error>
 #include <utility>
+
+#include "connection.h"
 
 namespace petstore::ctl {
 
@@ -19,7 +22,6 @@ using redis::ConnectionError;
 // so a write of at most one record is all or nothing.
 constexpr std::size_t kMaxRecord = 16 * 1024;
 constexpr std::size_t kReadSize = 32 * 1024;
-constexpr std::chrono::seconds kAlertTimeout(1);
 
 bool is_ip_address(const std::string& name) noexcept
 {
@@ -90,24 +92,19 @@ void TlsStream::handshake(Timeout timeout)
             && SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
             handshake_failed();
         }
-        const auto left =
-            std::chrono::duration_cast<Timeout>(deadline - Clock::now());
+        const bool sent = send();
+        if (result == 1 && sent) {
+            return;
+        }
         try {
-            if (left < Timeout(1)) {
-                throw redis::TimedOut("");
-            }
-            socket_->set_timeout(left);
-            send();
-            if (result == 1) {
-                return;
-            }
-            if (!receive()) {
-                throw ConnectionError(
-                    "the server closed the connection during the TLS handshake");
-            }
+            wait_for(*socket_, sent ? POLLIN : POLLOUT, deadline);
         } catch (const redis::TimedOut&) {
             throw redis::TimedOut(std::string("TLS handshake timed out")
                                   + kIsItTls);
+        }
+        if (sent && receive() == false) {
+            throw ConnectionError(
+                "the server closed the connection during the TLS handshake");
         }
     }
 }
@@ -139,29 +136,33 @@ void TlsStream::handshake_failed()
 
 std::size_t TlsStream::write(std::string_view bytes)
 {
-    ERR_clear_error();
-    const int size = static_cast<int>(std::min(bytes.size(), kMaxRecord));
-    const int written = SSL_write(ssl_.get(), bytes.data(), size);
-    if (written <= 0) {
-        throw ConnectionError("TLS: " + openssl_reason());
-    }
     try {
+        if (!send() || bytes.empty()) {
+            return 0;
+        }
+        ERR_clear_error();
+        const int size = static_cast<int>(std::min(bytes.size(), kMaxRecord));
+        const int written = SSL_write(ssl_.get(), bytes.data(), size);
+        if (written <= 0) {
+            throw TlsError("TLS: " + openssl_reason());
+        }
         send();
-    } catch (const redis::TimedOut&) {
+        return static_cast<std::size_t>(written);
+    } catch (const TlsError&) {
         throw;
     } catch (const ConnectionError&) {
         throw_alert();
         throw;
     }
-    return static_cast<std::size_t>(written);
 }
 
-std::size_t TlsStream::read(char* buffer, std::size_t size)
+std::optional<std::size_t> TlsStream::read(char* buffer, std::size_t size)
 {
     const int limit = static_cast<int>(std::min(size, kReadSize));
     for (;;) {
         ERR_clear_error();
         const int got = SSL_read(ssl_.get(), buffer, limit);
+        has_input_ = got > 0;
         if (got > 0) {
             return static_cast<std::size_t>(got);
         }
@@ -174,7 +175,11 @@ std::size_t TlsStream::read(char* buffer, std::size_t size)
             throw TlsError("TLS: " + openssl_reason());
         }
         send();  // the reply to a KeyUpdate, if any
-        if (!receive()) {
+        const auto open = receive();
+        if (!open) {
+            return std::nullopt;
+        }
+        if (!*open) {
             return 0;
         }
     }
@@ -185,8 +190,7 @@ std::size_t TlsStream::read(char* buffer, std::size_t size)
 void TlsStream::throw_alert()
 {
     try {
-        socket_->set_timeout(kAlertTimeout);
-        while (receive()) {
+        while (receive() == true) {
         }
     } catch (const ConnectionError&) {
         // Everything that arrived is in received_.
@@ -203,28 +207,40 @@ void TlsStream::throw_alert()
 }
 
 // Passes what the server sent to OpenSSL. False if the server has closed the
-// connection.
-bool TlsStream::receive()
+// connection, nullopt if nothing has arrived.
+std::optional<bool> TlsStream::receive()
 {
-    const std::size_t got = socket_->read(input_.data(), input_.size());
-    if (got > 0
-        && BIO_write(received_, input_.data(), static_cast<int>(got))
-               != static_cast<int>(got)) {
+    const auto got = socket_->read(input_.data(), input_.size());
+    if (!got) {
+        return std::nullopt;
+    }
+    if (*got > 0
+        && BIO_write(received_, input_.data(), static_cast<int>(*got))
+               != static_cast<int>(*got)) {
         throw std::bad_alloc();
     }
-    return got > 0;
+    return *got > 0;
 }
 
-// Sends what OpenSSL wrote.
-void TlsStream::send()
+// Sends what OpenSSL wrote. False if the socket does not take all of it now.
+bool TlsStream::send()
 {
     char* data = nullptr;
     const long size = BIO_get_mem_data(to_send_, &data);
-    std::string_view left(data, static_cast<std::size_t>(size));
-    while (!left.empty()) {
-        left.remove_prefix(socket_->write(left));
+    const std::string_view all(data, static_cast<std::size_t>(size));
+    std::size_t sent = 0;
+    while (sent < all.size()) {
+        const std::size_t taken = socket_->write(all.substr(sent));
+        if (taken == 0) {
+            break;
+        }
+        sent += taken;
     }
-    (void)BIO_reset(to_send_);
+    const bool complete = sent == all.size();
+    // Reading from the BIO is how to drop its first bytes.
+    std::string dropped(sent, '\0');
+    BIO_read(to_send_, dropped.data(), static_cast<int>(sent));
+    return complete;
 }
 
 }  // namespace petstore::ctl

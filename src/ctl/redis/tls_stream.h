@@ -18,8 +18,7 @@ public:
     using ConnectionError::ConnectionError;
 };
 
-// Encrypts the bytes of another stream. OpenSSL reads and writes memory only,
-// so `socket` alone handles waiting, timeouts and signals.
+// Encrypts the bytes of another stream. OpenSSL reads and writes memory only.
 class TlsStream final : public redis::ByteStream {
 public:
     // `context` verifies certificates or not; it must outlive the stream.
@@ -34,12 +33,12 @@ public:
     void handshake(Timeout timeout);
 
     std::size_t write(std::string_view bytes) override;
-    std::size_t read(char* buffer, std::size_t size) override;
-
-    void set_timeout(Timeout timeout) override
+    std::optional<std::size_t> read(char* buffer, std::size_t size) override;
+    bool has_output() const noexcept override
     {
-        socket_->set_timeout(timeout);
+        return BIO_ctrl_pending(to_send_) > 0;
     }
+    bool has_input() const noexcept override { return has_input_; }
     int descriptor() const noexcept override { return socket_->descriptor(); }
 
 private:
@@ -47,8 +46,8 @@ private:
         void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
     };
 
-    bool receive();
-    void send();
+    std::optional<bool> receive();
+    bool send();
     [[noreturn]] void handshake_failed();
     void throw_alert();
 
@@ -58,6 +57,7 @@ private:
     BIO* to_send_ = nullptr;
     std::string input_;
     std::string expected_;
+    bool has_input_ = false;  // possibly in OpenSSL's buffers
 };
 
 }  // namespace petstore::ctl

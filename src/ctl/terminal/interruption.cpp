@@ -1,42 +1,26 @@
 #include "interruption.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 namespace petstore::ctl {
 
 namespace {
 
-constexpr time_t kSecondsToReply = 3;
+using Clock = std::chrono::steady_clock;
 
 volatile std::sig_atomic_t g_requested = 0;
-volatile std::sig_atomic_t g_redis = -1;
 
-void shorten_timeouts()
-{
-    const timeval timeout = {kSecondsToReply, 0};
-    setsockopt(g_redis, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    setsockopt(g_redis, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-}
-
-// Sets a flag and shortens the socket's timeouts, because a signal right before
-// recv() would not interrupt it.
 void on_signal(int)
 {
-    const int error = errno;
-    shorten_timeouts();
     g_requested = 1;
-    errno = error;
 }
-
-using Clock = std::chrono::steady_clock;
 
 timespec time_left(Clock::time_point until)
 {
-    const auto left = std::max<Clock::duration>(until - Clock::now(), {});
+    const auto now = Clock::now();
+    // time_point::min() cannot be subtracted from.
+    const auto left = std::max(until, now) - now;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     return {
         static_cast<time_t>(seconds.count()),
@@ -48,7 +32,6 @@ timespec time_left(Clock::time_point until)
 Interruption::Interruption()
 {
     g_requested = 0;
-    g_redis = -1;
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -68,14 +51,6 @@ Interruption::~Interruption()
     std::size_t i = 0;
     for (const int number : kSignals) {
         sigaction(number, &before_[i++], nullptr);
-    }
-}
-
-void Interruption::watch(int redis) const noexcept
-{
-    g_redis = redis;
-    if (requested()) {
-        shorten_timeouts();
     }
 }
 

@@ -17,10 +17,6 @@ public:
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;
 
-    // The first signal shortens the timeouts of this socket, on which the
-    // command is about to wait for Redis; -1 for none.
-    void watch(int redis) const noexcept;
-
     static bool requested() noexcept;
 
     // Waits until a socket is ready or it is `until`. One of these signals ends

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "ctl/exit.h"
+#include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"
-#include "ctl/redis/cluster_session.h"
+#include "ctl/redis/redis_session.h"
 
 using namespace petstore;
 using namespace std::chrono_literals;
@@ -22,6 +23,7 @@ using Words = std::vector<std::string>;
 
 const std::string kOk = "+OK\r\n";
 const std::string kLost;  // instead of a reply
+const std::string kSilence = "silence";
 
 // Simulates the servers and records their commands.
 struct World {
@@ -36,10 +38,30 @@ struct World {
     std::map<int, Script> servers;  // by port
     std::map<std::uint16_t, int> moved;
     std::set<int> down;
+    std::set<int> refusing;
     std::vector<std::pair<int, Words>> seen;
     int maps = 0;
-    int pauses = 0;
-    std::function<void()> on_pause = [] {};
+    ctl::Pump::Time now{1h};
+    std::function<void()> on_wait = [] {};
+};
+
+// A pump whose waits take no time.
+class FakePump final : public ctl::Pump {
+public:
+    explicit FakePump(World& world) : world_(world) {}
+
+    Time now() const noexcept override { return world_.now; }
+
+private:
+    void wait(std::vector<pollfd>& /*sockets*/, Time until) override
+    {
+        if (until > world_.now) {
+            world_.now = until;
+            world_.on_wait();
+        }
+    }
+
+    World& world_;
 };
 
 // A stream to a server of the World.
@@ -70,25 +92,27 @@ public:
             const auto reply =
                 words[0] == "ASKING" ? kOk : world_.servers.at(port_)(words);
             closed_ = closed_ || reply == kLost;
-            if (!closed_) {
+            if (!closed_ && reply != kSilence) {
                 output_ += reply;
             }
         }
         return bytes.size();
     }
 
-    std::size_t read(char* buffer, std::size_t size) override
+    std::optional<std::size_t> read(char* buffer, std::size_t size) override
     {
         if (output_.empty()) {
-            CHECK(closed_);  // else it would wait forever
-            return 0;
+            return closed_ ? std::optional<std::size_t>(0) : std::nullopt;
         }
         const std::size_t got = output_.copy(buffer, size);
         output_.erase(0, got);
         return got;
     }
 
-    void set_timeout(Timeout) override {}
+    bool has_input() const noexcept override
+    {
+        return closed_ || !output_.empty();
+    }
     int descriptor() const noexcept override { return 100 + port_; }
 
 private:
@@ -98,6 +122,14 @@ private:
     std::string output_;
     bool closed_ = false;
 };
+
+ctl::OpenConnection open(World& world, int port)
+{
+    return {{"server " + std::to_string(port), "host"},
+            ctl::Connection(std::make_unique<FakeStream>(world, port)),
+            false,
+            {}};
+}
 
 class FakeServers final : public ctl::ClusterServers {
 public:
@@ -119,22 +151,14 @@ public:
         if (world_.down.count(server.port) != 0) {
             throw ctl::NotServing("nobody listens");
         }
-        return {"server " + std::to_string(server.port),
-                redis::BlockingConnection(
-                    std::make_unique<FakeStream>(world_, server.port))};
-    }
-
-    Clock::time_point now() override { return now_; }
-    void pause() override
-    {
-        ++world_.pauses;
-        now_ += 100ms;
-        world_.on_pause();
+        if (world_.refusing.count(server.port) != 0) {
+            throw ctl::Failure("WRONGPASS");
+        }
+        return open(world_, server.port);
     }
 
 private:
     World& world_;
-    Clock::time_point now_;
 };
 
 // A key whose slot belongs to this server.
@@ -183,8 +207,8 @@ struct Session {
         for (const int port : {1, 2, 3}) {
             world.servers[port] = echo;
         }
-        session = std::make_unique<ctl::ClusterSession>(
-            std::make_unique<FakeServers>(world));
+        session = std::make_unique<ctl::RedisSession>(
+            pump, std::make_unique<FakeServers>(world));
     }
 
     std::string ask(const std::string& key)
@@ -192,8 +216,19 @@ struct Session {
         return std::string(session->call(get(key)).text());
     }
 
+    // How long the call takes.
+    template <typename Call>
+    std::chrono::milliseconds time_of(Call&& call)
+    {
+        const auto before = world.now;
+        call();
+        return std::chrono::duration_cast<std::chrono::milliseconds>(world.now
+                                                                     - before);
+    }
+
     World world;
-    std::unique_ptr<ctl::ClusterSession> session;
+    FakePump pump{world};
+    std::unique_ptr<ctl::RedisSession> session;
 };
 
 }  // namespace
@@ -212,7 +247,6 @@ TEST_CASE("cluster session: replies come in the order of the commands", "[ctl]")
         CHECK(at.world.seen.size() == keys.size());  // all in one pipeline
     }
     CHECK(at.session->is_cluster());
-    CHECK(at.session->descriptor(key_of(2)) == 102);
 }
 
 TEST_CASE("cluster session: a redirect in a pipeline keeps the order", "[ctl]")
@@ -220,6 +254,7 @@ TEST_CASE("cluster session: a redirect in a pipeline keeps the order", "[ctl]")
     Session at;
     const auto slow = key_of(1, 0);
     at.world.servers[1] = [&](const Words& words) {
+        at.world.moved[redis::hash_slot(slow)] = 2;
         return words.back() == slow ? moved_to(slow, 2) : echo(words);
     };
     std::vector<std::string> keys = {slow, key_of(1, 1), key_of(2, 0), slow,
@@ -234,7 +269,7 @@ TEST_CASE("cluster session: a redirect in a pipeline keeps the order", "[ctl]")
     at.world.seen.clear();
     CHECK(at.ask(slow) == slow);
     CHECK(at.world.seen.size() == 1);
-    CHECK(at.world.maps == 1);
+    CHECK(at.world.maps == 2);
 }
 
 TEST_CASE("cluster session: ASK is followed for one command only", "[ctl]")
@@ -264,14 +299,16 @@ TEST_CASE("cluster session: commands refused by a moving slot are repeated",
     at.world.servers[1] = [&](const Words& words) {
         return refusals-- > 0 ? refusal : echo(words);
     };
-    CHECK(at.ask(key_of(1)) == key_of(1));
-    CHECK(at.world.pauses == 3);
+    CHECK(at.time_of([&] { CHECK(at.ask(key_of(1)) == key_of(1)); }) < 1s);
 
     // It gives up eventually.
     refusals = 1'000'000;
-    CHECK_THROWS_AS(at.ask(key_of(1)), ctl::Failure);
-    CHECK(at.world.pauses < 3 + 160);
-    CHECK(at.world.pauses > 3 + 140);
+    const auto time = at.time_of([&] {
+        CHECK(failure_of([&] { at.ask(key_of(1)); })
+              == "server 1: " + refusal.substr(1, refusal.size() - 3));
+    });
+    CHECK(time > 14s);
+    CHECK(time < 16s);
 }
 
 TEST_CASE("cluster session: damage is reported unless the slot is moving",
@@ -285,6 +322,7 @@ TEST_CASE("cluster session: damage is reported unless the slot is moving",
     };
     CHECK(failure_of([&] { at.ask(key); })
           == "the Redis key key is damaged; nothing was changed");
+    CHECK(at.world.seen.size() == 1);
     at.world.servers[1] = [&](const Words&) { return moved_to(key, 3, "ASK"); };
     at.world.servers[3] = [&](const Words& words) {
         return ++asked < 3 ? "-DAMAGED key\r\n" : echo(words);
@@ -296,15 +334,21 @@ TEST_CASE("cluster session: contradicting servers get time to agree", "[ctl]")
 {
     Session at;
     const auto key = key_of(1);
+    auto agree = at.world.now + 400ms;
     for (const int port : {1, 2}) {
         at.world.servers[port] = [&, port](const Words& words) {
-            return at.world.pauses > 4 ? echo(words) : moved_to(key, 3 - port);
+            return at.world.now >= agree ? echo(words)
+                                         : moved_to(key, 3 - port);
         };
     }
     CHECK(at.ask(key) == key);
-    at.world.on_pause = [&] { at.world.pauses = 1; };
-    at.world.pauses = 0;
-    CHECK(failure_of([&] { at.ask(key); }).find("MOVED") != std::string::npos);
+    agree = at.world.now + 1h;
+    const auto time = at.time_of([&] {
+        CHECK(failure_of([&] { at.ask(key); }).find("MOVED")
+              != std::string::npos);
+    });
+    CHECK(time > 14s);
+    CHECK(time < 16s);
 }
 
 TEST_CASE("cluster session: waits for the end of a failover", "[ctl]")
@@ -312,17 +356,30 @@ TEST_CASE("cluster session: waits for the end of a failover", "[ctl]")
     Session at;
     const auto key = key_of(1);
     at.world.down.insert(1);
-    at.world.on_pause = [&] {
-        if (at.world.pauses == 3) {
+    const auto end = at.world.now + 3s;
+    at.world.on_wait = [&] {
+        if (at.world.now >= end) {
             at.world.moved[redis::hash_slot(key)] = 3;
         }
     };
     CHECK(at.ask(key) == key);
     CHECK(at.world.seen.back().first == 3);
+    CHECK(at.world.now < end + 1s);
     // Commands to other servers do not wait.
-    CHECK(at.ask(key_of(2)) == key_of(2));
-    CHECK(at.world.pauses == 3);
-    CHECK_THROWS_AS(at.ask(key_of(1, 7)), ctl::NotServing);
+    CHECK(at.time_of([&] { CHECK(at.ask(key_of(2)) == key_of(2)); }) == 0s);
+    const auto time = at.time_of(
+        [&] { CHECK_THROWS_AS(at.ask(key_of(1, 7)), ctl::NotServing); });
+    CHECK(time > 14s);
+    CHECK(time < 16s);
+}
+
+TEST_CASE("cluster session: a refused login is reported at once", "[ctl]")
+{
+    Session at;
+    at.world.refusing = {1};
+    const auto time = at.time_of(
+        [&] { CHECK(failure_of([&] { at.ask(key_of(1)); }) == "WRONGPASS"); });
+    CHECK(time == 0s);
 }
 
 TEST_CASE("cluster session: a command whose reply was lost is not repeated",
@@ -395,23 +452,150 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
 TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")
 {
     Session s;
-    CHECK(s.session->serves(key_of(1)));
-    CHECK(s.world.pauses == 0);
+    CHECK(s.time_of([&] { CHECK(s.session->serves(key_of(1))); }) == 0s);
     s.world.down = {2};
-    CHECK_FALSE(s.session->serves(key_of(2)));
-    const int pauses = s.world.pauses;
-    CHECK(pauses > 10);
-    CHECK_FALSE(s.session->serves(key_of(2, 1)));
-    CHECK(s.session->serves(key_of(1, 1)));
-    CHECK(s.world.pauses == pauses);
+    CHECK(s.time_of([&] { CHECK_FALSE(s.session->serves(key_of(2))); }) > 14s);
+    const auto time = s.time_of([&] {
+        CHECK_FALSE(s.session->serves(key_of(2, 1)));
+        CHECK(s.session->serves(key_of(1, 1)));
+    });
+    CHECK(time == 0s);
     CHECK(s.ask(key_of(1)) == key_of(1));
 
     // A command without a key goes to a server that is there.
     Session other;
     other.world.down = {1};
-    other.session->send(redis::Command("PING"));
-    CHECK(other.session->receive().text() == "PING");
-    CHECK(other.world.pauses == 0);
+    const auto asked = other.time_of([&] {
+        other.session->send(redis::Command("PING"));
+        CHECK(other.session->receive().text() == "PING");
+    });
+    CHECK(asked == 0s);
+}
+
+TEST_CASE("a server that stops replying is given up", "[ctl]")
+{
+    World world;
+    FakePump pump(world);
+    world.servers[1] = [](const Words& words) {
+        return words.back() == "b" ? kSilence : echo(words);
+    };
+    ctl::RedisSession session(pump, open(world, 1));
+    CHECK_FALSE(session.is_cluster());
+    session.send(get("a"));
+    session.send(get("b"));
+    CHECK(session.receive().text() == "a");
+    const auto before = world.now;
+    try {
+        session.receive();
+        FAIL("a reply");
+    } catch (const ctl::LostConnection& lost) {
+        CHECK(lost.sent());
+        CHECK(lost.what() == std::string("server 1: no answer in time"));
+    }
+    CHECK(world.now - before == 60s);
+    // Nothing more is sent: the data may be others.
+    const auto count = world.seen.size();
+    try {
+        session.call(get("a"));
+        FAIL("a reply");
+    } catch (const ctl::LostConnection& lost) {
+        CHECK_FALSE(lost.sent());
+    }
+    CHECK(world.seen.size() == count);
+}
+
+TEST_CASE("an idle connection is proven before the next command", "[ctl]")
+{
+    World world;
+    FakePump pump(world);
+    world.servers[1] = world.servers[2] = echo;
+    auto connection = open(world, 1);
+    bool replaceable = true;
+    connection.reopen = [&] {
+        if (!replaceable) {
+            throw redis::ConnectionError("replaced meanwhile");
+        }
+        return ctl::Connection(std::make_unique<FakeStream>(world, 2));
+    };
+    ctl::RedisSession session(pump, std::move(connection));
+    CHECK(session.call(get("a")).text() == "a");
+    world.now += 1s;
+    CHECK(session.call(get("b")).text() == "b");
+    CHECK(world.seen.size() == 2);
+
+    world.now += 2s;
+    CHECK(session.call(get("c")).text() == "c");
+    REQUIRE(world.seen.size() == 4);
+    CHECK(world.seen[2].second == Words{"PING"});
+
+    world.servers[1] = [](const Words&) { return kLost; };
+    world.now += 2s;
+    CHECK(session.call(get("d")).text() == "d");
+    CHECK(world.seen.back().first == 2);
+
+    world.servers[2] = [](const Words&) { return kLost; };
+    world.now += 2s;
+    replaceable = false;
+    try {
+        session.call(get("e"));
+        FAIL("a reply");
+    } catch (const ctl::LostConnection& lost) {
+        CHECK_FALSE(lost.sent());
+        CHECK(lost.what() == std::string("server 1: replaced meanwhile"));
+    }
+}
+
+TEST_CASE("a command awaits the outcomes of store code", "[ctl]")
+{
+    using Waiter = store::Waiter<std::string>;
+    // Asks, as store code does.
+    struct Reader final : redis::ReplyHandler {
+        void on_reply(const redis::Reply& reply) noexcept override
+        {
+            if (reply.is_error()) {
+                waiter->on_result(store::Failure{
+                    {api::ErrorCode::service_unavailable, "later"}});
+            } else {
+                waiter->on_result(std::string(reply.text()));
+            }
+        }
+        void on_no_reply(redis::NoReply cause) noexcept override
+        {
+            waiter->on_result(
+                store::Failure{{api::ErrorCode::service_unavailable, "later"},
+                               cause == redis::NoReply::in_doubt});
+        }
+        Waiter* waiter = nullptr;
+    };
+    Session at;
+    const auto read = [&] {
+        Reader reader;
+        return ctl::await<std::string>(at.pump, [&](Waiter& waiter) {
+            reader.waiter = &waiter;
+            at.session->link().send(get(key_of(1)), reader);
+        });
+    };
+    CHECK(read() == key_of(1));
+
+    at.world.servers[1] = [](const Words&) { return "-OOM full\r\n"; };
+    CHECK(failure_of(read) == "server 1: OOM full");
+    at.world.servers[1] = [](const Words&) { return kLost; };
+    try {
+        read();
+        FAIL("a result");
+    } catch (const ctl::LostConnection& lost) {
+        CHECK(lost.sent());
+    }
+    try {
+        ctl::await<int>(at.pump, [](store::Waiter<int>& waiter) {
+            waiter.on_result(store::Failure{
+                {api::ErrorCode::not_found, "There is no such key."}});
+        });
+        FAIL("a result");
+    } catch (const ctl::Failure& failure) {
+        CHECK(failure.kind() == ctl::Failure::Kind::not_found);
+        CHECK(failure.what() == std::string("There is no such key."));
+    }
 }
 
 TEST_CASE("the servers of a Cluster are read from CLUSTER NODES", "[ctl]")
