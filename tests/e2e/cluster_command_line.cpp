@@ -178,6 +178,20 @@ CHECK(std::count(all.begin(), all.end(), '\n') == 900);
 CHECK(contains(all, pet_json(900, "pet 600", "7", "available")));
 }
 
+TEST_CASE("cluster command line: an import reports damaged data at once")
+{
+    const ClusterServers redis;
+    does(redis, {"pet", "import", "-"}, pets(10));
+    redis.command({"RPOP", "petstore:{petstore:pets}:bucket:0"});
+    const auto start = std::chrono::steady_clock::now();
+    const auto result = ctl(redis.url(), {"pet", "import", "-"}, pets(10));
+    CHECK(result.code == 1);
+    CHECK(contains(result.err,
+                   "line 1: Redis: DAMAGED petstore:{petstore:pets}:bucket:0"));
+    // Otherwise it would wait 15 seconds for the end of a move.
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}
+
 TEST_CASE("cluster command line: commands find the primary after a failover")
 {
     ClusterServers::Options options;

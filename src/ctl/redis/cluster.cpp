@@ -144,12 +144,17 @@ void Cluster::write() noexcept
 
 pollfd Cluster::waits_for(Pump::Time& until) const noexcept
 {
-    until = std::min(until, searches_ ? Pump::Time::min() : alarm_);
+    until = std::min({until, searches_ ? Pump::Time::min() : alarm_,
+                      closed_ ? Pump::Time::max() : pump_.last_time()});
     return {-1, 0, 0};
 }
 
 void Cluster::proceed(bool /*ready*/) noexcept
 {
+    if (!closed_ && pump_.now() >= pump_.last_time()) {
+        closed_ = true;
+        link_.close();  // ends what would be tried again
+    }
     if (pump_.now() >= alarm_) {
         alarm_ = Pump::Time::max();
         waker_->on_alarm();

@@ -73,6 +73,7 @@ private:
     redis::Alarm::User* waker_ = nullptr;
     Pump::Time alarm_ = Pump::Time::max();
     bool searches_ = false;
+    bool closed_ = false;
     redis::ClusterLink link_;
     std::list<Node> nodes_;                   // end before link_
     std::optional<redis::SlotMap> map_;       // of serves()

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../terminal/interruption.h"
+#include "tls_stream.h"
 
 namespace petstore::ctl {
 
@@ -107,8 +108,10 @@ const redis::Reply* Connection::next()
 }
 
 // The error that Redis sent before it closed the connection, if any. Waits for
-// nothing: the end of what arrived is the end of the connection.
-std::string Connection::last_words() noexcept
+// nothing: the end of what arrived is the end of the connection. Throws
+// TlsError if the server ended TLS with a reason: with TLS 1.3, it refuses a
+// client certificate only after the handshake.
+std::string Connection::last_words()
 {
     std::string words;
     try {
@@ -122,7 +125,9 @@ std::string Connection::last_words() noexcept
             }
             decoder_->feed(std::string_view(input_).substr(0, *got));
         }
-    } catch (const std::exception&) {
+    } catch (const TlsError&) {
+        throw;
+    } catch (const ConnectionError&) {
         return words;
     }
 }

@@ -55,7 +55,7 @@ public:
     const redis::ByteStream& stream() const noexcept { return *stream_; }
 
 private:
-    std::string last_words() noexcept;
+    std::string last_words();
 
     std::unique_ptr<redis::ByteStream> stream_;
     std::unique_ptr<redis::Decoder> decoder_;

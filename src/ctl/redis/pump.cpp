@@ -22,8 +22,8 @@ void Pump::flush() noexcept
 
 void Pump::step()
 {
-    if (!interrupted_ && Interruption::requested()) {
-        interrupted_ = now();
+    if (last_time_ == Time::max() && Interruption::requested()) {
+        last_time_ = now() + kAfterSignal;
     }
     sockets_.clear();
     Time until = Time::max();
@@ -48,7 +48,7 @@ void Pump::step()
 void Pump::wait(std::vector<pollfd>& sockets, Time until)
 {
     Interruption::poll(sockets.data(), sockets.size(), until,
-                       interrupted_.has_value());
+                       last_time_ != Time::max());
 }
 
 }  // namespace petstore::ctl

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <optional>
 #include <poll.h>
 #include <string>
 #include <vector>
@@ -75,8 +74,9 @@ public:
 
     virtual Time now() const noexcept { return Clock::now(); }
 
-    // When a signal asked the command to stop; nullopt if none has.
-    std::optional<Time> interrupted() const noexcept { return interrupted_; }
+    // When all waiting ends: kAfterSignal after a signal asked the command to
+    // stop, or never.
+    Time last_time() const noexcept { return last_time_; }
 
     // What links report with a result, before they pass it on: which server
     // sent the reply, or why there is none. `may_pass`: within seconds.
@@ -104,7 +104,7 @@ private:
 
     std::vector<Member*> members_;
     std::vector<pollfd> sockets_;
-    std::optional<Time> interrupted_;
+    Time last_time_ = Time::max();
     const ServerName* server_ = nullptr;
     std::exception_ptr problem_;
     bool may_pass_ = true;

@@ -174,10 +174,7 @@ bool ServerLink::has_unsent() const noexcept
 
 Pump::Time ServerLink::deadline() const noexcept
 {
-    const auto usual = due_since_ + kReplyTimeout;
-    const auto interrupted = pump_.interrupted();
-    return interrupted ? std::min(usual, *interrupted + Pump::kAfterSignal)
-                       : usual;
+    return std::min<Pump::Time>(due_since_ + kReplyTimeout, pump_.last_time());
 }
 
 // Ends all commands.

@@ -136,24 +136,17 @@ void TlsStream::handshake_failed()
 
 std::size_t TlsStream::write(std::string_view bytes)
 {
-    try {
-        if (!send() || bytes.empty()) {
-            return 0;
-        }
-        ERR_clear_error();
-        const int size = static_cast<int>(std::min(bytes.size(), kMaxRecord));
-        const int written = SSL_write(ssl_.get(), bytes.data(), size);
-        if (written <= 0) {
-            throw TlsError("TLS: " + openssl_reason());
-        }
-        send();
-        return static_cast<std::size_t>(written);
-    } catch (const TlsError&) {
-        throw;
-    } catch (const ConnectionError&) {
-        throw_alert();
-        throw;
+    if (!send() || bytes.empty()) {
+        return 0;
     }
+    ERR_clear_error();
+    const int size = static_cast<int>(std::min(bytes.size(), kMaxRecord));
+    const int written = SSL_write(ssl_.get(), bytes.data(), size);
+    if (written <= 0) {
+        throw TlsError("TLS: " + openssl_reason());
+    }
+    send();
+    return static_cast<std::size_t>(written);
 }
 
 std::optional<std::size_t> TlsStream::read(char* buffer, std::size_t size)
@@ -182,27 +175,6 @@ std::optional<std::size_t> TlsStream::read(char* buffer, std::size_t size)
         if (!*open) {
             return 0;
         }
-    }
-}
-
-// If the server sent a reason before it closed the connection, throws it: with
-// TLS 1.3, a server refuses a client certificate only after the handshake.
-void TlsStream::throw_alert()
-{
-    try {
-        while (receive() == true) {
-        }
-    } catch (const ConnectionError&) {
-        // Everything that arrived is in received_.
-    }
-    char discarded[1024];
-    int got = 0;
-    ERR_clear_error();
-    do {
-        got = SSL_read(ssl_.get(), discarded, sizeof(discarded));
-    } while (got > 0);
-    if (SSL_get_error(ssl_.get(), got) == SSL_ERROR_SSL) {
-        throw TlsError("TLS: " + openssl_reason());
     }
 }
 

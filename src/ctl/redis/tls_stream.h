@@ -49,7 +49,6 @@ private:
     std::optional<bool> receive();
     bool send();
     [[noreturn]] void handshake_failed();
-    void throw_alert();
 
     std::unique_ptr<redis::ByteStream> socket_;
     std::unique_ptr<SSL, Free> ssl_;
