@@ -1,11 +1,24 @@
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <variant>
 
 #include "../api/error.h"
 
 namespace petstore::store {
+
+// Why administration refuses what was asked, although Redis answered.
+enum class Refusal : std::uint8_t {
+    none,  // it was Redis: away, or refusing
+    not_found,
+    key_exists,
+    already_rotated,
+    overtaken,         // by another command
+    expired,           // the key to rotate
+    limits_elsewhere,  // on another Redis, or being moved there
+    damaged,
+};
 
 // Why something asked of Redis was not done.
 struct Failure {
@@ -14,6 +27,13 @@ struct Failure {
     // Redis may have executed the command: its reply was lost, or a replica did
     // not confirm it.
     bool in_doubt = false;
+
+    // Only for administration. `refusal`: the error has its own message.
+    Refusal refusal = Refusal::none;
+
+    // A change may be stored, but workers may not know of it yet. Repeating the
+    // operation is safe and completes the change.
+    bool not_in_effect = false;
 };
 
 // What waiting for Redis led to. The only form in which the store hands on

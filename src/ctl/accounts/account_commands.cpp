@@ -36,13 +36,24 @@ std::vector<std::string> row_of(std::string name,
                           : "-"};
 }
 
+api::KeyRecord find(Context& context, const store::KeyServers& servers,
+                    const std::string& id)
+{
+    store::KeyAdministration keys(servers);
+    return context
+        .await<store::StoredKey>([&](auto& waiter) { keys.find(id, waiter); })
+        .record;
+}
+
 }  // namespace
 
 void unban_account(Context& context, const std::string& id)
 {
-    auto keys = context.keys(Access::change);
-    const std::string account = keys.find(id).record.account;
-    const bool was_banned = keys.unban(account);
+    const auto servers = context.keys(Access::change);
+    const std::string account = find(context, servers, id).account;
+    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    const bool was_banned = context.await<bool>(
+        [&](auto& waiter) { accounts.unban(account, waiter); });
     if (context.json()) {
         print_json(
             {{"id", id}, {"account", account}, {"was_banned", was_banned}});
@@ -54,9 +65,11 @@ void unban_account(Context& context, const std::string& id)
 
 void show_usage(Context& context, const std::string& id)
 {
-    auto keys = context.keys(Access::read);
-    const api::KeyRecord record = keys.find(id).record;
-    const store::AccountUsage used = keys.usage(record.account);
+    const auto servers = context.keys(Access::read);
+    const api::KeyRecord record = find(context, servers, id);
+    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    const auto used = context.await<store::AccountUsage>(
+        [&](auto& waiter) { accounts.usage(record.account, waiter); });
 
     const api::PlanTable plans;
     std::optional<std::int64_t> minute = record.per_minute;

@@ -143,11 +143,12 @@ RedisSession& Context::pets()
     return redis();
 }
 
-store::KeyAdministration Context::keys(Access access)
+store::KeyServers Context::keys(Access access)
 {
     limits_place().check(access);
     RedisSession* const limits = this->limits();
-    return {redis(), limits != nullptr ? *limits : redis(), schema_};
+    redis::Link& link = redis().link();
+    return {link, limits != nullptr ? limits->link() : link, schema_};
 }
 
 }  // namespace petstore::ctl

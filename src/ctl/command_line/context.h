@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "../../redis/deployment.h"
-#include "../../store/keys/key_administration.h"
+#include "../../store/keys/key_steps.h"
 #include "../../store/schema.h"
 #include "../accounts/limits_place.h"
+#include "../redis/await.h"
 #include "../redis/pump.h"
 #include "../redis/redis_connect.h"
 #include "../redis/redis_session.h"
@@ -64,7 +66,14 @@ public:
     LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
 
     // Throws Failure if the options do not name the Redis with the limits.
-    store::KeyAdministration keys(Access access);
+    store::KeyServers keys(Access access);
+
+    // Waits for what the store gives to a waiter. Throws Failure.
+    template <typename T, typename Start>
+    T await(Start&& start)
+    {
+        return ctl::await<T>(pump_, std::forward<Start>(start));
+    }
 
 private:
     struct Other {

@@ -2,10 +2,12 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../api/text.h"
+#include "../../store/keys/key_administration.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
@@ -153,8 +155,9 @@ std::string line_of(const store::StoredKey& key)
 
 void export_keys(Context& context)
 {
-    auto keys = context.keys(Access::read);
-    const auto listing = keys.list();
+    store::KeyAdministration keys(context.keys(Access::read));
+    const auto listing = context.await<store::KeyListing>(
+        [&](auto& waiter) { keys.list(waiter); });
     std::vector<std::string> damaged = listing.damaged;
     damaged.insert(damaged.end(), listing.damaged_entries.begin(),
                    listing.damaged_entries.end());
@@ -177,7 +180,7 @@ void export_keys(Context& context)
 
 void restore_keys(Context& context, const std::string& file)
 {
-    auto keys = context.keys(Access::change);
+    store::KeyAdministration keys(context.keys(Access::change));
     LineReader lines(file);
     const Interruption interruption;
     std::uint64_t restored = 0;
@@ -193,7 +196,11 @@ void restore_keys(Context& context, const std::string& file)
             continue;
         }
         try {
-            keys.restore(parse_line(line)) ? ++restored : ++unchanged;
+            auto key = parse_line(line);
+            context.await<bool>(
+                [&](auto& waiter) { keys.restore(std::move(key), waiter); })
+                ? ++restored
+                : ++unchanged;
         } catch (const BadLine& bad) {
             throw stopped("line " + std::to_string(lines.number()) + ": "
                           + bad.what());

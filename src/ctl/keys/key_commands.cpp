@@ -1,6 +1,8 @@
 #include "key_commands.h"
 
+#include <exception>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 #include "../../store/keys/key_administration.h"
@@ -27,60 +29,99 @@ void report_change(const Context& context, const api::KeyRecord& record,
     }
 }
 
+store::StoredKey find(Context& context, store::KeyAdministration& keys,
+                      const std::string& id)
+{
+    return context.await<store::StoredKey>(
+        [&](auto& waiter) { keys.find(id, waiter); });
+}
+
+// What `change` throws ends the update, and is thrown once that has ended.
+template <typename Change>
+api::KeyRecord update(Context& context, const store::KeyServers& servers,
+                      const std::string& id, const Change& change)
+{
+    std::exception_ptr invalid;
+    const auto guarded =
+        [&](api::KeyRecord& record) -> std::optional<store::Failure> {
+        try {
+            change(record);
+            return std::nullopt;
+        } catch (...) {
+            invalid = std::current_exception();
+            return store::Failure{{api::ErrorCode::invalid_field, ""}};
+        }
+    };
+    store::KeyAdministration keys(servers);
+    try {
+        return context.await<api::KeyRecord>(
+            [&](auto& waiter) { keys.update(id, guarded, waiter); });
+    } catch (const Failure&) {
+        if (invalid) {
+            std::rethrow_exception(invalid);
+        }
+        throw;
+    }
+}
+
 void set(Context& context, const std::string& id, const KeyOptions& options)
 {
     if (!options.any()) {
         throw UsageError("nothing to set: see petstorectl key set --help");
     }
     options.check();
-    auto keys = context.keys(Access::change);
-    const api::UnixTime now = keys.now();
-    const auto record = keys.update(id, [&](api::KeyRecord& changed) {
-        options.apply(changed, now);
-        check_record(changed, now);
-    });
+    const auto servers = context.keys(Access::change);
+    const api::UnixTime now = now_of(context, servers);
+    const auto record =
+        update(context, servers, id, [&](api::KeyRecord& changed) {
+            options.apply(changed, now);
+            check_record(changed, now);
+        });
     report_change(context, record, "Key " + id + " is changed.");
 }
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
-    auto keys = context.keys(Access::change);
-    const auto record = keys.update(
-        id, [&](api::KeyRecord& changed) { changed.disabled = disabled; });
+    const auto record =
+        update(context, context.keys(Access::change), id,
+               [&](api::KeyRecord& changed) { changed.disabled = disabled; });
     report_change(context, record,
                   "Key " + id + (disabled ? " is disabled." : " is enabled."));
 }
 
 void show(Context& context, const std::string& id)
 {
-    auto keys = context.keys(Access::read);
-    const auto record = keys.find(id).record;
+    const auto servers = context.keys(Access::read);
+    store::KeyAdministration keys(servers);
+    const auto record = find(context, keys, id).record;
     if (context.json()) {
         print_json(json_of(record));
     } else {
-        print_key(record, keys.now());
+        print_key(record, now_of(context, servers));
     }
 }
 
 // Asks for confirmation before a key is deleted for good, but only on a
 // terminal.
-void confirm_deletion(store::KeyAdministration& keys, const std::string& id)
+void confirm_deletion(Context& context, store::KeyAdministration& keys,
+                      const std::string& id)
 {
     if (!is_terminal(STDIN_FILENO)) {
         return;
     }
     std::string known;
     try {
-        if (const auto key = keys.look(id)) {
-            known = ' ' + id + ", plan " + key->record.plan;
-            if (!key->record.label.empty()) {
-                known += ", label " + key->record.label;
-            }
+        const api::KeyRecord record = find(context, keys, id).record;
+        known = ' ' + id + ", plan " + record.plan;
+        if (!record.label.empty()) {
+            known += ", label " + record.label;
         }
     } catch (const LostConnection&) {
         throw;
-    } catch (const Failure&) {
-        known = " with a damaged record";
+    } catch (const Failure& failure) {
+        if (failure.kind() != Failure::Kind::not_found) {
+            known = " with a damaged record";
+        }
     }
     if (!confirm("Delete the key" + known
                  + "? It stops working at once. This cannot be undone.")) {
@@ -90,11 +131,11 @@ void confirm_deletion(store::KeyAdministration& keys, const std::string& id)
 
 void remove(Context& context, const std::string& id, bool sure)
 {
-    auto keys = context.keys(Access::change);
+    store::KeyAdministration keys(context.keys(Access::change));
     if (!sure) {
-        confirm_deletion(keys, id);
+        confirm_deletion(context, keys, id);
     }
-    keys.remove(id);
+    context.await<store::Done>([&](auto& waiter) { keys.remove(id, waiter); });
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {

@@ -1,16 +1,20 @@
 #include "key_issue.h"
 
+#include <chrono>
 #include <csignal>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "../../api/bearer.h"
 #include "../../api/date.h"
 #include "../../api/text.h"
 #include "../../store/keys/key_administration.h"
+#include "../../store/keys/key_rotation.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
 #include "../terminal/output.h"
-#include "key_rotation.h"
 #include "random.h"
 
 namespace petstore::ctl {
@@ -20,6 +24,7 @@ namespace {
 constexpr std::size_t kLast4 = 4;
 // Four characters would reveal too much of a shorter key.
 constexpr std::size_t kShortestToShow = 12;
+constexpr std::chrono::milliseconds kPollInterval{50};
 constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
 
 std::string last4_of(const std::string& secret)
@@ -137,14 +142,46 @@ std::string checked_secret(const Context& context, const std::string& argument)
     return secret;
 }
 
+class SteadyClock final : public store::Clock {
+public:
+    store::Monotonic monotonic() const noexcept override
+    {
+        return static_cast<store::Monotonic>(
+            std::chrono::duration_cast<std::chrono::milliseconds>(
+                std::chrono::steady_clock::now().time_since_epoch())
+                .count());
+    }
+    api::Millis host_time() const noexcept override
+    {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    }
+};
+
+// Waits while another rotation has a claim.
+store::StoredKey begin(Context& context, store::KeyRotation& rotation,
+                       const store::StoredKey& next)
+{
+    for (;;) {
+        auto key = context.await<std::optional<store::StoredKey>>(
+            [&](auto& waiter) { rotation.begin(next, waiter); });
+        if (key) {
+            return std::move(*key);
+        }
+        std::this_thread::sleep_for(kPollInterval);
+    }
+}
+
 }  // namespace
 
 void create_key(Context& context, const KeyOptions& options)
 {
     options.check();
-    auto keys = context.keys(Access::change);
+    const auto servers = context.keys(Access::change);
+    store::KeyAdministration keys(servers);
     store::StoredKey key;
-    key.record.created = keys.now();
+    key.record.created = now_of(context, servers);
     options.apply(key.record, key.record.created);
     check_record(key.record, key.record.created);
     key.record.id = new_id();
@@ -152,14 +189,15 @@ void create_key(Context& context, const KeyOptions& options)
     const std::string secret = new_secret(context);
     set_secret(key, secret);
 
-    keys.begin(key);
-    show_or_undo(context, key, secret,
-                 [&] { keys.discard(key.record.id, key.digest); });
+    key = context.await<store::StoredKey>(
+        [&](auto& waiter) { keys.store(key, waiter); });
+    show_or_undo(context, key, secret, [&] {
+        context.await<store::Done>(
+            [&](auto& waiter) { keys.discard(key, waiter); });
+    });
     try {
-        if (!keys.enable(key)) {
-            throw Failure("another command has changed the new key");
-        }
-        keys.announce(key.record.account, key.record.epoch);
+        context.await<store::StoredKey>(
+            [&](auto& waiter) { keys.enable(key, waiter); });
     } catch (const Failure& failure) {
         throw Failure(
             std::string(failure.what())
@@ -181,17 +219,15 @@ void import_key(Context& context, const KeyOptions& options,
         set_secret(key, secret);
     }
 
-    auto keys = context.keys(Access::change);
-    key.record.created = keys.now();
+    const auto servers = context.keys(Access::change);
+    store::KeyAdministration keys(servers);
+    key.record.created = now_of(context, servers);
     options.apply(key.record, key.record.created);
     check_record(key.record, key.record.created);
     key.record.id = new_id();
     key.record.account = new_id();
-    keys.begin(key);
-    if (!keys.enable(key)) {
-        throw Failure("another command is adding this key");
-    }
-    keys.announce(key.record.account, key.record.epoch);
+    key = context.await<store::StoredKey>(
+        [&](auto& waiter) { keys.add(key, waiter); });
 
     if (context.json()) {
         print_json(json_of(key.record));
@@ -210,7 +246,9 @@ void find_key(Context& context, const std::string& secret_argument,
     } else {
         digest = api::sha256(checked_secret(context, secret_argument));
     }
-    const auto key = context.keys(Access::read).look(digest);
+    store::KeyAdministration keys(context.keys(Access::read));
+    const auto key = context.await<std::optional<store::StoredKey>>(
+        [&](auto& waiter) { keys.find(digest, waiter); });
     if (!key) {
         throw Failure("there is no such key", Failure::Kind::not_found);
     }
@@ -230,19 +268,24 @@ void rotate_key(Context& context, const std::string& id,
             "--grace must be a duration like 90s, 15m, 24h or 7d, at most 3650d");
     }
 
-    auto keys = context.keys(Access::change);
+    const auto servers = context.keys(Access::change);
     store::StoredKey next;
     next.record.id = new_id();
-    next.record.created = keys.now();
+    next.record.created = now_of(context, servers);
     const std::string secret = new_secret(context);
     set_secret(next, secret);
 
-    Rotation rotation(keys, id);
-    rotation.begin(next);
-    show_or_undo(context, next, secret, [&] { rotation.abandon(next); });
+    const SteadyClock clock;
+    store::KeyRotation rotation(servers, clock, id);
+    next = begin(context, rotation, next);
+    show_or_undo(context, next, secret, [&] {
+        context.await<store::Done>(
+            [&](auto& waiter) { rotation.abandon(next, waiter); });
+    });
     api::KeyRecord old;
     try {
-        old = rotation.finish(next, *seconds);
+        old = context.await<api::KeyRecord>(
+            [&](auto& waiter) { rotation.finish(next, *seconds, waiter); });
     } catch (const Failure& failure) {
         throw Failure(
             std::string(failure.what())

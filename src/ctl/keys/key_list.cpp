@@ -6,6 +6,7 @@
 
 #include "../../api/date.h"
 #include "../../api/plan.h"
+#include "../../store/keys/key_administration.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "key_options.h"
@@ -84,9 +85,11 @@ void KeyFilter::add_to(CLI::App& command)
 void list_keys(Context& context, const KeyFilter& filter)
 {
     check(filter);
-    auto keys = context.keys(Access::read);
-    auto listing = keys.list();
-    const api::UnixTime now = keys.now();
+    const auto servers = context.keys(Access::read);
+    store::KeyAdministration keys(servers);
+    auto listing = context.await<store::KeyListing>(
+        [&](auto& waiter) { keys.list(waiter); });
+    const api::UnixTime now = now_of(context, servers);
     listing.keys.erase(std::remove_if(listing.keys.begin(), listing.keys.end(),
                                       [&](const store::StoredKey& key) {
                                           return !passes(filter, key, now);

@@ -116,6 +116,13 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
     }
 }
 
+api::UnixTime now_of(Context& context, const store::KeyServers& servers)
+{
+    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    return context.await<api::UnixTime>(
+        [&](auto& waiter) { accounts.now(waiter); });
+}
+
 api::UnixTime moment_option(const char* name, const std::string& value,
                             api::UnixTime now)
 {

@@ -15,9 +15,12 @@ bool is_about_redis(api::ErrorCode code)
            || code == api::ErrorCode::internal_error;
 }
 
-Failure::Kind kind_of(api::ErrorCode code)
+Failure::Kind kind_of(const store::Failure& failure)
 {
-    switch (code) {
+    if (failure.refusal == store::Refusal::limits_elsewhere) {
+        return Failure::Kind::failed;
+    }
+    switch (failure.error.code) {
     case api::ErrorCode::not_found:
     case api::ErrorCode::pet_not_found:
         return Failure::Kind::not_found;
@@ -29,19 +32,43 @@ Failure::Kind kind_of(api::ErrorCode code)
     }
 }
 
+const char* hint(store::Refusal refusal)
+{
+    switch (refusal) {
+    case store::Refusal::not_found:
+        return ": see petstorectl key list";
+    case store::Refusal::expired:
+        return ": set a new --expires first";
+    default:
+        return "";
+    }
+}
+
 }  // namespace
 
 void throw_failure(const store::Failure& failure, const Pump& pump)
 {
     const api::ErrorCode code = failure.error.code;
-    if (is_about_redis(code) && pump.problem() != nullptr) {
+    if (failure.refusal == store::Refusal::none && is_about_redis(code)
+        && pump.problem() != nullptr) {
         try {
             std::rethrow_exception(pump.problem());
-        } catch (const LostConnection& lost) {
-            throw LostConnection(lost.what(), failure.in_doubt);
+        } catch (const Failure& problem) {
+            if (failure.not_in_effect) {
+                throw NotInEffect(problem.what());
+            }
+            if (dynamic_cast<const LostConnection*>(&problem) != nullptr) {
+                throw LostConnection(problem.what(), failure.in_doubt);
+            }
+            throw;
         }
     }
-    throw Failure(std::string(failure.error.message.text()), kind_of(code));
+    const std::string text =
+        std::string(failure.error.message.text()) + hint(failure.refusal);
+    if (failure.not_in_effect) {
+        throw NotInEffect(text);
+    }
+    throw Failure(text, kind_of(failure));
 }
 
 }  // namespace petstore::ctl

@@ -1,7 +1,6 @@
 #include "account_administration.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "../../api/text.h"
@@ -20,76 +19,169 @@ std::int64_t number_of(const redis::Reply& reply)
     return api::parse_int64(reply.text()).value_or(0);
 }
 
+redis::Command get(const std::string& key)
+{
+    return std::move(redis::Command("GET").key(key));
+}
+
+class Now final : public Operation<AccountSteps, api::UnixTime> {
+public:
+    using Operation::Operation;
+
+private:
+    void start() override
+    {
+        now([this](api::Millis now) { finish(now / 1000); });
+    }
+};
+
+class Usage final : public Operation<AccountSteps, AccountUsage> {
+public:
+    Usage(Waiter<AccountUsage>& waiter, redis::Link& accounts,
+          const Schema& schema, std::string account)
+        : Operation(waiter, accounts, schema), account_(std::move(account))
+    {}
+
+private:
+    void start() override
+    {
+        ask(accounts_, get(schema_.strikes(account_)),
+            [this](const redis::Reply& reply) {
+                usage_.strikes = number_of(reply);
+                read_bans();
+            });
+    }
+
+    void read_bans()
+    {
+        ask(accounts_, get(schema_.bans(account_)),
+            [this](const redis::Reply& reply) {
+                usage_.bans = number_of(reply);
+                now([this](api::Millis now) { read_state(now); });
+            });
+    }
+
+    void read_state(api::Millis now)
+    {
+        ask(accounts_, get(schema_.account_state(account_)),
+            [this, now](const redis::Reply& reply) { take(reply, now); });
+    }
+
+    void take(const redis::Reply& reply, api::Millis now)
+    {
+        if (reply.is(redis::Type::nil)) {
+            return finish(usage_);
+        }
+        const auto state = AccountState::decode(reply.text());
+        if (!state) {
+            return refuse_damaged("the state of account " + account_
+                                  + " is damaged");
+        }
+        if (state->minute_end > now) {
+            usage_.minute = {state->minute_used, state->minute_end};
+        }
+        if (state->day_end > now) {
+            usage_.day = {state->day_used, state->day_end};
+        }
+        if (state->ban_until > now) {
+            usage_.banned_until = state->ban_until;
+        }
+        finish(usage_);
+    }
+
+    const std::string account_;
+    AccountUsage usage_;
+};
+
+class Unban final : public Operation<AccountSteps, bool> {
+public:
+    Unban(Waiter<bool>& waiter, redis::Link& accounts, const Schema& schema,
+          std::string account)
+        : Operation(waiter, accounts, schema), account_(std::move(account))
+    {}
+
+private:
+    void start() override
+    {
+        redis::Command command(scripts::unban(), 3);
+        command.key(schema_.account_state(account_))
+            .key(schema_.strikes(account_))
+            .key(schema_.bans(account_));
+        change(
+            accounts_, std::move(command),
+            [this](const redis::Reply& reply) {
+                touch(account_, 0, NotInEffect::always,
+                      [this, was_banned = reply.integer() == 1] {
+                          finish(was_banned);
+                      });
+            },
+            NotInEffect::if_lost);
+    }
+
+    const std::string account_;
+};
+
 }  // namespace
 
-api::Millis AccountAdministration::now_millis()
+void AccountSteps::now(std::function<void(api::Millis)> next)
 {
-    const redis::Reply& reply = redis_.call(redis::Command("TIME"));
-    return reply.size() == 2
-               ? number_of(reply[0]) * 1000 + number_of(reply[1]) / 1000
-               : 0;
+    ask(accounts_, redis::Command("TIME"),
+        [next = std::move(next)](const redis::Reply& reply) {
+            next(reply.size() == 2
+                     ? number_of(reply[0]) * 1000 + number_of(reply[1]) / 1000
+                     : 0);
+        });
 }
 
-void AccountAdministration::touch(std::string_view account,
-                                  std::int64_t written)
+void AccountSteps::touch(const std::string& account, std::int64_t written,
+                         NotInEffect failed, std::function<void()> next)
 {
-    const auto touched = [&](std::string_view checked) {
-        redis::Command command(scripts::touch_account(), 1);
-        command.key(schema_.account_state(account))
-            .own(written == 0 ? "" : std::to_string(written))
-            .arg(checked);
-        return redis_.run(std::move(command)).integer();
-    };
-    std::int64_t epoch = touched("");
-    if (epoch < 0) {
-        const auto marker = redis::Command("GET").key(schema_.limits());
-        epoch = Schema::limits_elsewhere(redis_.call(marker).text())
-                    ? 0
-                    : touched("1");
-    }
-    if (epoch == 0) {
-        throw AdministrationError(
-            "the limits are being moved to another Redis, or were moved");
-    }
-}
-
-AccountUsage AccountAdministration::usage(std::string_view account)
-{
-    const auto get = [&](const std::string& key) -> const redis::Reply& {
-        return redis_.run(redis::Command("GET").key(key));
-    };
-    AccountUsage usage;
-    usage.strikes = number_of(get(schema_.strikes(account)));
-    usage.bans = number_of(get(schema_.bans(account)));
-    const api::Millis now = now_millis();
-    const redis::Reply& seen = get(schema_.account_state(account));
-    if (seen.is(redis::Type::nil)) {
-        return usage;
-    }
-    const auto state = AccountState::decode(seen.text());
-    if (!state) {
-        throw AdministrationError("the state of account " + std::string(account)
-                                  + " is damaged");
-    }
-    if (state->minute_end > now) {
-        usage.minute = {state->minute_used, state->minute_end};
-    }
-    if (state->day_end > now) {
-        usage.day = {state->day_used, state->day_end};
-    }
-    if (state->ban_until > now) {
-        usage.banned_until = state->ban_until;
-    }
-    return usage;
-}
-
-bool AccountAdministration::unban(std::string_view account)
-{
-    redis::Command command(scripts::unban(), 3);
+    redis::Command command(scripts::touch_account(), 1);
     command.key(schema_.account_state(account))
-        .key(schema_.strikes(account))
-        .key(schema_.bans(account));
-    return redis_.run(std::move(command)).integer() == 1;
+        .own(written == 0 ? "" : std::to_string(written));
+    redis::Command checked = command;
+    command.arg("");
+    checked.arg("1");
+
+    const auto elsewhere = [this] {
+        refuse(Refusal::limits_elsewhere, api::ErrorCode::service_unavailable,
+               "the limits are being moved to another Redis, or were moved");
+    };
+    const auto touched = [elsewhere, next](const redis::Reply& reply) {
+        reply.integer() == 0 ? elsewhere() : next();
+    };
+    const auto marker_read = [=](const redis::Reply& reply) {
+        if (Schema::limits_elsewhere(reply.text())) {
+            return elsewhere();
+        }
+        change(accounts_, checked, touched, failed);
+    };
+    change(
+        accounts_, std::move(command),
+        [=](const redis::Reply& reply) {
+            if (reply.integer() < 0) {
+                return ask(accounts_, get(schema_.limits()), marker_read,
+                           failed);
+            }
+            touched(reply);
+        },
+        failed);
+}
+
+void AccountAdministration::now(Waiter<api::UnixTime>& waiter)
+{
+    run<Now>(running_, waiter, accounts_, schema_);
+}
+
+void AccountAdministration::usage(std::string account,
+                                  Waiter<AccountUsage>& waiter)
+{
+    run<Usage>(running_, waiter, accounts_, schema_, std::move(account));
+}
+
+void AccountAdministration::unban(std::string account, Waiter<bool>& waiter)
+{
+    run<Unban>(running_, waiter, accounts_, schema_, std::move(account));
 }
 
 }  // namespace petstore::store

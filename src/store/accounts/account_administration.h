@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <functional>
+#include <string>
 
 #include "../../api/date.h"
 #include "../../api/limit.h"
-#include "../command_runner.h"
 #include "../schema.h"
+#include "../steps.h"
 
 namespace petstore::store {
 
@@ -23,32 +24,46 @@ struct AccountUsage {
     api::Millis banned_until = 0;  // 0: not banned
 };
 
-// Reads and changes the state, strikes and bans of accounts. No script or
-// transaction covers them together with a key record, which may be on another
-// server. Throws AdministrationError.
-class AccountAdministration {
-public:
-    AccountAdministration(CommandRunner& redis, const Schema& schema)
-        : redis_(redis), schema_(schema)
+// What operations do with the states of accounts.
+class AccountSteps : public Steps {
+protected:
+    AccountSteps(redis::Link& accounts, const Schema& schema) noexcept
+        : schema_(schema), accounts_(accounts)
     {}
 
-    // By Redis's clock.
-    api::UnixTime now() { return now_millis() / 1000; }
+    // By Redis's clock, which decides when a key expires.
+    void now(std::function<void(api::Millis)> next);
 
     // Makes all workers read the account's key records again. `written` is the
     // epoch of the record that was changed, 0 for none.
-    void touch(std::string_view account, std::int64_t written);
+    void touch(const std::string& account, std::int64_t written,
+               NotInEffect failed, std::function<void()> next);
 
-    AccountUsage usage(std::string_view account);
+    const Schema& schema_;
+    redis::Link& accounts_;
+};
 
-    // Returns whether the account was banned. Takes effect with touch().
-    bool unban(std::string_view account);
+// Reads and changes the state, strikes and bans of accounts. No script or
+// transaction covers them together with a key record, which may be on another
+// server. Must stay alive until its operations have ended.
+class AccountAdministration {
+public:
+    // Borrows both.
+    AccountAdministration(redis::Link& accounts, const Schema& schema) noexcept
+        : accounts_(accounts), schema_(schema)
+    {}
+
+    // All throw std::bad_alloc, and then call no waiter.
+    void now(Waiter<api::UnixTime>& waiter);  // by Redis's clock
+    void usage(std::string account, Waiter<AccountUsage>& waiter);
+
+    // Whether the account was banned.
+    void unban(std::string account, Waiter<bool>& waiter);
 
 private:
-    api::Millis now_millis();
-
-    CommandRunner& redis_;
+    redis::Link& accounts_;
     const Schema& schema_;
+    Steps::All running_;
 };
 
 }  // namespace petstore::store

@@ -1,312 +1,286 @@
 #include "key_administration.h"
 
-#include <algorithm>
-#include <map>
 #include <utility>
-
-#include "../../api/text.h"
 
 namespace petstore::store {
 
 namespace {
 
-using Found = KeyCommands::Found::Result;
+class Find final : public Operation<KeySteps, StoredKey> {
+public:
+    Find(Waiter<StoredKey>& waiter, const KeyServers& servers, std::string id)
+        : Operation(waiter, servers), id_(std::move(id))
+    {}
 
-constexpr std::int64_t kScanCount = 500;
+private:
+    void start() override
+    {
+        find(id_, [this](StoredKey key) { finish(std::move(key)); });
+    }
+
+    const std::string id_;
+};
+
+class FindByDigest final
+    : public Operation<KeySteps, std::optional<StoredKey>> {
+public:
+    FindByDigest(Waiter<std::optional<StoredKey>>& waiter,
+                 const KeyServers& servers, const api::Digest& digest)
+        : Operation(waiter, servers), digest_(digest)
+    {}
+
+private:
+    void start() override
+    {
+        look(digest_,
+             [this](std::optional<StoredKey> key) { finish(std::move(key)); });
+    }
+
+    const api::Digest digest_;
+};
+
+// An operation on one key, with the key as its result.
+class KeyOperation : public Operation<KeySteps, StoredKey> {
+public:
+    KeyOperation(Waiter<StoredKey>& waiter, const KeyServers& servers,
+                 StoredKey key)
+        : Operation(waiter, servers), key_(std::move(key))
+    {}
+
+protected:
+    void enable_and_announce(const char* overtaken)
+    {
+        enable(key_, [this, overtaken](bool enabled) {
+            if (!enabled) {
+                return refuse(Refusal::overtaken, api::ErrorCode::bad_request,
+                              overtaken);
+            }
+            announce(key_.record.account, key_.record.epoch,
+                     [this] { finish(std::move(key_)); });
+        });
+    }
+
+    StoredKey key_;
+};
+
+class Store final : public KeyOperation {
+public:
+    using KeyOperation::KeyOperation;
+
+private:
+    void start() override
+    {
+        store(key_, [this] { finish(std::move(key_)); });
+    }
+};
+
+class Enable final : public KeyOperation {
+public:
+    using KeyOperation::KeyOperation;
+
+private:
+    void start() override
+    {
+        enable_and_announce("another command has changed the new key");
+    }
+};
+
+class Add final : public KeyOperation {
+public:
+    using KeyOperation::KeyOperation;
+
+private:
+    void start() override
+    {
+        store(key_, [this] {
+            enable_and_announce("another command is adding this key");
+        });
+    }
+};
+
+class Discard final : public Operation<KeySteps, Done> {
+public:
+    Discard(Waiter<Done>& waiter, const KeyServers& servers,
+            const StoredKey& key)
+        : Operation(waiter, servers), id_(key.record.id), digest_(key.digest)
+    {}
+
+private:
+    void start() override
+    {
+        discard(id_, digest_, [this] { finish(Done{}); });
+    }
+
+    const std::string id_;
+    const api::Digest digest_;
+};
+
+class Restore final : public Operation<KeySteps, bool> {
+public:
+    Restore(Waiter<bool>& waiter, const KeyServers& servers, StoredKey key)
+        : Operation(waiter, servers), wanted_(key.record), key_(std::move(key))
+    {}
+
+private:
+    void start() override
+    {
+        indexed(wanted_.id, [this](const auto& other) {
+            if (other && *other != key_.digest) {
+                return refuse(Refusal::key_exists, api::ErrorCode::bad_request,
+                              "another key has the id " + wanted_.id);
+            }
+            look(key_.digest, [this](const auto& there) { compare(there); });
+        });
+    }
+
+    void compare(const std::optional<StoredKey>& there)
+    {
+        if (there && there->record.id != wanted_.id) {
+            return refuse(Refusal::key_exists, api::ErrorCode::bad_request,
+                          "this key exists already, its id is "
+                              + there->record.id);
+        }
+        if (there && !there->unfinished) {
+            return finish(false);
+        }
+        store(key_, [this] { complete(); });
+    }
+
+    void complete()
+    {
+        if (key_.record.id != wanted_.id
+            || key_.record.account != wanted_.account) {
+            return overtaken();
+        }
+        key_.record.disabled = wanted_.disabled;
+        key_.unfinished = false;
+        write(key_, [this](bool written) {
+            written ? announce(wanted_.account, key_.record.epoch,
+                               [this] { finish(true); })
+                    : overtaken();
+        });
+    }
+
+    void overtaken()
+    {
+        refuse(Refusal::overtaken, api::ErrorCode::bad_request,
+               "another command is adding this key");
+    }
+
+    const api::KeyRecord wanted_;
+    StoredKey key_;
+};
+
+class Update final : public Operation<KeySteps, api::KeyRecord> {
+public:
+    Update(Waiter<api::KeyRecord>& waiter, const KeyServers& servers,
+           std::string id, KeyAdministration::Change change)
+        : Operation(waiter, servers), id_(std::move(id)),
+          change_(std::move(change))
+    {}
+
+private:
+    void start() override
+    {
+        find(id_, [this](StoredKey key) {
+            key_ = std::move(key);
+            apply();
+        });
+    }
+
+    void apply()
+    {
+        if (auto failure = change_(key_.record)) {
+            return finish(std::move(*failure));
+        }
+        key_.unfinished = false;  // the operator manages it from now on
+        write(key_, [this](bool written) {
+            if (!written) {
+                return start();
+            }
+            announce(key_.record.account, key_.record.epoch,
+                     [this] { finish(std::move(key_.record)); });
+        });
+    }
+
+    const std::string id_;
+    const KeyAdministration::Change change_;
+    StoredKey key_;
+};
+
+class Remove final : public Operation<KeySteps, Done> {
+public:
+    Remove(Waiter<Done>& waiter, const KeyServers& servers, std::string id)
+        : Operation(waiter, servers), id_(std::move(id))
+    {}
+
+private:
+    void start() override
+    {
+        indexed(id_, [this](const auto& digest) {
+            if (!digest) {
+                return refuse_unknown();
+            }
+            must_be_repeated_if_lost();
+            discard(id_, *digest, [this] { finish(Done{}); });
+        });
+    }
+
+    const std::string id_;
+};
 
 }  // namespace
 
-std::optional<api::Digest> KeyAdministration::indexed(std::string_view id)
+void KeyAdministration::find(std::string id, Waiter<StoredKey>& waiter)
 {
-    redis::Command command("HGET");
-    command.key(schema_.key_index()).arg(id);
-    const redis::Reply& reply = redis_.call(command);
-    if (reply.is(redis::Type::nil)) {
-        return std::nullopt;
-    }
-    const auto digest = api::digest_of_hex(reply.text());
-    if (!digest) {
-        throw AdministrationError("the entry of key " + std::string(id) + " in "
-                                  + schema_.key_index() + " is damaged");
-    }
-    return digest;
+    run<Find>(running_, waiter, servers_, std::move(id));
 }
 
-Found KeyAdministration::read(StoredKey& key)
+void KeyAdministration::find(const api::Digest& digest,
+                             Waiter<std::optional<StoredKey>>& waiter)
 {
-    return StoredKeyCommands::parse(redis_.call(commands_.read(key.digest)),
-                                    key);
+    run<FindByDigest>(running_, waiter, servers_, digest);
 }
 
-std::optional<StoredKey> KeyAdministration::look(std::string_view id)
+void KeyAdministration::list(Waiter<KeyListing>& waiter)
 {
-    const auto digest = indexed(id);
-    if (!digest) {
-        return std::nullopt;
-    }
-    StoredKey key(*digest);
-    const auto found = read(key);
-    if (found == Found::invalid) {
-        throw AdministrationError("the record of key " + std::string(id)
-                                  + " is damaged");
-    }
-    // An interrupted import can leave an index entry that points to another id.
-    return found == Found::found && key.record.id == id
-               ? std::optional(std::move(key))
-               : std::nullopt;
+    run<ListKeys>(running_, waiter, servers_);
 }
 
-std::optional<StoredKey> KeyAdministration::look(const api::Digest& digest)
+void KeyAdministration::add(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    StoredKey key(digest);
-    const auto found = read(key);
-    if (found == Found::invalid) {
-        throw AdministrationError("the record of this key is damaged");
-    }
-    return found == Found::found ? std::optional(std::move(key)) : std::nullopt;
+    run<Add>(running_, waiter, servers_, std::move(key));
 }
 
-StoredKey KeyAdministration::find(std::string_view id)
+void KeyAdministration::store(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    auto key = look(id);
-    if (!key) {
-        // The argument may be an API key, so the message does not repeat it.
-        throw AdministrationError(
-            "there is no key with this id: see petstorectl key list",
-            AdministrationError::Kind::not_found);
-    }
-    return std::move(*key);
+    run<Store>(running_, waiter, servers_, std::move(key));
 }
 
-KeyAdministration::Listing KeyAdministration::list()
+void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    // A scan may return an entry twice.
-    std::map<std::string, api::Digest> digests;
-    Listing listing;
-    std::string cursor = "0";
-    do {
-        redis::Command scan("HSCAN");
-        scan.key(schema_.key_index()).arg(cursor).arg("COUNT").arg(kScanCount);
-        const redis::Reply& reply = redis_.call(scan);
-        if (reply.size() != 2) {
-            throw AdministrationError("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i + 1 < reply[1].size(); i += 2) {
-            const auto digest = api::digest_of_hex(reply[1][i + 1].text());
-            if (digest) {
-                digests.emplace(reply[1][i].text(), *digest);
-            } else {
-                listing.damaged_entries.emplace(reply[1][i].text());
-            }
-        }
-        cursor = reply[0].text();
-    } while (cursor != "0");
-
-    for (auto entry = digests.begin(); entry != digests.end();) {
-        if (redis_.serves(schema_.key_record(entry->second))) {
-            ++entry;
-        } else {
-            listing.unread.push_back(entry->first);
-            entry = digests.erase(entry);
-        }
-    }
-    for (const auto& [id, digest] : digests) {
-        redis_.send(commands_.read(digest));
-    }
-    listing.keys.reserve(digests.size());
-    for (const auto& [id, digest] : digests) {
-        StoredKey key(digest);
-        const auto found = StoredKeyCommands::parse(redis_.receive(), key);
-        if (found == Found::invalid) {
-            listing.damaged.push_back(id);
-        } else if (found == Found::absent || key.record.id != id) {
-            listing.missing.push_back(id);
-        } else {
-            listing.keys.push_back(std::move(key));
-        }
-    }
-    std::stable_sort(listing.keys.begin(), listing.keys.end(),
-                     [](const StoredKey& a, const StoredKey& b) {
-                         return a.record.created < b.record.created;
-                     });
-    return listing;
+    run<Enable>(running_, waiter, servers_, std::move(key));
 }
 
-bool KeyAdministration::write(StoredKey& key)
+void KeyAdministration::discard(const StoredKey& key, Waiter<Done>& waiter)
 {
-    return write(key, key.record.epoch);
+    run<Discard>(running_, waiter, servers_, key);
 }
 
-bool KeyAdministration::write(StoredKey& key, std::optional<std::int64_t> seen)
+void KeyAdministration::restore(StoredKey key, Waiter<bool>& waiter)
 {
-    try {
-        const std::int64_t epoch =
-            redis_.run(commands_.write(key, seen)).integer();
-        if (epoch <= 0) {
-            return false;
-        }
-        key.record.epoch = epoch;
-        return true;
-    } catch (const LostConnection& lost) {
-        throw NotInEffect(lost.what());
-    }
+    run<Restore>(running_, waiter, servers_, std::move(key));
 }
 
-void KeyAdministration::announce(std::string_view account, std::int64_t written)
+void KeyAdministration::update(std::string id, Change change,
+                               Waiter<api::KeyRecord>& waiter)
 {
-    try {
-        accounts_.touch(account, written);
-    } catch (const AdministrationError& failure) {
-        throw NotInEffect(failure.what());
-    }
+    run<Update>(running_, waiter, servers_, std::move(id), std::move(change));
 }
 
-void KeyAdministration::begin(StoredKey& key)
+void KeyAdministration::remove(std::string id, Waiter<Done>& waiter)
 {
-    key.record.disabled = true;
-    key.unfinished = true;
-
-    StoredKey there(key.digest);
-    std::optional<std::int64_t> seen;
-    switch (read(there)) {
-    case Found::absent:
-        break;
-    case Found::invalid:
-        throw AdministrationError(
-            "this key exists already, and its record is damaged");
-    case Found::found:
-        if (!there.unfinished) {
-            throw AdministrationError("this key exists already, its id is "
-                                      + there.record.id);
-        }
-        key.record.id = there.record.id;
-        key.record.account = there.record.account;
-        seen = there.record.epoch;
-    }
-
-    // Touch the account first: an existing state will take the epoch of the
-    // record.
-    accounts_.touch(key.record.account, 0);
-    // Write the record before the index: if interrupted, the record expires
-    // after a day.
-    if (!write(key, seen)) {
-        throw AdministrationError("another command is adding this key");
-    }
-    redis_.call(redis::Command("HSET")
-                    .key(schema_.key_index())
-                    .arg(key.record.id)
-                    .own(api::to_hex(api::bytes_of(key.digest))));
-}
-
-bool KeyAdministration::enable(StoredKey& key)
-{
-    key.record.disabled = false;
-    key.unfinished = false;
-    return write(key);
-}
-
-bool KeyAdministration::restore(StoredKey key)
-{
-    const api::KeyRecord record = key.record;
-    const auto other = indexed(record.id);
-    if (other && *other != key.digest) {
-        throw AdministrationError("another key has the id " + record.id);
-    }
-    if (const auto there = look(key.digest)) {
-        if (there->record.id != record.id) {
-            throw AdministrationError("this key exists already, its id is "
-                                      + there->record.id);
-        }
-        if (!there->unfinished) {
-            return false;
-        }
-    }
-    begin(key);
-    key.record.disabled = record.disabled;
-    key.unfinished = false;
-    if (key.record.id != record.id || key.record.account != record.account
-        || !write(key)) {
-        throw AdministrationError("another command is adding this key");
-    }
-    announce(key.record.account, key.record.epoch);
-    return true;
-}
-
-api::KeyRecord KeyAdministration::update(std::string_view id,
-                                         const Change& change)
-{
-    for (;;) {
-        StoredKey key = find(id);
-        change(key.record);
-        key.unfinished = false;  // the operator manages it from now on
-        if (write(key)) {
-            announce(key.record.account, key.record.epoch);
-            return std::move(key.record);
-        }
-    }
-}
-
-void KeyAdministration::remove(std::string_view id)
-{
-    const auto digest = indexed(id);
-    if (!digest) {
-        find(id);  // throws
-        return;
-    }
-    try {
-        discard(id, *digest);
-    } catch (const LostConnection& lost) {
-        throw NotInEffect(lost.what());
-    }
-}
-
-void KeyAdministration::discard(std::string_view id, const api::Digest& digest)
-{
-    remove_record(id, digest);
-    redis_.call(redis::Command("HDEL").key(schema_.key_index()).arg(id));
-}
-
-// Disables the key everywhere before deleting its record: only the record names
-// the account to touch, and workers may have the key cached.
-void KeyAdministration::remove_record(std::string_view id,
-                                      const api::Digest& digest)
-{
-    for (;;) {
-        StoredKey key(digest);
-        const auto found = read(key);
-        if (found == Found::absent) {
-            return;
-        }
-        if (found == Found::invalid) {
-            if (!key.record.account.empty()) {
-                announce(key.record.account, key.record.epoch);
-            }
-            redis_.call(redis::Command("DEL").key(schema_.key_record(digest)));
-            return;
-        }
-        if (key.record.id != id) {
-            return;  // another key's record
-        }
-        key.record.disabled = true;
-        if (!write(key)) {
-            continue;
-        }
-        announce(key.record.account, key.record.epoch);
-        if (redis_.run(commands_.remove(key)).integer() == 1) {
-            return;
-        }
-    }
-}
-
-bool KeyAdministration::unban(std::string_view account)
-{
-    try {
-        const bool was_banned = accounts_.unban(account);
-        announce(account, 0);
-        return was_banned;
-    } catch (const LostConnection& lost) {
-        throw NotInEffect(lost.what());
-    }
+    run<Remove>(running_, waiter, servers_, std::move(id));
 }
 
 }  // namespace petstore::store

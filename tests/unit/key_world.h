@@ -1,0 +1,247 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/link.h"
+#include "store/keys/key_steps.h"
+#include "store/scripts.h"
+#include "store/waiter.h"
+#include "store_replies.h"
+
+// Keeps a result.
+template <typename T>
+struct Result final : petstore::store::Waiter<T> {
+    void on_result(const petstore::store::Outcome<T>& outcome) noexcept override
+    {
+        ++calls;
+        result.emplace(outcome);
+    }
+
+    bool failed() const { return result->failed(); }
+    const T& value() const { return result->value(); }
+    const petstore::store::Failure& failure() const
+    {
+        return *result->failure();
+    }
+    std::string message() const
+    {
+        return std::string(failure().error.message.text());
+    }
+    petstore::store::Refusal refusal() const { return failure().refusal; }
+
+    int calls = 0;
+    std::optional<petstore::store::Outcome<T>> result;
+};
+
+// A Redis with keys and accounts that executes what administration sends. Its
+// scripts do what those in src/store/lua do.
+class KeyWorld final : public petstore::redis::Link {
+public:
+    using Words = std::vector<std::string>;
+    using Hash = std::map<std::string, std::string>;
+
+    enum class Lost { before, after };  // the execution
+
+    void send(const petstore::redis::Command& command,
+              petstore::redis::ReplyHandler& handler) noexcept override
+    {
+        pending_.emplace_back(words(command), &handler);
+        most_at_once = std::max(most_at_once, pending_.size());
+    }
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
+    {
+        return 1;
+    }
+    bool is_cluster() const noexcept override { return !away.empty(); }
+    std::size_t group_of(std::string_view key) const noexcept override
+    {
+        return away.count(std::string(key)) != 0 ? 2 : 1;
+    }
+
+    // Executes commands until none is left. The reply to number `cut_at`, from
+    // 1, is lost.
+    void run()
+    {
+        using petstore::redis::NoReply;
+        while (!pending_.empty()) {
+            const auto [command, handler] = pending_.front();
+            pending_.pop_front();
+            sent.push_back(command);
+            ++number;
+            if (before) {
+                before(command);
+            }
+            if (command.size() > 1 && away.count(command[1]) != 0) {
+                handler->on_no_reply(NoReply::not_sent);
+                continue;
+            }
+            if (number == cut_at) {
+                if (how == Lost::after) {
+                    execute(command);
+                }
+                handler->on_no_reply(how == Lost::after ? NoReply::in_doubt
+                                                        : NoReply::not_sent);
+                continue;
+            }
+            Replies replies;
+            const std::string reply = execute(command);
+            handler->on_reply(replies(reply));
+        }
+    }
+
+    bool was_cut() const { return cut_at != 0 && number >= cut_at; }
+    void cut(int at, Lost lost)
+    {
+        number = 0;
+        cut_at = at;
+        how = lost;
+    }
+
+    int count(const std::string& name) const
+    {
+        int found = 0;
+        for (const auto& command : sent) {
+            found += command[0] == name ? 1 : 0;
+        }
+        return found;
+    }
+
+    petstore::store::KeyServers servers() { return {*this, *this, schema}; }
+
+    const petstore::store::Schema schema{"P"};
+    std::map<std::string, Hash> hashes;
+    std::map<std::string, std::int64_t> epochs;  // of accounts, by state
+    std::map<std::string, std::string> strings;
+    std::set<std::string> banned;  // states
+    std::set<std::string> away;    // keys of a Cluster's server
+    std::function<void(const Words&)> before;
+    std::map<std::string, std::string> replies;  // instead, by first word
+    std::vector<Words> sent;
+    std::size_t most_at_once = 0;
+    std::int64_t time = 1'700'000'000;  // seconds
+    bool marker_elsewhere_slot = false;
+    int number = 0;
+    int cut_at = 0;
+    Lost how = Lost::before;
+
+private:
+    static bool is(const Words& command,
+                   const petstore::redis::Script& (*script)())
+    {
+        return command[1] == script().sha1;
+    }
+
+    std::string execute(const Words& c)
+    {
+        namespace scripts = petstore::store::scripts;
+        if (const auto fixed = replies.find(c[0]); fixed != replies.end()) {
+            return fixed->second;
+        }
+        if (c[0] == "HGET") {
+            const auto& hash = hashes[c[1]];
+            const auto found = hash.find(c[2]);
+            return found == hash.end() ? kNil : bulk(found->second);
+        }
+        if (c[0] == "HSET") {
+            hashes[c[1]][c[2]] = c[3];
+            return integer(1);
+        }
+        if (c[0] == "HDEL") {
+            return integer(static_cast<long long>(hashes[c[1]].erase(c[2])));
+        }
+        if (c[0] == "DEL") {
+            return integer(static_cast<long long>(hashes.erase(c[1])));
+        }
+        if (c[0] == "HGETALL") {
+            return array(items(c[1]));
+        }
+        if (c[0] == "HSCAN") {
+            return array({bulk("0"), array(items(c[1]))});
+        }
+        if (c[0] == "GET") {
+            const auto found = strings.find(c[1]);
+            return found == strings.end() ? kNil : bulk(found->second);
+        }
+        if (c[0] == "TIME") {
+            return array({bulk(std::to_string(time)), bulk("0")});
+        }
+        if (is(c, scripts::write_key)) {
+            return write_key(c);
+        }
+        if (is(c, scripts::delete_key)) {
+            const auto found = hashes.find(c[3]);
+            if (found != hashes.end() && found->second["epoch"] != c[4]) {
+                return integer(0);
+            }
+            hashes.erase(c[3]);
+            return integer(1);
+        }
+        if (is(c, scripts::touch_account)) {
+            return touch(c);
+        }
+        if (is(c, scripts::unban)) {
+            return integer(static_cast<long long>(banned.erase(c[3])));
+        }
+        return "-ERR unknown command\r\n";
+    }
+
+    std::vector<std::string> items(const std::string& key)
+    {
+        std::vector<std::string> items;
+        for (const auto& [field, value] : hashes[key]) {
+            items.push_back(bulk(field));
+            items.push_back(bulk(value));
+        }
+        if (items.empty()) {
+            hashes.erase(key);
+        }
+        return items;
+    }
+
+    std::string write_key(const Words& c)
+    {
+        const auto found = hashes.find(c[3]);
+        const std::string seen =
+            found == hashes.end() ? "" : found->second["epoch"];
+        if (seen != c[4]) {
+            return integer(0);
+        }
+        Hash& hash = hashes[c[3]];
+        for (std::size_t i = 6; i + 1 < c.size(); i += 2) {
+            if (c[i + 1].empty()) {
+                hash.erase(c[i]);
+            } else {
+                hash[c[i]] = c[i + 1];
+            }
+        }
+        hash["epoch"] = std::to_string(++epoch_);
+        return integer(epoch_);
+    }
+
+    std::string touch(const Words& c)
+    {
+        const auto found = epochs.find(c[3]);
+        if (found == epochs.end() && c[5].empty()) {
+            if (marker_elsewhere_slot) {
+                return integer(-1);
+            }
+            if (strings.count("P:limits") != 0) {
+                return integer(0);
+            }
+        }
+        return integer(epochs[c[3]] = ++epoch_);
+    }
+
+    std::deque<std::pair<Words, petstore::redis::ReplyHandler*>> pending_;
+    std::int64_t epoch_ = 100;
+};
