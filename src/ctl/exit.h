@@ -3,8 +3,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "../store/command_runner.h"
-
 namespace petstore::ctl {
 
 enum ExitCode {
@@ -15,10 +13,49 @@ enum ExitCode {
     kExitRedis = 4,  // away, or refusing
 };
 
-// The command was understood but failed. The store throws the same type.
-using Failure = store::AdministrationError;
-using store::LostConnection;
-using store::NotInEffect;
+// The command was understood but failed. what() is for the operator.
+class Failure : public std::runtime_error {
+public:
+    enum class Kind {
+        failed,
+        not_found,          // no such key or pet
+        redis_unavailable,  // Redis is away, or refuses commands
+        not_in_effect,      // see NotInEffect
+    };
+
+    explicit Failure(const std::string& what, Kind kind = Kind::failed)
+        : std::runtime_error(what), kind_(kind)
+    {}
+
+    Kind kind() const noexcept { return kind_; }
+
+private:
+    Kind kind_;
+};
+
+// The connection to Redis broke or timed out.
+class LostConnection : public Failure {
+public:
+    LostConnection(const std::string& what, bool sent)
+        : Failure(what, Kind::redis_unavailable), sent_(sent)
+    {}
+
+    // Whether Redis may have received and executed a command that it has not
+    // replied to.
+    bool sent() const noexcept { return sent_; }
+
+private:
+    bool sent_;
+};
+
+// A change may be stored, but workers may not know of it yet. Repeating the
+// operation is safe and completes the change.
+class NotInEffect : public Failure {
+public:
+    explicit NotInEffect(const std::string& what)
+        : Failure(what, Kind::not_in_effect)
+    {}
+};
 
 // There is no connection to Redis.
 class Unreachable : public Failure {

@@ -201,6 +201,28 @@ std::string failure_of(Call&& call)
     }
 }
 
+using Waiter = store::Waiter<std::string>;
+
+// Asks, as store code does.
+struct Reader final : redis::ReplyHandler {
+    void on_reply(const redis::Reply& reply) noexcept override
+    {
+        if (reply.is_error()) {
+            waiter->on_result(
+                store::Failure{{api::ErrorCode::service_unavailable, "later"}});
+        } else {
+            waiter->on_result(std::string(reply.text()));
+        }
+    }
+    void on_no_reply(redis::NoReply cause) noexcept override
+    {
+        waiter->on_result(
+            store::Failure{{api::ErrorCode::service_unavailable, "later"},
+                           cause == redis::NoReply::in_doubt});
+    }
+    Waiter* waiter = nullptr;
+};
+
 struct Session {
     Session()
     {
@@ -435,14 +457,14 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
         };
     }
     int visits = 0;
-    const auto count = [&](store::CommandRunner& server) {
+    const auto count = [&](ctl::RedisSession& server) {
         ++visits;
         server.call(redis::Command("SCAN"));
     };
     at.session->each_server(count);
     CHECK(visits == 2);
     CHECK_THROWS_AS(at.session->each_server(
-                        [&](store::CommandRunner&) { at.world.moved[7] = 2; }),
+                        [&](ctl::RedisSession&) { at.world.moved[7] = 2; }),
                     ctl::Failure);
     moving = true;
     CHECK_THROWS_AS(at.session->each_server(count), ctl::Failure);
@@ -452,15 +474,28 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
 TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")
 {
     Session s;
-    CHECK(s.time_of([&] { CHECK(s.session->serves(key_of(1))); }) == 0s);
     s.world.down = {2};
-    CHECK(s.time_of([&] { CHECK_FALSE(s.session->serves(key_of(2))); }) > 14s);
+    Reader away[2];
+    Reader there;
+    ctl::Awaited<std::string> results[3];
+    const auto ask = [&](Reader& reader, int number, const std::string& key) {
+        reader.waiter = &results[number];
+        s.session->link().send(get(key), reader);
+    };
     const auto time = s.time_of([&] {
-        CHECK_FALSE(s.session->serves(key_of(2, 1)));
-        CHECK(s.session->serves(key_of(1, 1)));
+        ask(away[0], 0, key_of(2));
+        ask(away[1], 1, key_of(2, 1));
+        ask(there, 2, key_of(1));
+        s.pump.run_until([&] { return results[2].ready(); });
+        CHECK(results[2].take(s.pump) == key_of(1));
+        CHECK_FALSE(results[0].ready());
+        s.pump.run_until(
+            [&] { return results[0].ready() && results[1].ready(); });
+        CHECK_THROWS_AS(results[0].take(s.pump), ctl::NotServing);
+        CHECK_THROWS_AS(results[1].take(s.pump), ctl::NotServing);
     });
-    CHECK(time == 0s);
-    CHECK(s.ask(key_of(1)) == key_of(1));
+    CHECK(time > 14s);
+    CHECK(time < 16s);
 
     // A command without a key goes to a server that is there.
     Session other;
@@ -547,26 +582,6 @@ TEST_CASE("an idle connection is proven before the next command", "[ctl]")
 
 TEST_CASE("a command awaits the outcomes of store code", "[ctl]")
 {
-    using Waiter = store::Waiter<std::string>;
-    // Asks, as store code does.
-    struct Reader final : redis::ReplyHandler {
-        void on_reply(const redis::Reply& reply) noexcept override
-        {
-            if (reply.is_error()) {
-                waiter->on_result(store::Failure{
-                    {api::ErrorCode::service_unavailable, "later"}});
-            } else {
-                waiter->on_result(std::string(reply.text()));
-            }
-        }
-        void on_no_reply(redis::NoReply cause) noexcept override
-        {
-            waiter->on_result(
-                store::Failure{{api::ErrorCode::service_unavailable, "later"},
-                               cause == redis::NoReply::in_doubt});
-        }
-        Waiter* waiter = nullptr;
-    };
     Session at;
     const auto read = [&] {
         Reader reader;

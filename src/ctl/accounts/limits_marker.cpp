@@ -31,7 +31,7 @@ constexpr struct {
 
 }  // namespace
 
-LimitsMarker LimitsMarker::read(store::CommandRunner& redis,
+LimitsMarker LimitsMarker::read(RedisSession& redis,
                                 const store::Schema& schema)
 {
     const redis::Reply& reply =
@@ -48,8 +48,7 @@ LimitsMarker LimitsMarker::read(store::CommandRunner& redis,
     throw Failure("the Redis key " + schema.limits() + " is damaged");
 }
 
-void LimitsMarker::write(store::CommandRunner& redis,
-                         const store::Schema& schema) const
+void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
 {
     for (const auto& [known, word] : kWords) {
         if (known == place) {
@@ -72,8 +71,7 @@ void LimitsMarker::refuse_moved() const
     }
 }
 
-void refuse_same_database(store::CommandRunner& main,
-                          store::CommandRunner& other,
+void refuse_same_database(RedisSession& main, RedisSession& other,
                           const store::Schema& schema, const char* option)
 {
     const std::string name = schema.limits_probe();
@@ -89,8 +87,7 @@ void refuse_same_database(store::CommandRunner& main,
     }
 }
 
-void wait_for_workers(const store::CommandRunner& one,
-                      const store::CommandRunner& other)
+void wait_for_workers(const RedisSession& one, const RedisSession& other)
 {
     if (one.is_cluster() || other.is_cluster()) {
         std::this_thread::sleep_for(kWorkersTime);

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "../../store/command_runner.h"
 #include "../../store/schema.h"
+#include "../redis/redis_session.h"
 
 namespace petstore::ctl {
 
@@ -26,9 +26,8 @@ struct LimitsMarker {
     bool is_elsewhere() const noexcept { return place == Place::elsewhere; }
 
     // Throw Failure.
-    static LimitsMarker read(store::CommandRunner& redis,
-                             const store::Schema& schema);
-    void write(store::CommandRunner& redis, const store::Schema& schema) const;
+    static LimitsMarker read(RedisSession& redis, const store::Schema& schema);
+    void write(RedisSession& redis, const store::Schema& schema) const;
 
     // Throws Failure if the store was moved to another Redis, or if its move
     // here is incomplete.
@@ -37,13 +36,11 @@ struct LimitsMarker {
 
 // Throws Failure if both are the same database, where a move would delete the
 // data. `option` names the second one in the message.
-void refuse_same_database(store::CommandRunner& main,
-                          store::CommandRunner& other,
+void refuse_same_database(RedisSession& main, RedisSession& other,
                           const store::Schema& schema, const char* option);
 
 // If one of these is a Cluster, waits until no worker that read the old marker
 // can still create an account.
-void wait_for_workers(const store::CommandRunner& one,
-                      const store::CommandRunner& other);
+void wait_for_workers(const RedisSession& one, const RedisSession& other);
 
 }  // namespace petstore::ctl

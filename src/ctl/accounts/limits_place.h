@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "../../store/command_runner.h"
 #include "../../store/schema.h"
+#include "../redis/redis_session.h"
 #include "limits_marker.h"
 
 namespace petstore::ctl {
@@ -16,7 +16,7 @@ enum class Access { read, examine, change };
 class LimitsPlace {
 public:
     // `limits` is nullptr without --limit-redis.
-    LimitsPlace(store::CommandRunner& main, store::CommandRunner* limits,
+    LimitsPlace(RedisSession& main, RedisSession* limits,
                 const store::Schema& schema)
         : main_(main), limits_(limits), schema_(schema)
     {}
@@ -33,11 +33,11 @@ public:
     std::size_t move_back();
 
 private:
-    LimitsMarker read(store::CommandRunner& redis) const
+    LimitsMarker read(RedisSession& redis) const
     {
         return LimitsMarker::read(redis, schema_);
     }
-    void write(store::CommandRunner& redis, LimitsMarker::Place place,
+    void write(RedisSession& redis, LimitsMarker::Place place,
                const std::string& id) const
     {
         LimitsMarker{place, id}.write(redis, schema_);
@@ -48,8 +48,8 @@ private:
     std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);
 
-    store::CommandRunner& main_;
-    store::CommandRunner* limits_;
+    RedisSession& main_;
+    RedisSession* limits_;
     const store::Schema& schema_;
 };
 

@@ -47,15 +47,14 @@ std::size_t AccountMover::run()
 
 // A scan finds every key that exists from its start to its end, and no states
 // are created meanwhile, so this finds all of them.
-AccountMover::Found AccountMover::find(store::CommandRunner& redis)
+AccountMover::Found AccountMover::find(RedisSession& redis)
 {
     Found found;
-    redis.each_server(
-        [&](store::CommandRunner& server) { find_on(server, found); });
+    redis.each_server([&](RedisSession& server) { find_on(server, found); });
     return found;
 }
 
-void AccountMover::find_on(store::CommandRunner& redis, Found& found)
+void AccountMover::find_on(RedisSession& redis, Found& found)
 {
     auto scan = redis::Scan::of_keys(schema_.account_pattern());
     while (!scan.done()) {

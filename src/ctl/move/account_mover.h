@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../../redis/reply.h"
-#include "../../store/command_runner.h"
 #include "../../store/schema.h"
+#include "../redis/redis_session.h"
 
 namespace petstore::ctl {
 
@@ -21,8 +21,8 @@ namespace petstore::ctl {
 // Redis, each request is counted on only one of them. Throws Failure.
 class AccountMover {
 public:
-    AccountMover(store::CommandRunner& source,
-                 store::CommandRunner& destination, const store::Schema& schema)
+    AccountMover(RedisSession& source, RedisSession& destination,
+                 const store::Schema& schema)
         : source_(source), destination_(destination), schema_(schema)
     {}
 
@@ -37,15 +37,15 @@ private:
         Ids renamed;  // for a move
         Ids counted;  // with strikes or bans
     };
-    Found find(store::CommandRunner& redis);
-    void find_on(store::CommandRunner& redis, Found& found);
+    Found find(RedisSession& redis);
+    void find_on(RedisSession& redis, Found& found);
     void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
     std::size_t copy(const std::string& account, const redis::Reply& taken);
     void rename_back(const Ids& accounts);
 
-    store::CommandRunner& source_;
-    store::CommandRunner& destination_;
+    RedisSession& source_;
+    RedisSession& destination_;
     const store::Schema& schema_;
     Ids copied_;  // with a state at the destination when the move began
 };

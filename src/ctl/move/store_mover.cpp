@@ -94,11 +94,10 @@ bool StoreMover::begin()
     return true;
 }
 
-StoreMover::Content StoreMover::find(store::CommandRunner& redis) const
+StoreMover::Content StoreMover::find(RedisSession& redis) const
 {
     Content found;
-    redis.each_server(
-        [&](store::CommandRunner& server) { find_on(server, found); });
+    redis.each_server([&](RedisSession& server) { find_on(server, found); });
     for (Names* names : {&found.catalogue, &found.records}) {
         // A scan may find a key twice.
         const std::set<std::string> once(names->begin(), names->end());
@@ -107,7 +106,7 @@ StoreMover::Content StoreMover::find(store::CommandRunner& redis) const
     return found;
 }
 
-void StoreMover::find_on(store::CommandRunner& redis, Content& found) const
+void StoreMover::find_on(RedisSession& redis, Content& found) const
 {
     const std::string records = schema_.prefix() + ":key:";
     const std::string last_id = schema_.last_pet_id();

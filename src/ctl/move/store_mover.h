@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../../store/command_runner.h"
 #include "../../store/schema.h"
+#include "../redis/redis_session.h"
 
 namespace petstore::ctl {
 
@@ -26,7 +26,7 @@ namespace petstore::ctl {
 // direction replaces it. Throws Failure.
 class StoreMover {
 public:
-    StoreMover(store::CommandRunner& source, store::CommandRunner& destination,
+    StoreMover(RedisSession& source, RedisSession& destination,
                const store::Schema& schema)
         : source_(source), destination_(destination), schema_(schema)
     {}
@@ -49,16 +49,16 @@ private:
     };
 
     bool begin();
-    Content find(store::CommandRunner& redis) const;
-    void find_on(store::CommandRunner& redis, Content& found) const;
+    Content find(RedisSession& redis) const;
+    void find_on(RedisSession& redis, Content& found) const;
     void empty_destination();
     void remove(const Names& names);
     void copy(const Names& names);
     void copy_batch(const Names& names);
     void copy_index();
 
-    store::CommandRunner& source_;
-    store::CommandRunner& destination_;
+    RedisSession& source_;
+    RedisSession& destination_;
     const store::Schema& schema_;
     std::string id_;
 };

@@ -63,36 +63,6 @@ ServerLink& Cluster::any_server()
     throw NotServing(problem);
 }
 
-bool Cluster::serves(std::string_view key)
-{
-    for (;;) {
-        redis::ServerAddress primary;
-        try {
-            map_ = map_ ? std::move(map_) : map();
-            if (const auto index = map_->primary_of(redis::hash_slot(key))) {
-                primary = map_->primaries()[*index];
-                if (std::find(away_.begin(), away_.end(), primary)
-                    != away_.end()) {
-                    return false;
-                }
-                node(primary).link.open();
-                return true;
-            }
-        } catch (const NotServing&) {
-            // It may come back.
-        }
-        map_.reset();
-        serves_by_ = serves_by_.value_or(pump_.now() + kPatience);
-        if (pump_.now() >= *serves_by_) {
-            if (primary != redis::ServerAddress()) {
-                away_.push_back(std::move(primary));
-            }
-            return false;
-        }
-        pump_.pause(ServerLink::kPause);
-    }
-}
-
 Cluster::Node& Cluster::node(const redis::ServerAddress& server)
 {
     for (Node& node : nodes_) {

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <list>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "../../redis/cluster_link.h"
@@ -34,10 +32,6 @@ public:
 
     // A server that is there, for commands without a key. Throws Failure.
     ServerLink& any_server();
-
-    // Whether the server of this key is there. Waits for servers that are away,
-    // but only once: further keys may have the same. Throws Failure.
-    bool serves(std::string_view key);
 
     // The current slot map, and a separate connection to one of the servers.
     // Throw Failure.
@@ -75,10 +69,7 @@ private:
     bool searches_ = false;
     bool closed_ = false;
     redis::ClusterLink link_;
-    std::list<Node> nodes_;                   // end before link_
-    std::optional<redis::SlotMap> map_;       // of serves()
-    std::optional<Pump::Time> serves_by_;     // of serves()
-    std::vector<redis::ServerAddress> away_;  // those that it gave up
+    std::list<Node> nodes_;  // end before link_
 };
 
 }  // namespace petstore::ctl

@@ -65,13 +65,6 @@ public:
         }
     }
 
-    // Lets nothing work for a while.
-    void pause(Clock::duration time)
-    {
-        sockets_.clear();
-        wait(sockets_, now() + time);
-    }
-
     virtual Time now() const noexcept { return Clock::now(); }
 
     // When all waiting ends: kAfterSignal after a signal asked the command to

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -10,7 +11,7 @@
 #include "../../redis/command.h"
 #include "../../redis/link.h"
 #include "../../redis/reply_copy.h"
-#include "../../store/command_runner.h"
+#include "../exit.h"
 #include "cluster.h"
 #include "pump.h"
 #include "server_link.h"
@@ -20,7 +21,7 @@ namespace petstore::ctl {
 // The Redis that one option names: a link for store code, and the same for
 // straight code, which waits for each reply. Throws Failure with a message for
 // the operator.
-class RedisSession final : public store::CommandRunner {
+class RedisSession {
 public:
     RedisSession(Pump& pump, OpenConnection server);
 
@@ -34,20 +35,32 @@ public:
     redis::Link& link() noexcept { return *link_; }
     Pump& pump() noexcept { return pump_; }
 
-    void send(const redis::Command& command) override;
-    const redis::Reply& receive() override;
-    const redis::Reply& run(redis::Command command) override;
-    void each_server(const Visit& visit) override;
-    bool serves(std::string_view key) override
+    // Pipelining: any number of send(), then as many receive(). A reply is
+    // valid until the next call.
+    void send(const redis::Command& command);
+    const redis::Reply& receive();
+
+    const redis::Reply& call(const redis::Command& command)
     {
-        return !cluster_ || cluster_->serves(key);
+        send(command);
+        return receive();
     }
-    bool is_cluster() const noexcept override { return cluster_ != nullptr; }
+
+    // Like call(), but sends a script's text if Redis does not know its digest,
+    // and the error for a key of another type names the key.
+    const redis::Reply& run(redis::Command command);
+
+    // Calls `visit` once for each server that has a part of the data, for
+    // commands that name no key: all primaries of a Cluster, else the server.
+    // No other reply may be due.
+    using Visit = std::function<void(RedisSession&)>;
+    void each_server(const Visit& visit);
+    bool is_cluster() const noexcept { return cluster_ != nullptr; }
 
     // Writes the commands that send() has buffered.
     void flush() noexcept { pump_.flush(); }
 
-    // The next reply, even if it is an error. Valid until the next call.
+    // The next reply, even if it is an error.
     const redis::Reply& receive_any();
 
     // Throws Failure if a server that was named alone is a node of a Cluster:
