@@ -6,7 +6,6 @@
 #include "../api/json.h"
 #include "../api/media_type.h"
 #include "../api/text.h"
-#include "../store/failure.h"
 
 namespace petstore::service {
 
@@ -84,58 +83,27 @@ void CreatePet::create(const std::string& body)
     if (idempotency_) {
         idempotency_->body = api::sha256(body);
     }
-    // The script reports only the last id.
-    store::Storage& storage = request_.storage();
-    const auto& version = request_.admission().version();
-    if (version && version->damage() != store::Version::Damage::none) {
-        return request_.refuse(storage.reader.damaged(*version));
-    }
     request_.wait();
-    storage.creates.add({pet_, request_.admission().key().account->id(),
-                         idempotency_, request_.durable_link()},
-                        *this);
+    request_.storage().creates.add(
+        {pet_, request_.admission().key().account->id(), idempotency_,
+         request_.durable_link(), request_.admission().version()},
+        *this);
 }
 
-void CreatePet::on_created(const store::CreatedPets::Created& created) noexcept
+void CreatePet::on_result(
+    const store::Outcome<store::CreatedPet>& outcome) noexcept
 {
-    request_.deliver([&] { take(created); });
+    request_.deliver([&] {
+        if (const auto* failure = outcome.failure()) {
+            request_.refuse(failure->error);
+        } else {
+            respond(outcome.value());
+        }
+    });
 }
 
-void CreatePet::on_create_no_reply(redis::NoReply cause) noexcept
+void CreatePet::respond(const store::CreatedPet& created)
 {
-    request_.deliver(
-        [&] { request_.refuse(store::failure_of(cause, true).error); });
-}
-
-void CreatePet::fail(const redis::Reply& error)
-{
-    if (const auto key = store::damaged_key(error); !key.empty()) {
-        request_.storage().log.damaged(key);
-    } else if (store::is_full(error)) {
-        request_.storage().log.catalogue_full();
-    }
-    request_.refuse(store::failure_of(error, true).error);
-}
-
-void CreatePet::take(const store::CreatedPets::Created& created)
-{
-    using Result = store::CreatedPets::Created::Result;
-    switch (created.result) {
-    case Result::created:
-    case Result::replayed:
-        break;
-    case Result::failed:
-        return fail(*created.error);
-    case Result::key_reused:
-        return request_.refuse(
-            {api::ErrorCode::idempotency_key_reused,
-             "This Idempotency-Key was used with another body."});
-    case Result::unclear:
-        return request_.refuse(
-            {api::ErrorCode::outcome_unknown,
-             "The store returned an invalid reply: the pet may or may not exist."});
-    }
-
     std::string category;
     api::append_int(category, pet_.category_id);
     std::string body;
@@ -145,7 +113,7 @@ void CreatePet::take(const store::CreatedPets::Created& created)
     response.body = body;
     response.location = request_.settings().link_base + "/pets/";
     api::append_int(response.location, created.id);
-    response.replayed = created.result == Result::replayed;
+    response.replayed = created.replayed;
     request_.respond(response);
 }
 

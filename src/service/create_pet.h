@@ -14,7 +14,7 @@ namespace petstore::service {
 // POST /pets: stores a pet.
 class CreatePet final : public OperationHandler,
                         private BodyWaiter,
-                        private store::CreateWaiter {
+                        private store::Waiter<store::CreatedPet> {
 public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 
@@ -24,11 +24,9 @@ private:
     std::optional<api::Error> check_headers();
     void on_body(Result result, const std::string& body) noexcept override;
     void create(const std::string& body);
-    void
-    on_created(const store::CreatedPets::Created& created) noexcept override;
-    void on_create_no_reply(redis::NoReply cause) noexcept override;
-    void take(const store::CreatedPets::Created& created);
-    void fail(const redis::Reply& error);
+    void on_result(
+        const store::Outcome<store::CreatedPet>& outcome) noexcept override;
+    void respond(const store::CreatedPet& created);
 
     ApiRequest& request_;
     api::NewPet pet_;

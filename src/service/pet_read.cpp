@@ -35,19 +35,19 @@ void PetRead::on_limit_decided(const store::Version& version)
     }
 }
 
-void PetRead::on_version(const store::VersionResult& result) noexcept
+void PetRead::on_result(
+    const store::Outcome<store::DatedVersion>& version) noexcept
 {
     // Even if this request has ended, its reads serve other requests.
-    const auto* dated = std::get_if<store::DatedVersion>(&result);
-    if (reading_ahead_ && dated != nullptr) {
+    if (reading_ahead_ && !version.failed()) {
         request_.attempt([&] {
             request_.storage().reader.confirm(
-                std::get<store::ReadKey>(*target_), dated->version);
+                std::get<store::ReadKey>(*target_), version.value().version);
         });
     }
     request_.deliver([&] {
         fetches_version_ = false;
-        fetched_ = result;
+        fetched_ = version;
         if (admitted_) {
             read();
         }
@@ -68,39 +68,39 @@ void PetRead::run()
 void PetRead::read()
 {
     const auto& key = std::get<store::ReadKey>(*target_);
-    store::Reader& reader = request_.storage().reader;
+    store::Storage& storage = request_.storage();
     auto version = request_.admission().version();
     if (fetched_) {
-        if (const auto* error = std::get_if<api::Error>(&*fetched_)) {
-            return request_.refuse(*error);
+        if (const auto* failure = fetched_->failure()) {
+            return request_.refuse(failure->error);
         }
-        version = reader.latest(std::get<store::DatedVersion>(*fetched_));
+        version = storage.read_cache.latest(fetched_->value());
     }
     if (version) {
         if (store::Reader::is_beyond(key, *version)) {
             return request_.refuse(store::no_such_pet());
         }
-        if (auto response = reader.find(key, *version)) {
+        if (auto response = storage.read_cache.find(key, *version)) {
             return send(std::move(response));
         }
     }
     request_.wait();
-    reader.read(key, version, *this);
+    storage.reader.read(key, version, *this);
 }
 
-void PetRead::on_read(const store::ReadResult& result) noexcept
+void PetRead::on_result(
+    const store::Outcome<store::SharedResponse>& response) noexcept
 {
     request_.deliver([&] {
-        if (const auto* error = std::get_if<api::Error>(&result)) {
-            request_.refuse(*error);
+        if (const auto* failure = response.failure()) {
+            request_.refuse(failure->error);
         } else {
-            send(
-                std::get<std::shared_ptr<const store::CachedResponse>>(result));
+            send(response.value());
         }
     });
 }
 
-void PetRead::send(std::shared_ptr<const store::CachedResponse> cached)
+void PetRead::send(store::SharedResponse cached)
 {
     Response response;
     response.link = link(std::get<store::ReadKey>(*target_), *cached);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <variant>
 
@@ -14,8 +13,8 @@ namespace petstore::service {
 // limiter's command, and responds from memory. If the limiter's reply contains
 // no version, the read waits for both the decision and the version.
 class PetRead : public OperationHandler,
-                private store::ReadWaiter,
-                private store::VersionWaiter {
+                private store::Waiter<store::SharedResponse>,
+                private store::Waiter<store::DatedVersion> {
 public:
     void prepare() final;
     void on_limit_sent() final;
@@ -42,16 +41,18 @@ protected:
 
 private:
     void read();
-    void on_version(const store::VersionResult& result) noexcept override;
-    void on_read(const store::ReadResult& result) noexcept override;
-    void send(std::shared_ptr<const store::CachedResponse> response);
+    void on_result(
+        const store::Outcome<store::DatedVersion>& version) noexcept override;
+    void on_result(const store::Outcome<store::SharedResponse>&
+                       response) noexcept override;
+    void send(store::SharedResponse response);
 
     ApiRequest& request_;
     std::optional<Target> target_;
     bool reading_ahead_ = false;
     bool admitted_ = false;
     bool fetches_version_ = false;  // the reply is due
-    std::optional<store::VersionResult> fetched_;
+    std::optional<store::Outcome<store::DatedVersion>> fetched_;
 };
 
 }  // namespace petstore::service

@@ -28,7 +28,7 @@ struct MemoryShares {
     {}
 
     std::size_t keys;
-    std::size_t responses;  // Reader uses four times as much for buckets
+    std::size_t responses;  // ReadCache uses four times as much for buckets
 };
 
 }  // namespace petstore::store

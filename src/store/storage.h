@@ -25,15 +25,12 @@
 namespace petstore::store {
 
 // Receives the storage's reports for the operator.
-class StorageLog : public KeyLog, public BanLog {
+class StorageLog : public KeyLog, public BanLog, public CreateLog {
 public:
     virtual void unexpected_limiter_reply() noexcept = 0;
 
     // The counters have been moved to another Redis than the one asked.
     virtual void limits_elsewhere() noexcept = 0;
-
-    // A create was refused because the catalogue is full.
-    virtual void catalogue_full() noexcept = 0;
 
     // A request was refused because too many wait for Redis.
     virtual void request_refused() noexcept = 0;
@@ -70,11 +67,11 @@ struct Storage {
           lookups(environment.lookups), keys(memory.keys),
           key_loader(environment.catalogue, environment.accounts, key_commands,
                      environment.plans, keys, log),
-          reader(environment.catalogue, pet_commands, log, lookups,
-                 memory.responses),
-          versions(environment.catalogue, environment.scheduler, pet_commands,
-                   reader),
-          creates(environment.catalogue, environment.scheduler, schema),
+          read_cache({environment.catalogue, pet_commands, log}, lookups,
+                     memory.responses),
+          versions(environment.scheduler, read_cache),
+          reader(read_cache, versions),
+          creates(read_cache.source(), environment.scheduler, log),
           limits_marker(environment.accounts, environment.scheduler, schema),
           limits(environment.accounts, environment.scheduler, limit_commands),
           redis_clock(environment.accounts, schema, clock),
@@ -105,8 +102,9 @@ struct Storage {
     metrics::CacheLookups& lookups;
     KeyCache keys;
     KeyLoader key_loader;
-    Reader reader;
+    ReadCache read_cache;
     VersionQueue versions;  // if the limiter's reply contains none
+    Reader reader;
     CreateQueue creates;
     LimitsMarker limits_marker;
     LimitQueue limits;

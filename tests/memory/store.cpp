@@ -333,20 +333,21 @@ struct Denials : Limits {
 
 // --- reads ------------------------------------------------------------------
 
-struct ReadWaiter final : store::ReadWaiter {
-    void on_read(const store::ReadResult& result) noexcept override
+struct ReadWaiter final : store::Waiter<store::SharedResponse> {
+    void on_result(
+        const store::Outcome<store::SharedResponse>& outcome) noexcept override
     {
         ++calls;
-        const auto* found =
-            std::get_if<std::shared_ptr<const store::CachedResponse>>(&result);
-        response = found != nullptr ? *found : nullptr;
-        if (const auto* error = std::get_if<api::Error>(&result)) {
-            status = api::http_status(error->code);
+        if (const auto* failure = outcome.failure()) {
+            response = nullptr;
+            status = api::http_status(failure->error.code);
+        } else {
+            response = outcome.value();
         }
     }
     int calls = 0;
     int status = 200;
-    std::shared_ptr<const store::CachedResponse> response;
+    store::SharedResponse response;
 };
 
 constexpr store::Version kVersion{1024, 1000};
@@ -384,13 +385,13 @@ struct Reads {
             }
         } catch (const std::bad_alloc&) {
         }
-        std::shared_ptr<const store::CachedResponse> found;
+        store::SharedResponse found;
         try {
-            found = reader.find(key, version);
+            found = cache.find(key, version);
         } catch (const std::bad_alloc&) {
         }
         if (found != nullptr) {
-            waiter.on_read(found);
+            waiter.on_result(found);
         } else {
             reader.read(key, version, waiter);
         }
@@ -457,7 +458,9 @@ struct Reads {
     Wire wire;
     SilentLog log;
     petstore::metrics::CacheLookups lookups;
-    store::Reader reader{wire, catalogue, log, lookups, 1 << 20};
+    store::ReadCache cache{{wire, catalogue, log}, lookups, 1 << 20};
+    store::VersionQueue versions{wire, cache};
+    store::Reader reader{cache, versions};
     std::array<ReadWaiter, 32> waiters;
 };
 

@@ -10,6 +10,7 @@
 
 #include "api/text.h"
 #include "as_text.h"
+#include "at_once.h"
 #include "catch.h"
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
@@ -17,6 +18,7 @@
 #include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
+#include "unit/read_waiter.h"
 #include "unit/recorded_damage.h"
 
 using namespace petstore;
@@ -717,17 +719,10 @@ TEST_CASE("model: a status changes completely or not at all")
 
 namespace {
 
-struct Waiter final : store::ReadWaiter {
-    void on_read(const store::ReadResult& result) noexcept override
-    {
-        results.push_back(result);
-    }
-    std::vector<store::ReadResult> results;
-};
-
 // Simulates a request: reads ahead, gets the version, gets its response.
-void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
-                const api::ListQuery& query, api::PetId pet)
+void check_read(Shop& shop, BlockingLink& link, store::ReadCache& cache,
+                store::Reader& reader, const api::ListQuery& query,
+                api::PetId pet)
 {
     const auto key =
         pet ? store::ReadKey::of_pet(pet) : store::ReadKey::of_page(query);
@@ -735,15 +730,14 @@ void check_read(Shop& shop, BlockingLink& link, store::Reader& reader,
     if (reader.read_ahead(key)) {
         reader.confirm(key, now);
     }
-    auto response = reader.find(key, now);
+    auto response = cache.find(key, now);
     if (response == nullptr) {
-        Waiter waiter;
+        ReadWaiter waiter;
         reader.read(key, now, waiter);
         while (waiter.results.empty()) {
             REQUIRE(link.wait());
         }
-        response = std::get<std::shared_ptr<const store::CachedResponse>>(
-            waiter.results.at(0));
+        response = waiter.results.at(0).value();
     }
     if (pet) {
         REQUIRE(response->body == shop.json_of(pet));
@@ -768,7 +762,10 @@ TEST_CASE("model: cached reads return what is in the catalogue")
     BlockingLink link(shop.connection);
     RecordedDamage log;
     metrics::CacheLookups lookups;
-    store::Reader reader(link, shop.catalogue, log, lookups, bytes);
+    AtOnce scheduler;
+    store::ReadCache cache({link, shop.catalogue, log}, lookups, bytes);
+    store::VersionQueue versions(scheduler, cache);
+    store::Reader reader(cache, versions);
     constexpr int kReads = 3000;
     for (int i = 0; i < kReads; ++i) {
         const auto end = static_cast<api::PetId>(shop.pets.size());
@@ -797,7 +794,7 @@ TEST_CASE("model: cached reads return what is in the catalogue")
                          << ", limit " << query.limit << ", "
                          << (query.status ? api::to_string(*query.status)
                                           : "every status"));
-            check_read(shop, link, reader, query, pet);
+            check_read(shop, link, cache, reader, query, pet);
         }
         }
     }

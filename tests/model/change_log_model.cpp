@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "as_text.h"
+#include "at_once.h"
 #include "catch.h"
 #include "create_one.h"
 #include "e2e/support/redis_server.h"
@@ -92,13 +93,16 @@ private:
 struct Worker {
     Worker(const e2e::RedisServer& redis, const store::PetCommands& catalogue,
            std::size_t memory)
-        : link(redis), reader(link, catalogue, damage, lookups, memory)
+        : link(redis), cache({link, catalogue, damage}, lookups, memory)
     {}
 
     RecordedDamage damage;
     metrics::CacheLookups lookups;
     SlowLink link;
-    store::Reader reader;
+    AtOnce scheduler;
+    store::ReadCache cache;
+    store::VersionQueue versions{scheduler, cache};
+    store::Reader reader{cache, versions};
 };
 
 // The pets after a change: one letter each.
@@ -193,7 +197,8 @@ private:
 class Shop;
 
 // Like PetRead: the version is requested before what is read.
-class Request final : private redis::ReplyHandler, private store::ReadWaiter {
+class Request final : private redis::ReplyHandler,
+                      private store::Waiter<store::SharedResponse> {
 public:
     Request(Shop& shop, Worker& worker, const ReadKey& key);
 
@@ -205,7 +210,8 @@ public:
 private:
     void on_reply(const redis::Reply& reply) noexcept override;
     void on_no_reply(redis::NoReply) noexcept override {}
-    void on_read(const store::ReadResult& result) noexcept override;
+    void on_result(
+        const store::Outcome<store::SharedResponse>& outcome) noexcept override;
     void check(const Answer& answer);
 
     Shop& shop_;
@@ -382,24 +388,24 @@ void Request::on_reply(const redis::Reply& reply) noexcept
     if (store::Reader::is_beyond(key_, version)) {
         return check({});
     }
-    if (const auto response = worker_.reader.find(key_, version)) {
+    if (const auto response = worker_.cache.find(key_, version)) {
         from_memory = true;
-        return on_read(response);
+        return on_result(response);
     }
     worker_.reader.read(key_, version, *this);
 }
 
-void Request::on_read(const store::ReadResult& result) noexcept
+void Request::on_result(
+    const store::Outcome<store::SharedResponse>& outcome) noexcept
 {
-    if (const auto* error = std::get_if<api::Error>(&result)) {
-        if (error->code == api::ErrorCode::pet_not_found) {
+    if (const auto* failure = outcome.failure()) {
+        if (failure->error.code == api::ErrorCode::pet_not_found) {
             return check({});
         }
         // A pet missing from data of another connection.
         return check({"error", 0});
     }
-    const auto& response =
-        *std::get<std::shared_ptr<const store::CachedResponse>>(result);
+    const auto& response = *outcome.value();
     check({response.body, response.next_after});
 }
 

@@ -5,35 +5,37 @@
 #include <vector>
 
 #include "fake_link.h"
+#include "recorded_damage.h"
 #include "store/pets/create_queue.h"
 #include "store/scripts.h"
 
 using namespace petstore;
 using redis::NoReply;
-using Result = store::CreatedPets::Created::Result;
 
 namespace {
 
-struct Waiter final : store::CreateWaiter {
-    void
-    on_created(const store::CreatedPets::Created& created) noexcept override
+struct Waiter final : store::Waiter<store::CreatedPet> {
+    void on_result(
+        const store::Outcome<store::CreatedPet>& outcome) noexcept override
     {
         ++calls;
-        result = created.result;
-        id = created.id;
-        error = created.error != nullptr ? created.error->text() : "";
-    }
-    void on_create_no_reply(NoReply no_reply) noexcept override
-    {
-        ++calls;
-        cause = no_reply;
+        if (const auto* failed = outcome.failure()) {
+            failure = *failed;
+        } else {
+            id = outcome.value().id;
+            replayed = outcome.value().replayed;
+        }
     }
 
     int calls = 0;
-    Result result = Result::unclear;
     api::PetId id = 0;
-    std::string error;
-    std::optional<NoReply> cause;
+    bool replayed = false;
+    std::optional<store::Failure> failure;
+};
+
+struct Log final : store::CreateLog {
+    void catalogue_full() noexcept override { ++full; }
+    int full = 0;
 };
 
 struct Fixture {
@@ -45,7 +47,11 @@ struct Fixture {
             idempotency = {api::sha256(key), api::sha256(name)};
         }
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add({{name, 7, api::Status::sold}, "acc", idempotency, durable},
+        queue.add({{name, 7, api::Status::sold},
+                   "acc",
+                   idempotency,
+                   durable,
+                   version},
                   *waiters.back());
         return *waiters.back();
     }
@@ -71,7 +77,11 @@ struct Fixture {
 
     const store::Schema schema{"petstore"};
     FakeLink link;
-    store::CreateQueue queue{link, link, schema};
+    const store::PetCommands commands{schema};
+    RecordedDamage damage;
+    Log log;
+    std::optional<store::Version> version;
+    store::CreateQueue queue{{link, commands, damage}, link, log};
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 
@@ -93,8 +103,8 @@ TEST_CASE("create queue: the creates of an iteration share a call", "[store]")
     CHECK(f.sent() == Names{"ab", "c"});
 
     f.link.reply(array({integer(2), integer(7)}));
-    CHECK(a.result == Result::created);
     CHECK(a.id == 7);
+    CHECK_FALSE(a.replayed);
     CHECK(b.id == 8);
     CHECK(c.calls == 0);
     f.link.reply(array({integer(1), integer(9)}));
@@ -115,9 +125,9 @@ TEST_CASE("create queue: creates with an Idempotency-Key have a separate call",
     f.link.end_iteration();
     CHECK(f.sent() == Names{"ac", "bd"});
     f.link.reply(array({integer(1), integer(7), kNil, integer(3), integer(0)}));
-    CHECK(a.result == Result::replayed);
+    CHECK(a.replayed);
     CHECK(a.id == 3);
-    CHECK(c.result == Result::created);
+    CHECK_FALSE(c.replayed);
     CHECK(c.id == 7);
     CHECK(b.calls == 0);
     f.link.reply(array({integer(2), integer(8)}));
@@ -190,8 +200,10 @@ TEST_CASE("create queue: a failed call fails all its requests", "[store]")
         f.link.end_iteration();
         f.link.reply("-OOM x\r\n");
         for (const auto& waiter : f.waiters) {
-            CHECK(waiter->result == Result::failed);
-            CHECK(waiter->error == "OOM x");
+            REQUIRE(waiter->failure);
+            CHECK(waiter->failure->error.code
+                  == api::ErrorCode::service_unavailable);
+            CHECK_FALSE(waiter->failure->in_doubt);
         }
     }
     SECTION("no reply")
@@ -199,7 +211,10 @@ TEST_CASE("create queue: a failed call fails all its requests", "[store]")
         f.link.end_iteration();
         f.link.lose(NoReply::in_doubt);
         for (const auto& waiter : f.waiters) {
-            CHECK(waiter->cause == NoReply::in_doubt);
+            REQUIRE(waiter->failure);
+            CHECK(waiter->failure->error.code
+                  == api::ErrorCode::outcome_unknown);
+            CHECK(waiter->failure->in_doubt);
         }
     }
     SECTION("not sent")
@@ -207,7 +222,10 @@ TEST_CASE("create queue: a failed call fails all its requests", "[store]")
         f.link.full = true;
         f.link.end_iteration();
         for (const auto& waiter : f.waiters) {
-            CHECK(waiter->cause == NoReply::not_sent);
+            REQUIRE(waiter->failure);
+            CHECK(waiter->failure->error.code
+                  == api::ErrorCode::service_unavailable);
+            CHECK_FALSE(waiter->failure->in_doubt);
         }
     }
     SECTION("a part of them")
@@ -216,8 +234,10 @@ TEST_CASE("create queue: a failed call fails all its requests", "[store]")
         f.link.reply(
             array({integer(1), integer(128), std::string("-DAMAGED b\r\n")}));
         CHECK(f.waiters[0]->id == 128);
-        CHECK(f.waiters[1]->result == Result::failed);
-        CHECK(f.waiters[1]->error == "DAMAGED b");
+        REQUIRE(f.waiters[1]->failure);
+        CHECK(f.waiters[1]->failure->error.code
+              == api::ErrorCode::internal_error);
+        CHECK(f.damage.keys == Names{"b"});
     }
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
@@ -242,4 +262,60 @@ TEST_CASE("create queue: an unknown script is sent once more as text",
     f.link.reply(array({integer(2), integer(7)}));
     CHECK(a.id == 7);
     CHECK(b.id == 8);
+}
+
+TEST_CASE("create queue: a reused Idempotency-Key fails its request alone",
+          "[store]")
+{
+    Fixture f;
+    Waiter& a = f.add("a", "x");
+    Waiter& b = f.add("b", "y");
+    f.link.end_iteration();
+    f.link.reply(
+        array({integer(1), integer(7), kNil, integer(-1), integer(0)}));
+    REQUIRE(a.failure);
+    CHECK(a.failure->error.code == api::ErrorCode::idempotency_key_reused);
+    CHECK_FALSE(a.failure->in_doubt);
+    CHECK(b.id == 7);
+}
+
+TEST_CASE("create queue: a malformed reply leaves the outcome in doubt",
+          "[store]")
+{
+    Fixture f;
+    Waiter& a = f.add("a");
+    f.link.end_iteration();
+    f.link.reply(bulk("x"));
+    REQUIRE(a.failure);
+    CHECK(a.failure->error.code == api::ErrorCode::outcome_unknown);
+    CHECK(a.failure->in_doubt);
+}
+
+TEST_CASE("create queue: a full catalogue is logged for each request",
+          "[store]")
+{
+    Fixture f;
+    f.add("a");
+    f.add("b");
+    f.link.end_iteration();
+    f.link.reply("-FULL x\r\n");
+    for (const auto& waiter : f.waiters) {
+        REQUIRE(waiter->failure);
+        CHECK(waiter->failure->error.code
+              == api::ErrorCode::service_unavailable);
+    }
+    CHECK(f.log.full == 2);
+    CHECK(f.damage.keys.empty());
+}
+
+TEST_CASE("create queue: nothing is created at a damaged version", "[store]")
+{
+    Fixture f;
+    f.version = store::Version{7, 0};
+    Waiter& a = f.add("a");
+    f.link.end_iteration();
+    CHECK(f.link.sent.empty());
+    REQUIRE(a.failure);
+    CHECK(a.failure->error.code == api::ErrorCode::internal_error);
+    CHECK(f.damage.keys == Names{f.schema.changes()});
 }

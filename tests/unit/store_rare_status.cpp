@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fake_link.h"
+#include "read_waiter.h"
 #include "recorded_damage.h"
 #include "store/pets/reader.h"
 
@@ -20,14 +21,6 @@ constexpr api::PetId kSpan = 8'388'608;
 constexpr api::PetId kFirst = kSpan + 7;
 constexpr api::PetId kSecond = kFirst + kSpan;
 
-struct Waiter final : store::ReadWaiter {
-    void on_read(const store::ReadResult& result) noexcept override
-    {
-        results.push_back(result);
-    }
-    std::vector<store::ReadResult> results;
-};
-
 ReadKey sold(int limit)
 {
     api::ListQuery query;
@@ -42,20 +35,17 @@ struct Fixture {
     FakeLink link;
     RecordedDamage log;
     metrics::CacheLookups lookups;
-    Reader reader{link, catalogue, log, lookups, 1 << 20};
-    Waiter waiter;
+    store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+    store::VersionQueue versions{link, cache};
+    Reader reader{cache, versions};
+    ReadWaiter waiter;
 
-    const store::CachedResponse& page() const
-    {
-        REQUIRE(waiter.results.size() == 1);
-        return *std::get<std::shared_ptr<const store::CachedResponse>>(
-            waiter.results[0]);
-    }
+    const store::CachedResponse& page() const { return response_of(waiter); }
     std::string failure() const
     {
-        REQUIRE(waiter.results.size() == 1);
-        return std::string(
-            std::get<api::Error>(waiter.results[0]).message.text());
+        const auto* error = error_of(waiter);
+        REQUIRE(error);
+        return std::string(error->message.text());
     }
 
     // The open call's arguments: the id to start after, the count, and the end.
@@ -237,13 +227,13 @@ TEST_CASE("requests join a search that goes on", "[store]")
     const Version now{2 * kSpan, 1};
     f.reader.read(sold(20), now, f.waiter);
     f.link.reply(rows({5}));
-    Waiter later;
+    ReadWaiter later;
     f.reader.read(sold(20), now, later);
     CHECK(f.link.commands.size() == 1);
     f.link.reply("*0\r\n");
     CHECK(f.page().body == json({5}));
     CHECK(later.results.size() == 1);
-    CHECK(f.reader.find(sold(20), now) != nullptr);
+    CHECK(f.cache.find(sold(20), now) != nullptr);
 }
 
 // The page may then mix two states. It is as new as its version, and is not
@@ -253,11 +243,11 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
     Fixture f;
     const Version now{2 * kSpan, 1};
     const Version changed{2 * kSpan, 2};
-    f.reader.find(sold(20), now);
+    f.cache.find(sold(20), now);
     f.reader.read(sold(20), now, f.waiter);
     f.link.reply(rows({5}));
-    f.reader.find(sold(20), changed);
-    Waiter later;
+    f.cache.find(sold(20), changed);
+    ReadWaiter later;
     SECTION("for a request that knows of it while the search goes on")
     {
         f.reader.read(sold(20), changed, later);
@@ -268,7 +258,7 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
     {
         f.link.reply("*0\r\n");
         CHECK(f.page().version.changes == 1);
-        CHECK(f.reader.find(sold(20), changed) == nullptr);
+        CHECK(f.cache.find(sold(20), changed) == nullptr);
         f.reader.read(sold(20), changed, later);
     }
     REQUIRE(f.link.commands.size() == 1);
@@ -281,7 +271,7 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
 TEST_CASE("a search ahead of a denied request stops", "[store]")
 {
     Fixture f;
-    f.reader.find(sold(20), Version{2 * kSpan, 1});
+    f.cache.find(sold(20), Version{2 * kSpan, 1});
     REQUIRE(f.reader.read_ahead(sold(20)));
     CHECK(f.search() == Words{"0", "21", text(kFirst), "more"});
     f.link.reply("*0\r\n");
@@ -292,7 +282,7 @@ TEST_CASE("a search ahead of an admitted request goes on", "[store]")
 {
     Fixture f;
     const Version now{2 * kSpan, 1};
-    f.reader.find(sold(20), now);
+    f.cache.find(sold(20), now);
     REQUIRE(f.reader.read_ahead(sold(20)));
     f.reader.confirm(sold(20), now);
     f.reader.read(sold(20), now, f.waiter);

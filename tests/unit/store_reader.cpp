@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fake_link.h"
+#include "read_waiter.h"
 #include "recorded_damage.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
@@ -11,17 +12,10 @@ using namespace petstore;
 using redis::NoReply;
 using store::Reader;
 using store::ReadKey;
-using store::ReadResult;
 
 namespace {
 
-struct Waiter final : store::ReadWaiter {
-    void on_read(const ReadResult& result) noexcept override
-    {
-        results.push_back(result);
-    }
-    std::vector<ReadResult> results;
-};
+using Waiter = ReadWaiter;
 
 struct Fixture {
     const store::Schema schema{"petstore"};
@@ -29,16 +23,15 @@ struct Fixture {
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;
-    Reader reader{link, catalogue, log, lookups, 1 << 20};
+    store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+    store::VersionQueue versions{link, cache};
+    Reader reader{cache, versions};
     Waiter waiter;
 };
 
 const std::string& body_of(const Waiter& waiter)
 {
-    REQUIRE(waiter.results.size() == 1);
-    return std::get<std::shared_ptr<const store::CachedResponse>>(
-               waiter.results[0])
-        ->body;
+    return response_of(waiter).body;
 }
 
 const store::Version kNow{1000, 1};
@@ -74,7 +67,7 @@ TEST_CASE("a read fails once if its script cannot be sent again", "[store]")
     f.link.full = true;
     f.link.reply("-NOSCRIPT x\r\n");
     REQUIRE(f.waiter.results.size() == 1);
-    const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
+    const auto* error = error_of(f.waiter);
     REQUIRE(error);
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
@@ -102,7 +95,7 @@ TEST_CASE("a page's replies may come in any order", "[store]")
         f.link.reply(array({bulk("s1:c"), bulk("s1:d")}), 1);
         f.link.lose(NoReply::in_doubt);
         REQUIRE(f.waiter.results.size() == 1);
-        CHECK(std::holds_alternative<api::Error>(f.waiter.results[0]));
+        CHECK(error_of(f.waiter));
     }
 }
 
@@ -118,12 +111,12 @@ TEST_CASE("data read while commands were reordered are not kept", "[store]")
     SECTION("after it")
     {
         f.link.reply(bulk("s1:x"));
-        CHECK(f.reader.find(ReadKey::of_pet(7), kNow) != nullptr);
+        CHECK(f.cache.find(ReadKey::of_pet(7), kNow) != nullptr);
         ++f.link.overtaken;
     }
     CHECK(body_of(f.waiter)
           == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
-    CHECK(f.reader.find(ReadKey::of_pet(7), kNow) == nullptr);
+    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
 }
 
 TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
@@ -139,7 +132,7 @@ TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
     f.link.reply(array({bulk("s1:x")}));
     CHECK(f.link.sent.size() == 2);
     REQUIRE(f.waiter.results.size() == 1);
-    const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
+    const auto* error = error_of(f.waiter);
     REQUIRE(error);
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
@@ -159,7 +152,7 @@ TEST_CASE("NOSCRIPT as the reply to any plain command is only a failed read",
         f.link.reply("-NOSCRIPT x\r\n");
     }
     REQUIRE(f.waiter.results.size() == 1);
-    const auto* error = std::get_if<api::Error>(&f.waiter.results[0]);
+    const auto* error = error_of(f.waiter);
     REQUIRE(error);
     CHECK(error->code == api::ErrorCode::service_unavailable);
 }
@@ -173,7 +166,9 @@ TEST_CASE("a reader may be destroyed with reads in flight", "[store]")
     Waiter waiter;
     {
         petstore::metrics::CacheLookups lookups;
-        Reader reader{link, catalogue, log, lookups, 1 << 20};
+        store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+        store::VersionQueue versions{link, cache};
+        Reader reader{cache, versions};
         reader.read(sold(), kNow, waiter);
         reader.read(ReadKey::of_pet(7), kNow, waiter);
         reader.read(ReadKey::of_pet(8), kNow, waiter);  // loads the bucket
@@ -204,7 +199,7 @@ struct Shop {
         for (int i = 0; i < pets; ++i) {
             add();
         }
-        reader.find(pet(1), now);  // tells the reader the version
+        cache.find(pet(1), now);  // tells the reader the version
     }
 
     void add()
@@ -334,7 +329,7 @@ struct Shop {
         if (ahead) {
             reader.confirm(key, now);
         }
-        const auto response = reader.find(key, now);
+        const auto response = cache.find(key, now);
         Waiter waiter;
         if (response == nullptr) {
             reader.read(key, now, waiter);
@@ -367,14 +362,10 @@ struct Shop {
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;
-    Reader reader{link, catalogue, log, lookups, 1 << 20};
+    store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+    store::VersionQueue versions{link, cache};
+    Reader reader{cache, versions};
 };
-
-const api::Error* error_of(const Waiter& waiter)
-{
-    REQUIRE(waiter.results.size() == 1);
-    return std::get_if<api::Error>(&waiter.results[0]);
-}
 
 }  // namespace
 
@@ -504,7 +495,7 @@ TEST_CASE("a changed pet does not invalidate other buckets", "[store]")
         }
     }
     for (const auto& key : hit) {
-        CHECK(shop.reader.find(key, shop.now) == nullptr);
+        CHECK(shop.cache.find(key, shop.now) == nullptr);
     }
     for (const auto& key : hit) {
         shop.ask(key);
@@ -540,9 +531,9 @@ TEST_CASE("an unlogged change invalidates everything", "[store]")
         shop.changes.back() = "nonsense";
     }
     shop.record(3) = "s8:another";
-    CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
     shop.ask(Shop::pet(3));
-    CHECK(shop.reader.find(Shop::pet(260), shop.now) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(260), shop.now) == nullptr);
     shop.ask(Shop::pet(4));
     CHECK(shop.ask(Shop::pet(5)) == kNone);
 }
@@ -557,7 +548,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     const auto first = shop.now;
     Waiter waiters[4];
     for (const int i : {0, 1}) {
-        CHECK(shop.reader.find(Shop::pet(10 + i), first) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(10 + i), first) == nullptr);
         shop.reader.read(Shop::pet(10 + i), first, waiters[i]);
     }
     CHECK(shop.sent() == kLog);
@@ -570,7 +561,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
         shop.reply();
         CHECK(body_of(waiters[0]) == shop.json(10));
         shop.change(12, 'a');
-        CHECK(shop.reader.find(Shop::pet(12), shop.now) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(12), shop.now) == nullptr);
         shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
         CHECK(shop.sent() == kLog);
     }
@@ -578,7 +569,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     {
         const std::string reply = array({bulk(shop.changes.back())});
         shop.change(12, 'a');
-        CHECK(shop.reader.find(Shop::pet(12), shop.now) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(12), shop.now) == nullptr);
         shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
         CHECK(shop.sent() == kLog);
         shop.link.reply(reply);
@@ -596,10 +587,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     }
     CHECK(body_of(waiters[0]) == shop.json(10));
     CHECK(body_of(waiters[1]) == shop.json(11));
-    CHECK(std::get<std::shared_ptr<const store::CachedResponse>>(
-              waiters[2].results.at(0))
-              ->body
-          == shop.json(12));
+    CHECK(waiters[2].results.at(0).value()->body == shop.json(12));
     CHECK(body_of(waiters[3]) == shop.json(257));
 }
 
@@ -615,7 +603,7 @@ TEST_CASE("requests with many versions share two reads of the change log",
         if (!logged) {
             shop.changes.pop_back();
         }
-        CHECK(shop.reader.find(Shop::pet(10), shop.now) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(10), shop.now) == nullptr);
         shop.reader.read(Shop::pet(10), shop.now, waiter);
     }
     int reads = 0;
@@ -643,7 +631,7 @@ TEST_CASE("without the change log everything is read again", "[store]")
     }
     shop.change(150, 'a');
     Waiter waiter;
-    CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
     shop.reader.read(Shop::pet(3), shop.now, waiter);
     CHECK(shop.sent() == kLog);
     SECTION("refused")
@@ -679,7 +667,7 @@ TEST_CASE("without the change log everything is read again", "[store]")
         shop.reply();
         CHECK(body_of(waiter) == shop.json(3));
         shop.change(150, 's');
-        CHECK(shop.reader.find(Shop::pet(3), shop.now) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
         shop.reader.read(Shop::pet(3), shop.now, second);
         REQUIRE(error_of(second));
     }
@@ -723,7 +711,7 @@ TEST_CASE("a filtered page depends on the first pet of the next one", "[store]")
         for (int i = 0; i < 3; ++i) {
             shop.ask(key);
         }
-        const auto response = shop.reader.find(key, shop.now);
+        const auto response = shop.cache.find(key, shop.now);
         REQUIRE(response);
         return response->next_after;
     };
@@ -760,7 +748,7 @@ TEST_CASE("concurrent requests share one load of their bucket", "[store]")
         if (ahead[i]) {
             shop.reader.confirm(keys[i], shop.now);
         }
-        REQUIRE(shop.reader.find(keys[i], shop.now) == nullptr);
+        REQUIRE(shop.cache.find(keys[i], shop.now) == nullptr);
         shop.reader.read(keys[i], shop.now, waiters[i]);
     }
     if (moved) {
@@ -970,7 +958,7 @@ TEST_CASE("an impossible version is damage", "[store]")
           Case{{0, -1}, "changes"}, Case{{7, 0}, "changes"}}) {
         CAPTURE(version.last_id, version.changes);
         Shop shop(200);
-        CHECK(shop.reader.find(Shop::pet(1), version) == nullptr);
+        CHECK(shop.cache.find(Shop::pet(1), version) == nullptr);
         CHECK_FALSE(Reader::is_beyond(Shop::pet(1000), version));
         for (const auto& key :
              {Shop::pet(1), Shop::pet(1000), Shop::page(0), Shop::page(1000),
@@ -1017,8 +1005,8 @@ namespace {
 // Reads from a catalogue that looks empty, and replies to the commands that
 // examine it.
 struct Vacancy {
-    ReadResult read(const ReadKey& key, const std::string& first_pet,
-                    const std::string& last_id)
+    ReadOutcome read(const ReadKey& key, const std::string& first_pet,
+                     const std::string& last_id)
     {
         Waiter waiter;
         shop.reader.read(key, store::Version{}, waiter);
@@ -1044,19 +1032,18 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
     auto& log = vacancy.shop.log;
     const auto key = GENERATE(Shop::page(0), Shop::page(1000), Shop::pet(1),
                               Shop::page(0, 20, api::Status::sold));
-    CHECK(vacancy.shop.reader.find(key, {}) == nullptr);
+    CHECK(vacancy.shop.cache.find(key, {}) == nullptr);
     CHECK_FALSE(Reader::is_beyond(key, {}));
 
     // Empty, set back to 0, or with a pet created in between.
-    const auto check_empty = [&](const ReadResult& result) {
-        const auto* error = std::get_if<api::Error>(&result);
+    const auto check_empty = [&](const ReadOutcome& result) {
+        const auto* error = error_of(result);
         if (key.is_pet()) {
             REQUIRE(error);
             CHECK(error->code == api::ErrorCode::pet_not_found);
         } else {
             REQUIRE_FALSE(error);
-            const auto& response =
-                *std::get<std::shared_ptr<const store::CachedResponse>>(result);
+            const auto& response = *result.value();
             CHECK(response.body == "[]");
             CHECK(response.next_after == 0);
         }
@@ -1066,8 +1053,8 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
     check_empty(vacancy.read(key, bulk("a1:x"), bulk("1")));
     CHECK(log.keys.empty());
 
-    const auto check_damage = [&](const ReadResult& result, const char* name) {
-        const auto* error = std::get_if<api::Error>(&result);
+    const auto check_damage = [&](const ReadOutcome& result, const char* name) {
+        const auto* error = error_of(result);
         REQUIRE(error);
         CHECK(error->code == api::ErrorCode::internal_error);
         CHECK(log.keys == std::vector<std::string>{kCatalogue + name});
@@ -1080,9 +1067,8 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
     check_damage(vacancy.read(key, "-WRONGTYPE x\r\n", bulk("1")), "bucket:0");
 
     const auto failed = vacancy.read(key, "-LOADING x\r\n", kNil);
-    REQUIRE(std::holds_alternative<api::Error>(failed));
-    CHECK(std::get<api::Error>(failed).code
-          == api::ErrorCode::service_unavailable);
+    REQUIRE(error_of(failed));
+    CHECK(error_of(failed)->code == api::ErrorCode::service_unavailable);
     CHECK(log.keys.empty());
 }
 
@@ -1189,7 +1175,7 @@ TEST_CASE("buckets are dropped with the connection, or for a smaller catalogue",
         shop.now.last_id = 150;
     }
     shop.record(4) = "s8:another";
-    CHECK(shop.reader.find(Shop::pet(4), shop.now) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(4), shop.now) == nullptr);
     CHECK(shop.ask(Shop::pet(4)) == kOne);
     CHECK(shop.ask(Shop::pet(5)) == kWhole);
     CHECK(shop.ask(Shop::pet(6)) == kNone);
@@ -1204,14 +1190,14 @@ TEST_CASE("a bucket in flight while all data are dropped is not kept",
     shop.reader.read(Shop::pet(2), shop.now, waiter);
     CHECK(shop.sent() == kWhole);
     // The catalogue was set back meanwhile.
-    CHECK(shop.reader.find(Shop::pet(2), {150, shop.now.changes}) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(2), {150, shop.now.changes}) == nullptr);
     shop.reply();
     CHECK(shop.sent() == Names{"MGET"});
     while (!shop.link.commands.empty()) {
         shop.reply();
     }
     CHECK_FALSE(error_of(waiter));
-    CHECK(shop.reader.find(Shop::pet(3), {150, shop.now.changes}) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(3), {150, shop.now.changes}) == nullptr);
 }
 
 TEST_CASE("a lost bucket load fails its waiters", "[store]")
@@ -1252,9 +1238,9 @@ TEST_CASE("a response built from buckets is cached the second time", "[store]")
     shop.ask(Shop::pet(1));
     shop.ask(Shop::pet(2));
     const auto key = Shop::page(40);
-    const auto first = shop.reader.find(key, shop.now);
-    const auto second = shop.reader.find(key, shop.now);
-    const auto third = shop.reader.find(key, shop.now);
+    const auto first = shop.cache.find(key, shop.now);
+    const auto second = shop.cache.find(key, shop.now);
+    const auto third = shop.cache.find(key, shop.now);
     REQUIRE(first);
     CHECK(first != second);
     CHECK(second == third);
@@ -1279,12 +1265,12 @@ TEST_CASE("a page in flight while all data are dropped is not kept", "[store]")
     if (GENERATE(false, true)) {
         shop.link.generation = 2;
     } else {
-        CHECK(shop.reader.find(key, {150, before.changes}) == nullptr);
+        CHECK(shop.cache.find(key, {150, before.changes}) == nullptr);
     }
     shop.record(4) = "s8:before";
     shop.reply();
     shop.record(4) = "s8:after";
-    CHECK(shop.reader.find(key, before) == nullptr);
+    CHECK(shop.cache.find(key, before) == nullptr);
     CHECK(shop.ask(key) != kNone);
 }
 
@@ -1326,8 +1312,8 @@ TEST_CASE("waiters for a bucket of another generation read again", "[store]")
     }
     CHECK(body_of(waiter) == shop.json(2));
     // Nothing is cached with a version of the earlier generation.
-    CHECK(shop.reader.find(Shop::pet(2), before) == nullptr);
-    CHECK(shop.reader.find(Shop::pet(3), before) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(2), before) == nullptr);
+    CHECK(shop.cache.find(Shop::pet(3), before) == nullptr);
 }
 
 TEST_CASE("a dropped bucket load does not end its successor", "[store]")

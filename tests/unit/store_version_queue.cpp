@@ -14,14 +14,15 @@ using store::Version;
 
 namespace {
 
-struct Waiter final : store::VersionWaiter {
-    void on_version(const store::VersionResult& result) noexcept override
+struct Waiter final : store::Waiter<DatedVersion> {
+    void
+    on_result(const store::Outcome<DatedVersion>& outcome) noexcept override
     {
         ++calls;
-        if (const auto* dated = std::get_if<DatedVersion>(&result)) {
-            last_id = dated->version.last_id;
+        failed = outcome.failed();
+        if (!failed) {
+            last_id = outcome.value().version.last_id;
         }
-        failed = std::holds_alternative<api::Error>(result);
     }
 
     int calls = 0;
@@ -42,8 +43,8 @@ struct Fixture {
     FakeLink link;
     RecordedDamage log;
     petstore::metrics::CacheLookups lookups;
-    store::Reader reader{link, catalogue, log, lookups, 1 << 20};
-    store::VersionQueue queue{link, link, catalogue, reader};
+    store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+    store::VersionQueue queue{link, cache};
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
 
@@ -119,15 +120,15 @@ TEST_CASE("a version that has arrived serves no request of the same iteration",
 TEST_CASE("a version is replaced by the latest of its history", "[store]")
 {
     Fixture f;
-    const auto old = f.reader.note({3, 5});
-    CHECK(f.reader.latest(old)->last_id == 3);
-    const auto next = f.reader.note({4, 6});
-    CHECK(f.reader.latest(old)->last_id == 4);
+    const auto old = f.cache.note({3, 5});
+    CHECK(f.cache.latest(old)->last_id == 3);
+    const auto next = f.cache.note({4, 6});
+    CHECK(f.cache.latest(old)->last_id == 4);
 
     // A damaged version neither replaces a valid one nor is replaced by it.
-    const auto damaged = f.reader.note({-1, 6});
-    CHECK(f.reader.latest(damaged)->last_id == -1);
-    CHECK(f.reader.latest(next)->last_id == 4);
+    const auto damaged = f.cache.note({-1, 6});
+    CHECK(f.cache.latest(damaged)->last_id == -1);
+    CHECK(f.cache.latest(next)->last_id == 4);
 
     SECTION("a lost connection")
     {
@@ -135,8 +136,8 @@ TEST_CASE("a version is replaced by the latest of its history", "[store]")
     }
     SECTION("a catalogue that was set back")
     {
-        f.reader.note({2, 5});
+        f.cache.note({2, 5});
     }
-    CHECK_FALSE(f.reader.latest(old));
-    CHECK_FALSE(f.reader.latest(damaged));
+    CHECK_FALSE(f.cache.latest(old));
+    CHECK_FALSE(f.cache.latest(damaged));
 }

@@ -13,7 +13,7 @@ class CreateQueue::Batch final : public redis::InFlight<Batch>::Item,
 public:
     Batch(CreateQueue& queue, const Request& request)
         : queue_(queue), durable_(request.durable),
-          once_(request.idempotency.has_value()), pets_(queue.schema_)
+          once_(request.idempotency.has_value()), pets_(queue.source_.schema())
     {}
 
     bool suits(const Request& request) const noexcept
@@ -24,7 +24,7 @@ public:
 
     // False if the batch is full, or another request in it has this
     // Idempotency-Key: that one must come first.
-    bool add(const Request& request, CreateWaiter& waiter)
+    bool add(const Request& request, Waiter<CreatedPet>& waiter)
     {
         if (pets_.full()) {
             return false;
@@ -47,7 +47,7 @@ public:
         auto& open = queue_.open_;
         open.erase(std::find(open.begin(), open.end(), this));
         try {
-            start(durable_ != nullptr ? *durable_ : queue_.link_,
+            start(durable_ != nullptr ? *durable_ : queue_.source_.link,
                   pets_.create(durable_ != nullptr));
         } catch (...) {
             on_no_result(redis::NoReply::not_sent);
@@ -59,16 +59,17 @@ private:
     {
         const auto self = queue_.batches_.take(*this);
         CreatedPets created = pets_.read(reply);
-        for (CreateWaiter* waiter : waiters_) {
-            waiter->on_created(created.next());
+        for (Waiter<CreatedPet>* waiter : waiters_) {
+            waiter->on_result(queue_.outcome_of(created.next()));
         }
     }
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
         const auto self = queue_.batches_.take(*this);
-        for (CreateWaiter* waiter : waiters_) {
-            waiter->on_create_no_reply(cause);
+        const Outcome<CreatedPet> lost = failure_of(cause, true);
+        for (Waiter<CreatedPet>* waiter : waiters_) {
+            waiter->on_result(lost);
         }
     }
 
@@ -76,19 +77,25 @@ private:
     redis::Link* const durable_;
     const bool once_;
     PetBatch pets_;
-    std::vector<CreateWaiter*> waiters_;  // one per pet, in the same order
+    std::vector<Waiter<CreatedPet>*>
+        waiters_;  // one per pet, in the same order
 };
 
-CreateQueue::CreateQueue(redis::Link& link, redis::Scheduler& scheduler,
-                         const Schema& schema) noexcept
-    : link_(link), scheduler_(scheduler), schema_(schema)
+CreateQueue::CreateQueue(const PetSource& source, redis::Scheduler& scheduler,
+                         CreateLog& log) noexcept
+    : source_(source), scheduler_(scheduler), log_(log)
 {}
 
 CreateQueue::~CreateQueue() = default;
 
-void CreateQueue::add(const Request& request, CreateWaiter& waiter) noexcept
+void CreateQueue::add(const Request& request,
+                      Waiter<CreatedPet>& waiter) noexcept
 {
     try {
+        const auto& version = request.version;
+        if (version && version->damage() != Version::Damage::none) {
+            return waiter.on_result(source_.damaged(*version));
+        }
         // Only the newest one, so that creates with the same Idempotency-Key
         // are executed in the order in which they arrived.
         const auto batch =
@@ -99,11 +106,12 @@ void CreateQueue::add(const Request& request, CreateWaiter& waiter) noexcept
             add_to_new_batch(request, waiter);
         }
     } catch (...) {
-        waiter.on_create_no_reply(redis::NoReply::not_sent);
+        waiter.on_result(failure_of(redis::NoReply::not_sent, true));
     }
 }
 
-void CreateQueue::add_to_new_batch(const Request& request, CreateWaiter& waiter)
+void CreateQueue::add_to_new_batch(const Request& request,
+                                   Waiter<CreatedPet>& waiter)
 {
     Batch& batch = batches_.start(*this, request);
     try {
@@ -114,6 +122,38 @@ void CreateQueue::add_to_new_batch(const Request& request, CreateWaiter& waiter)
         throw;
     }
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
+}
+
+Outcome<CreatedPet>
+CreateQueue::outcome_of(const CreatedPets::Created& created) const
+{
+    using Result = CreatedPets::Created::Result;
+    switch (created.result) {
+    case Result::created:
+    case Result::replayed:
+        break;
+    case Result::failed:
+        return failure_of_create(*created.error);
+    case Result::key_reused:
+        return Failure{{api::ErrorCode::idempotency_key_reused,
+                        "This Idempotency-Key was used with another body."}};
+    case Result::unclear:
+        return Failure{
+            {api::ErrorCode::outcome_unknown,
+             "The store returned an invalid reply: the pet may or may not exist."},
+            true};
+    }
+    return CreatedPet{created.id, created.result == Result::replayed};
+}
+
+Failure CreateQueue::failure_of_create(const redis::Reply& error) const noexcept
+{
+    if (const auto key = damaged_key(error); !key.empty()) {
+        source_.log.damaged(key);
+    } else if (is_full(error)) {
+        log_.catalogue_full();
+    }
+    return failure_of(error, true);
 }
 
 }  // namespace petstore::store

@@ -8,20 +8,25 @@
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
-#include "../schema.h"
+#include "../waiter.h"
 #include "pet_batch.h"
+#include "pet_source.h"
 
 namespace petstore::store {
 
-// A request that waits for its pet to be created. Must stay alive until one of
-// the functions is called; exactly one is, once.
-class CreateWaiter {
+struct CreatedPet {
+    api::PetId id;
+    bool replayed;  // created before, with the same Idempotency-Key
+};
+
+// Receives reports about creates for the operator.
+class CreateLog {
 public:
-    virtual void on_created(const CreatedPets::Created& created) noexcept = 0;
-    virtual void on_create_no_reply(redis::NoReply cause) noexcept = 0;
+    // A create was refused because the catalogue is full.
+    virtual void catalogue_full() noexcept = 0;
 
 protected:
-    ~CreateWaiter() = default;
+    ~CreateLog() = default;
 };
 
 // Batches all creates of one event-loop iteration: one call of a script for
@@ -30,9 +35,9 @@ protected:
 // creates do not. One per Storage.
 class CreateQueue {
 public:
-    // All borrowed. `link` leads to the catalogue.
-    CreateQueue(redis::Link& link, redis::Scheduler& scheduler,
-                const Schema& schema) noexcept;
+    // `scheduler` and `log` are borrowed.
+    CreateQueue(const PetSource& source, redis::Scheduler& scheduler,
+                CreateLog& log) noexcept;
     ~CreateQueue();
     CreateQueue(const CreateQueue&) = delete;
 
@@ -40,20 +45,25 @@ public:
         const api::NewPet& pet;
         std::string_view account;  // the scope of the Idempotency-Key
         const std::optional<Idempotency>& idempotency;
-        redis::Link* durable;  // instead of `link`, if not nullptr
+        redis::Link* durable;  // instead of the source's, if not nullptr
+        // The one that came with the limiter's reply. The script examines only
+        // the last id, so a damaged version fails the request.
+        const std::optional<Version>& version;
     };
 
-    // May call the waiter before it returns if the request cannot be queued.
-    void add(const Request& request, CreateWaiter& waiter) noexcept;
+    // Calls the waiter exactly once; before returning, only with a failure.
+    void add(const Request& request, Waiter<CreatedPet>& waiter) noexcept;
 
 private:
     class Batch;
 
-    void add_to_new_batch(const Request& request, CreateWaiter& waiter);
+    void add_to_new_batch(const Request& request, Waiter<CreatedPet>& waiter);
+    Outcome<CreatedPet> outcome_of(const CreatedPets::Created& created) const;
+    Failure failure_of_create(const redis::Reply& error) const noexcept;
 
-    redis::Link& link_;
+    const PetSource source_;
     redis::Scheduler& scheduler_;
-    const Schema& schema_;
+    CreateLog& log_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::vector<Batch*> open_;        // not sent yet, oldest first
 };

@@ -12,7 +12,7 @@ void Fetch::begin() noexcept
     try {
         send_commands();
     } catch (...) {
-        fail(read_not_sent().error);
+        fail(read_not_sent());
     }
     sending_ = false;
     end_if_complete();
@@ -29,10 +29,10 @@ void Fetch::call(redis::Command script) noexcept
     script_.start(link_, std::move(script));
 }
 
-void Fetch::fail(api::Error error) noexcept
+void Fetch::fail(Failure failure) noexcept
 {
-    if (!error_) {
-        error_ = std::move(error);
+    if (!failure_) {
+        failure_ = std::move(failure);
     }
 }
 
@@ -43,11 +43,11 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
     try {
         if (index == taken_) {
             take_next(reply);
-        } else if (!error_) {
+        } else if (!failure_) {
             parts_[index].early.emplace(reply);
         }
     } catch (...) {
-        fail(read_not_sent().error);
+        fail(read_not_sent());
     }
     sending_ = sending;
     end_if_complete();
@@ -57,7 +57,7 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
 void Fetch::take_next(const redis::Reply& reply)
 {
     const redis::Reply* next = &reply;
-    while (next != nullptr && !error_) {
+    while (next != nullptr && !failure_) {
         take(taken_++, *next);
         next = taken_ < parts_.size() && parts_[taken_].early
                    ? &parts_[taken_].early->get()
@@ -68,14 +68,14 @@ void Fetch::take_next(const redis::Reply& reply)
 void Fetch::on_no_reply(redis::NoReply cause) noexcept
 {
     ++done_;
-    fail(failure_of(cause, false).error);
+    fail(failure_of(cause, false));
     end_if_complete();
 }
 
 void Fetch::end_if_complete() noexcept
 {
     if (!sending_ && done_ == sent_) {
-        end();
+        on_done();
     }
 }
 

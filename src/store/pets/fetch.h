@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <optional>
 
-#include "../../api/error.h"
 #include "../../redis/link.h"
 #include "../../redis/reply_copy.h"
 #include "../../redis/script_call.h"
+#include "../outcome.h"
 
 namespace petstore::store {
 
@@ -33,8 +33,8 @@ protected:
     void call(redis::Command script) noexcept;
 
     // The first failure is the result.
-    void fail(api::Error error) noexcept;
-    const std::optional<api::Error>& error() const noexcept { return error_; }
+    void fail(Failure failure) noexcept;
+    const std::optional<Failure>& failure() const noexcept { return failure_; }
 
     // Throws std::bad_alloc, which fails the fetch.
     virtual void send_commands() = 0;
@@ -45,7 +45,7 @@ protected:
     virtual void take(std::size_t index, const redis::Reply& reply) = 0;
 
     // All commands are done. Called once, last; destroys the fetch.
-    virtual void end() noexcept = 0;
+    virtual void on_done() noexcept = 0;
 
 private:
     class Part final : public redis::ReplyHandler {
@@ -99,11 +99,11 @@ private:
     redis::Link& link_;
     Script script_;
     std::array<Part, kMaxCommands> parts_{Part(*this), Part(*this)};
-    std::optional<api::Error> error_;
+    std::optional<Failure> failure_;
     std::size_t sent_ = 0;
     std::size_t done_ = 0;   // replied to or lost
     std::size_t taken_ = 0;  // by take(): the first ones
-    // A command may fail before send() returns; end() must wait until then.
+    // A command may fail before send() returns; on_done() must wait until then.
     bool sending_ = false;
 };
 

@@ -35,9 +35,10 @@ struct CachedResponse {
     }
 };
 
+using SharedResponse = std::shared_ptr<const CachedResponse>;
+
 struct CachedResponseBytes {
-    std::size_t
-    operator()(const std::shared_ptr<const CachedResponse>& response) const
+    std::size_t operator()(const SharedResponse& response) const
     {
         return kSharedBytes<CachedResponse> + heap_bytes(response->body);
     }
@@ -45,7 +46,6 @@ struct CachedResponseBytes {
 
 // May hold outdated responses: see is_current().
 using ResponseCache =
-    BoundedCache<ReadKey, std::shared_ptr<const CachedResponse>, ReadKey::Hash,
-                 CachedResponseBytes>;
+    BoundedCache<ReadKey, SharedResponse, ReadKey::Hash, CachedResponseBytes>;
 
 }  // namespace petstore::store

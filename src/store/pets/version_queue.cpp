@@ -1,82 +1,66 @@
 #include "version_queue.h"
 
-#include <vector>
-
-#include "../failure.h"
 #include "fetch.h"
 
 namespace petstore::store {
 
-class VersionQueue::Load final : public Fetch,
-                                 public redis::InFlight<Load>::Item {
+class VersionQueue::Load final
+    : public Fetch,
+      public SharedReads<Load, Waiter<DatedVersion>*>::Item {
 public:
-    explicit Load(VersionQueue& owner) noexcept
-        : Fetch(owner.link_), owner_(owner)
+    Load(SharedReads<Load, Waiter<DatedVersion>*>& loads, NoKey key,
+         ReadCache& cache) noexcept
+        : Fetch(cache.source().link), Item(loads, key), cache_(cache)
     {}
 
-    void add(VersionWaiter& waiter) { waiters_.push_back(&waiter); }
-
 private:
-    void send_commands() override { send(owner_.commands_.version()); }
+    void send_commands() override { send(cache_.source().commands.version()); }
 
     void take(std::size_t, const redis::Reply& reply) override
     {
         if (reply.is_error()) {
-            fail(failure_of(reply, false).error);
+            fail(failure_of(reply, false));
         } else if (reply.size() != 2) {
-            fail(failure_of(redis::NoReply::in_doubt, false).error);
+            fail(read_not_sent());
         } else {
-            result_ = owner_.reader_.note(Version::parse(reply[0], reply[1]));
+            version_ = cache_.note(Version::parse(reply[0], reply[1]));
         }
     }
 
-    void end() noexcept override
+    void on_done() noexcept override
     {
-        if (owner_.open_ == this) {
-            owner_.open_ = nullptr;
+        Outcome<DatedVersion> outcome = version_;
+        if (failure()) {
+            outcome = *failure();  // its message is a literal
         }
-        const auto self = owner_.loads_.take(*this);
-        if (error()) {
-            result_ = *error();  // its message is a literal
-        }
-        for (VersionWaiter* waiter : waiters_) {
-            waiter->on_version(result_);
-        }
+        end(outcome);
     }
 
-    VersionQueue& owner_;
-    VersionResult result_;
-    std::vector<VersionWaiter*> waiters_;
+    ReadCache& cache_;
+    DatedVersion version_;
 };
 
-VersionQueue::VersionQueue(redis::Link& link, redis::Scheduler& scheduler,
-                           const PetCommands& commands, Reader& reader) noexcept
-    : link_(link), scheduler_(scheduler), commands_(commands), reader_(reader)
+VersionQueue::VersionQueue(redis::Scheduler& scheduler,
+                           ReadCache& cache) noexcept
+    : scheduler_(scheduler), cache_(cache)
 {}
 
 VersionQueue::~VersionQueue() = default;
 
-void VersionQueue::read(VersionWaiter& waiter) noexcept
+void VersionQueue::read(Waiter<DatedVersion>& waiter) noexcept
 {
     try {
-        if (open_ != nullptr) {
-            return open_->add(waiter);
+        if (Load* const load = loads_.find()) {
+            return load->join(&waiter);
         }
-        Load& load = loads_.start(*this);
-        try {
-            load.add(waiter);
-        } catch (...) {
-            loads_.end(load);
-            throw;
-        }
-        open_ = &load;
+        Load& load = loads_.start({}, &waiter, cache_);
         if (!scheduled_) {
             scheduled_ = true;
             scheduler_.schedule(*this, redis::Scheduler::Stage::write);
         }
         load.begin();
     } catch (...) {
-        waiter.on_version(read_not_sent().error);
+        waiter.on_result(read_not_sent());
     }
 }
 
@@ -84,7 +68,7 @@ void VersionQueue::read(VersionWaiter& waiter) noexcept
 void VersionQueue::run() noexcept
 {
     scheduled_ = false;
-    open_ = nullptr;
+    loads_.close();
 }
 
 }  // namespace petstore::store

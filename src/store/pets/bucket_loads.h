@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "cache_load.h"
+
+namespace petstore::store {
+
+// Reads a whole bucket into the cache. Everything else that its waiters need is
+// already cached or arrives earlier.
+class BucketLoad final : public CacheLoad<BucketLoad, std::int64_t> {
+public:
+    // `version` was read earlier, so the bucket is at least as new. `serial`:
+    // loads started later have a higher one, and arrive later.
+    BucketLoad(Loads& loads, std::int64_t number, const Version& version,
+               std::uint64_t serial, ReadCache& cache,
+               Continuation& continuation);
+
+    std::uint64_t serial() const noexcept { return serial_; }
+
+    // Whether the bucket will be valid at `now`; it may lack the newest pets.
+    bool serves(const Version& now) const noexcept;
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void keep(const redis::Reply& reply) noexcept;
+
+    const Version version_;
+    const std::uint64_t serial_;
+};
+
+// Loads buckets that were needed before.
+class BucketLoads {
+public:
+    // Borrows both.
+    BucketLoads(ReadCache& cache, Continuation& continuation) noexcept
+        : cache_(cache), continuation_(continuation)
+    {}
+
+    // Loads the buckets that the read lacks if they were missed before. Returns
+    // the load that arrives last, or nullptr if the request should read without
+    // buckets.
+    BucketLoad* load_for(const ReadKey& key, const Version& now);
+
+    // Loads the buckets of a filtered page for later requests, if they were
+    // missed before: which ones hold it is known only once the page was read.
+    void load_for_later(const BucketSpan& span, const Version& now) noexcept;
+
+private:
+    bool missed_before(const std::int64_t* numbers, std::size_t count) noexcept;
+
+    // The newest load in flight that requests may join, if any.
+    BucketLoad* find(std::int64_t number) const noexcept;
+
+    // nullptr if the command could not be sent. The bucket must not be loading.
+    BucketLoad* load(std::int64_t number, const Version& now) noexcept;
+
+    ReadCache& cache_;
+    Continuation& continuation_;
+    SharedReads<BucketLoad, WaitingRead, std::int64_t> loads_;
+    std::uint64_t started_ = 0;
+};
+
+}  // namespace petstore::store

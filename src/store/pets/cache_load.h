@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../shared_read.h"
+#include "fetch.h"
+#include "read_cache.h"
+
+namespace petstore::store {
+
+// A request at the version `now` that waits for the cache to be completed.
+struct WaitingRead {
+    ReadKey key;
+    Version now;
+    Waiter<SharedResponse>* waiter;
+};
+
+// What a read has put into the cache, or found out about the catalogue.
+struct Loaded {
+    enum class What { bucket, changes, vacancy } what;
+    std::uint64_t generation;  // of the cache when the read started
+};
+
+// Continues the requests that have waited.
+class Continuation {
+public:
+    virtual void resume(const WaitingRead& read,
+                        const Outcome<Loaded>& loaded) noexcept = 0;
+
+protected:
+    ~Continuation() = default;
+};
+
+// The common base of the reads that fill the cache, each for all requests that
+// lack the same. `continuation` is borrowed.
+template <typename Load, typename Key = NoKey>
+class CacheLoad : public Fetch,
+                  public SharedReads<Load, WaitingRead, Key>::Item {
+public:
+    std::uint64_t generation() const noexcept { return loaded_.generation; }
+
+protected:
+    using Loads = SharedReads<Load, WaitingRead, Key>;
+
+    CacheLoad(Loads& loads, const Key& key, ReadCache& cache,
+              Continuation& continuation, Loaded::What what)
+        : Fetch(cache.source().link), Loads::Item(loads, key), cache_(cache),
+          continuation_(continuation), loaded_{what, cache.generation()}
+    {}
+    ~CacheLoad() = default;
+
+    const PetSource& source() const noexcept { return cache_.source(); }
+    ReadCache& cache() const noexcept { return cache_; }
+
+    // Whether what was read belongs to the cache, not to data that were dropped
+    // since.
+    bool is_current() const noexcept
+    {
+        return generation() == cache_.generation();
+    }
+
+private:
+    void on_done() noexcept override
+    {
+        Outcome<Loaded> outcome = loaded_;
+        if (failure()) {
+            outcome = *failure();  // its message is a literal
+        }
+        this->end_each([&](const WaitingRead& read) {
+            continuation_.resume(read, outcome);
+        });
+    }
+
+    ReadCache& cache_;
+    Continuation& continuation_;
+    const Loaded loaded_;
+};
+
+// Reads the latest changes, so that cached data of other buckets remain valid.
+class ChangesLoad final : public CacheLoad<ChangesLoad> {
+public:
+    // Reads all changes up to the latest known version, not only up to `now`,
+    // so that a request that waits for a later version needs at most two reads,
+    // however fast versions follow each other. Both versions were read earlier,
+    // so the log has their changes.
+    ChangesLoad(Loads& loads, NoKey key, const Version& now, ReadCache& cache,
+                Continuation& continuation);
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+
+    const std::int64_t changes_;
+};
+
+// Checks whether a catalogue that looks empty is empty or has lost the keys of
+// its version. Reads the first pet, then the last id again: creating a pet sets
+// both atomically, so a pet without a last id after it is damage.
+class VacancyCheck final : public CacheLoad<VacancyCheck> {
+public:
+    VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,
+                 Continuation& continuation);
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+
+    bool has_pets_ = false;
+};
+
+}  // namespace petstore::store

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "../../metrics/counter.h"
+#include "bucket_cache.h"
+#include "change_log.h"
+#include "doorkeeper.h"
+#include "pet_source.h"
+#include "response_cache.h"
+
+namespace petstore::store {
+
+// A version that was read with a separate command, and the history of the data
+// to which it belongs.
+struct DatedVersion {
+    Version version;
+    std::uint64_t history = 0;
+};
+
+// What one worker has read of the catalogue, and whether it is current: cached
+// responses and buckets, the latest version, and the changes up to it. Sends
+// nothing.
+class ReadCache {
+public:
+    // `cache_bytes` bounds the cached responses; cached buckets take up to four
+    // times as much. `lookups` is borrowed.
+    ReadCache(const PetSource& source, metrics::CacheLookups& lookups,
+              std::size_t cache_bytes);
+    ReadCache(const ReadCache&) = delete;
+    ReadCache& operator=(const ReadCache&) = delete;
+
+    const PetSource& source() const noexcept { return source_; }
+
+    // --- what is current
+    // ------------------------------------------------------
+
+    // Changes whenever all data were dropped. What a read returns is put here,
+    // or combined with a version read before it, only if the generation has not
+    // changed since the read started.
+    std::uint64_t generation() noexcept
+    {
+        drop_if_disconnected();
+        return generation_;
+    }
+
+    // For versions that do not come with the limiter's reply: `now` has just
+    // arrived over the link.
+    DatedVersion note(const Version& now) noexcept;
+
+    // The latest version, which is `version` or a later one; nullopt if all
+    // data were dropped since.
+    std::optional<Version> latest(const DatedVersion& version) noexcept;
+
+    // The same without any other; empty if unknown.
+    const Version& latest() const noexcept { return latest_; }
+
+    // When buckets changed.
+    ChangeLog& changes() noexcept { return changes_; }
+
+    // The latest state whose changes are known.
+    Version known() const noexcept;
+
+    // --- responses
+    // ------------------------------------------------------------
+
+    // The response if it is in memory and known to be current at `now`, the
+    // latest version; else nullptr. Throws std::bad_alloc.
+    SharedResponse find(const ReadKey& key, const Version& now);
+
+    // The same for any version up to which all changes are known.
+    SharedResponse lookup(const ReadKey& key, const Version& now);
+
+    // Builds a response from cached buckets alone; nullptr if they lack
+    // something. Caches it if it replaces an outdated one (`keep`) or is built
+    // for the second time: otherwise responses requested once would evict
+    // popular ones. Throws std::bad_alloc.
+    SharedResponse build(const ReadKey& key, const Version& now, bool keep);
+
+    // Whether a response is cached, current or not.
+    bool has(const ReadKey& key) noexcept
+    {
+        drop_if_disconnected();
+        return responses_.find(key) != nullptr;
+    }
+    void put(const ReadKey& key, SharedResponse response) noexcept
+    {
+        responses_.put(key, std::move(response));
+    }
+
+    // --- buckets
+    // --------------------------------------------------------------
+
+    BucketCache& buckets() noexcept { return buckets_; }
+
+    // Whether a request needed the bucket before, so that it is worth loading.
+    bool missed_before(std::int64_t bucket) noexcept
+    {
+        return missed_.seen_before(static_cast<std::uint64_t>(bucket));
+    }
+
+private:
+    void drop_if_disconnected() noexcept;
+    void drop_all() noexcept;
+    void advance(const Version& now) noexcept;
+
+    const PetSource source_;
+    metrics::CacheLookups& lookups_;
+    ChangeLog changes_;
+    ResponseCache responses_;
+    BucketCache buckets_;
+    Doorkeeper built_;   // responses built from buckets, by the key's hash
+    Doorkeeper missed_;  // bucket numbers
+    std::uint64_t connection_generation_ = 0;
+    std::uint64_t reorderings_ = 0;
+    std::uint64_t generation_ = 0;
+    Version latest_;  // empty if unknown
+};
+
+}  // namespace petstore::store

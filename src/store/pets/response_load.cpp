@@ -1,0 +1,169 @@
+#include "response_load.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "../../redis/error_table.h"
+#include "record.h"
+
+namespace petstore::store {
+
+api::Error no_such_pet() noexcept
+{
+    return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
+}
+
+ResponseLoad::ResponseLoad(ResponseLoads& loads, const ReadKey& key,
+                           const std::optional<Version>& version,
+                           ReadCache& cache, BucketLoads& buckets)
+    : Fetch(cache.source().link), ResponseLoads::Item(loads, key),
+      cache_(cache), buckets_(buckets), generation_(cache.generation()),
+      connection_(connection()), version_(version)
+{}
+
+std::uint64_t ResponseLoad::connection() const noexcept
+{
+    return source().link.connection_generation(source().schema().catalogue());
+}
+
+void ResponseLoad::send_commands()
+{
+    const PetCommands& commands = source().commands;
+    if (key().is_pet()) {
+        return send(commands.get(key().id));
+    }
+    const auto query = key().query();
+    page_.emplace(query);
+    if (query.status) {
+        return call(commands.list_by_status(
+            query, version_ ? version_->last_id : cache_.latest().last_id));
+    }
+    for (const auto& command : commands.list_all(query)) {
+        send(command);
+    }
+}
+
+void ResponseLoad::take(std::size_t index, const redis::Reply& reply)
+{
+    if (reply.is_error()) {
+        take_error(index, reply);
+    } else if (page_) {
+        take_page(index, reply);
+    } else if (reply.is(redis::Type::nil)) {
+        absent_ = true;
+    } else {
+        record_ = reply.text();
+    }
+}
+
+// The calls for a filtered page read the catalogue at different times, all
+// later than version_, as do the two commands for an unfiltered page. But the
+// rows must not come from two servers, because one may lack pets that the other
+// has. Without a version, no request waits for the page.
+void ResponseLoad::take_page(std::size_t index, const redis::Reply& reply)
+{
+    if (key().is_filtered() && index > 0 && connection_ != connection()) {
+        return fail(read_not_sent());
+    }
+    if (!page_->add(index, reply)) {
+        return fail(source().damaged_bucket(page_->damaged_bucket()));
+    }
+    if (!version_) {
+        return;
+    }
+    if (const auto rest = page_->rest(version_->last_id)) {
+        call(source().commands.list_by_status(*rest, version_->last_id));
+    }
+}
+
+void ResponseLoad::take_error(std::size_t index, const redis::Reply& error)
+{
+    if (const auto name = damaged_key(error); !name.empty()) {
+        fail(source().damaged(name));
+    } else if (redis::is_wrong_type(error)) {
+        fail(source().damaged_bucket(page_ ? page_->bucket(index)
+                                           : bucket_of(key().id)));
+    } else {
+        fail(failure_of(error, false));
+    }
+}
+
+// The first pet that existed at version_ and was not found; 0 for none.
+api::PetId ResponseLoad::missing() const noexcept
+{
+    if (!version_) {
+        return 0;
+    }
+    if (page_) {
+        return page_->missing(version_->last_id);
+    }
+    return absent_ && key().id <= version_->last_id ? key().id : 0;
+}
+
+void ResponseLoad::on_done() noexcept
+{
+    Outcome<SharedResponse> result = read_not_sent();
+    try {
+        result = finish();
+    } catch (...) {
+        // Out of memory.
+    }
+    end(result);
+}
+
+Outcome<SharedResponse> ResponseLoad::finish()
+{
+    if (failure()) {
+        return *failure();
+    }
+    const bool may_keep = generation_ == cache_.generation();
+    if (const api::PetId id = missing()) {
+        // If the data were dropped, the version may be another server's.
+        return may_keep ? source().damaged_bucket(bucket_of(id))
+                        : read_not_sent();
+    }
+    if (absent_) {
+        return Failure{no_such_pet()};
+    }
+    const auto response = std::make_shared<CachedResponse>();
+    if (page_) {
+        take_rows(*response);
+    } else if (!take_record(*response)) {
+        return source().damaged_bucket(bucket_of(key().id));
+    }
+    if (version_ && may_keep) {
+        response->version = *version_;
+        cache_.put(key(), response);
+        if (key().is_filtered()) {
+            buckets_.load_for_later(response->buckets, *version_);
+        }
+    }
+    return SharedResponse(response);
+}
+
+void ResponseLoad::take_rows(CachedResponse& response)
+{
+    auto page = page_->finish();
+    response.body = std::move(page.body);
+    response.next_after = page.more ? page.last : 0;
+    response.is_last_page = !page.more;
+    if (version_) {
+        const api::PetId end = page.more ? page.next : version_->last_id;
+        response.buckets = {bucket_of(std::min(key().id, end) + 1),
+                            bucket_of(end)};
+    }
+}
+
+// False if the record is damaged.
+bool ResponseLoad::take_record(CachedResponse& response) const
+{
+    const auto pet = decode_record(key().id, record_);
+    if (pet) {
+        api::append_pet_json(response.body, *pet);
+        response.buckets = {bucket_of(key().id), bucket_of(key().id)};
+    }
+    return pet.has_value();
+}
+
+}  // namespace petstore::store

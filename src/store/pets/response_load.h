@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "../shared_read.h"
+#include "bucket_loads.h"
+#include "fetch.h"
+#include "pet_commands.h"
+#include "read_cache.h"
+
+namespace petstore::store {
+
+// The error for an id without a pet.
+api::Error no_such_pet() noexcept;
+
+class ResponseLoad;
+using ResponseLoads =
+    SharedReads<ResponseLoad, Waiter<SharedResponse>*, ReadKey, ReadKey::Hash>;
+
+// Reads one pet or page, without whole buckets.
+class ResponseLoad final : public Fetch, public ResponseLoads::Item {
+public:
+    // Without a version if it reads ahead; confirm() and join() may follow.
+    // Borrows `cache` and `buckets`.
+    ResponseLoad(ResponseLoads& loads, const ReadKey& key,
+                 const std::optional<Version>& version, ReadCache& cache,
+                 BucketLoads& buckets);
+
+    void confirm(const Version& version) noexcept { version_ = version; }
+    const std::optional<Version>& version() const noexcept { return version_; }
+    std::uint64_t generation() const noexcept { return generation_; }
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+    void on_done() noexcept override;
+
+    const PetSource& source() const noexcept { return cache_.source(); }
+    std::uint64_t connection() const noexcept;
+    void take_page(std::size_t index, const redis::Reply& reply);
+    void take_error(std::size_t index, const redis::Reply& error);
+    api::PetId missing() const noexcept;
+    Outcome<SharedResponse> finish();
+    void take_rows(CachedResponse& response);
+    bool take_record(CachedResponse& response) const;
+
+    ReadCache& cache_;
+    BucketLoads& buckets_;
+    const std::uint64_t generation_;  // of the cache
+    const std::uint64_t connection_;  // its generation
+    // Read before the data, so the data are at least as new.
+    std::optional<Version> version_;
+    std::string record_;
+    bool absent_ = false;  // Redis has no such record
+    std::optional<PageReader> page_;
+};
+
+}  // namespace petstore::store
