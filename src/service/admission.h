@@ -6,44 +6,26 @@
 
 #include "../api/digest.h"
 #include "../store/storage.h"
-#include "task.h"
+#include "await.h"
+#include "find_key.h"
+#include "operation_handler.h"
+#include "refusal.h"
 
 namespace petstore::service {
 
-// Prepares a request while it waits for admission, and runs it once admitted.
-class AdmissionClient {
-public:
-    // The key is valid and the limiter is about to be asked. The client can now
-    // determine what it will read.
-    virtual void prepare() {}
-
-    // The limiter's command was sent; reads sent now are executed after it, in
-    // the same round trip. May be skipped.
-    virtual void on_limit_sent() {}
-
-    // Data read after that command are at least as new as `version`.
-    virtual void on_limit_decided(const store::Version& version)
-    {
-        static_cast<void>(version);
-    }
-
-    virtual void on_admitted() = 0;
-
-protected:
-    ~AdmissionClient() = default;
-};
-
-// Admits or refuses a request: key → ban → limits → rate headers. A refused
-// request is answered here; its client is not called.
-class Admission final : private store::KeyWaiter,
-                        private store::LimitWaiter,
-                        private store::MarkerWaiter,
-                        private store::ClockWaiter,
-                        private store::DenialWaiter {
+// Admits or refuses a request: key → expiry → limits → rate headers. A refused
+// request is answered here; its handler is not called.
+//
+// This class decides in which order the steps are taken, and waits for Redis.
+// The steps (find_key, decision, refusal) return what they led to and know
+// neither each other nor this class.
+class Admission final : private store::LimitObserver,
+                        private store::Waiter<store::LimitAnswer>,
+                        private store::BanLog {
 public:
     // Both borrowed, and part of the same object as this.
-    Admission(Task& task, AdmissionClient& client) noexcept
-        : task_(task), client_(client)
+    Admission(Task& task, OperationHandler& handler) noexcept
+        : task_(task), handler_(handler)
     {}
 
     void run();
@@ -63,43 +45,36 @@ public:
     }
 
 private:
-    bool may_wait();
-    void load_key();
-    void on_key(const store::KeyResult& result) noexcept override;
-    void refresh_key(std::int64_t epoch);
-    void forget_key();
-    void refuse_key(const store::RefusedKey& key);
-    void refuse_address(const api::RateView& rate);
-
-    void ask_clock();
-    void on_clock(const std::optional<api::Error>& failure) noexcept override;
-
-    void on_marker(Marker marker) noexcept override;
-    void on_marker_error(const redis::Reply& error) noexcept override;
-    void on_no_marker(redis::NoReply cause) noexcept override;
-    void refuse_uncounted();
-
     enum class Record { remembered, fresh };  // fresh: read in this iteration
-    void check_limits(Record record);
-    bool deny_from_memory();
-    void on_limit_sent() noexcept override;
-    void on_limit(const store::LimitResult& result,
-                  std::int64_t index) noexcept override;
-    void on_limit_error(const redis::Reply& error) noexcept override;
-    void on_limit_no_reply(redis::NoReply cause) noexcept override;
-    template <typename Body>
-    void end_limit_check(Body&& body) noexcept;
-    void take_result(const store::LimitResult& result, std::int64_t index);
 
-    void apply_decision(const api::Decision& decision);
-    void count_denial(const api::Decision& decision);
+    void proceed(FoundKey found);
+    void take_key(const store::Ref<store::CachedKey>& key);
+    void check(Record record);
+    void take_clock(const store::Done&);
+    void check_limits(Record record);
+    void share_decision();
+    void take_marker(const store::Done&);
+    void on_limit_sent() noexcept override;
+    void on_result(
+        const store::Outcome<store::LimitAnswer>& outcome) noexcept override;
+    void take_answer(const store::LimitAnswer& answer);
+    void act_on(const api::Decision& decision);
+    void take_counted(const api::Decision& decision);
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
-    void on_denial_counted(const api::Decision& decision) noexcept override;
-    void deny(const api::Decision& decision);
+    void refuse_forgotten_key();
+    void refuse(Refusal&& refusal);
 
     Task& task_;
-    AdmissionClient& client_;
+    OperationHandler& handler_;
+    Await<store::Ref<store::CachedKey>, Admission, &Admission::take_key>
+        key_read_{task_, *this};
+    Await<store::Done, Admission, &Admission::take_clock> clock_read_{task_,
+                                                                      *this};
+    Await<store::Done, Admission, &Admission::take_marker> marker_read_{task_,
+                                                                        *this};
+    Await<api::Decision, Admission, &Admission::take_counted> denial_counted_{
+        task_, *this};
 
     api::Digest digest_{};  // of the API key
     store::Ref<store::CachedKey> key_;

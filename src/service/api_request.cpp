@@ -103,7 +103,7 @@ void ApiRequest::on_admitted()
                        "The API key lacks the scope for this operation."});
     }
     prepare();  // not yet called if the limiter was not asked
-    handler_->run();
+    handler_->on_admitted();
 }
 
 }  // namespace petstore::service

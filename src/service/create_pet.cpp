@@ -15,7 +15,7 @@ constexpr std::size_t kMaxIdempotencyKey = 255;
 
 }  // namespace
 
-void CreatePet::run()
+void CreatePet::on_admitted()
 {
     if (const auto error = check_headers()) {
         return request_.refuse(*error);

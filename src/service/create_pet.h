@@ -18,7 +18,7 @@ class CreatePet final : public OperationHandler,
 public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 
-    void run() override;
+    void on_admitted() override;
 
 private:
     std::optional<api::Error> check_headers();

@@ -4,35 +4,15 @@
 #include <new>
 
 #include "../api/router.h"
-#include "admission.h"
+#include "operation_handler.h"
 
 namespace petstore::service {
 
 // A request for one operation of the API.
 class ApiRequest;
 
-// Executes one operation for one request. Lives as long as its ApiRequest.
-class OperationHandler {
-public:
-    virtual ~OperationHandler() = default;
-
-    // Determines what the operation will read, before the limiter is asked.
-    // Must not end the request.
-    virtual void prepare() {}
-
-    // See AdmissionClient.
-    virtual void on_limit_sent() {}
-    virtual void on_limit_decided(const store::Version& version)
-    {
-        static_cast<void>(version);
-    }
-
-    // The request is admitted and has the scope.
-    virtual void run() = 0;
-};
-
-// Stores a request's handler inside the request, so most requests need no
-// further allocation.
+// Stores the handler of a request's operation inside the request, so most
+// requests need no further allocation.
 class HandlerSlot {
 public:
     HandlerSlot() = default;

@@ -54,7 +54,7 @@ void PetRead::on_result(
     });
 }
 
-void PetRead::run()
+void PetRead::on_admitted()
 {
     if (const auto* error = std::get_if<api::Error>(&*target_)) {
         return request_.refuse(*error);

@@ -19,7 +19,7 @@ public:
     void prepare() final;
     void on_limit_sent() final;
     void on_limit_decided(const store::Version& version) final;
-    void run() final;
+    void on_admitted() final;
 
 protected:
     explicit PetRead(ApiRequest& request) noexcept : request_(request) {}

@@ -2,7 +2,18 @@
 
 #include <string>
 
+#include "../store/failure.h"
+
 namespace petstore::service {
+
+namespace {
+
+// The most requests of one worker that may wait for Redis at a time, per Redis
+// and prefix. Many can share a command, so the bound on commands does not bound
+// their memory, which is 1 KB each once the client has left.
+constexpr std::size_t kMaxWaiting = 16'384;
+
+}  // namespace
 
 Task::Task(const Context& context) noexcept : context_(context)
 {
@@ -17,6 +28,16 @@ RequestReport& Task::report() noexcept
     return context_.request.is_main() || !context_.state.reports_main
                ? context_.state
                : own_report_;
+}
+
+bool Task::may_wait()
+{
+    if (context_.storage.waiting_requests < kMaxWaiting) {
+        return true;
+    }
+    context_.storage.log.request_refused();
+    refuse(store::read_not_sent().error);
+    return false;
 }
 
 void Task::wait() noexcept
@@ -52,7 +73,7 @@ void Task::refuse(const api::Error& error)
 }
 
 // `response` contains the headers.
-void Task::refuse(const api::Error& error, Response response)
+void Task::refuse(const api::Error& error, Response&& response)
 {
     if (over()) {
         return;

@@ -64,8 +64,12 @@ public:
     bool gone() const noexcept { return gone_; }
 
     // --- waiting for Redis --------------------------------------------------
+    // Refuses the request and returns false if too many wait for Redis.
+    bool may_wait();
+
     // Call wait() before sending a command, and deliver() from its callback,
-    // which must be called exactly once. Nothing in between may throw.
+    // which must be called exactly once. Nothing in between may throw. Await
+    // calls both.
     void wait() noexcept;
     template <typename Body>
     void deliver(Body&& body) noexcept;
@@ -86,7 +90,7 @@ public:
     void fail() noexcept;  // 500
     void respond(const Response& response);
     void refuse(const api::Error& error);
-    void refuse(const api::Error& error, Response response);
+    void refuse(const api::Error& error, Response&& response);
 
 protected:
     ~Task() = default;

@@ -41,8 +41,14 @@ Failure failure_of(const redis::Reply& error, bool write) noexcept
 
 Failure failure_of(redis::NoReply cause, bool write) noexcept
 {
-    const bool in_doubt = write && cause == redis::NoReply::in_doubt;
-    return {lost(in_doubt), in_doubt};
+    const bool in_doubt = cause == redis::NoReply::in_doubt;
+    return {lost(write && in_doubt), in_doubt};
+}
+
+Failure not_counted() noexcept
+{
+    return {{api::ErrorCode::service_unavailable,
+             "The request could not be counted. Please try again later."}};
 }
 
 Failure read_not_sent() noexcept

@@ -14,6 +14,9 @@ bool is_full(const redis::Reply& error) noexcept;
 Failure failure_of(const redis::Reply& error, bool write) noexcept;
 Failure failure_of(redis::NoReply cause, bool write) noexcept;
 
+// The accounts are elsewhere, or the limiter's reply is invalid.
+Failure not_counted() noexcept;
+
 // For a read that failed in the worker itself, usually for lack of
 // memory: as if Redis had not been asked.
 Failure read_not_sent() noexcept;

@@ -25,13 +25,11 @@
 namespace petstore::store {
 
 // Receives the storage's reports for the operator.
-class StorageLog : public KeyLog, public BanLog, public CreateLog {
+class StorageLog : public KeyLog,
+                   public BanLog,
+                   public LimitLog,
+                   public CreateLog {
 public:
-    virtual void unexpected_limiter_reply() noexcept = 0;
-
-    // The counters have been moved to another Redis than the one asked.
-    virtual void limits_elsewhere() noexcept = 0;
-
     // A request was refused because too many wait for Redis.
     virtual void request_refused() noexcept = 0;
 
@@ -72,8 +70,10 @@ struct Storage {
           versions(environment.scheduler, read_cache),
           reader(read_cache, versions),
           creates(read_cache.source(), environment.scheduler, log),
-          limits_marker(environment.accounts, environment.scheduler, schema),
-          limits(environment.accounts, environment.scheduler, limit_commands),
+          limits_marker(environment.accounts, environment.scheduler, schema,
+                        log),
+          limits(environment.accounts, environment.scheduler, limit_commands,
+                 log, log),
           redis_clock(environment.accounts, schema, clock),
           denials(environment.accounts, limit_commands, clock,
                   environment.report_alarm, log, log)

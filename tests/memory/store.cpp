@@ -29,12 +29,13 @@ struct SilentLog final : store::KeyLog {
     void look_up_refused() noexcept override {}
 };
 
-struct KeyWaiter final : store::KeyWaiter {
-    void on_key(const store::KeyResult& result) noexcept override
+struct KeyWaiter final : store::Waiter<store::Ref<store::CachedKey>> {
+    void on_result(const store::Outcome<store::Ref<store::CachedKey>>&
+                       outcome) noexcept override
     {
         ++calls;
-        key = result.key;
-        failed = result.error.has_value();
+        failed = outcome.failed();
+        key = failed ? nullptr : outcome.value();
     }
     int calls = 0;
     store::Ref<store::CachedKey> key;
@@ -125,19 +126,26 @@ struct UnknownKeys {
 
 // --- limits -----------------------------------------------------------------
 
-struct LimitWaiter final : store::LimitWaiter {
+struct SilentLimitLog final : store::LimitLog {
+    void unexpected_limiter_reply() noexcept override {}
+    void limits_elsewhere() noexcept override {}
+};
+
+struct LimitWaiter final : store::LimitObserver,
+                           store::Waiter<store::LimitAnswer> {
+    store::LimitQueue::Asker asker() { return {*this, *this}; }
+
     void on_limit_sent() noexcept override {}
-    void on_limit(const store::LimitResult& result,
-                  std::int64_t) noexcept override
+    void on_result(
+        const store::Outcome<store::LimitAnswer>& outcome) noexcept override
     {
         ++calls;
-        kind = result.kind;
+        decided = !outcome.failed()
+                  && outcome.value().kind == store::LimitAnswer::Kind::decided;
     }
-    void on_limit_error(const redis::Reply&) noexcept override { ++calls; }
-    void on_limit_no_reply(redis::NoReply) noexcept override { ++calls; }
 
     int calls = 0;
-    store::LimitResult::Kind kind = store::LimitResult::Kind::invalid;
+    bool decided = false;
 };
 
 std::string decided(int accounts)
@@ -161,10 +169,10 @@ struct Limits {
     {
         std::size_t next = 0;
         for (const auto& key : {first, first, second, other, other}) {
-            queue.add(key, {}, waiters[next++]);
+            queue.add(key, {}, waiters[next++].asker());
         }
         for (auto& waiter : more) {  // more than have reserved memory
-            queue.add(first, {}, waiter);
+            queue.add(first, {}, waiter.asker());
         }
         wire.end_iteration();
         while (wire.waits()) {
@@ -182,12 +190,12 @@ struct Limits {
             CHECK(waiter.calls == 1);
         }
         LimitWaiter waiter;
-        queue.add(first, {}, waiter);
+        queue.add(first, {}, waiter.asker());
         wire.end_iteration();
         REQUIRE(wire.waits());
         wire.take().handler->on_reply(one);
         CHECK(waiter.calls == 1);
-        CHECK(waiter.kind == store::LimitResult::Kind::decided);
+        CHECK(waiter.decided);
     }
 
     const store::Schema schema{"petstore"};
@@ -197,7 +205,9 @@ struct Limits {
     const Ready no_script{kNoScript};
     store::KeyCache cache{1 << 20};
     Wire wire;
-    store::LimitQueue queue{wire, wire, limiter};
+    SilentLog log;
+    SilentLimitLog limit_log;
+    store::LimitQueue queue{wire, wire, limiter, log, limit_log};
     const store::Ref<store::CachedKey> first = make_key("a");
     const store::Ref<store::CachedKey> second = make_key("a");
     const store::Ref<store::CachedKey> other = make_key("b");
@@ -250,14 +260,12 @@ struct SilentAlarm final : redis::Alarm {
     void stop() noexcept override {}
 };
 
-struct DenialWaiter final : store::DenialWaiter {
-    void account_banned(const store::Account&,
-                        const store::AccountStatus&) noexcept override
-    {}
-    void on_denial_counted(const api::Decision& decision) noexcept override
+struct DenialWaiter final : store::Waiter<api::Decision> {
+    void
+    on_result(const store::Outcome<api::Decision>& outcome) noexcept override
     {
         ++calls;
-        limit = decision.minute.limit;
+        limit = outcome.value().minute.limit;
     }
     int calls = 0;
     std::int64_t limit = 0;
@@ -270,7 +278,7 @@ struct Denials : Limits {
         first->account->count_denial(policy, first->limits, 0);
         reporter.report(first, policy);
         first->account->count_denial(policy, first->limits, 0);
-        reporter.report_and_wait(first, policy, decision, waiter);
+        reporter.report_and_wait(first, policy, decision, waiter, bans);
         other->account->count_denial(policy, other->limits, 0);
         try {
             reporter.queue(other, policy);
@@ -315,7 +323,6 @@ struct Denials : Limits {
     const api::BanPolicy policy;
     const FixedClock clock;
     SilentAlarm alarm;
-    SilentLog log;
     struct : store::BanLog {
         void account_banned(const store::Account&,
                             const store::AccountStatus&) noexcept override

@@ -258,13 +258,14 @@ struct FakeWorker {
     // Makes the worker cache the key's record.
     void know_key(const Fields& fields = {})
     {
-        struct Waiter final : petstore::store::KeyWaiter {
-            void
-            on_key(const petstore::store::KeyResult& result) noexcept override
+        using Key = petstore::store::Ref<petstore::store::CachedKey>;
+        struct Waiter final : petstore::store::Waiter<Key> {
+            void on_result(
+                const petstore::store::Outcome<Key>& outcome) noexcept override
             {
-                key = result.key;
+                key = outcome.value();
             }
-            petstore::store::Ref<petstore::store::CachedKey> key;
+            Key key;
         } waiter;
         storage.key_loader.load(petstore::api::sha256(kKey), {}, waiter);
         reply_record(fields);

@@ -1,45 +1,62 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "recorded_damage.h"
 #include "store/accounts/limit_queue.h"
 
 // A request that waits for the limiter, and its result.
-struct Waiter final : petstore::store::LimitWaiter {
-    using Kind = petstore::store::LimitResult::Kind;
-    using NoReply = petstore::redis::NoReply;
+struct Waiter final : petstore::store::LimitObserver,
+                      petstore::store::Waiter<petstore::store::LimitAnswer> {
+    using Answer = petstore::store::LimitAnswer;
+
+    petstore::store::LimitQueue::Asker asker() { return {*this, *this}; }
 
     void on_limit_sent() noexcept override { ++sent; }
-    void on_limit(const petstore::store::LimitResult& result,
-                  std::int64_t index) noexcept override
+    void
+    on_result(const petstore::store::Outcome<Answer>& outcome) noexcept override
     {
         ++calls;
-        kind = result.kind;
-        if (kind == Kind::decided) {
-            const auto decision = result.decision(index);
+        if (outcome.failed()) {
+            failure = *outcome.failure();
+            return;
+        }
+        kind = outcome.value().kind;
+        if (kind == Answer::Kind::decided) {
+            const auto& decision = outcome.value().decision;
             admitted = decision.verdict == petstore::api::Verdict::admitted;
             remaining = decision.minute.remaining();
         }
     }
-    void on_limit_error(const petstore::redis::Reply& reply) noexcept override
+
+    // Whether it failed, possibly charged or certainly not.
+    bool failed(bool in_doubt) const
     {
-        ++calls;
-        error = reply.text();
-        error_code = reply.error_code();
+        return failure
+               && failure->error.code
+                      == petstore::api::ErrorCode::service_unavailable
+               && failure->in_doubt == in_doubt;
     }
-    void on_limit_no_reply(NoReply cause) noexcept override
+    bool not_counted() const
     {
-        ++calls;
-        causes.push_back(cause);
+        return failed(false)
+               && failure->error.message.text()
+                      == "The request could not be counted. Please try again later.";
     }
 
     int sent = 0;
     int calls = 0;
-    Kind kind = Kind::invalid;
+    std::optional<Answer::Kind> kind;
     bool admitted = false;
     std::int64_t remaining = -1;
-    std::string error;  // Redis's whole message
-    std::string error_code;
-    std::vector<NoReply> causes;
+    std::optional<petstore::store::Failure> failure;
+};
+
+struct RecordedLimitLog final : petstore::store::LimitLog {
+    void unexpected_limiter_reply() noexcept override { ++unexpected; }
+    void limits_elsewhere() noexcept override { ++elsewhere; }
+
+    int unexpected = 0;
+    int elsewhere = 0;
 };

@@ -45,17 +45,18 @@ struct Bans final : store::BanLog {
     std::vector<std::int64_t> denials;
 };
 
-struct Waiter final : store::DenialWaiter {
+struct Waiter final : store::Waiter<api::Decision>, store::BanLog {
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override
     {
         CHECK(calls == 0);
         bans.account_banned(account, status);
     }
-    void on_denial_counted(const api::Decision& decision) noexcept override
+    void
+    on_result(const store::Outcome<api::Decision>& outcome) noexcept override
     {
         ++calls;
-        this->decision = decision;
+        decision = outcome.value();
     }
     Bans bans;
     int calls = 0;
@@ -135,6 +136,11 @@ struct Fixture {
     Bans bans;
     store::KeyCache cache{1 << 20};
     store::Ref<store::CachedKey> key = make_key("a1");
+    void report_and_wait()
+    {
+        reporter.report_and_wait(key, policy, limited(), waiter, waiter);
+    }
+
     store::DenialReporter reporter{link, limiter, clock, alarm, damage, bans};
     Waiter waiter;
 };
@@ -202,7 +208,7 @@ TEST_CASE("an account with nothing left to report is not reported", "[store]")
     f.deny();
     f.reporter.queue(f.key, f.policy);
     // A waiting request takes the queued denials along.
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     CHECK(f.reported() == "1");
     f.link.reply(reply_of({1}));
     f.reporter.flush();
@@ -307,7 +313,7 @@ TEST_CASE("a report whose text cannot be sent returns its denials", "[store]")
 {
     Fixture f;
     f.deny(3);
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.full = true;
     f.link.reply("-NOSCRIPT No matching script\r\n");
     CHECK(f.waiter.calls == 1);
@@ -331,7 +337,7 @@ TEST_CASE("an unusable reply to a report makes the next request ask", "[store]")
 {
     Fixture f;
     f.remember_denial();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.reply(GENERATE(as<std::string>{}, "-LOADING x\r\n", "+OK\r\n",
                           "*2\r\n:1\r\n:0\r\n"));
     CHECK_FALSE(f.denies());
@@ -363,7 +369,7 @@ TEST_CASE("a waiting request logs the ban that it has caused", "[store]")
 {
     Fixture f;
     f.deny();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     CHECK(f.waiter.calls == 0);
     f.link.reply(reply_of({101, 1, 60, kRedisNow + 300'000}));
     CHECK(f.waiter.calls == 1);
@@ -380,7 +386,7 @@ TEST_CASE("a waiting request is denied by the latest status from Redis",
 {
     Fixture f;
     f.deny();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.reply(reply_of({7}));
     CHECK(f.waiter.decision.verdict == Verdict::limited);
     CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'000);
@@ -393,7 +399,7 @@ TEST_CASE("a waiting request stays denied if a window has ended meanwhile",
     Fixture f;
     f.remember_denial();
     f.deny();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.reply(reply_of({7, 0, 0}));
     CHECK(f.waiter.calls == 1);
     CHECK(f.waiter.decision.verdict == Verdict::limited);
@@ -410,7 +416,7 @@ TEST_CASE("a status of another epoch ends the denial from memory", "[store]")
     Fixture f;
     f.remember_denial();
     f.deny();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.reply(reply_of({-1, 0, 0, 0, kEpoch + 1}));
     CHECK_FALSE(f.denies());
     CHECK(f.key->epoch == kEpoch);
@@ -434,7 +440,7 @@ TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")
     Fixture f;
     f.deny(3);
     f.link.full = true;
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     CHECK(f.waiter.calls == 1);
     CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'500);
     CHECK(f.account().take_denials() == 3);
@@ -444,7 +450,7 @@ TEST_CASE("a waiter whose report has no reply keeps its decision", "[store]")
 {
     Fixture f;
     f.deny(3);
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.link.lose(NoReply::in_doubt);
     CHECK(f.waiter.calls == 1);
     CHECK(f.waiter.decision.verdict == Verdict::limited);
@@ -455,7 +461,7 @@ TEST_CASE("waiting requests do not hold up background reports", "[store]")
 {
     Fixture f;
     f.deny();
-    f.reporter.report_and_wait(f.key, f.policy, limited(), f.waiter);
+    f.report_and_wait();
     f.deny();
     f.reporter.report(f.key, f.policy);
     REQUIRE(f.link.sent.size() == 2);

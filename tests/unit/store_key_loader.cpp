@@ -1,6 +1,6 @@
 #include "catch.h"
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 using namespace petstore;
 using redis::NoReply;
 using store::KeyLoader;
-using store::KeyResult;
+using Key = store::Ref<store::CachedKey>;
 
 namespace {
 
@@ -32,18 +32,23 @@ struct Log final : store::KeyLog {
     std::string plan;
 };
 
-struct Waiter final : store::KeyWaiter {
-    void on_key(const KeyResult& found) noexcept override
+struct Waiter final : store::Waiter<Key> {
+    void on_result(const store::Outcome<Key>& outcome) noexcept override
     {
         ++calls;
-        result = found;
+        if (outcome.failed()) {
+            error = outcome.failure()->error;
+        } else {
+            key = outcome.value();
+        }
         if (loader != nullptr) {
             std::exchange(loader, nullptr)->load(digest, {}, *next);
         }
     }
 
     int calls = 0;
-    KeyResult result;
+    Key key;
+    std::optional<api::Error> error;
 
     // Loads again in the callback.
     KeyLoader* loader = nullptr;
@@ -92,7 +97,7 @@ TEST_CASE("requests for one key share one look-up and its record", "[store]")
     CHECK(cached->limits.minute == 300);
     for (const auto& waiter : waiters) {
         CHECK(waiter.calls == 1);
-        CHECK(waiter.result.key == cached);
+        CHECK(waiter.key == cached);
     }
 }
 
@@ -108,13 +113,13 @@ TEST_CASE("a look-up sent before the account's epoch changed is not joined",
     f.loader.load(digest_of(1), {7}, later);  // joins the second
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(record("a", 5));
-    CHECK(early.result.key->epoch == 5);
+    CHECK(early.key->epoch == 5);
     CHECK(stale.calls == 0);
     f.link.reply(record("a", 8));
     // The account was at epoch 9 before the record was read.
-    CHECK(stale.result.key->epoch == 9);
-    CHECK(later.result.key == stale.result.key);
-    CHECK(f.cache.find(digest_of(1)) == stale.result.key);
+    CHECK(stale.key->epoch == 9);
+    CHECK(later.key == stale.key);
+    CHECK(f.cache.find(digest_of(1)) == stale.key);
 }
 
 TEST_CASE("a record read while its account's Redis changed is outdated",
@@ -129,20 +134,20 @@ TEST_CASE("a record read while its account's Redis changed is outdated",
         f.loader.load(digest_of(1), {}, unknown);
         ++f.link.generation;
         f.link.reply(record("a", 5));
-        CHECK(unknown.result.key->generation == generation);
+        CHECK(unknown.key->generation == generation);
     }
     SECTION("the account is known")
     {
         f.loader.load(digest_of(1), {9, "a"}, known);
         ++f.link.generation;
         f.link.reply(record("a", 9));
-        CHECK(known.result.key->generation == generation);
+        CHECK(known.key->generation == generation);
     }
     SECTION("it has another account now")
     {
         f.loader.load(digest_of(1), {9, "b"}, known);
         f.link.reply(record("a", 9));
-        CHECK(known.result.key->generation != generation);
+        CHECK(known.key->generation != generation);
     }
 }
 
@@ -158,8 +163,8 @@ TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
     f.loader.load(digest_of(most), {}, refused);
     CHECK(f.link.sent.size() == KeyLoader::kMaxLoads);
     CHECK(refused.calls == 1);
-    REQUIRE(refused.result.error);
-    CHECK(refused.result.error->code == api::ErrorCode::service_unavailable);
+    REQUIRE(refused.error);
+    CHECK(refused.error->code == api::ErrorCode::service_unavailable);
     CHECK(f.log.refused == 1);
 
     // Joining one in flight costs nothing, and a reply makes room.
@@ -178,8 +183,8 @@ TEST_CASE("a missing record is not an error", "[store]")
     f.loader.load(digest_of(1), {}, absent);
     f.link.reply("*0\r\n");
     CHECK(absent.calls == 1);
-    CHECK_FALSE(absent.result.key);
-    CHECK_FALSE(absent.result.error);
+    CHECK_FALSE(absent.key);
+    CHECK_FALSE(absent.error);
     CHECK(f.log.damaged_key.empty());
 }
 
@@ -191,9 +196,9 @@ TEST_CASE("a damaged key record is an internal error and is logged", "[store]")
     f.link.reply(GENERATE(as<std::string>{}, array({bulk("id"), bulk("k")}),
                           "-WRONGTYPE x\r\n"));
     CHECK(damaged.calls == 1);
-    CHECK_FALSE(damaged.result.key);
-    REQUIRE(damaged.result.error);
-    CHECK(damaged.result.error->code == api::ErrorCode::internal_error);
+    CHECK_FALSE(damaged.key);
+    REQUIRE(damaged.error);
+    CHECK(damaged.error->code == api::ErrorCode::internal_error);
     CHECK(f.log.damaged_key
           == "petstore:key:" + api::to_hex(api::bytes_of(digest_of(2))));
 }
@@ -215,8 +220,8 @@ TEST_CASE("a failed look-up fails every waiter", "[store]")
     }
     for (const auto& waiter : waiters) {
         CHECK(waiter.calls == 1);
-        REQUIRE(waiter.result.error);
-        CHECK(waiter.result.error->code == api::ErrorCode::service_unavailable);
+        REQUIRE(waiter.error);
+        CHECK(waiter.error->code == api::ErrorCode::service_unavailable);
     }
 }
 
@@ -233,7 +238,7 @@ TEST_CASE("a waiter may look up the same key again", "[store]")
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(record("a", 6));
     CHECK(second.calls == 1);
-    CHECK(second.result.key->epoch == 6);
+    CHECK(second.key->epoch == 6);
 }
 
 TEST_CASE("an unknown plan is logged and limits as the free plan does",
@@ -244,5 +249,5 @@ TEST_CASE("an unknown plan is logged and limits as the free plan does",
     f.loader.load(digest_of(1), {}, waiter);
     f.link.reply(record("a", 5, "gold"));
     CHECK(f.log.plan == "gold");
-    CHECK(waiter.result.key->limits.minute == 60);
+    CHECK(waiter.key->limits.minute == 60);
 }

@@ -11,7 +11,7 @@
 
 using namespace petstore;
 using redis::NoReply;
-using Kind = store::LimitResult::Kind;
+using Kind = store::LimitAnswer::Kind;
 
 namespace {
 
@@ -28,14 +28,16 @@ struct Fixture {
     void add(const store::Ref<store::CachedKey>& of, bool fresh = false)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(of, {fresh}, *waiters.back());
+        queue.add(of, {fresh}, waiters.back()->asker());
     }
 
     const store::Schema schema{"petstore"};
     const store::LimitCommands limiter{schema};
     FakeLink link;
     store::KeyCache cache{1 << 20};
-    store::LimitQueue queue{link, link, limiter};
+    RecordedDamage damage;
+    RecordedLimitLog log;
+    store::LimitQueue queue{link, link, limiter, damage, log};
     store::Ref<store::CachedKey> key = make_key("acc");
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
@@ -80,15 +82,17 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
         return static_cast<std::size_t>(account.front());
     };
     store::KeyCache cache{1 << 20};
-    store::LimitQueue queue{link, link, limiter};
+    RecordedDamage damage;
+    RecordedLimitLog log;
+    store::LimitQueue queue{link, link, limiter, damage, log};
     const auto one = make_key(cache, "one", kEpoch);
     const auto two = make_key(cache, "two", kEpoch);
     one->generation = two->generation = 1;
     Waiter waiters[4];
-    queue.add(one, {}, waiters[0]);
-    queue.add(two, {}, waiters[1]);
-    queue.add(one, {}, waiters[2]);
-    queue.add(two, {false, true}, waiters[3]);
+    queue.add(one, {}, waiters[0].asker());
+    queue.add(two, {}, waiters[1].asker());
+    queue.add(one, {}, waiters[2].asker());
+    queue.add(two, {false, true}, waiters[3].asker());
     link.end_iteration();
     REQUIRE(link.sent.size() == 2);
     CHECK(link.sent[0][3] == "petstore:{one}:state");
@@ -282,7 +286,7 @@ TEST_CASE("after NOSCRIPT a command is sent once more with the script's text",
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->sent == 1);
-        CHECK(waiter->error_code == "NOSCRIPT");
+        CHECK(waiter->failed(false));
     }
 }
 
@@ -297,7 +301,7 @@ TEST_CASE("a lost reply fails every waiter and nothing is resent", "[store]")
     CHECK(f.link.sent.size() == 1);
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->causes == std::vector<NoReply>{NoReply::in_doubt});
+        CHECK(waiter->failed(true));
     }
 }
 
@@ -311,7 +315,7 @@ TEST_CASE("a command that cannot be sent fails every waiter", "[store]")
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->sent == 0);
         CHECK(waiter->calls == 1);
-        CHECK(waiter->causes == std::vector<NoReply>{NoReply::not_sent});
+        CHECK(waiter->failed(false));
     }
     // The key does not keep the failed batch.
     f.link.full = false;
@@ -331,7 +335,7 @@ TEST_CASE("a malformed reply fails every waiter", "[store]")
     f.link.reply("*2\r\n:1\r\n:2\r\n");
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->kind == Kind::invalid);
+        CHECK(waiter->not_counted());
     }
 }
 
@@ -347,7 +351,7 @@ TEST_CASE("the script's text that cannot be sent fails every waiter once",
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->sent == 1);
-        CHECK(waiter->causes == std::vector<NoReply>{NoReply::not_sent});
+        CHECK(waiter->failed(false));
     }
     CHECK(f.link.sent.size() == 1);
 }
@@ -362,7 +366,7 @@ TEST_CASE("an error of Redis fails every waiter", "[store]")
     f.link.reply("-LOADING x\r\n");
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->error_code == "LOADING");
+        CHECK(waiter->failed(false));
     }
     CHECK(f.link.sent.size() == 1);
 }
@@ -373,13 +377,13 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
     Fixture f;
     const store::LimitCommands limiter{
         f.schema, store::LimitCommands::Catalogue::elsewhere};
-    store::LimitQueue queue{f.link, f.link, limiter};
+    store::LimitQueue queue{f.link, f.link, limiter, f.damage, f.log};
     const auto key = f.make_key("lonely");
     key->generation = static_cast<std::uint32_t>(f.link.generation);
     Waiter first;
     Waiter second;
-    queue.add(key, {}, first);
-    queue.add(key, {}, second);
+    queue.add(key, {}, first.asker());
+    queue.add(key, {}, second.asker());
     f.link.end_iteration();
     REQUIRE(f.link.sent.size() == 1);
     const auto& command = f.link.sent.front();

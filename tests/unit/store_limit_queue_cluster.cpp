@@ -14,7 +14,6 @@
 
 using namespace petstore;
 using redis::NoReply;
-using Kind = store::LimitResult::Kind;
 using Words = FakeLink::Words;
 
 namespace {
@@ -46,7 +45,7 @@ struct Fixture {
     Waiter& add(const store::Ref<store::CachedKey>& key)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(key, {}, *waiters.back());
+        queue.add(key, {}, waiters.back()->asker());
         return *waiters.back();
     }
 
@@ -59,7 +58,9 @@ struct Fixture {
         store::LimitCommands::Accounts::cluster};
     FakeLink link;
     store::KeyCache cache{1 << 20};
-    store::LimitQueue queue{link, link, limiter};
+    RecordedDamage damage;
+    RecordedLimitLog log;
+    store::LimitQueue queue{link, link, limiter, damage, log};
     std::vector<store::Ref<store::CachedKey>> keys;
     std::vector<std::unique_ptr<Waiter>> waiters;
 };
@@ -174,17 +175,18 @@ TEST_CASE("the command for a moved account may fail in every way", "[store]")
     SECTION("an error")
     {
         f.link.reply("-CLUSTERDOWN The cluster is down\r\n");
-        CHECK(moved.error == "CLUSTERDOWN The cluster is down");
+        CHECK(moved.failed(false));
     }
     SECTION("no reply")
     {
         f.link.lose(NoReply::in_doubt);
-        CHECK(moved.causes == std::vector<NoReply>{NoReply::in_doubt});
+        CHECK(moved.failed(true));
     }
     SECTION("the same once more, which no server replies")
     {
         f.link.reply(decided({kForeign}));
-        CHECK(moved.kind == Kind::foreign);
+        CHECK(moved.not_counted());
+        CHECK(f.log.unexpected == 1);
         CHECK_FALSE(moved.admitted);
     }
     CHECK(moved.calls == 1);
@@ -200,7 +202,7 @@ TEST_CASE("the command for a moved account may not be sent", "[store]")
     f.link.full = true;
     f.link.reply(decided({1, kForeign}));
     CHECK(moved.calls == 1);
-    CHECK(moved.causes == std::vector<NoReply>{NoReply::not_sent});
+    CHECK(moved.failed(false));
 }
 
 TEST_CASE(
@@ -236,7 +238,7 @@ TEST_CASE("accounts are asked for separately while the slot of one moves",
     f.link.reply(decided({1}));
     f.link.reply("-ASK 12182 127.0.0.1:7001\r\n");  // not followed
     CHECK(f.waiters[0]->admitted);
-    CHECK(f.waiters[1]->error == "ASK 12182 127.0.0.1:7001");
+    CHECK(f.waiters[1]->failed(false));
 
     // Later requests share a command again.
     f.add("a1");
@@ -255,7 +257,7 @@ TEST_CASE("an error of a command across slots fails all its accounts",
     f.link.reply("-OOM command not allowed\r\n");
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
-        CHECK(waiter->error == "OOM command not allowed");
+        CHECK(waiter->failed(false));
     }
     CHECK(f.link.sent.size() == 1);
 }

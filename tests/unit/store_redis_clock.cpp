@@ -14,11 +14,11 @@ namespace {
 
 constexpr api::Millis kHour = 3'600'000;
 
-struct Waiter final : store::ClockWaiter {
-    void on_clock(const std::optional<api::Error>& failure) noexcept override
+struct Waiter final : store::Waiter<store::Done> {
+    void on_result(const store::Outcome<store::Done>& outcome) noexcept override
     {
         ++calls;
-        failed = failure.has_value();
+        failed = outcome.failed();
     }
 
     int calls = 0;

@@ -12,9 +12,10 @@ class DenialReporter::Report final : public redis::InFlight<Report>::Item,
 public:
     // `waiter` is nullptr for a report in the background.
     Report(DenialReporter& owner, Ref<CachedKey> key,
-           const api::Decision& decision, DenialWaiter* waiter) noexcept
+           const api::Decision& decision, Waiter<api::Decision>* waiter,
+           BanLog& log) noexcept
         : owner_(owner), key_(std::move(key)), decision_(decision),
-          waiter_(waiter), sent_(owner.clock_.monotonic())
+          waiter_(waiter), log_(log), sent_(owner.clock_.monotonic())
     {}
 
     void send(const api::BanPolicy& policy) noexcept
@@ -46,8 +47,7 @@ private:
             account.remember(status.decision, sent_, now);
             account.set_reported(status.denials, now);
             if (status.new_ban) {
-                BanLog& log = waiter_ != nullptr ? *waiter_ : owner_.ban_log_;
-                log.account_banned(account, status);
+                log_.account_banned(account, status);
             }
             // A window may have ended meanwhile, but the request was already
             // denied and counted.
@@ -74,7 +74,7 @@ private:
     {
         const auto self = owner_.reports_.take(*this);
         if (waiter_ != nullptr) {
-            waiter_->on_denial_counted(decision_);
+            waiter_->on_result(decision_);
         } else {
             key_->account->report_in_flight_ = false;
         }
@@ -83,7 +83,8 @@ private:
     DenialReporter& owner_;
     const Ref<CachedKey> key_;
     api::Decision decision_;
-    DenialWaiter* const waiter_;
+    Waiter<api::Decision>* const waiter_;
+    BanLog& log_;
     const Monotonic sent_;
     std::int64_t denials_ = 0;
 };
@@ -116,7 +117,8 @@ void DenialReporter::report(const Ref<CachedKey>& key,
         return;
     }
     try {
-        reports_.start(*this, key, api::Decision(), nullptr).send(policy);
+        reports_.start(*this, key, api::Decision(), nullptr, ban_log_)
+            .send(policy);
     } catch (...) {
         // Out of memory.
     }
@@ -125,13 +127,14 @@ void DenialReporter::report(const Ref<CachedKey>& key,
 void DenialReporter::report_and_wait(const Ref<CachedKey>& key,
                                      const api::BanPolicy& policy,
                                      const api::Decision& decision,
-                                     DenialWaiter& waiter) noexcept
+                                     Waiter<api::Decision>& waiter,
+                                     BanLog& log) noexcept
 {
     Report* report = nullptr;
     try {
-        report = &reports_.start(*this, key, decision, &waiter);
+        report = &reports_.start(*this, key, decision, &waiter, log);
     } catch (...) {
-        return waiter.on_denial_counted(decision);
+        return waiter.on_result(decision);
     }
     report->send(policy);
 }

@@ -9,6 +9,7 @@
 #include "../clock.h"
 #include "../damage.h"
 #include "../keys/key_cache.h"
+#include "../waiter.h"
 #include "limit_commands.h"
 
 namespace petstore::store {
@@ -21,17 +22,6 @@ public:
 
 protected:
     ~BanLog() = default;
-};
-
-// A denied request that is answered only after Redis has counted it, since it
-// may have caused a ban.
-class DenialWaiter : public BanLog {
-public:
-    // Called once, with the decision to deny with.
-    virtual void on_denial_counted(const api::Decision& decision) noexcept = 0;
-
-protected:
-    ~DenialWaiter() = default;
 };
 
 // Reports to Redis the denials that this worker gave from memory, many in one
@@ -59,13 +49,15 @@ public:
     void report(const Ref<CachedKey>& key,
                 const api::BanPolicy& policy) noexcept;
 
-    // Sends the report now and calls the waiter with `decision`, or with
-    // Redis's decision if Redis would deny another request of the account. The
-    // waiter is called once, possibly before this returns.
+    // Sends the report now, for a denied request that is answered only after
+    // Redis has counted it, since it may have caused a ban. The result is
+    // `decision`, or Redis's decision if Redis would deny another request of
+    // the account; never a failure. Calls the waiter once, possibly before
+    // this returns, and `log` before that.
     void report_and_wait(const Ref<CachedKey>& key,
                          const api::BanPolicy& policy,
                          const api::Decision& decision,
-                         DenialWaiter& waiter) noexcept;
+                         Waiter<api::Decision>& waiter, BanLog& log) noexcept;
 
     // Sends the scheduled reports; the alarm does, too.
     void flush() noexcept;

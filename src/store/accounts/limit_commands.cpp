@@ -253,6 +253,16 @@ api::Decision LimitResult::decision(std::int64_t index) const noexcept
     return decision;
 }
 
+void LimitCommands::report_damage(std::string_view account,
+                                  DamageLog& log) const noexcept
+{
+    try {
+        log.damaged(schema_.account_state(account));
+    } catch (...) {
+        // Out of memory.
+    }
+}
+
 redis::Command LimitCommands::report_denials(std::string_view account,
                                              std::int64_t epoch,
                                              std::int64_t denials,

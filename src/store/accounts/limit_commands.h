@@ -9,6 +9,7 @@
 #include "../../api/limit.h"
 #include "../../redis/command.h"
 #include "../../redis/reply.h"
+#include "../damage.h"
 #include "../pets/version.h"
 #include "../schema.h"
 
@@ -88,6 +89,9 @@ public:
     std::vector<LimitResult>
     parse_decisions(const redis::Reply& reply,
                     const std::vector<LimitRequest>& requests) const;
+
+    // Logs that the account's state is damaged.
+    void report_damage(std::string_view account, DamageLog& log) const noexcept;
 
     // Reports `denials` that a worker gave from memory, and asks for the
     // account's status. Only if there are any may they lead to a ban.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../redis/script_call.h"
+#include "../failure.h"
 
 namespace petstore::store {
 
@@ -56,7 +57,7 @@ public:
 
     // Either `key` is already in the batch, or its account is not and takes()
     // is true.
-    void add(const Ref<CachedKey>& key, Known known, LimitWaiter& waiter)
+    void add(const Ref<CachedKey>& key, Known known, const Asker& asker)
     {
         const bool is_new = key->batch != number_;
         const std::size_t index = is_new ? keys_.size() : key->batch_index;
@@ -72,7 +73,7 @@ public:
             key->batch_index = static_cast<std::uint8_t>(index);
         }
         LimitRequest& request = requests_[index];
-        waiters_.push_back({&waiter, index, request.requests});
+        waiters_.push_back({asker, index, request.requests});
         ++request.requests;
         // If the key records are on another Redis, they survive when the
         // accounts' Redis loses its data. An account without a state may then
@@ -90,13 +91,13 @@ public:
             if (done_) {
                 break;
             }
-            waiting.waiter->on_limit_sent();
+            waiting.asker.observer.on_limit_sent();
         }
     }
 
 private:
     struct Waiting {
-        LimitWaiter* waiter;
+        Asker asker;
         std::size_t account;  // index in the batch
         std::int64_t index;   // among the requests of its account
     };
@@ -124,7 +125,7 @@ private:
         try {
             start(queue_.link_, queue_.limiter_.decide(requests_));
         } catch (...) {
-            on_no_result(redis::NoReply::not_sent);
+            fail(failure_of(redis::NoReply::not_sent, false));
         }
     }
 
@@ -163,16 +164,12 @@ private:
             return;
         }
         if (reply.is_error()) {
-            done_ = true;
-            for (const Waiting& waiting : waiters_) {
-                waiting.waiter->on_limit_error(reply);
-            }
-            return;
+            return fail(failure_of(reply, false));
         }
         try {
             results_ = queue_.limiter_.parse_decisions(reply, requests_);
         } catch (...) {
-            return on_no_result(redis::NoReply::in_doubt);
+            return fail(failure_of(redis::NoReply::in_doubt, false));
         }
         done_ = true;
         for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -182,8 +179,9 @@ private:
         }
         for (const Waiting& waiting : waiters_) {
             if (!asks_again(waiting.account)) {
-                waiting.waiter->on_limit(results_[waiting.account],
-                                         waiting.index);
+                waiting.asker.waiter.on_result(queue_.answer(
+                    results_[waiting.account],
+                    requests_[waiting.account].account, waiting.index));
             }
         }
         for (std::size_t index = 0; index < results_.size(); ++index) {
@@ -207,7 +205,7 @@ private:
         } catch (...) {
             for (const Waiting& waiting : waiters_) {
                 if (waiting.account == index) {
-                    waiting.waiter->on_limit_no_reply(redis::NoReply::not_sent);
+                    waiting.asker.waiter.on_result(read_not_sent());
                 }
             }
         }
@@ -221,8 +219,7 @@ private:
             alone.requests_.push_back(requests_[index]);
             for (const Waiting& waiting : waiters_) {
                 if (waiting.account == index) {
-                    alone.waiters_.push_back(
-                        {waiting.waiter, 0, waiting.index});
+                    alone.waiters_.push_back({waiting.asker, 0, waiting.index});
                 }
             }
         } catch (...) {
@@ -234,10 +231,16 @@ private:
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
+        fail(failure_of(cause, false));
+    }
+
+    void fail(const Failure& failure) noexcept
+    {
         const Busy busy(*this);
         done_ = true;
+        const Outcome<LimitAnswer> outcome(failure);
         for (const Waiting& waiting : waiters_) {
-            waiting.waiter->on_limit_no_reply(cause);
+            waiting.asker.waiter.on_result(outcome);
         }
     }
 
@@ -253,23 +256,25 @@ private:
 };
 
 LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
-                       const LimitCommands& limiter) noexcept
-    : link_(link), scheduler_(scheduler), limiter_(limiter)
+                       const LimitCommands& limiter, DamageLog& damage_log,
+                       LimitLog& log) noexcept
+    : link_(link), scheduler_(scheduler), limiter_(limiter),
+      damage_log_(damage_log), log_(log)
 {}
 
 LimitQueue::~LimitQueue() = default;
 
 void LimitQueue::add(const Ref<CachedKey>& key, Known known,
-                     LimitWaiter& waiter) noexcept
+                     const Asker& asker) noexcept
 {
     try {
         if (Batch* batch = open_batch(*key)) {
-            batch->add(key, known, waiter);
+            batch->add(key, known, asker);
         } else {
-            add_to_new_batch(key, known, waiter);
+            add_to_new_batch(key, known, asker);
         }
     } catch (...) {
-        waiter.on_limit_no_reply(redis::NoReply::not_sent);
+        asker.waiter.on_result(read_not_sent());
     }
 }
 
@@ -305,13 +310,13 @@ LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
 }
 
 void LimitQueue::add_to_new_batch(const Ref<CachedKey>& key, Known known,
-                                  LimitWaiter& waiter)
+                                  const Asker& asker)
 {
     Batch& batch = batches_.start(*this, numbers_ + 1, group_of(*key));
     try {
         open_.push_back(&batch);
         try {
-            batch.add(key, known, waiter);
+            batch.add(key, known, asker);
         } catch (...) {
             open_.pop_back();
             throw;
@@ -336,6 +341,34 @@ std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
                != static_cast<std::uint32_t>(
                    link_.connection_generation(key.account->id()));
     return may_be_outdated ? kNoEpoch : key.epoch;
+}
+
+// What one of the account's requests is told.
+Outcome<LimitAnswer> LimitQueue::answer(const LimitResult& result,
+                                        std::string_view account,
+                                        std::int64_t index) noexcept
+{
+    using Kind = LimitAnswer::Kind;
+    switch (result.kind) {
+    case LimitResult::Kind::decided:
+        return LimitAnswer{Kind::decided, 0, result.decision(index),
+                           result.version};
+    case LimitResult::Kind::stale:
+        return LimitAnswer{Kind::stale, result.epoch, {}, std::nullopt};
+    case LimitResult::Kind::unplaced:
+        return LimitAnswer{Kind::unplaced, 0, {}, std::nullopt};
+    case LimitResult::Kind::damaged:
+        limiter_.report_damage(account, damage_log_);
+        return Failure{damage_error()};
+    case LimitResult::Kind::elsewhere:
+        log_.limits_elsewhere();
+        return not_counted();
+    case LimitResult::Kind::foreign:
+    case LimitResult::Kind::invalid:
+        break;
+    }
+    log_.unexpected_limiter_reply();
+    return not_counted();
 }
 
 // Stops adding to the batch. Batches are sent in the order in which they were

@@ -2,31 +2,40 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
+#include "../damage.h"
 #include "../keys/key_cache.h"
+#include "../waiter.h"
 #include "limit_commands.h"
+#include "limit_log.h"
 
 namespace petstore::store {
 
-// A request that waits for the limiter.
-class LimitWaiter {
+// What the limiter says about one request.
+struct LimitAnswer {
+    enum class Kind {
+        decided,
+        stale,     // the account has another epoch now: `epoch`
+        unplaced,  // ask LimitsMarker, then retry
+    } kind = Kind::decided;
+    std::int64_t epoch = 0;
+    api::Decision decision;
+    std::optional<Version> version;  // see LimitResult
+};
+
+// A request that reads ahead, in the write of the limiter's command.
+class LimitObserver {
 public:
     // The command was sent; anything sent now is executed after it. Not called
     // if the command has already failed.
     virtual void on_limit_sent() noexcept = 0;
 
-    // Exactly one of these is called, once. `index` is the request's position
-    // among those of its account.
-    virtual void on_limit(const LimitResult& result,
-                          std::int64_t index) noexcept = 0;
-    virtual void on_limit_error(const redis::Reply& error) noexcept = 0;
-    virtual void on_limit_no_reply(redis::NoReply cause) noexcept = 0;
-
 protected:
-    ~LimitWaiter() = default;
+    ~LimitObserver() = default;
 };
 
 // Batches all limit checks of one event-loop iteration: each command names an
@@ -41,7 +50,8 @@ class LimitQueue {
 public:
     // All borrowed.
     LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
-               const LimitCommands& limiter) noexcept;
+               const LimitCommands& limiter, DamageLog& damage_log,
+               LimitLog& log) noexcept;
     ~LimitQueue();
     LimitQueue(const LimitQueue&) = delete;
 
@@ -51,10 +61,16 @@ public:
         bool placed = false;  // see LimitRequest
     };
 
+    // Who asks. Both are the same request.
+    struct Asker {
+        LimitObserver& observer;
+        Waiter<LimitAnswer>& waiter;
+    };
+
     // Calls the waiter exactly once. Calls it before returning if the request
-    // cannot be queued.
+    // cannot be queued. A failure is in doubt if the request may be charged.
     void add(const Ref<CachedKey>& key, Known known,
-             LimitWaiter& waiter) noexcept;
+             const Asker& asker) noexcept;
 
 private:
     class Batch;
@@ -65,13 +81,18 @@ private:
 
     Batch* open_batch(const CachedKey& key) noexcept;
     void add_to_new_batch(const Ref<CachedKey>& key, Known known,
-                          LimitWaiter& waiter);
+                          const Asker& asker);
     void close(Batch& batch) noexcept;
     std::int64_t epoch_of(const CachedKey& key) const noexcept;
+    Outcome<LimitAnswer> answer(const LimitResult& result,
+                                std::string_view account,
+                                std::int64_t index) noexcept;
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
     const LimitCommands& limiter_;
+    DamageLog& damage_log_;
+    LimitLog& log_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::deque<Batch*> open_;         // not sent yet, numbered consecutively
     bool across_slots_ = true;        // until a server refuses that

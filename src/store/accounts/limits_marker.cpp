@@ -1,87 +1,64 @@
 #include "limits_marker.h"
 
-#include <string_view>
-#include <utility>
-#include <vector>
+#include "../failure.h"
 
 namespace petstore::store {
 
-namespace {
-
-constexpr std::string_view kElsewhereReply = "elsewhere";
-
-}  // namespace
-
-class LimitsMarker::Load final : public redis::InFlight<Load>::Item,
+class LimitsMarker::Load final : public LimitsMarker::Loads::Item,
                                  public redis::ReplyHandler {
 public:
-    explicit Load(LimitsMarker& owner) noexcept : owner_(owner) {}
-
-    void add(MarkerWaiter& waiter) { waiters_.push_back(&waiter); }
+    Load(Loads& loads, NoKey, LimitLog& log) noexcept
+        : Item(loads, NoKey()), log_(log)
+    {}
 
     void on_reply(const redis::Reply& reply) noexcept override
     {
-        using Marker = MarkerWaiter::Marker;
-        const Marker marker =
-            reply.text().substr(0, kElsewhereReply.size()) == kElsewhereReply
-                ? Marker::elsewhere
-                : Marker::here;
-        end([&](MarkerWaiter& waiter) {
-            reply.is_error() ? waiter.on_marker_error(reply)
-                             : waiter.on_marker(marker);
-        });
+        if (reply.is_error()) {
+            return fail(failure_of(reply, false));
+        }
+        if (Schema::limits_elsewhere(reply.text())) {
+            log_.limits_elsewhere();
+            return fail(not_counted());
+        }
+        end(Outcome<Done>(Done()));
     }
 
     void on_no_reply(redis::NoReply cause) noexcept override
     {
-        end([&](MarkerWaiter& waiter) { waiter.on_no_marker(cause); });
+        fail(failure_of(cause, false));
     }
 
 private:
-    template <typename Call>
-    void end(Call&& call) noexcept
-    {
-        const auto self = owner_.loads_.take(*this);
-        for (MarkerWaiter* waiter : waiters_) {
-            call(*waiter);
-        }
-    }
+    void fail(const Failure& failure) noexcept { end(Outcome<Done>(failure)); }
 
-    LimitsMarker& owner_;
-    std::vector<MarkerWaiter*> waiters_;
+    LimitLog& log_;
 };
 
 LimitsMarker::LimitsMarker(redis::Link& link, redis::Scheduler& scheduler,
-                           const Schema& schema) noexcept
-    : link_(link), scheduler_(scheduler), schema_(schema)
+                           const Schema& schema, LimitLog& log) noexcept
+    : link_(link), scheduler_(scheduler), schema_(schema), log_(log)
 {}
 
 LimitsMarker::~LimitsMarker() = default;
 
-void LimitsMarker::read(MarkerWaiter& waiter) noexcept
+void LimitsMarker::confirm_here(Waiter<Done>& waiter) noexcept
 {
     try {
-        if (open_ != nullptr) {
-            return open_->add(waiter);
+        if (Load* load = loads_.find()) {
+            return load->join(&waiter);
         }
-        Load& load = loads_.start(*this);
-        try {
-            load.add(waiter);
-        } catch (...) {
-            loads_.end(load);
-            throw;
-        }
-        open_ = &load;
-        scheduler_.schedule(*this, redis::Scheduler::Stage::batch);
+        loads_.start({}, &waiter, log_);
     } catch (...) {
-        waiter.on_no_marker(redis::NoReply::not_sent);
+        return waiter.on_result(read_not_sent());
     }
+    scheduler_.schedule(*this, redis::Scheduler::Stage::batch);
 }
 
 // Later requests need another command.
 void LimitsMarker::run() noexcept
 {
-    Load& load = *std::exchange(open_, nullptr);
+    Load& load = *loads_.find();
+    loads_.close();
     try {
         link_.send(redis::Command("GET").key(schema_.limits()), load);
     } catch (...) {

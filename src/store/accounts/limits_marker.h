@@ -1,26 +1,12 @@
 #pragma once
 
-#include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
 #include "../schema.h"
+#include "../shared_read.h"
+#include "limit_log.h"
 
 namespace petstore::store {
-
-// A request that waits for the marker.
-class MarkerWaiter {
-public:
-    enum class Marker {
-        here,       // accounts are on the Redis that was asked
-        elsewhere,  // they were moved to another one
-    };
-    virtual void on_marker(Marker marker) noexcept = 0;
-    virtual void on_marker_error(const redis::Reply& error) noexcept = 0;
-    virtual void on_no_marker(redis::NoReply cause) noexcept = 0;
-
-protected:
-    ~MarkerWaiter() = default;
-};
 
 // Reads <prefix>:limits in a Cluster, where the limiter's script cannot,
 // because the key is in another slot than the accounts. Needed only for an
@@ -34,24 +20,26 @@ class LimitsMarker final : private redis::EndOfIterationTask {
 public:
     // All borrowed.
     LimitsMarker(redis::Link& link, redis::Scheduler& scheduler,
-                 const Schema& schema) noexcept;
+                 const Schema& schema, LimitLog& log) noexcept;
     ~LimitsMarker();
     LimitsMarker(const LimitsMarker&) = delete;
     LimitsMarker& operator=(const LimitsMarker&) = delete;
 
-    // Calls the waiter exactly once, possibly before it returns.
-    void read(MarkerWaiter& waiter) noexcept;
+    // Fails if accounts were moved to another Redis. Calls the waiter exactly
+    // once, possibly before it returns.
+    void confirm_here(Waiter<Done>& waiter) noexcept;
 
 private:
     class Load;
+    using Loads = SharedReads<Load, Waiter<Done>*>;
 
     void run() noexcept override;
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
     const Schema& schema_;
-    redis::InFlight<Load> loads_;
-    Load* open_ = nullptr;  // of this iteration
+    LimitLog& log_;
+    Loads loads_;
 };
 
 }  // namespace petstore::store

@@ -32,20 +32,15 @@ std::optional<api::Millis> parse_time(const redis::Reply& reply) noexcept
 
 }  // namespace
 
-// A question without an answer yet, and the requests that wait for it.
-class RedisClock::Question final : public redis::InFlight<Question>::Item,
+// A question without an answer yet.
+class RedisClock::Question final : public RedisClock::Questions::Item,
                                    private redis::ScriptCall {
 public:
-    Question(RedisClock& owner, std::size_t server) noexcept
-        : owner_(owner), server_(server), sent_(owner.clock_.monotonic())
+    Question(Questions& questions, std::size_t server,
+             RedisClock& owner) noexcept
+        : Item(questions, server), owner_(owner),
+          sent_(owner.clock_.monotonic())
     {}
-
-    std::size_t server() const noexcept { return server_; }
-    const std::vector<ClockWaiter*>& waiters() const noexcept
-    {
-        return waiters_;
-    }
-    void add(ClockWaiter& waiter) { waiters_.push_back(&waiter); }
 
     void send(redis::Command command) noexcept
     {
@@ -56,25 +51,25 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         if (reply.is_error()) {
-            return owner_.end(*this, failure_of(reply, false).error);
+            return fail(failure_of(reply, false));
         }
         const auto now = parse_time(reply);
         if (!now) {
-            return owner_.end(*this, read_not_sent().error);
+            return fail(read_not_sent());
         }
-        owner_.set(owner_.readings_[server_], *now, sent_);
-        owner_.end(*this, std::nullopt);
+        owner_.set(owner_.readings_[key()], *now, sent_);
+        end(Outcome<Done>(Done()));
     }
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
-        owner_.end(*this, failure_of(cause, false).error);
+        fail(failure_of(cause, false));
     }
 
+    void fail(const Failure& failure) noexcept { end(Outcome<Done>(failure)); }
+
     RedisClock& owner_;
-    const std::size_t server_;
     const Monotonic sent_;
-    std::vector<ClockWaiter*> waiters_;
 };
 
 RedisClock::RedisClock(redis::Link& accounts, const Schema& schema,
@@ -158,37 +153,19 @@ Monotonic RedisClock::confirmed_until(const CachedKey& key) const noexcept
     return reading == nullptr ? 0 : reading->sent + kConfirmedFor;
 }
 
-void RedisClock::ask(const CachedKey& key, ClockWaiter& waiter) noexcept
+void RedisClock::ask(const CachedKey& key, Waiter<Done>& waiter) noexcept
 {
     try {
         const std::size_t server = server_of(key);
-        Reading& reading = need_reading(server);
-        if (reading.question != nullptr) {
-            return reading.question->add(waiter);
+        need_reading(server);
+        if (Question* question = questions_.find(server)) {
+            return question->join(&waiter);
         }
         redis::Command command(scripts::clock(), 1);
         command.key(schema_.account_state(key.account->id()));
-        Question& question = questions_.start(*this, server);
-        try {
-            question.add(waiter);
-        } catch (...) {
-            questions_.end(question);
-            throw;
-        }
-        reading.question = &question;
-        question.send(std::move(command));
+        questions_.start(server, &waiter, *this).send(std::move(command));
     } catch (...) {
-        waiter.on_clock(read_not_sent().error);
-    }
-}
-
-void RedisClock::end(Question& question,
-                     const std::optional<api::Error>& failure) noexcept
-{
-    readings_[question.server()].question = nullptr;
-    const auto self = questions_.take(question);
-    for (ClockWaiter* waiter : question.waiters()) {
-        waiter->on_clock(failure);
+        waiter.on_result(read_not_sent());
     }
 }
 

@@ -1,28 +1,14 @@
 #pragma once
 
-#include <optional>
-#include <string_view>
 #include <vector>
 
-#include "../../api/error.h"
-#include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../clock.h"
 #include "../keys/key_cache.h"
 #include "../schema.h"
+#include "../shared_read.h"
 
 namespace petstore::store {
-
-// A request that waits for Redis's clock.
-class ClockWaiter {
-public:
-    // Without a failure, RedisClock::expiry() now uses the clock just read.
-    virtual void
-    on_clock(const std::optional<api::Error>& failure) noexcept = 0;
-
-protected:
-    ~ClockWaiter() = default;
-};
 
 // When a key has expired.
 enum class Expiry {
@@ -59,22 +45,22 @@ public:
     // When a refusal because of Expiry::expired must be decided again.
     Monotonic confirmed_until(const CachedKey& key) const noexcept;
 
-    // Reads the clock. Calls the waiter exactly once, possibly before
-    // returning.
-    void ask(const CachedKey& key, ClockWaiter& waiter) noexcept;
+    // Reads the clock, which expiry() then uses. Calls the waiter exactly once,
+    // possibly before returning.
+    void ask(const CachedKey& key, Waiter<Done>& waiter) noexcept;
 
     // Redis's time, or this host's until Redis's is known.
     api::UnixTime now() const noexcept;
 
 private:
     class Question;
+    using Questions = SharedReads<Question, Waiter<Done>*, std::size_t>;
 
     // Of one server.
     struct Reading {
         bool known = false;
         api::Millis ahead = 0;  // of this host's clock
         Monotonic sent = 0;     // when the command was sent
-        Question* question = nullptr;
     };
 
     std::size_t server_of(const CachedKey& key) const noexcept;
@@ -82,15 +68,13 @@ private:
     Reading& need_reading(std::size_t server);
     void set(Reading& reading, api::Millis now, Monotonic sent) noexcept;
     api::Millis time_by(const Reading& reading) const noexcept;
-    void end(Question& question,
-             const std::optional<api::Error>& failure) noexcept;
 
     redis::Link& accounts_;
     const Schema& schema_;
     const Clock& clock_;
     const bool is_cluster_;
     std::vector<Reading> readings_;  // by redis::Link::group_of()
-    redis::InFlight<Question> questions_;
+    Questions questions_;            // by server
 };
 
 }  // namespace petstore::store

@@ -1,35 +1,16 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include "../../api/error.h"
 #include "../../api/plan.h"
-#include "../../redis/error_table.h"
-#include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../damage.h"
+#include "../shared_read.h"
 #include "key_cache.h"
 #include "key_commands.h"
 
 namespace petstore::store {
-
-// The result of an API key look-up. If neither is set, there is no such key.
-struct KeyResult {
-    Ref<CachedKey> key;
-    std::optional<api::Error> error;  // Redis failed, or the record is damaged
-};
-
-// A request that waits for the record of its API key.
-class KeyWaiter {
-public:
-    virtual void on_key(const KeyResult& result) noexcept = 0;
-
-protected:
-    ~KeyWaiter() = default;
-};
 
 // Receives reports about key records for the operator.
 class KeyLog : public DamageLog {
@@ -63,19 +44,21 @@ public:
         std::string_view account = {};  // empty if unknown
     };
 
-    // Calls the waiter exactly once, possibly before returning.
+    // Calls the waiter exactly once, possibly before returning; with nullptr if
+    // there is no such key.
     void load(const api::Digest& digest, const Required& required,
-              KeyWaiter& waiter) noexcept;
+              Waiter<Ref<CachedKey>>& waiter) noexcept;
 
 private:
     class Load;
+    using Loads =
+        SharedReads<Load, Waiter<Ref<CachedKey>>*, api::Digest, DigestHash>;
 
-    Load* find(const api::Digest& digest, std::int64_t epoch) noexcept;
     void start(const api::Digest& digest, const Required& required,
-               KeyWaiter& waiter);
+               Waiter<Ref<CachedKey>>& waiter);
     std::uint32_t generation_of(const std::string& account,
                                 const Load& load) const noexcept;
-    KeyResult take(const Load& load, const redis::Reply& reply);
+    Outcome<Ref<CachedKey>> take(const Load& load, const redis::Reply& reply);
 
     redis::Link& link_;
     const redis::Link& accounts_;
@@ -83,8 +66,7 @@ private:
     const api::PlanTable& plans_;
     KeyCache& cache_;
     KeyLog& log_;
-    redis::InFlight<Load> loads_;
-    std::unordered_map<api::Digest, Load*, DigestHash> newest_;
+    Loads loads_;
 };
 
 }  // namespace petstore::store

@@ -93,9 +93,9 @@ private:
     const std::int64_t changes_;
 };
 
-// Checks whether a catalogue that looks empty is empty or has lost the keys of
-// its version. Reads the first pet, then the last id again: creating a pet sets
-// both atomically, so a pet without a last id after it is damage.
+// A catalogue without a last id is empty, or has lost that key. Reads the first
+// pet, then the last id again. A create writes both at once, so if there is a
+// pet but still no last id, the key was lost: damage.
 class VacancyCheck final : public CacheLoad<VacancyCheck> {
 public:
     VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,

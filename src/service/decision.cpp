@@ -1,0 +1,64 @@
+// The step of admission after the limiter's decision, or one from memory.
+#include "decision.h"
+
+namespace petstore::service {
+
+namespace {
+
+// A dry run leads to no ban, not even for denials counted in other locations.
+constexpr api::BanPolicy kNoBan = {false};
+
+// Counts a denial that is answered for the first time.
+Consequence count_denial(Task& task, const ValidKey& key,
+                         const api::Decision& decision)
+{
+    const api::BanPolicy& policy = task.settings().ban;
+    if (decision.verdict == api::Verdict::banned || !policy.enabled) {
+        return Consequence::deny;
+    }
+    if (key->account->count_denial(policy, key->limits, task.now())) {
+        return Consequence::deny_counted;
+    }
+    task.storage().denials.queue(key, policy);
+    return Consequence::deny;
+}
+
+}  // namespace
+
+bool take_decision(const api::Decision& decision, store::Monotonic sent,
+                   const store::CachedKey& key, store::Storage& storage)
+{
+    key.account->remember(decision, sent, storage.clock.monotonic());
+    storage.redis_clock.set(key, decision.now, sent);
+    return key.record.usable_at(decision.now / 1000);
+}
+
+Consequence apply_decision(Task& task, const ValidKey& key,
+                           const api::Decision& decision)
+{
+    RequestState& state = task.state();
+    const bool first = state.decision.make(decision);
+    state.rate = api::rate_view(decision);
+
+    if (decision.verdict == api::Verdict::admitted) {
+        task.report().limit_status = "PASSED";
+        return Consequence::admit;
+    }
+    if (task.settings().limit_dry_run) {
+        task.report().limit_status = decision.verdict == api::Verdict::banned
+                                         ? "BANNED_DRY_RUN"
+                                         : "LIMITED_DRY_RUN";
+        task.log().dry_run(key->account.get());
+        return Consequence::admit;
+    }
+    return first ? count_denial(task, key, decision) : Consequence::deny;
+}
+
+void confirm_denial(Task& task, const ValidKey& key) noexcept
+{
+    const Settings& settings = task.settings();
+    task.storage().denials.report(key, settings.limit_dry_run ? kNoBan
+                                                              : settings.ban);
+}
+
+}  // namespace petstore::service

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "../store/accounts/limit_queue.h"
+#include "task.h"
+
+namespace petstore::service {
+
+using ValidKey = store::Ref<store::CachedKey>;
+
+// Remembers the limiter's decision on a command sent at `sent`, for later
+// requests of the account. Returns false if the key has expired meanwhile.
+bool take_decision(const api::Decision& decision, store::Monotonic sent,
+                   const store::CachedKey& key, store::Storage& storage);
+
+enum class Consequence {
+    admit,
+    deny,
+    deny_counted,  // once Redis has counted the denial: it may cause a ban
+};
+
+// Charges the request with the decision, and reports it.
+Consequence apply_decision(Task& task, const ValidKey& key,
+                           const api::Decision& decision);
+
+// Reports a denial from memory to Redis, so that constant traffic never waits
+// for its confirmation.
+void confirm_denial(Task& task, const ValidKey& key) noexcept;
+
+}  // namespace petstore::service

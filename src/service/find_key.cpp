@@ -1,0 +1,82 @@
+// The first step of admission.
+#include "find_key.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "../api/bearer.h"
+
+namespace petstore::service {
+
+namespace {
+
+FoundKey refused(api::KeyRefusal refusal)
+{
+    return {nullptr, store::RefusedKey{refusal, nullptr}};
+}
+
+}  // namespace
+
+FoundKey find_key(const Request& request, store::Storage& storage,
+                  api::Digest& digest)
+{
+    const auto authorization = request.header(Header::authorization);
+    if (!authorization) {
+        return refused(api::KeyRefusal::missing);
+    }
+    const auto token = api::bearer_token(authorization->value);
+    if (!token) {
+        return refused(api::KeyRefusal::missing);
+    }
+    // Look up known keys first: checking the form costs as much as the look-up.
+    if (token->size() <= api::kMaxKeyLength) {
+        digest = api::sha256(*token);
+        if (auto key = storage.keys.find(digest)) {
+            storage.lookups.key.add(true);
+            return {std::move(key), std::nullopt};
+        }
+    }
+    if (api::key_form(*token, storage.schema.prefix())
+        == api::KeyForm::malformed) {
+        return refused(api::KeyRefusal::malformed);
+    }
+    const auto* known =
+        storage.keys.find_refused(digest, storage.clock.monotonic());
+    storage.lookups.key.add(known != nullptr);
+    return known == nullptr ? FoundKey() : FoundKey{nullptr, *known};
+}
+
+FoundKey find_newer_key(const api::Digest& digest,
+                        const store::Ref<store::CachedKey>& key,
+                        std::int64_t epoch, store::Storage& storage)
+{
+    auto current = storage.keys.find(digest);
+    if (current != nullptr && current != key && current->epoch >= epoch) {
+        return {std::move(current), std::nullopt};
+    }
+    storage.keys.erase(digest, *key);
+    return {};
+}
+
+store::RefusedKey forget_key(const api::Digest& digest,
+                             const store::CachedKey* key,
+                             store::Storage& storage)
+{
+    store::RefusedKey refused{api::KeyRefusal::unknown, nullptr};
+    store::Monotonic until =
+        storage.clock.monotonic() + store::KeyCache::kRefusedFor;
+    if (key != nullptr) {
+        storage.keys.erase(digest, *key);
+        refused.refusal = key->record.disabled ? api::KeyRefusal::disabled
+                                               : api::KeyRefusal::expired;
+        refused.id = std::make_shared<const std::string>(key->record.id());
+    }
+    if (refused.refusal == api::KeyRefusal::expired) {
+        until = std::min(until, storage.redis_clock.confirmed_until(*key));
+    }
+    storage.keys.put_refused(digest, refused, until);
+    return refused;
+}
+
+}  // namespace petstore::service

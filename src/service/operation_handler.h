@@ -1,0 +1,31 @@
+#pragma once
+
+#include "../store/pets/version.h"
+
+namespace petstore::service {
+
+// What a request does before and after its admission. Operations of the API
+// implement it, and so do the kinds of requests that start with admission.
+class OperationHandler {
+public:
+    virtual ~OperationHandler() = default;
+
+    // The key is valid and the limiter is about to be asked: determines what
+    // will be read. Must not end the request.
+    virtual void prepare() {}
+
+    // The limiter's command was sent; reads sent now are executed after it, in
+    // the same round trip. May be skipped.
+    virtual void on_limit_sent() {}
+
+    // Data read after that command are at least as new as `version`.
+    virtual void on_limit_decided(const store::Version& version)
+    {
+        static_cast<void>(version);
+    }
+
+    // Called once. An operation's key has the scope for it.
+    virtual void on_admitted() = 0;
+};
+
+}  // namespace petstore::service

@@ -1,0 +1,71 @@
+// The last step of admission, for requests that are not admitted.
+#include "refusal.h"
+
+#include "../api/bearer.h"
+
+namespace petstore::service {
+
+namespace {
+
+Refusal refuse_address(const Task& task, const api::RateView& rate)
+{
+    const api::Millis now = task.storage().clock.host_time() / 1000 * 1000;
+    api::Decision decision;
+    decision.minute = {rate.limit, rate.limit, rate.reset * 1000};
+    decision.day = {1, 0, 0};
+    Refusal refusal{api::denial(decision, now), {}};
+    refusal.response.retry_after = api::retry_after(decision.minute.reset, now);
+    return refusal;
+}
+
+}  // namespace
+
+Refusal refuse_key(Task& task, const store::RefusedKey& key)
+{
+    RequestState& state = task.state();
+    state.key = {nullptr, key};
+    if (!state.address) {
+        state.address = task.request().count_address();
+    }
+    const AddressWindow& window = *state.address;
+    state.rate = window.rate;
+    task.report().limit_status = "DENIED";
+
+    const Settings& settings = task.settings();
+    if (settings.enforce_address_limit && window.exceeded) {
+        if (!settings.limit_dry_run) {
+            task.report().limit_status = "LIMITED";
+            return refuse_address(task, window.rate);
+        }
+        task.report().limit_status = "LIMITED_DRY_RUN";
+        task.log().dry_run(nullptr);
+    }
+
+    Refusal refusal;
+    if (key.refusal == api::KeyRefusal::missing) {
+        refusal.error = {
+            api::ErrorCode::missing_api_key,
+            "An API key is required: \"Authorization: Bearer <API_KEY>\"."};
+        refusal.response.authenticate = api::kChallenge;
+    } else {
+        refusal.error = {api::ErrorCode::invalid_api_key,
+                         "The API key is not valid."};
+        refusal.response.authenticate = api::kChallengeToKey;
+    }
+    return refusal;
+}
+
+Refusal deny(Task& task, const api::Decision& decision)
+{
+    RequestState& state = task.state();
+    state.decision.make(decision);
+    state.rate = api::rate_view(decision);
+    task.report().limit_status =
+        decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
+    Refusal refusal{api::denial(decision, decision.now), {}};
+    refusal.response.retry_after =
+        api::retry_after(api::denial_end(decision), decision.now);
+    return refusal;
+}
+
+}  // namespace petstore::service

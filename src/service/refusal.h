@@ -1,0 +1,21 @@
+#pragma once
+
+#include "../store/keys/key_cache.h"
+#include "task.h"
+
+namespace petstore::service {
+
+// How a request is refused.
+struct Refusal {
+    api::Error error;
+    Response response;  // its headers
+};
+
+// Refuses a request without a valid key. Counts it in the window of its
+// client's address, which limits it only where that is enforced.
+Refusal refuse_key(Task& task, const store::RefusedKey& key);
+
+// Denies a request because of its account's limits or ban.
+Refusal deny(Task& task, const api::Decision& decision);
+
+}  // namespace petstore::service
