@@ -10,6 +10,9 @@ namespace petstore::ngx_redis {
 
 namespace {
 
+// Far more than a Cluster has, whose servers may change their addresses.
+constexpr std::size_t kMaxIdentities = 10'000;
+
 std::string name_of(const HostSettings& host)
 {
     return host.host + ":" + std::to_string(host.port);
@@ -141,17 +144,18 @@ Connection::Failure MapFinder::on_identity(const redis::Reply& reply) noexcept
 // Addresses that are names are not compared.
 void MapFinder::remember(const redis::SlotMap& map)
 {
-    std::map<std::string, redis::ServerId> identities;
+    if (identities_.size() > kMaxIdentities) {
+        identities_.clear();
+    }
     for (const auto* servers : {&map.primaries(), &map.replicas()}) {
         for (const auto& server : *servers) {
             const auto numeric = numeric_address(server.host, server.port);
             if (numeric != nullptr) {
-                identities[numeric->front().text] = server.id;
+                identities_[numeric->front().text] = server.id;
             }
         }
     }
-    identities[dialer_.address()->text] = identity_;
-    identities_ = std::move(identities);
+    identities_[dialer_.address()->text] = identity_;
 }
 
 Connection::Failure

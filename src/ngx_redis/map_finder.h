@@ -82,9 +82,10 @@ private:
     redis::ServerId identity_;  // of the current server
     std::optional<redis::SlotMap> found_;
 
-    // The servers of the last map, by the text of their address. Another server
-    // at one of these addresses may be of another Cluster, whose map would lead
-    // away from the data, until a server of this Cluster names it.
+    // The servers of the maps so far, by the text of their address. Another
+    // server at one of these addresses may be of another Cluster, whose map
+    // would lead away from the data, until a server of this Cluster names it.
+    // Maps leave out the address of a server that was replaced like that.
     std::map<std::string, redis::ServerId> identities_;
 
     bool lost_ = false;  // the last search failed
