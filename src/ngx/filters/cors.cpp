@@ -4,10 +4,11 @@
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
+#include "../nginx/bodies.h"
+#include "../nginx/headers.h"
 #include "../nginx/phase_handler.h"
 #include "../request/request_info.h"
 #include "../request/response.h"
-#include "headers.h"
 
 namespace petstore::ngx {
 

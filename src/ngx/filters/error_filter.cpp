@@ -4,11 +4,11 @@
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
+#include "../nginx/headers.h"
 #include "../nginx/nginx_error.h"
 #include "../request/http_request.h"
 #include "../request/request_info.h"
-#include "../request/response.h"
-#include "headers.h"
+#include "../request/response_headers.h"
 
 namespace petstore::ngx {
 
@@ -134,9 +134,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     clear_header(out.last_modified);
     out.last_modified_time = -1;
     out.content_length_n = static_cast<off_t>(page.body.len);
-    ngx_str_set(&out.content_type, "application/json");
-    out.content_type_len = out.content_type.len;
-    out.content_type_lowcase = nullptr;
+    set_content_type(r, "application/json");
     r->allow_ranges = 0;
 
     remove_rate_headers(r);  // set for a response that a filter has dropped

@@ -5,8 +5,8 @@
 
 #include "../../ngx_base/exception_border.h"
 #include "../module.h"
-#include "../request/plain_response.h"
 #include "../worker/worker.h"
+#include "plain_response.h"
 
 namespace petstore::ngx {
 

@@ -5,8 +5,9 @@
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
-#include "../request/plain_response.h"
+#include "../nginx/headers.h"
 #include "metrics.h"
+#include "plain_response.h"
 
 namespace petstore::ngx {
 

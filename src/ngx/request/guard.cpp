@@ -5,11 +5,11 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
+#include "../nginx/bodies.h"
 #include "../nginx/phase_handler.h"
 #include "../worker/worker.h"
 #include "http_request.h"
 #include "request_info.h"
-#include "response.h"
 
 namespace petstore::ngx {
 

@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "../../ngx_base/str.h"
+#include "../nginx/bodies.h"
 #include "../worker/worker.h"
-#include "response.h"
+#include "response_headers.h"
 
 namespace petstore::ngx {
 

@@ -1,7 +1,7 @@
 #include "http_request.h"
 
 #include "../../ngx_base/str.h"
-#include "../filters/headers.h"
+#include "../nginx/headers.h"
 #include "../worker/zone.h"
 #include "address_limit.h"
 

@@ -4,8 +4,8 @@
 
 namespace petstore::ngx {
 
-// The only position where a request is suspended, to wait for Redis or for its
-// body, and resumed. Lives as long as the handler's part of the request.
+// Suspends a request while it waits for Redis or for its body, and resumes it;
+// no other code does. Lives as long as the handler's part of the request.
 class Suspension {
 public:
     enum class Phase { content, precontent };

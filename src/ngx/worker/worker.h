@@ -15,7 +15,7 @@
 #include "../config/config.h"
 #include "../monitoring/health.h"
 #include "../monitoring/metrics.h"
-#include "../request/content_handler.h"
+#include "../request/content_request.h"
 #include "../request/guarded_request.h"
 #include "store_log.h"
 

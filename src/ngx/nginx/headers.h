@@ -23,6 +23,9 @@ bool add_header_copy(ngx_http_request_t* r, std::string_view name,
 bool add_header_number(ngx_http_request_t* r, std::string_view name,
                        std::int64_t value) noexcept;
 
+// `type` must live as long as the request.
+void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept;
+
 // Whether the response has a header of this name.
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 

@@ -1,7 +1,8 @@
-#include "content_handler.h"
+#include "content_request.h"
 
 #include "../../ngx_base/exception_border.h"
 #include "../module.h"
+#include "../nginx/bodies.h"
 #include "../worker/worker.h"
 #include "response.h"
 

@@ -1,8 +1,7 @@
 #include "plain_response.h"
 
-#include "../../ngx_base/str.h"
-#include "../filters/headers.h"
-#include "response.h"
+#include "../nginx/bodies.h"
+#include "../nginx/headers.h"
 
 namespace petstore::ngx {
 
@@ -24,9 +23,7 @@ ngx_int_t send_plain(ngx_http_request_t* r,
     out.status = static_cast<ngx_uint_t>(response.status);
     out.content_length_n = static_cast<off_t>(response.body.size());
     if (!response.type.empty()) {
-        out.content_type = ngx_base::borrow(response.type);
-        out.content_type_len = response.type.size();
-        out.content_type_lowcase = nullptr;
+        set_content_type(r, response.type);
     }
     bool added = has_header(r, "Cache-Control")
                  || add_header(r, "Cache-Control", "no-store");
@@ -48,16 +45,7 @@ ngx_int_t send_plain(ngx_http_request_t* r,
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
     }
-    ngx_buf_t* buffer = ngx_create_temp_buf(r->pool, response.body.size());
-    if (buffer == nullptr) {
-        return NGX_ERROR;
-    }
-    buffer->last =
-        ngx_cpymem(buffer->last, response.body.data(), response.body.size());
-    buffer->last_buf = r == r->main ? 1 : 0;
-    buffer->last_in_chain = 1;
-    ngx_chain_t chain{buffer, nullptr};
-    return ngx_http_output_filter(r, &chain);
+    return send_body(r, copied_buffer(r->pool, response.body));
 }
 
 ngx_int_t send_plain_error(ngx_http_request_t* r, const api::Error& error)

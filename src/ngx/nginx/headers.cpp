@@ -5,7 +5,7 @@
 
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
-#include "../nginx/server_variants.h"
+#include "server_variants.h"
 
 namespace petstore::ngx {
 
@@ -130,6 +130,14 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
     }
     char* end = std::to_chars(text, text + NGX_INT64_LEN, value).ptr;
     return add_header(r, name, {text, static_cast<std::size_t>(end - text)});
+}
+
+void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept
+{
+    auto& out = r->headers_out;
+    out.content_type = ngx_base::borrow(type);
+    out.content_type_len = type.size();
+    out.content_type_lowcase = nullptr;
 }
 
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept

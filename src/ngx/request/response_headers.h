@@ -1,0 +1,27 @@
+#pragma once
+
+#include "../../ngx_base/ngx.h"
+#include "../../service/responder.h"
+
+// The headers of the service's responses. Functions that add some return false
+// if out of memory.
+namespace petstore::ngx {
+
+struct RequestInfo;
+
+// Those common to all responses: rate headers, Cache-Control unless another
+// module has set it, and deprecation headers. Without a valid key, the rate
+// headers describe the window of the client's address.
+bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
+                        bool deprecated) noexcept;
+
+// Those specific to this response.
+bool add_response_headers(ngx_http_request_t* r,
+                          const service::Response& response) noexcept;
+
+void remove_rate_headers(ngx_http_request_t* r) noexcept;
+
+// Replaces the rate headers of a guarded handler with ours.
+bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept;
+
+}  // namespace petstore::ngx
