@@ -48,7 +48,7 @@ ngx_command_t commands[] = {
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_user), nullptr},
     {ngx_string("petstore_redis_password_file"), kLevels | NGX_CONF_TAKE1,
-     set_placed_text, NGX_HTTP_LOC_CONF_OFFSET,
+     set_positioned_text, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, redis_password_file), nullptr},
     {ngx_string("petstore_redis_connect_timeout"), kLevels | NGX_CONF_TAKE1,
      set_time, NGX_HTTP_LOC_CONF_OFFSET,
@@ -118,30 +118,29 @@ ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept
 
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
 {
-    auto* conf = static_cast<MainConf*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-    if (!check_tls_levels(cf, *conf)) {
+    MainConf& conf = main_conf(cf);
+    if (!check_tls_levels(cf, conf)) {
         return NGX_ERROR;
     }
-    if (!conf->in_use && !conf->replaces_errors) {
+    if (!conf.in_use && !conf.replaces_errors) {
         return NGX_OK;
     }
-    check_locations(cf, *conf);
-    conf->zone = Zone::add(cf, conf->zone_size);
-    if (conf->zone == nullptr || install_metrics(cf) != NGX_OK) {
+    check_locations(cf, conf);
+    conf.zone = Zone::add(cf, conf.zone_size);
+    if (conf.zone == nullptr || install_metrics(cf) != NGX_OK) {
         return NGX_ERROR;
     }
     const bool has_cors =
-        std::any_of(conf->cors.begin(), conf->cors.end(),
+        std::any_of(conf.cors.begin(), conf.cors.end(),
                     [](const CorsPolicy& cors) { return cors.in_effect; });
     if (has_cors && install_cors(cf) != NGX_OK) {
         return NGX_ERROR;
     }
     install_error_filter();
-    if (conf->in_use && track_entered_locations(cf) != NGX_OK) {
+    if (conf.in_use && track_entered_locations(cf) != NGX_OK) {
         return NGX_ERROR;
     }
-    return conf->has_guard ? install_guard(cf) : NGX_OK;
+    return conf.has_guard ? install_guard(cf) : NGX_OK;
 }
 
 ngx_http_module_t context = {

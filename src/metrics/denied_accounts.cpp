@@ -5,28 +5,28 @@
 
 namespace petstore::metrics {
 
-DeniedAccount DeniedAccounts::load(const Place& place) noexcept
+DeniedAccount DeniedAccounts::load(const Entry& entry) noexcept
 {
     std::uint64_t words[kWords];
     for (std::size_t i = 0; i < kWords; ++i) {
-        words[i] = place.words[i].load(std::memory_order_relaxed);
+        words[i] = entry.words[i].load(std::memory_order_relaxed);
     }
     DeniedAccount account;
     std::memcpy(&account, words, sizeof(account));
     return account;
 }
 
-void DeniedAccounts::store(Place& place, const DeniedAccount& account) noexcept
+void DeniedAccounts::store(Entry& entry, const DeniedAccount& account) noexcept
 {
     std::uint64_t words[kWords];
     std::memcpy(words, &account, sizeof(account));
-    const auto sequence = place.sequence.load(std::memory_order_relaxed) | 1;
-    place.sequence.store(sequence, std::memory_order_relaxed);
+    const auto sequence = entry.sequence.load(std::memory_order_relaxed) | 1;
+    entry.sequence.store(sequence, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 0; i < kWords; ++i) {
-        place.words[i].store(words[i], std::memory_order_relaxed);
+        entry.words[i].store(words[i], std::memory_order_relaxed);
     }
-    place.sequence.store(sequence + 1, std::memory_order_release);
+    entry.sequence.store(sequence + 1, std::memory_order_release);
 }
 
 void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
@@ -38,13 +38,13 @@ void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
     std::memcpy(wanted.id, account.data(), account.size());
 
     const std::size_t set = std::hash<std::string_view>()(account) % kSets;
-    Place* const first = &places_[set * kSetSize];
-    Place* place = first;
+    Entry* const first = &entries_[set * kSetSize];
+    Entry* entry = first;
     std::uint64_t least = UINT64_MAX;
-    for (Place* p = first; p < first + kSetSize; ++p) {
+    for (Entry* p = first; p < first + kSetSize; ++p) {
         const DeniedAccount present = load(*p);
         if (present.account() == account) {
-            place = p;
+            entry = p;
             // The end of one window or ban may vary by the rounding of clocks.
             const bool same = present.banned == (banned ? 1U : 0U)
                               && present.until + 1 >= until;
@@ -54,7 +54,7 @@ void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
         const std::uint64_t age = present.until < now ? 0 : present.last;
         if (age < least) {
             least = age;
-            place = p;
+            entry = p;
         }
     }
     wanted.plan = plan;
@@ -62,13 +62,13 @@ void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
     wanted.until = until;
     wanted.last = now;
     ++wanted.denied;
-    store(*place, wanted);
+    store(*entry, wanted);
 }
 
-bool DeniedAccounts::read(std::size_t place,
+bool DeniedAccounts::read(std::size_t entry,
                           DeniedAccount& account) const noexcept
 {
-    const Place& source = places_[place];
+    const Entry& source = entries_[entry];
     const auto before = source.sequence.load(std::memory_order_acquire);
     if (before == 0 || before % 2 != 0) {
         return false;

@@ -34,24 +34,24 @@ public:
     void add(std::string_view account, std::uint32_t plan, bool banned,
              std::uint64_t until, std::uint64_t now) noexcept;
 
-    // False if the place is empty or being written.
-    bool read(std::size_t place, DeniedAccount& account) const noexcept;
+    // False if the entry is empty or being written.
+    bool read(std::size_t entry, DeniedAccount& account) const noexcept;
 
 private:
     static constexpr std::size_t kWords =
         sizeof(DeniedAccount) / sizeof(std::uint64_t);
     static_assert(sizeof(DeniedAccount) % sizeof(std::uint64_t) == 0);
 
-    // A sequence lock: odd while the place is being written.
-    struct Place {
+    // A sequence lock: odd while the entry is being written.
+    struct Entry {
         std::atomic<std::uint64_t> sequence{0};
         std::array<std::atomic<std::uint64_t>, kWords> words{};
     };
 
-    static DeniedAccount load(const Place& place) noexcept;
-    static void store(Place& place, const DeniedAccount& account) noexcept;
+    static DeniedAccount load(const Entry& entry) noexcept;
+    static void store(Entry& entry, const DeniedAccount& account) noexcept;
 
-    std::array<Place, kSize> places_;
+    std::array<Entry, kSize> entries_;
 };
 
 }  // namespace petstore::metrics

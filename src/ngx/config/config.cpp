@@ -21,27 +21,21 @@ namespace {
 constexpr std::size_t kMegabyte = 1024 * 1024;
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
-ngx_http_core_loc_conf_t* core_conf(ngx_conf_t* cf) noexcept
-{
-    return static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-}
-
 // Disables nginx's limit on body sizes, which nginx would apply before
 // authentication; the module applies its own after it. A smaller
 // client_max_body_size still applies. `if` and limit_except have the limits of
 // their location.
 void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
 {
-    auto* core = core_conf(cf);
+    auto& core = core_loc_conf(cf);
     conf.service.max_body = conf.max_body_size;
-    if (core->client_max_body_size > 0) {
+    if (core.client_max_body_size > 0) {
         conf.service.max_body = std::min<std::size_t>(
             conf.service.max_body,
-            static_cast<std::size_t>(core->client_max_body_size));
+            static_cast<std::size_t>(core.client_max_body_size));
     }
     if (conf.admits_in_content) {
-        core->client_max_body_size = 0;
+        core.client_max_body_size = 0;
     }
 }
 
@@ -49,9 +43,9 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
 // ngx_http_proxy_merge_loc_conf().
 void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 {
-    auto* core = core_conf(cf);
-    if (core->lmt_excpt && core->handler == nullptr) {
-        core->handler = handler;
+    auto& core = core_loc_conf(cf);
+    if (core.lmt_excpt && core.handler == nullptr) {
+        core.handler = handler;
     }
 }
 
@@ -59,7 +53,7 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
 // is_in_guarded_location(). False if the location has its own petstore_guard.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
-    if (conf.own_handler == nullptr && core_conf(cf)->noname) {
+    if (conf.own_handler == nullptr && core_loc_conf(cf).noname) {
         conf.own_handler = prev.own_handler;
     }
     if (conf.own_handler == nullptr) {
@@ -77,13 +71,13 @@ bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.serves == NGX_CONF_UNSET) {
-        conf.serves = core_conf(cf)->noname && prev.serves == 1 ? 1 : 0;
+        conf.serves = core_loc_conf(cf).noname && prev.serves == 1 ? 1 : 0;
         if (conf.serves) {
             conf.position = prev.position;
         }
     }
     if (conf.guard == NGX_CONF_UNSET) {
-        conf.guard_place = prev.guard_place;
+        conf.guard_position = prev.guard_position;
     }
 }
 
@@ -93,7 +87,7 @@ void inherit_guard(const LocConf& prev, LocConf& conf)
 {
     if (conf.serves) {
         conf.guard = 1;
-        conf.guard_place = conf.position;
+        conf.guard_position = conf.position;
     }
     ngx_conf_merge_value(conf.guard, prev.guard, 0);
 }
@@ -103,12 +97,12 @@ void inherit_guard(const LocConf& prev, LocConf& conf)
 // with the limiter's command.
 void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
-    const auto* core = core_conf(cf);
+    const auto& core = core_loc_conf(cf);
     if (conf.serves) {
         inherit_handler(cf, content_handler);
         // An `if` without a handler leaves that of its location.
-        conf.answers = core->handler == content_handler
-                       || (core->handler == nullptr && prev.answers);
+        conf.answers = core.handler == content_handler
+                       || (core.handler == nullptr && prev.answers);
     }
     conf.admits_in_content = conf.answers && !passes_on(cf);
 }
@@ -158,12 +152,6 @@ const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
 {
     return static_cast<const ngx_http_core_srv_conf_t*>(
         ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
-}
-
-MainConf& main_conf_of(ngx_conf_t* cf) noexcept
-{
-    return *static_cast<MainConf*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
 }
 
 }  // namespace
@@ -225,13 +213,13 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
 
         inherit_service(cf, prev, conf);
         if (conf.serves && conf.guard == 0) {
-            const ReportAt at(cf, conf.guard_place);
+            const ReportAt at(cf, conf.guard_position);
             return refuse(
                 cf,
                 "\"petstore_guard off\" cannot be used in a location with \"petstore\", which always requires an API key");
         }
         if (!take_own_handler(cf, prev, conf)) {
-            const ReportAt at(cf, conf.guard_place);
+            const ReportAt at(cf, conf.guard_position);
             return refuse(
                 cf,
                 "\"petstore_guard %s\" cannot be used in a location with \"petstore_status\" or \"petstore_health\", which need no API key",
@@ -279,7 +267,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           ? std::string()
                           : api::http_date(conf.get_sunset);
 
-        auto& main = main_conf_of(cf);
+        auto& main = main_conf(cf);
         if (conf.serves) {
             choose_document(main, conf);
         }
@@ -290,11 +278,12 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         if (conf.guard) {
             choose_phase(cf, prev, conf);
             main.has_guard |= !conf.admits_in_content;
-            main.guarded.push_back({conf.guard_place, core_conf(cf), &conf});
+            main.guarded.push_back(
+                {conf.guard_position, &core_loc_conf(cf), &conf});
         }
         if (conf.own_handler == status_handler) {
             main.statuses.push_back(
-                {conf.position, core_conf(cf), &conf, server_of(cf)});
+                {conf.position, &core_loc_conf(cf), &conf, server_of(cf)});
         }
         if (conf.serves) {
             take_over_body_limit(cf, conf);

@@ -88,7 +88,7 @@ struct MainConf : MainConfBase {
     std::vector<DurableSettings> durables;
     api::PlanTable plans;
     std::map<std::string, SourcePosition, std::less<>>
-        plan_places;                     // of petstore_plan
+        plan_positions;                  // of petstore_plan
     std::vector<UsedLocation> served;    // `petstore`
     std::vector<UsedLocation> guarded;   // these and others with a guard
     std::vector<UsedLocation> statuses;  // petstore_status
@@ -157,9 +157,9 @@ struct LocConf : LocConfBase {
     // The handler of petstore_status or petstore_health in this location;
     // nullptr if it has neither.
     ngx_http_handler_pt own_handler = nullptr;
-    SourcePosition guard_place;  // of what guards the location
-    SourcePosition redis_place;
-    SourcePosition limit_redis_place;
+    SourcePosition guard_position;  // of what guards the location
+    SourcePosition redis_position;
+    SourcePosition limit_redis_position;
 
     // From petstore_redis. Shared with the locations that inherit it.
     std::shared_ptr<const redis::Deployment> redis;
@@ -217,7 +217,8 @@ char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_durability(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_limit_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+char* set_positioned_text(ngx_conf_t* cf, ngx_command_t* cmd,
+                          void* conf) noexcept;
 char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;

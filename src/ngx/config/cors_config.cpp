@@ -63,9 +63,7 @@ char* set_cors(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 policy.any = true;
             }
         }
-        auto& main = *static_cast<MainConf*>(
-            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-        loc.cors = &main.cors.emplace_back(std::move(policy));
+        loc.cors = &main_conf(cf).cors.emplace_back(std::move(policy));
         return kConfOk;
     });
 }

@@ -81,12 +81,8 @@ char* set_own_handler(ngx_conf_t* cf, LocConf& loc,
     }
     loc.own_handler = handler;
     loc.position = current_position(cf);
-    auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-    core->handler = handler;
-    auto& main = *static_cast<MainConf*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-    main.in_use = true;
+    core_loc_conf(cf).handler = handler;
+    main_conf(cf).in_use = true;
     return kConfOk;
 }
 
@@ -189,17 +185,14 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             }
             loc.base_path = path;
         }
-        auto* core = static_cast<ngx_http_core_loc_conf_t*>(
-            ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-        if (core->handler != nullptr) {
+        auto& core = core_loc_conf(cf);
+        if (core.handler != nullptr) {
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,
                 "\"petstore\" overrides an earlier directive, such as \"proxy_pass\"");
         }
-        core->handler = content_handler;
-        auto& main = *static_cast<MainConf*>(
-            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-        main.served.push_back({loc.position, core, &loc});
+        core.handler = content_handler;
+        main_conf(cf).served.push_back({loc.position, &core, &loc});
         return kConfOk;
     });
 }
@@ -222,11 +215,12 @@ char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
-    static_cast<LocConf*>(conf)->guard_place = current_position(cf);
+    static_cast<LocConf*>(conf)->guard_position = current_position(cf);
     return ngx_conf_set_flag_slot(cf, cmd, conf);
 }
 
-char* set_placed_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+char* set_positioned_text(ngx_conf_t* cf, ngx_command_t* cmd,
+                          void* conf) noexcept
 {
     auto& field = *reinterpret_cast<PositionedText*>(static_cast<char*>(conf)
                                                      + cmd->offset);

@@ -25,7 +25,7 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     }
     const std::size_t node = main.storages[conf.storage].node;
     if (main.nodes[node].cluster) {
-        const ReportAt at(cf, conf.redis_place);
+        const ReportAt at(cf, conf.redis_position);
         refuse(
             cf,
             "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"");

@@ -37,7 +37,7 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 *minute, &name, *day);
         }
         SourcePosition& position =
-            main.plan_places[std::string(ngx_base::view(name))];
+            main.plan_positions[std::string(ngx_base::view(name))];
         if (position.known()) {
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../ngx_base/str.h"
+#include "../module.h"
 #include "arguments.h"
 #include "redis_host_config.h"
 #include "redis_tls_config.h"
@@ -97,7 +98,7 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
                                           const LocConf& conf,
                                           const redis::Deployment& deployment)
 {
-    const auto& core = core_conf_of(cf);
+    const auto& core = core_loc_conf(cf);
     ngx_redis::SentinelSettings wanted;
     wanted.name = deployment.display();
     wanted.primary_name = deployment.primary_name;
@@ -133,7 +134,7 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
 ngx_redis::ClusterSettings cluster_settings(ngx_conf_t* cf,
                                             const redis::Deployment& deployment)
 {
-    const auto& core = core_conf_of(cf);
+    const auto& core = core_loc_conf(cf);
     ngx_redis::ClusterSettings cluster;
     for (const auto& endpoint : deployment.endpoints) {
         cluster.seeds.push_back(host_settings(cf, endpoint));
@@ -234,7 +235,7 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
         node.tls = tls_settings(conf, node.endpoint.host);
     }
     const SourcePosition& otherwise =
-        conf.serves ? conf.position : conf.guard_place;
+        conf.serves ? conf.position : conf.guard_position;
     const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
 }
@@ -259,7 +260,7 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 {
     if (!conf.redis) {
         conf.redis = prev.redis;
-        conf.redis_place = prev.redis_place;
+        conf.redis_position = prev.redis_position;
     }
     if (!conf.redis) {  // the default: redis://127.0.0.1:6379/0
         redis::Deployment deployment;
@@ -269,7 +270,7 @@ void merge_redis(const LocConf& prev, LocConf& conf)
     }
     if (!conf.limit_redis) {
         conf.limit_redis = prev.limit_redis;
-        conf.limit_redis_place = prev.limit_redis_place;
+        conf.limit_redis_position = prev.limit_redis_position;
     }
     merge(conf.redis_password_file, prev.redis_password_file);
     ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
@@ -282,14 +283,14 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
     const auto node =
-        choose_node(cf, main, conf, *conf.redis, conf.redis_place);
+        choose_node(cf, main, conf, *conf.redis, conf.redis_position);
     if (!node) {
         return false;
     }
     // The same node if both directives name the same Redis.
     const auto limit_node = conf.limit_redis
                                 ? choose_node(cf, main, conf, *conf.limit_redis,
-                                              conf.limit_redis_place)
+                                              conf.limit_redis_position)
                                 : node;
     if (!limit_node) {
         return false;
@@ -324,13 +325,13 @@ char* set_deployment(ngx_conf_t* cf,
 char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     auto& loc = *static_cast<LocConf*>(conf);
-    return set_deployment(cf, loc.redis, loc.redis_place);
+    return set_deployment(cf, loc.redis, loc.redis_position);
 }
 
 char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     auto& loc = *static_cast<LocConf*>(conf);
-    return set_deployment(cf, loc.limit_redis, loc.limit_redis_place);
+    return set_deployment(cf, loc.limit_redis, loc.limit_redis_position);
 }
 
 }  // namespace petstore::ngx

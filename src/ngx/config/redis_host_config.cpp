@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../../ngx_base/str.h"
+#include "../module.h"
 #include "../nginx/server_variants.h"
 
 namespace petstore::ngx {
@@ -52,12 +53,6 @@ bool is_host_name(const redis::Endpoint& endpoint)
 
 }  // namespace
 
-const ngx_http_core_loc_conf_t& core_conf_of(ngx_conf_t* cf) noexcept
-{
-    return *static_cast<ngx_http_core_loc_conf_t*>(
-        ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-}
-
 ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
 {
     return has_name_servers(core.resolver) ? core.resolver : nullptr;
@@ -66,7 +61,7 @@ ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept
 ngx_redis::HostSettings host_settings(ngx_conf_t* cf,
                                       const redis::Endpoint& endpoint)
 {
-    const auto& core = core_conf_of(cf);
+    const auto& core = core_loc_conf(cf);
     ngx_redis::HostSettings host;
     host.host = endpoint.host;
     host.port = endpoint.port;

@@ -6,9 +6,6 @@
 
 namespace petstore::ngx {
 
-// nginx's own settings of the location being merged. nginx merges these first.
-const ngx_http_core_loc_conf_t& core_conf_of(ngx_conf_t* cf) noexcept;
-
 // nullptr if no `resolver` is configured.
 ngx_resolver_t* resolver_of(const ngx_http_core_loc_conf_t& core) noexcept;
 

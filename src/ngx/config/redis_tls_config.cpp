@@ -30,9 +30,7 @@ void mark_tls_levels(const LocConf& conf) noexcept
 void note_tls_directive(ngx_conf_t* cf, LocConf& conf)
 {
     if (conf.tls == nullptr) {
-        auto& main = *static_cast<MainConf*>(
-            ngx_http_conf_get_module_main_conf(cf, ngx_http_petstore_module));
-        conf.tls = &main.tls_levels.emplace_back();
+        conf.tls = &main_conf(cf).tls_levels.emplace_back();
     }
     conf.tls->directives.push_back(
         {std::string(ngx_base::view(arguments(cf)[0])), current_position(cf)});
@@ -52,7 +50,7 @@ char* set_tls_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     return conf_guarded(cf, [&] {
         note_tls_directive(cf, *static_cast<LocConf*>(conf));
-        return set_placed_text(cf, cmd, conf);
+        return set_positioned_text(cf, cmd, conf);
     });
 }
 
@@ -156,7 +154,7 @@ bool load_trusted(ngx_conf_t* cf, const LocConf& conf, ngx_ssl_t& ssl)
         ngx_ssl_error(
             NGX_LOG_EMERG, ssl.log, 0,
             const_cast<char*>("SSL_CTX_set_default_verify_paths() failed"));
-        return errors.report(conf.redis_place);
+        return errors.report(conf.redis_position);
     }
     return true;
 }

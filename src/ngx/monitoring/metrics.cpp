@@ -168,16 +168,15 @@ void WorkerMetrics::claim_slot() noexcept
 metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
 {
     const Zone::Lock lock(zone_);
-    const std::size_t position = zone_.metrics().redis.add(name);
-    return {slot_->redis[position], process_->redis[position],
-            slot_->redis_duration};
+    const std::size_t index = zone_.metrics().redis.add(name);
+    return {slot_->redis[index], process_->redis[index], slot_->redis_duration};
 }
 
-std::size_t WorkerMetrics::plan_place(std::string_view plan) const noexcept
+std::size_t WorkerMetrics::plan_index(std::string_view plan) const noexcept
 {
-    for (const auto& [name, position] : plans_) {
+    for (const auto& [name, index] : plans_) {
         if (name == plan) {
-            return position;
+            return index;
         }
     }
     return metrics::PlanNames::kNone;
@@ -215,7 +214,7 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
         return;
     }
     const auto& key = info.service.key.valid;
-    const std::size_t plan = key != nullptr ? plan_place(key->record.plan())
+    const std::size_t plan = key != nullptr ? plan_index(key->record.plan())
                                             : metrics::PlanNames::kNone;
     slot_->decisions[plan][index_of(verdict)].add();
     if (is_denial(verdict) && key != nullptr) {

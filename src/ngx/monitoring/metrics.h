@@ -42,7 +42,7 @@ private:
     void claim_slot() noexcept;
     void count_response(ngx_http_request_t* r,
                         const RequestInfo& info) noexcept;
-    std::size_t plan_place(std::string_view plan) const noexcept;
+    std::size_t plan_index(std::string_view plan) const noexcept;
 
     const Zone zone_;
     metrics::Process* process_ = nullptr;
@@ -51,7 +51,7 @@ private:
     // Used if the zone has no room for them.
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
-    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, position
+    std::vector<std::pair<std::string, std::size_t>> plans_;  // name, index
 };
 
 // Registers the log-phase handler that counts requests.
