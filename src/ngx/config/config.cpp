@@ -158,12 +158,7 @@ const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
 
 void* create_main_conf(ngx_conf_t* cf) noexcept
 {
-    auto* conf = pool_new<MainConf>(cf->pool);
-    if (conf != nullptr) {
-        conf->zone_size = NGX_CONF_UNSET_SIZE;
-        conf->worker_memory = NGX_CONF_UNSET_SIZE;
-    }
-    return conf;
+    return pool_new<MainConf>(cf->pool);
 }
 
 char* init_main_conf(ngx_conf_t*, void* conf) noexcept
@@ -176,33 +171,7 @@ char* init_main_conf(ngx_conf_t*, void* conf) noexcept
 
 void* create_loc_conf(ngx_conf_t* cf) noexcept
 {
-    auto* conf = pool_new<LocConf>(cf->pool);
-    if (conf == nullptr) {
-        return nullptr;
-    }
-    conf->serves = NGX_CONF_UNSET;
-    conf->guard = NGX_CONF_UNSET;
-    conf->base_path = ngx_null_string;
-    conf->redis_user = ngx_null_string;
-    conf->redis_connect_timeout = NGX_CONF_UNSET_MSEC;
-    conf->redis_timeout = NGX_CONF_UNSET_MSEC;
-    conf->redis_ssl_verify = NGX_CONF_UNSET;
-    conf->prefix = ngx_null_string;
-    conf->base_url = ngx_null_string;
-    conf->max_body_size = NGX_CONF_UNSET_SIZE;
-    conf->get_sunset = NGX_CONF_UNSET;
-    conf->json_errors = NGX_CONF_UNSET;
-    conf->cors = static_cast<CorsPolicy*>(NGX_CONF_UNSET_PTR);
-    conf->limit_dry_run = NGX_CONF_UNSET;
-    conf->limit_headers = NGX_CONF_UNSET_UINT;
-    conf->anonymous_limit = NGX_CONF_UNSET;
-    conf->anonymous_enforce = NGX_CONF_UNSET;
-    conf->ban = NGX_CONF_UNSET;
-    conf->ban_threshold = NGX_CONF_UNSET;
-    conf->ban_window = NGX_CONF_UNSET;
-    conf->ban_duration = NGX_CONF_UNSET;
-    conf->ban_max = NGX_CONF_UNSET;
-    return conf;
+    return pool_new<LocConf>(cf->pool);
 }
 
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept

@@ -77,8 +77,8 @@ struct CorsPolicy {
 // The members that nginx's generic directive setters write to by offset. Kept
 // apart from the C++ members, because offsets need standard layout.
 struct MainConfBase {
-    size_t zone_size;
-    size_t worker_memory;  // bytes per storage
+    size_t zone_size = NGX_CONF_UNSET_SIZE;
+    size_t worker_memory = NGX_CONF_UNSET_SIZE;  // bytes per storage
 };
 
 struct MainConf : MainConfBase {
@@ -122,38 +122,39 @@ enum LimitHeaders : ngx_uint_t {
 
 // All values are unset until merged, as in nginx's own modules.
 struct LocConfBase {
-    ngx_flag_t serves;  // petstore: this location serves the API
-    ngx_flag_t guard;   // implied by `serves`
-    ngx_str_t base_path;
-    ngx_str_t redis_user;
+    ngx_flag_t serves = NGX_CONF_UNSET;  // the API: `petstore`
+    ngx_flag_t guard = NGX_CONF_UNSET;   // implied by `serves`
+    ngx_str_t base_path = ngx_null_string;
+    ngx_str_t redis_user = ngx_null_string;
     PositionedText redis_password_file;
-    ngx_msec_t redis_connect_timeout;
-    ngx_msec_t redis_timeout;
-    ngx_flag_t redis_ssl_verify;
+    ngx_msec_t redis_connect_timeout = NGX_CONF_UNSET_MSEC;
+    ngx_msec_t redis_timeout = NGX_CONF_UNSET_MSEC;
+    ngx_flag_t redis_ssl_verify = NGX_CONF_UNSET;
     PositionedText redis_ssl_trusted_certificate;
     PositionedText redis_ssl_name;
     PositionedText redis_ssl_certificate;
     PositionedText redis_ssl_certificate_key;
-    ngx_str_t prefix;
-    ngx_str_t base_url;
-    size_t max_body_size;
-    time_t get_sunset;  // Settings::kNeverGone if off
-    ngx_flag_t json_errors;
-    CorsPolicy* cors;  // nullptr: off
-    ngx_flag_t limit_dry_run;
-    ngx_uint_t limit_headers;
-    ngx_int_t anonymous_limit;
-    ngx_flag_t anonymous_enforce;
-    ngx_flag_t ban;
-    ngx_int_t ban_threshold;
-    ngx_int_t ban_window;
-    ngx_int_t ban_duration;
-    ngx_int_t ban_max;
+    ngx_str_t prefix = ngx_null_string;
+    ngx_str_t base_url = ngx_null_string;
+    size_t max_body_size = NGX_CONF_UNSET_SIZE;
+    time_t get_sunset = NGX_CONF_UNSET;  // Settings::kNeverGone if off
+    ngx_flag_t json_errors = NGX_CONF_UNSET;
+    // nullptr: off
+    CorsPolicy* cors = static_cast<CorsPolicy*>(NGX_CONF_UNSET_PTR);
+    ngx_flag_t limit_dry_run = NGX_CONF_UNSET;
+    ngx_uint_t limit_headers = NGX_CONF_UNSET_UINT;
+    ngx_int_t anonymous_limit = NGX_CONF_UNSET;
+    ngx_flag_t anonymous_enforce = NGX_CONF_UNSET;
+    ngx_flag_t ban = NGX_CONF_UNSET;
+    ngx_int_t ban_threshold = NGX_CONF_UNSET;
+    ngx_int_t ban_window = NGX_CONF_UNSET;
+    ngx_int_t ban_duration = NGX_CONF_UNSET;
+    ngx_int_t ban_max = NGX_CONF_UNSET;
 };
 
 struct LocConf : LocConfBase {
-    SourcePosition
-        position;  // of `petstore`, petstore_status or petstore_health
+    // Of `petstore`, petstore_status or petstore_health.
+    SourcePosition position;
     // The handler of petstore_status or petstore_health in this location;
     // nullptr if it has neither.
     ngx_http_handler_pt own_handler = nullptr;
@@ -205,27 +206,10 @@ extern SizeRange zone_sizes;
 extern SizeRange worker_memory_sizes;
 
 // Setters whose errors quote the invalid value and name what is accepted.
-char* set_tls_flag(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_tls_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_petstore(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_status(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_health(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_durability(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_limit_redis(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_positioned_text(ngx_conf_t* cf, ngx_command_t* cmd,
-                          void* conf) noexcept;
-char* set_prefix(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_base_url(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_get_sunset(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_cors(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_plan(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_ban(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t* cmd,
-                          void* conf) noexcept;
+using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
+Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
+    set_status, set_health, set_guard, set_redis, set_durability,
+    set_limit_redis, set_positioned_text, set_prefix, set_base_url,
+    set_get_sunset, set_cors, set_plan, set_ban, set_anonymous_limit;
 
 }  // namespace petstore::ngx

@@ -1,12 +1,11 @@
 // petstore_cors: answers preflights, and completes the responses to browsers.
 #include "cors.h"
 
-#include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/bodies.h"
+#include "../nginx/handlers.h"
 #include "../nginx/headers.h"
-#include "../nginx/phase_handler.h"
 #include "../request/request_info.h"
 #include "../request/response.h"
 
@@ -165,10 +164,7 @@ ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
         return NGX_DECLINED;
     }
     ngx_http_finalize_request(
-        r, ngx_base::guarded(
-               r->connection->log,
-               static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-               [r] { return send_preflight_response(r); }));
+        r, run_handler(r, [r] { return send_preflight_response(r); }));
     return NGX_DONE;
 }
 

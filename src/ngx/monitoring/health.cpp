@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../ngx_base/exception_border.h"
 #include "../module.h"
+#include "../nginx/handlers.h"
 #include "../worker/worker.h"
 #include "plain_response.h"
 
@@ -16,14 +16,12 @@ constexpr ngx_msec_t kValidFor = 1000;
 
 ngx_int_t send_health(ngx_http_request_t* r, bool healthy) noexcept
 {
-    return ngx_base::guarded(
-        r->connection->log,
-        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [&] {
-            return healthy ? send_plain(r, {NGX_HTTP_NO_CONTENT, {}, {}, {}})
-                           : send_plain_error(
-                               r, {api::ErrorCode::service_unavailable,
-                                   "Redis does not answer."});
-        });
+    return run_handler(r, [&] {
+        return healthy
+                   ? send_plain(r, {NGX_HTTP_NO_CONTENT, {}, {}, {}})
+                   : send_plain_error(r, {api::ErrorCode::service_unavailable,
+                                          "Redis does not answer."});
+    });
 }
 
 }  // namespace
@@ -197,23 +195,20 @@ ngx_int_t ready_handler(ngx_http_request_t* r) noexcept
     if (!is_read_method(r, rc)) {
         return rc;
     }
-    return ngx_base::guarded(
-        r->connection->log,
-        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
-            ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
-            Worker* worker = Worker::current();
-            if (cleanup == nullptr || worker == nullptr) {
-                return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
-            }
-            auto& request =
-                worker->ready_requests.start(r, worker->readiness());
-            cleanup->data = &request;
-            cleanup->handler = [](void* data) {
-                Worker::current()->ready_requests.end(
-                    *static_cast<ReadyRequest*>(data));
-            };
-            return request.run();
-        });
+    return run_handler(r, [r]() -> ngx_int_t {
+        ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+        Worker* worker = Worker::current();
+        if (cleanup == nullptr || worker == nullptr) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+        auto& request = worker->ready_requests.start(r, worker->readiness());
+        cleanup->data = &request;
+        cleanup->handler = [](void* data) {
+            Worker::current()->ready_requests.end(
+                *static_cast<ReadyRequest*>(data));
+        };
+        return request.run();
+    });
 }
 
 }  // namespace petstore::ngx

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "../module.h"
-#include "../nginx/phase_handler.h"
+#include "../nginx/handlers.h"
 #include "../request/request_info.h"
 #include "../worker/worker.h"
 

@@ -2,9 +2,9 @@
 
 #include "../../api/media_type.h"
 #include "../../metrics/formats.h"
-#include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
+#include "../nginx/handlers.h"
 #include "../nginx/headers.h"
 #include "metrics.h"
 #include "plain_response.h"
@@ -77,10 +77,7 @@ ngx_int_t status_handler(ngx_http_request_t* r) noexcept
     if (!is_read_method(r, rc)) {
         return rc;
     }
-    return ngx_base::guarded(
-        r->connection->log,
-        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-        [r] { return send_status(r); });
+    return run_handler(r, [r] { return send_status(r); });
 }
 
 }  // namespace petstore::ngx

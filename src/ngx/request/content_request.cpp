@@ -3,6 +3,7 @@
 #include "../../ngx_base/exception_border.h"
 #include "../module.h"
 #include "../nginx/bodies.h"
+#include "../nginx/handlers.h"
 #include "../worker/worker.h"
 #include "response.h"
 
@@ -85,25 +86,22 @@ void ContentRequest::release() noexcept
 
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept
 {
-    return ngx_base::guarded(
-        r->connection->log,
-        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR), [r] {
-            const LocConf& conf = *loc_conf(r);
-            RequestInfo* info = request_info(r, true);
-            ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
-            Worker* worker = Worker::current();
-            if (info == nullptr || cleanup == nullptr || worker == nullptr) {
-                return static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR);
-            }
-            info->entered.handled |= r == r->main;
-            auto& request =
-                worker->content_requests.start(r, *info, conf, *worker);
-            cleanup->data = &request;
-            cleanup->handler = [](void* data) {
-                static_cast<ContentRequest*>(data)->abandon();
-            };
-            return request.run();
-        });
+    return run_handler(r, [r]() -> ngx_int_t {
+        const LocConf& conf = *loc_conf(r);
+        RequestInfo* info = request_info(r, true);
+        ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+        Worker* worker = Worker::current();
+        if (info == nullptr || cleanup == nullptr || worker == nullptr) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+        info->entered.handled |= r == r->main;
+        auto& request = worker->content_requests.start(r, *info, conf, *worker);
+        cleanup->data = &request;
+        cleanup->handler = [](void* data) {
+            static_cast<ContentRequest*>(data)->abandon();
+        };
+        return request.run();
+    });
 }
 
 }  // namespace petstore::ngx

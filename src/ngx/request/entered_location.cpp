@@ -1,7 +1,7 @@
 #include "entered_location.h"
 
 #include "../module.h"
-#include "../nginx/phase_handler.h"
+#include "../nginx/handlers.h"
 #include "request_info.h"
 
 namespace petstore::ngx {

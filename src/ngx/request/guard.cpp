@@ -1,12 +1,11 @@
 #include "guard.h"
 
-#include "../../ngx_base/exception_border.h"
 #include "../../service/api_request.h"
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
 #include "../nginx/bodies.h"
-#include "../nginx/phase_handler.h"
+#include "../nginx/handlers.h"
 #include "../worker/worker.h"
 #include "http_request.h"
 #include "request_info.h"
@@ -95,10 +94,7 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
     } else if (is_too_large(r, conf)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
-    return ngx_base::guarded(
-        r->connection->log,
-        static_cast<ngx_int_t>(NGX_HTTP_INTERNAL_SERVER_ERROR),
-        [&] { return guard(r, conf); });
+    return run_handler(r, [&] { return guard(r, conf); });
 }
 
 }  // namespace

@@ -11,12 +11,10 @@ namespace petstore::ngx {
 void StoreLog::damaged(std::string_view redis_key) noexcept
 {
     metrics_.damaged_data().add();
-    if (damage_logged_ && ngx_current_msec - damage_logged_at_ < 1000) {
+    if (!damage_.due()) {
         ++damages_;
         return;
     }
-    damage_logged_ = true;
-    damage_logged_at_ = ngx_current_msec;
     ngx_str_t name = ngx_base::borrow(redis_key);
     if (damages_ == 0) {
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
@@ -41,10 +39,9 @@ void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
 void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 {
     ++refusals.count;
-    if (refusals.logged == ngx_time()) {
+    if (!refusals.line.due()) {
         return;
     }
-    refusals.logged = ngx_time();
     ngx_log_error(NGX_LOG_WARN, &log_, 0, format, refusals.count);
     refusals.count = 0;
 }
@@ -67,8 +64,7 @@ void StoreLog::request_refused() noexcept
 
 void StoreLog::unexpected_limiter_reply() noexcept
 {
-    if (unexpected_logged_ != ngx_time()) {
-        unexpected_logged_ = ngx_time();
+    if (unexpected_.due()) {
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
                       "petstore: unexpected reply of Redis to the limiter");
     }
@@ -76,8 +72,7 @@ void StoreLog::unexpected_limiter_reply() noexcept
 
 void StoreLog::limits_elsewhere() noexcept
 {
-    if (elsewhere_logged_ != ngx_time()) {
-        elsewhere_logged_ = ngx_time();
+    if (elsewhere_.due()) {
         ngx_log_error(
             NGX_LOG_ERR, &log_, 0,
             "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\"");
@@ -106,8 +101,7 @@ void StoreLog::limits_not_compared() noexcept
 
 void StoreLog::catalogue_full() noexcept
 {
-    if (full_logged_ != ngx_time()) {
-        full_logged_ = ngx_time();
+    if (full_.due()) {
         ngx_log_error(
             NGX_LOG_ERR, &log_, 0,
             "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\"");

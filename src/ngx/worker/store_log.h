@@ -2,6 +2,7 @@
 
 #include "../../metrics/redis_counters.h"
 #include "../../ngx_base/ngx.h"
+#include "../../ngx_base/timer.h"
 #include "../../store/accounts/limits_link.h"
 #include "../../store/storage.h"
 
@@ -41,19 +42,18 @@ private:
     const Servers servers_;
     struct Refusals {
         ngx_uint_t count = 0;  // not yet logged
-        time_t logged = 0;
+        ngx_base::OncePerSecond line;
     };
     // Logs their number, at most once per second. `format` formats it as %ui.
     void refuse(Refusals& refusals, const char* format) noexcept;
 
     Refusals look_ups_;
     Refusals requests_;
-    time_t unexpected_logged_ = 0;
-    time_t elsewhere_logged_ = 0;
-    time_t full_logged_ = 0;
+    ngx_base::OncePerSecond unexpected_;
+    ngx_base::OncePerSecond elsewhere_;
+    ngx_base::OncePerSecond full_;
+    ngx_base::OncePerSecond damage_;
     ngx_uint_t damages_ = 0;  // damage reports not yet logged
-    bool damage_logged_ = false;
-    ngx_msec_t damage_logged_at_ = 0;
 };
 
 // Logs a ban that this host has caused.

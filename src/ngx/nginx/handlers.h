@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+
+#include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/ngx.h"
 
 namespace petstore::ngx {
@@ -17,6 +20,15 @@ inline ngx_int_t add_phase_handler(ngx_conf_t* cf, ngx_http_phases phase,
     }
     *position = handler;
     return NGX_OK;
+}
+
+// Runs the body of a handler of requests. An exception becomes a 500.
+template <typename Body>
+ngx_int_t run_handler(ngx_http_request_t* r, Body&& body) noexcept
+{
+    return ngx_base::guarded(r->connection->log,
+                             ngx_int_t{NGX_HTTP_INTERNAL_SERVER_ERROR},
+                             std::forward<Body>(body));
 }
 
 }  // namespace petstore::ngx
