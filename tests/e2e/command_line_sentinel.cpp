@@ -1,5 +1,5 @@
 // docs/sentinel.md: petstorectl finds the primary through Sentinels.
-#include "support/fault_proxy.h"
+#include "chaos/fault_proxy.h"
 #include "support/sentinel_server.h"
 #include "support/slow_import.h"
 #include "support/tls_redis.h"

@@ -2,7 +2,7 @@
 // redis-cli's options.
 #include <csignal>
 
-#include "support/fault_proxy.h"
+#include "chaos/fault_proxy.h"
 #include "support/slow_import.h"
 #include "support/tls_redis.h"
 

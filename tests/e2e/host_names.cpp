@@ -1,6 +1,6 @@
 // A Redis whose host name nginx's resolver looks up in a DNS server run by the
 // test.
-#include "support/dns_server.h"
+#include "chaos/dns_server.h"
 #include "support/sentinels.h"
 #include "support/store.h"
 

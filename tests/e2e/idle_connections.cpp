@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "chaos/fault_proxy.h"
 #include "support/cluster_servers.h"
-#include "support/fault_proxy.h"
 #include "support/guarded_store.h"
 #include "support/limits.h"
 #include "support/replicas.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "support/cut_redis.h"
+#include "chaos/cut_redis.h"
 #include "support/limits.h"
 
 using namespace petstore::e2e;

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "support/fault_proxy.h"
+#include "chaos/fault_proxy.h"
 #include "support/limits.h"
 
 using namespace petstore::e2e;

@@ -5,7 +5,7 @@
 #include <regex>
 #include <thread>
 
-#include "support/cut_redis.h"
+#include "chaos/cut_redis.h"
 #include "support/slow_import.h"
 #include "support/store.h"
 

@@ -6,7 +6,7 @@
 //
 //   PETSTORE_RANDOM_SEED=N     repeats a run, as far as timing allows
 //   PETSTORE_RANDOM_SECONDS=N  duration
-//   PETSTORE_RANDOM_ONLY=A,B   only these locations of chaos_config.cpp
+//   PETSTORE_RANDOM_ONLY=A,B   only these locations of config.cpp
 //   PETSTORE_RANDOM_KEEP=DIR   copies the files of an nginx that failed to DIR
 #include <filesystem>
 #include <fstream>
@@ -14,10 +14,10 @@
 #include <random>
 #include <thread>
 
-#include "support/chaos_http1.h"
-#include "support/chaos_http2.h"
-#include "support/chaos_operator.h"
-#include "support/redis_proxy.h"
+#include "chaos/random_traffic/http1_client.h"
+#include "chaos/random_traffic/http2_client.h"
+#include "chaos/random_traffic/operator.h"
+#include "chaos/random_traffic/redis_proxy.h"
 
 using namespace petstore::e2e;
 

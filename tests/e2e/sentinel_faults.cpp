@@ -2,8 +2,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "chaos/dns_server.h"
 #include "support/certificates.h"
-#include "support/dns_server.h"
 #include "support/sentinels.h"
 #include "support/store.h"
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "support/cut_redis.h"
+#include "chaos/cut_redis.h"
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;

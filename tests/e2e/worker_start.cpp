@@ -1,5 +1,5 @@
 // Workers that need Redis connect when they start; others do not connect.
-#include "support/fault_proxy.h"
+#include "chaos/fault_proxy.h"
 #include "support/limits.h"
 #include "support/one_worker.h"
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "catch.h"
-#include "failing_malloc/failing_malloc.h"
+#include "chaos/preload/failing_malloc.h"
 
 // During its lifetime, allocations of this process fail: `times` in a row, from
 // the `first` on.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "allocation_faults.h"
+#include "chaos/allocation_faults.h"
 #include "store.h"
 
 namespace petstore::e2e {

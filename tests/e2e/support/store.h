@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "fake_redis.h"
+#include "chaos/fake_redis.h"
 #include "http.h"
 #include "nginx_server.h"
 #include "raw_client.h"

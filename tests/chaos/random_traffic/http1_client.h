@@ -1,6 +1,6 @@
 #pragma once
 
-#include "chaos_requests.h"
+#include "requests.h"
 #include "wire.h"
 
 namespace petstore::e2e {

@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "redis_client.h"
-#include "redis_server.h"
-#include "threaded_server.h"
-#include "util.h"
+#include "e2e/support/redis_client.h"
+#include "e2e/support/redis_server.h"
+#include "e2e/support/threaded_server.h"
+#include "e2e/support/util.h"
 
 namespace petstore::e2e {
 

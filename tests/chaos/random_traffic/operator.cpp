@@ -1,4 +1,4 @@
-#include "chaos_operator.h"
+#include "operator.h"
 
 #include <thread>
 

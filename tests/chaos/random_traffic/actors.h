@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "util.h"
+#include "e2e/support/util.h"
 
 namespace petstore::e2e {
 

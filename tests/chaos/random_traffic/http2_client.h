@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "chaos_requests.h"
+#include "requests.h"
 #include "wire.h"
 
 struct nghttp2_hd_inflater;

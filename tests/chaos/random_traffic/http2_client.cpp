@@ -1,10 +1,10 @@
-#include "chaos_http2.h"
+#include "http2_client.h"
 
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
 
-#include "http2_frames.h"
+#include "e2e/support/http2_frames.h"
 
 namespace petstore::e2e {
 

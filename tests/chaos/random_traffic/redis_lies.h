@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "chaos.h"
-#include "redis_client.h"
+#include "actors.h"
+#include "e2e/support/redis_client.h"
 
 namespace petstore::e2e {
 

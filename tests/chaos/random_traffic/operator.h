@@ -1,7 +1,7 @@
 #pragma once
 
-#include "chaos_config.h"
-#include "chaos_world.h"
+#include "config.h"
+#include "world.h"
 
 namespace petstore::e2e {
 

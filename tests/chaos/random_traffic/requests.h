@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "chaos_config.h"
-#include "chaos_world.h"
-#include "http.h"
+#include "config.h"
+#include "e2e/support/http.h"
+#include "world.h"
 
 namespace petstore::e2e {
 

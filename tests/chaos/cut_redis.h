@@ -4,8 +4,8 @@
 #include <mutex>
 #include <string>
 
+#include "e2e/support/redis_server.h"
 #include "fake_redis.h"
-#include "redis_server.h"
 
 namespace petstore::e2e {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "redis_server.h"
-#include "util.h"
+#include "e2e/support/redis_server.h"
+#include "e2e/support/util.h"
 
 namespace petstore::e2e {
 

@@ -1,4 +1,4 @@
-#include "chaos_http1.h"
+#include "http1_client.h"
 
 namespace petstore::e2e {
 

@@ -1,4 +1,4 @@
-#include "chaos_config.h"
+#include "config.h"
 
 #include <sys/stat.h>
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <new>
 
-#include "process.h"
+#include "e2e/support/process.h"
 
 namespace petstore::e2e {
 

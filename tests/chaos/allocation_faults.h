@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "../../failing_malloc/failing_malloc.h"
-#include "util.h"
+#include "e2e/support/util.h"
+#include "preload/failing_malloc.h"
 
 namespace petstore::e2e {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "chaos.h"
-#include "store.h"
+#include "actors.h"
+#include "e2e/support/store.h"
 
 namespace petstore::e2e {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "chaos.h"
-#include "nginx_server.h"
+#include "actors.h"
+#include "e2e/support/nginx_server.h"
 #include "wire.h"
 
 namespace petstore::e2e {

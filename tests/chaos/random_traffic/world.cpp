@@ -1,4 +1,4 @@
-#include "chaos_world.h"
+#include "world.h"
 
 namespace petstore::e2e {
 

@@ -1,4 +1,4 @@
-#include "chaos_requests.h"
+#include "requests.h"
 
 namespace petstore::e2e {
 

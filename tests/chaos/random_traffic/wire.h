@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "util.h"
+#include "e2e/support/util.h"
 
 struct ssl_st;
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "util.h"
+#include "e2e/support/util.h"
 
 namespace petstore::e2e {
 

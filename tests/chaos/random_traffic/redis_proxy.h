@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
-#include "chaos.h"
-#include "redis_client.h"
-#include "redis_server.h"
+#include "actors.h"
+#include "e2e/support/redis_client.h"
+#include "e2e/support/redis_server.h"
 
 namespace petstore::e2e {
 

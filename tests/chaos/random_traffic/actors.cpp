@@ -1,4 +1,4 @@
-#include "chaos.h"
+#include "actors.h"
 
 #include <algorithm>
 #include <cstdio>
