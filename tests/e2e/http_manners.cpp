@@ -100,9 +100,7 @@ TEST_CASE("http: other paths are not found")
     Store store;
     import_pets(store.redis, 1);
     for (const char* path :
-         {"/v1/", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/x", "/v1/pet",
-          "/v1/petss", "/v1/Pets", "/v1/store/orders", "/v1/store/inventory",
-          "/v1/user", "/v1/pets;x", "/v1/pets%20", "/v1/v1/pets"}) {
+         {"/v1/", "/v1/pets/", "/v1/Pets", "/v1/store/orders", "/v1/pets%20"}) {
         INFO(path);
         expect_error(store.http.get(path), 404, "not_found");
     }

@@ -134,16 +134,10 @@ TEST_CASE("keys: a malformed key costs no Redis command")
     CHECK(store.http.get("/v1/pets").status == 200);
     Monitor monitor(store.redis);
     Http anyone(store.nginx.url());
-    std::string wrong = store.key.secret;
-    for (std::size_t i = 9; i < wrong.size(); ++i) {
-        auto mistyped = wrong;
-        mistyped[i] = mistyped[i] == 'a' ? 'b' : 'a';
-        const auto response =
-            anyone.get("/v1/pets", {{"Authorization", "Bearer " + mistyped}});
-        REQUIRE(response.status == 401);
-    }
+    std::string mistyped = store.key.secret;
+    mistyped[20] = mistyped[20] == 'a' ? 'b' : 'a';
     for (const std::string& secret :
-         {std::string(513, 'x'), std::string("two words"),
+         {mistyped, std::string(513, 'x'), std::string("two words"),
           std::string("caf\xC3\xA9")}) {
         CHECK(anyone.get("/v1/pets", {{"Authorization", "Bearer " + secret}})
                   .status

@@ -390,6 +390,93 @@ TEST_CASE("the body must be an object", "[json]")
     }
 }
 
+TEST_CASE("whole bodies that are refused, and their codes", "[json]")
+{
+    // The object itself is the first level.
+    const std::string too_deep = R"({"name":"n","categoryId":1,"x":)"
+                                 + repeated("[", 16) + repeated("]", 16) + "}";
+    const std::pair<std::string, std::string_view> rows[] = {
+        {"", "missing_body"},
+        {" \r\n\t", "missing_body"},
+        {"{", "invalid_json"},
+        {"{}x", "invalid_json"},
+        {"nonsense", "invalid_json"},
+        {"{\"name\":\"n\",\"categoryId\":1,}", "invalid_json"},
+        {"{'name':'n','categoryId':1}", "invalid_json"},
+        {"{\"name\":\"n\",\"categoryId\":01}", "invalid_json"},
+        {"{\"name\":\"n\",\"categoryId\":+1}", "invalid_json"},
+        {"{\"name\":\"n\",\"categoryId\":NaN}", "invalid_json"},
+        {"{\"name\":\"n\" /* */,\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"a\tb\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"n\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"n\",\"n\\u0061me\":\"n\",\"categoryId\":1}",
+         "invalid_json"},
+        {"{\"x\":{\"a\":1,\"a\":2},\"name\":\"n\",\"categoryId\":1}",
+         "invalid_json"},
+        {"\xEF\xBB\xBF{\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"\xFF\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"\xC0\xAF\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"\xED\xA0\x80\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"\\ud800\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"\\udc00\\ud800\",\"categoryId\":1}", "invalid_json"},
+        {"{\"x\":\"\\ud800\",\"name\":\"n\",\"categoryId\":1}", "invalid_json"},
+        {"{\"name\":\"n\",\"categoryId\":1}{}", "invalid_json"},
+        {std::string("{\"name\":\"n\",\"categoryId\":1}\0", 28),
+         "invalid_json"},
+        {std::string("{\"name\":\"n\",\"categoryId\":1}\0x", 29),
+         "invalid_json"},
+        {std::string("\0{\"name\":\"n\",\"categoryId\":1}", 28),
+         "invalid_json"},
+        {std::string("\0", 1), "invalid_json"},
+        {too_deep, "invalid_json"},
+        {repeated("[", 5000), "invalid_json"},
+        {"{}", "missing_field"},
+        {"{\"name\":\"n\"}", "missing_field"},
+        {"{\"categoryId\":1}", "missing_field"},
+        {"{\"name\":null,\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":1,\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":[\"n\"],\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"\",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"   \",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"a\\u0000b\",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"a\\nb\",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"a\\u007f\",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"a\\u0085\",\"categoryId\":1}", "invalid_field"},
+        {"{\"name\":\"" + repeated("x", 256) + "\",\"categoryId\":1}",
+         "invalid_field"},
+        {"{\"name\":\"" + repeated("\xF0\x9F\x90\x88", 256)
+             + "\",\"categoryId\":1}",
+         "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":null}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":\"1\"}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1.0}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1e3}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":true}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":{}}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":9223372036854775808}",
+         "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":-9223372036854775809}",
+         "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1e999}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1,\"status\":null}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"\"}", "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1,\"status\":\"Sold\"}",
+         "invalid_field"},
+        {"{\"name\":\"n\",\"categoryId\":1,\"status\":1}", "invalid_field"},
+        {"{\"id\":1,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
+        {"{\"id\":null,\"name\":\"n\",\"categoryId\":1}", "read_only_field"},
+        {"[]", "invalid_json"},
+        {"null", "invalid_json"},
+        {"1", "invalid_json"},
+        {"\"text\"", "invalid_json"},
+        {"[{\"name\":\"n\"}]", "invalid_json"},
+    };
+    for (const auto& [body, code] : rows) {
+        CAPTURE(body.substr(0, 200));
+        CHECK(code_of(body) == code);
+    }
+}
+
 TEST_CASE("an id may be ignored instead of refused", "[json]")
 {
     const auto imported = [](std::string_view line) {

@@ -12,6 +12,8 @@ TEST_CASE("content types that are JSON", "[media_type]")
     for (const char* type :
          {"application/json", "Application/JSON", " application/json ",
           "application/json;charset=utf-8", "application/json; charset=UTF-8",
+          "application/json; charset=utf-8", "application/json;charset=UTF-8",
+          "Application/JSON ; charset=\"utf-8\"",
           "application/json ; Charset=\"utf-8\"", "application/json;",
           "application/json; x=y", "application/json; x=y; charset=utf-8"}) {
         CAPTURE(type);
@@ -22,11 +24,25 @@ TEST_CASE("content types that are JSON", "[media_type]")
 TEST_CASE("content types that are not JSON", "[media_type]")
 {
     for (const std::string& type :
-         {""s, ";"s, "text/json"s, "application/jsonx"s, "application/json5"s,
-          "application/problem+json"s, "application/x-www-form-urlencoded"s,
-          "*/*"s, "json"s, "application/ json"s, "application/json, text/html"s,
-          "application/json\0"s, "application/json; charset=latin1"s,
-          "application/json; charset="s, "application/json; charset=\""s,
+         {""s,
+          ";"s,
+          "text/json"s,
+          "application/jsonx"s,
+          "application/json5"s,
+          "application/problem+json"s,
+          "application/x-www-form-urlencoded"s,
+          "*/*"s,
+          "json"s,
+          "text/plain"s,
+          "application/merge-patch+json"s,
+          "multipart/form-data; boundary=x"s,
+          "application/json; charset=iso-8859-1"s,
+          "application/ json"s,
+          "application/json, text/html"s,
+          "application/json\0"s,
+          "application/json; charset=latin1"s,
+          "application/json; charset="s,
+          "application/json; charset=\""s,
           "application/json; charset=utf-16"s,
           "application/json; x=y; charset=utf-16"s,
           "application/json; charset=utf-8; charset=latin1"s}) {

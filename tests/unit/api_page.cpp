@@ -120,6 +120,54 @@ TEST_CASE("invalid encoding is an error in known parameters only", "[page]")
     CHECK(query_of("x=%zz&limit=7&%=1&lim%it=3&y%2=%").limit == 7);
 }
 
+TEST_CASE("the error for an invalid parameter names it", "[page]")
+{
+    const std::string all = kCursor20;
+    const std::pair<std::string, std::string> rows[] = {
+        {"limit=0", "limit"},
+        {"limit=101", "limit"},
+        {"limit=-1", "limit"},
+        {"limit=abc", "limit"},
+        {"limit=", "limit"},
+        {"limit", "limit"},
+        {"limit=+5", "limit"},
+        {"limit=%2B5", "limit"},
+        {"limit=1.0", "limit"},
+        {"limit=05", "limit"},
+        {"limit=1e1", "limit"},
+        {"limit=%205", "limit"},
+        {"limit=5%20", "limit"},
+        {"limit=99999999999999999999", "limit"},
+        {"limit=18446744073709551617", "limit"},
+        {"limit=4294967297", "limit"},
+        {"limit=5&limit=5", "limit"},
+        {"limit=5&limit=", "limit"},
+        {"limit=%zz", "limit"},
+        {"limit=5%00", "limit"},
+        {"status=", "status"},
+        {"status", "status"},
+        {"status=Available", "status"},
+        {"status=unknown", "status"},
+        {"status=available%20", "status"},
+        {"status=available,sold", "status"},
+        {"status=sold&status=sold", "status"},
+        {"cursor=", "cursor"},
+        {"cursor=x", "cursor"},
+        {"cursor=%00", "cursor"},
+        {"cursor=" + std::string(3000, 'A'), "cursor"},
+        {"cursor=" + all + "&cursor=" + all, "cursor"},
+        {"cursor=" + all.substr(1), "cursor"},
+        {"cursor=" + all.substr(0, all.size() - 1), "cursor"},
+        {"cursor=" + all + "A", "cursor"},
+        {"cursor=" + all + "=", "cursor"},
+        {"cursor=" + std::string(all.size(), 'A'), "cursor"},
+    };
+    for (const auto& [query, name] : rows) {
+        CAPTURE(query);
+        CHECK(problem_of(query).compare(0, name.size(), name) == 0);
+    }
+}
+
 TEST_CASE("parameter names are case-sensitive and compared in full", "[page]")
 {
     CHECK(query_of("Limit=7&LIMIT=7&limits=7&limi=7&limit%20=7&limit[]=7").limit

@@ -79,6 +79,38 @@ TEST_CASE("what is wrong with a URL of several colons is named", "[redis]")
           == "the port must be a number from 1 to 65535");
 }
 
+TEST_CASE("what is wrong with a URL is named", "[redis]")
+{
+    const char* const scheme =
+        "a Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\"";
+    const char* const host = "the host is missing";
+    const char* const port = "the port must be a number from 1 to 65535";
+    const char* const database =
+        "the database must be a number from 0 to 2147483647";
+    const char* const path = "the path of a unix socket must start with \"/\"";
+    const struct {
+        const char* url;
+        const char* problem;
+    } rows[] = {
+        {"http://127.0.0.1", scheme},
+        {"127.0.0.1:6379", scheme},
+        {"redis://", host},
+        {"redis://:geheim-7", host},
+        {"redis://127.0.0.1:99999", port},
+        {"redis://user:geheim-7@127.0.0.1:99999", port},
+        {"redis://h/x", database},
+        {"redis://127.0.0.1/x", database},
+        {"unix:redis.sock", path},
+        {"unix:", path},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.url);
+        CHECK(std::get<std::string>(parse_endpoint(row.url)) == row.problem);
+    }
+    CHECK(redact_url("redis://h/x") == "redis://h/***");
+    CHECK(redact_url("redis://:geheim-7") == "redis://:***");
+}
+
 TEST_CASE("IPv6 addresses are in brackets", "[redis]")
 {
     CHECK(good("redis://[::1]").host == "::1");

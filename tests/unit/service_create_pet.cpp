@@ -202,6 +202,18 @@ TEST_CASE("a repeated header of the body is refused", "[service]")
     CHECK(f.client.status == 415);
 }
 
+TEST_CASE("a body with a Content-Encoding is refused", "[service]")
+{
+    const auto coding =
+        GENERATE(as<std::string>{}, "gzip", "br", "deflate, identity", "x");
+    CAPTURE(coding);
+    Fixture f;
+    f.client.request().headers[Header::content_encoding] = coding;
+    f.admit();
+    CHECK(f.client.status == 415);
+    CHECK(f.worker.idle());
+}
+
 TEST_CASE("an Idempotency-Key is one value of visible ASCII", "[service]")
 {
     Fixture f;
@@ -218,6 +230,10 @@ TEST_CASE("an Idempotency-Key is one value of visible ASCII", "[service]")
     SECTION("with a space")
     {
         request.headers[Header::idempotency_key] = "a b";
+    }
+    SECTION("with a tab")
+    {
+        request.headers[Header::idempotency_key] = "a\tb";
     }
     SECTION("not ASCII")
     {
