@@ -21,7 +21,7 @@ std::string to_text(const StoredKey& key)
     return key.record.id + ':' + api::to_hex(api::bytes_of(key.digest));
 }
 
-std::vector<Successor> parse(std::string_view successors)
+std::vector<Successor> parse_successors(std::string_view successors)
 {
     std::vector<Successor> parsed;
     while (!successors.empty()) {
@@ -132,7 +132,7 @@ private:
         new_.record.created = fresh_.created;
         new_.record.last4 = fresh_.last4;
         new_.record.epoch = 0;
-        overtaken_ = parse(old_.successors);
+        overtaken_ = parse_successors(old_.successors);
         const std::string before =
             std::exchange(old_.successors, to_text(new_));
         if (!before.empty()) {
