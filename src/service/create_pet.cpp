@@ -83,23 +83,10 @@ void CreatePet::create(const std::string& body)
     if (idempotency_) {
         idempotency_->body = api::sha256(body);
     }
-    request_.wait();
     request_.storage().creates.add(
         {pet_, request_.admission().key().account->id(), idempotency_,
          request_.durable_link(), request_.admission().version()},
-        *this);
-}
-
-void CreatePet::on_result(
-    const store::Outcome<store::CreatedPet>& outcome) noexcept
-{
-    request_.deliver([&] {
-        if (const auto* failure = outcome.failure()) {
-            request_.refuse(failure->error);
-        } else {
-            respond(outcome.value());
-        }
-    });
+        created_.begin());
 }
 
 void CreatePet::respond(const store::CreatedPet& created)

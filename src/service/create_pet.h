@@ -6,15 +6,14 @@
 #include "../api/pet.h"
 #include "../store/pets/create_queue.h"
 #include "api_request.h"
+#include "await.h"
 #include "body_source.h"
 #include "operation.h"
 
 namespace petstore::service {
 
 // POST /pets: stores a pet.
-class CreatePet final : public OperationHandler,
-                        private BodyWaiter,
-                        private store::Waiter<store::CreatedPet> {
+class CreatePet final : public OperationHandler, private BodyWaiter {
 public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 
@@ -24,11 +23,11 @@ private:
     std::optional<api::Error> check_headers();
     void on_body(Result result, const std::string& body) noexcept override;
     void create(const std::string& body);
-    void on_result(
-        const store::Outcome<store::CreatedPet>& outcome) noexcept override;
     void respond(const store::CreatedPet& created);
 
     ApiRequest& request_;
+    Await<store::CreatedPet, CreatePet, &CreatePet::respond> created_{request_,
+                                                                      *this};
     api::NewPet pet_;
     std::optional<store::Idempotency> idempotency_;
 };

@@ -84,20 +84,7 @@ void PetRead::read()
             return send(std::move(response));
         }
     }
-    request_.wait();
-    storage.reader.read(key, version, *this);
-}
-
-void PetRead::on_result(
-    const store::Outcome<store::SharedResponse>& response) noexcept
-{
-    request_.deliver([&] {
-        if (const auto* failure = response.failure()) {
-            request_.refuse(failure->error);
-        } else {
-            send(response.value());
-        }
-    });
+    storage.reader.read(key, version, response_read_.begin());
 }
 
 void PetRead::send(store::SharedResponse cached)

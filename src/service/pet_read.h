@@ -5,6 +5,7 @@
 
 #include "../store/pets/reader.h"
 #include "api_request.h"
+#include "await.h"
 #include "operation.h"
 
 namespace petstore::service {
@@ -13,7 +14,6 @@ namespace petstore::service {
 // limiter's command, and responds from memory. If the limiter's reply contains
 // no version, the read waits for both the decision and the version.
 class PetRead : public OperationHandler,
-                private store::Waiter<store::SharedResponse>,
                 private store::Waiter<store::DatedVersion> {
 public:
     void prepare() final;
@@ -43,11 +43,12 @@ private:
     void read();
     void on_result(
         const store::Outcome<store::DatedVersion>& version) noexcept override;
-    void on_result(const store::Outcome<store::SharedResponse>&
-                       response) noexcept override;
+    void take_response(const store::SharedResponse& read) { send(read); }
     void send(store::SharedResponse response);
 
     ApiRequest& request_;
+    Await<store::SharedResponse, PetRead, &PetRead::take_response>
+        response_read_{request_, *this};
     std::optional<Target> target_;
     bool reading_ahead_ = false;
     bool admitted_ = false;
