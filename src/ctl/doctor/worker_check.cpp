@@ -42,7 +42,7 @@ const char* advice_for_error(std::string_view error)
     if (begins("READONLY")) {
         return "workers answer 503: use the primary";
     }
-    return "workers answer 503: see \"Redis errors\" in docs/operations.md";
+    return "workers answer 503: see \"Errors of Redis\" in docs/operations.md";
 }
 
 class WorkerCheck {
