@@ -20,7 +20,7 @@ protected:
     explicit AdmittedTask(const Task::Context& context) noexcept
         : Task(context), admission_(*this, *this)
     {}
-    ~AdmittedTask() = default;
+    ~AdmittedTask() override = default;
 
     void ask_for_admission() { admission_.run(); }
 

@@ -134,7 +134,7 @@ void AccountSteps::now(std::function<void(api::Millis)> next)
 }
 
 void AccountSteps::touch(const std::string& account, std::int64_t written,
-                         NotInEffect failed, std::function<void()> next)
+                         NotInEffect failed, const std::function<void()>& next)
 {
     redis::Command command(scripts::touch_account(), 1);
     command.key(schema_.account_state(account))

@@ -60,9 +60,10 @@ protected:
 
     // Makes all workers read the account's records again. `written` is the
     // epoch of the changed record, 0 if none.
-    void announce(const std::string& account, std::int64_t written, Then next)
+    void announce(const std::string& account, std::int64_t written,
+                  const Then& next)
     {
-        touch(account, written, NotInEffect::always, std::move(next));
+        touch(account, written, NotInEffect::always, next);
     }
 
     // Stores a new key, still disabled, and adds it to the index. If an earlier
