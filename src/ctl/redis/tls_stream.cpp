@@ -167,9 +167,11 @@ std::optional<std::size_t> TlsStream::read(char* buffer, std::size_t size)
         default:
             throw TlsError("TLS: " + openssl_reason());
         }
-        send();  // the reply to a KeyUpdate, if any
+        // Before anything is sent: a server that refuses a client certificate
+        // says so, and closes the connection.
         const auto open = receive();
         if (!open) {
+            send();  // the reply to a KeyUpdate, if any
             return std::nullopt;
         }
         if (!*open) {
