@@ -1,5 +1,5 @@
-// The table of operations. A new one needs a line here, a route in
-// api/router.cpp and a file beside this one.
+// The table of operations. docs/architecture.md, "A new operation", lists all
+// places that a new one needs.
 #include "create_pet.h"
 #include "get_pet.h"
 #include "list_pets.h"
