@@ -12,29 +12,30 @@ void Dialer::add(Server server)
     rotation_ = redis::Rotation(servers_.size());
 }
 
-void Dialer::keep(std::size_t count) noexcept
+void Dialer::remove_servers_after(std::size_t count) noexcept
 {
     servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(count),
                    servers_.end());
 }
 
-void Dialer::start(const Questions& questions) noexcept
+void Dialer::start(const HandshakeCommands& commands) noexcept
 {
-    questions_ = questions;
+    commands_ = commands;
     rotation_.begin_round();
     next_server();
 }
 
-void Dialer::start(const Questions& questions, std::size_t first) noexcept
+void Dialer::start(const HandshakeCommands& commands,
+                   std::size_t first) noexcept
 {
     rotation_ = redis::Rotation(servers_.size(), first);
-    start(questions);
+    start(commands);
 }
 
 bool Dialer::has_next() const noexcept
 {
     const bool has_time =
-        share_ == Share::each || ngx_base::time_left(end_) > 0;
+        timeout_for_ == TimeoutFor::address || ngx_base::time_left(end_) > 0;
     return (untried_ > 0 && has_time) || rotation_.left() > 0;
 }
 
@@ -79,16 +80,17 @@ void Dialer::next_address() noexcept
     --untried_;
     address_ = server().next_address % addresses_->size();
     server().next_address = address_ + 1;
-    connection_.open((*addresses_)[address_], *server().login, *questions_.last,
-                     share_ == Share::each ? timeout_
-                                           : ngx_base::time_left(end_),
-                     questions_.identity);
+    connection_.open((*addresses_)[address_], *server().login, *commands_.last,
+                     timeout_for_ == TimeoutFor::address
+                         ? timeout_
+                         : ngx_base::time_left(end_),
+                     commands_.identity);
     if (connection_.is_open()) {
         user_.on_trying();
     }
 }
 
-void Dialer::stay() noexcept
+void Dialer::prefer_current_address() noexcept
 {
     if (connection_.is_open()) {
         server().next_address = address_;

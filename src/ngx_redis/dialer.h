@@ -14,10 +14,10 @@
 
 namespace petstore::ngx_redis {
 
-// Connects to one of some servers: asks for the addresses of each, and tries
-// these in turn. The next address, or the next server, is tried when the user
-// says so after a failure, so that it can log that. Each time, another address
-// of a server is the first.
+// Connects to the first server that answers: looks up the addresses of one
+// after the other, and tries each. After a failure, the user logs it and calls
+// next(). Every look-up of a server starts with another of its addresses; see
+// prefer_current_address().
 class Dialer final : private AddressSource::User {
 public:
     class User {
@@ -45,20 +45,23 @@ public:
         std::size_t next_address = 0;  // index
     };
 
-    // What the last part of the handshake asks; see Connection. Borrowed.
-    struct Questions {
+    // The end of the handshake; see Connection::open(). Borrowed.
+    struct HandshakeCommands {
         const redis::Command* last;
         const redis::Command* identity = nullptr;
     };
 
-    // What the timeout is for: all addresses of a server and the look-up of
-    // them, or each.
-    enum class Share { all, each };
+    // What may take as long as the timeout.
+    enum class TimeoutFor {
+        server,   // the look-up of its addresses and all of these together
+        address,  // the look-up, and then each address
+    };
 
     // Borrows `connection`, whose failures the user must handle.
     Dialer(Connection& connection, User& user, ngx_msec_t timeout,
-           Share share) noexcept
-        : connection_(connection), user_(user), timeout_(timeout), share_(share)
+           TimeoutFor timeout_for) noexcept
+        : connection_(connection), user_(user), timeout_(timeout),
+          timeout_for_(timeout_for)
     {}
     Dialer(const Dialer&) = delete;
     Dialer& operator=(const Dialer&) = delete;
@@ -66,14 +69,14 @@ public:
     // Call before the first start(). Throws std::bad_alloc.
     void add(Server server);
 
-    // Removes the servers after the first `count`. Call only while closed.
-    void keep(std::size_t count) noexcept;
+    // Keeps the first `count` servers. Call only while closed.
+    void remove_servers_after(std::size_t count) noexcept;
     const std::vector<Server>& servers() const noexcept { return servers_; }
 
     // Call only while closed. Begins a round with the server after the last
     // one, or with that at this index.
-    void start(const Questions& questions) noexcept;
-    void start(const Questions& questions, std::size_t first) noexcept;
+    void start(const HandshakeCommands& commands) noexcept;
+    void start(const HandshakeCommands& commands, std::size_t first) noexcept;
 
     // Whether this round has another address or server to try.
     bool has_next() const noexcept;
@@ -84,8 +87,9 @@ public:
     // Cancels the look-up and closes the connection.
     void close() noexcept;
 
-    // The next time, starts with the address of the open connection again.
-    void stay() noexcept;
+    // The next time this server is tried, the address of the open connection is
+    // the first again.
+    void prefer_current_address() noexcept;
 
     bool is_finding() const noexcept { return finding_; }
     bool is_busy() const noexcept { return finding_ || connection_.is_open(); }
@@ -116,8 +120,8 @@ private:
     Connection& connection_;
     User& user_;
     const ngx_msec_t timeout_;
-    const Share share_;
-    Questions questions_{};
+    const TimeoutFor timeout_for_;
+    HandshakeCommands commands_{};
     std::vector<Server> servers_;
     redis::Rotation rotation_{1};
 

@@ -38,7 +38,7 @@ MapFinder::MapFinder(const NodeSettings& settings, User& user,
       identity_request_(redis::node_id_request()), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       dialer_(connection_, *this, settings.connect_timeout,
-              Dialer::Share::each),
+              Dialer::TimeoutFor::address),
       event_(*this, log_.log())
 {
     for (const auto& seed : settings.cluster->seeds) {
@@ -53,7 +53,7 @@ void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
         return true;
     });
     if (!added) {
-        dialer_.keep(settings_.cluster->seeds.size());
+        dialer_.remove_servers_after(settings_.cluster->seeds.size());
     }
     if (ngx_base::is_quitting()) {
         give_up();
@@ -73,7 +73,7 @@ void MapFinder::add(const HostSettings& host)
 
 void MapFinder::add_servers(const std::vector<redis::ServerAddress>& known)
 {
-    dialer_.keep(settings_.cluster->seeds.size());
+    dialer_.remove_servers_after(settings_.cluster->seeds.size());
     for (const auto& server : known) {
         const HostSettings host = host_settings(*settings_.cluster, server);
         if (host.fixed != nullptr || host.resolver != nullptr) {
@@ -206,7 +206,7 @@ void MapFinder::on_event() noexcept
         return;
     }
     redis::SlotMap map = std::move(*found_);
-    dialer_.stay();
+    dialer_.prefer_current_address();
     cancel();
     if (std::exchange(lost_, false)) {
         log_.recovered(ngx_current_msec - lost_at_);

@@ -32,7 +32,8 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
     : settings_(settings), scheduler_(scheduler), meter_(meter),
       counted_(meter.links), log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
-      dialer_(connection_, *this, settings.connect_timeout, Dialer::Share::all),
+      dialer_(connection_, *this, settings.connect_timeout,
+              Dialer::TimeoutFor::server),
       server_(settings, *source, breaker_, meter_, log_),
       idle_(*this, settings, pipeline_, server_.role(), meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
@@ -132,7 +133,7 @@ void Node::on_no_address(const char* reason) noexcept
 void Node::on_moved() noexcept
 {
     const bool was_ready = connection_.is_ready();
-    dialer_.stay();
+    dialer_.prefer_current_address();
     disconnect();
     if (was_ready) {
         pipeline_.fail_written();
@@ -238,7 +239,7 @@ void Node::restart_deadline() noexcept
 
 void Node::on_idle_close() noexcept
 {
-    dialer_.stay();
+    dialer_.prefer_current_address();
     disconnect();  // the next command reconnects
     pipeline_.fail();
 }
@@ -248,7 +249,7 @@ void Node::on_idle_close() noexcept
 void Node::on_idle_loss(const char* how) noexcept
 {
     log_.idle_loss(how);
-    dialer_.stay();
+    dialer_.prefer_current_address();
     disconnect();
     pipeline_.fail_written();  // the check
     if (!pipeline_.empty()) {

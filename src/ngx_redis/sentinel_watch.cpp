@@ -33,7 +33,7 @@ SentinelWatch::SentinelWatch(const SentinelSettings& settings,
       log_(settings.name, log),
       connection_(settings.tls, pipeline_, *this, log_),
       dialer_(connection_, *this, share_of(settings.connect_timeout),
-              Dialer::Share::each),
+              Dialer::TimeoutFor::address),
       check_(*this, log_.log(), true), retry_(*this, log_.log(), true),
       event_(*this, log_.log())
 {

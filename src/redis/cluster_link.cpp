@@ -57,7 +57,8 @@ public:
             if (owner_.take_error(*this, reply)) {
                 return;
             }
-            if (RedirectPolicy::concerns(reply) && !handler_->reports(reply)) {
+            if (RedirectPolicy::is_about_slots(reply)
+                && !handler_->reports(reply)) {
                 owner_.host_.gave_up(reply);
             }
         }
@@ -76,7 +77,7 @@ public:
         ReplyHandler* const handler = handler_;
         ClusterLink& owner = owner_;
         if (cause == NoReply::not_sent && !has_ended()
-            && owner.policy_.persists(owner.time_left(*this))
+            && owner.policy_.may_retry_later(owner.time_left(*this))
             && owner.host_.may_recover()) {
             owner.search();
             owner.retry(*this);
@@ -92,7 +93,7 @@ public:
     // Errors that the link handles are not logged by the node.
     bool reports(const Reply& error) const noexcept override
     {
-        return RedirectPolicy::concerns(error)
+        return RedirectPolicy::is_about_slots(error)
                || (handler_ != nullptr && handler_->reports(error));
     }
 
@@ -238,7 +239,7 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
                 wait_for_map(call);
                 return true;
             }
-            if (!policy_.persists(attempt.time_left)) {
+            if (!policy_.may_retry_later(attempt.time_left)) {
                 return false;
             }
             retry(call);

@@ -27,7 +27,7 @@ bool is_half_moved(const Reply& error, bool asking) noexcept
 }  // namespace
 
 RedirectPolicy::RedirectPolicy(std::uint64_t timeout, Persistence persistence)
-    : last_retry_(std::min(kLastRetry, timeout / 4)),
+    : min_time_for_retry_(std::min(kMinTimeForRetry, timeout / 4)),
       persistent_(persistence == Persistence::until_deadline)
 {}
 
@@ -40,7 +40,7 @@ RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
         return {waits ? Action::wait_for_map : Action::deliver, true, {}};
     }
     if (is_half_moved(error, attempt.asking)) {
-        const bool retries = attempt.time_left > last_retry_;
+        const bool retries = attempt.time_left > min_time_for_retry_;
         return {retries ? Action::retry : Action::fail, false, {}};
     }
     if (attempt.time_left == 0) {
@@ -55,14 +55,14 @@ RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
         return {};
     }
     if (attempt.redirects >= kMaxRedirects) {
-        const bool retries = persists(attempt.time_left);
+        const bool retries = may_retry_later(attempt.time_left);
         return {retries ? Action::retry : Action::deliver, retries, {}};
     }
     return {moved ? Action::follow : Action::ask, moved,
             std::move(redirect->address)};
 }
 
-bool RedirectPolicy::concerns(const Reply& error) noexcept
+bool RedirectPolicy::is_about_slots(const Reply& error) noexcept
 {
     const std::string_view code = error.error_code();
     return code == "MOVED" || code == "ASK" || code == "TRYAGAIN"

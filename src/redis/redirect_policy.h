@@ -8,17 +8,18 @@
 
 namespace petstore::redis {
 
-// What the errors mean by which a server of a Cluster says that it does not
-// serve a command. None of them is sent for a command that was executed, so it
-// may be sent again. Independent of sockets and clocks.
+// Decides what follows when a server of a Cluster refuses a command because it
+// does not serve the slot. None of these errors is sent for a command that was
+// executed, so it may be sent again. Independent of sockets and clocks.
 //
 // MOVED and ASK name the server to which the command must go. After
 // CLUSTERDOWN, when the server does not know which one serves the slot, the
 // next slot map may. After TRYAGAIN, when only some of the keys have moved, the
 // command is retried until its timeout. So are our scripts, which change
-// nothing then, when an undeclared key is on another server. While a slot is
-// asked for, a script that misses such a key reports DAMAGED; at any other
-// time, DAMAGED is damage.
+// nothing then, when an undeclared key is on another server.
+//
+// A script sent after ASKING reports DAMAGED if such a key has not moved yet;
+// it is retried, too. At any other time, DAMAGED is damage.
 class RedirectPolicy {
 public:
     // What happens while servers contradict each other, or none serves a slot.
@@ -38,7 +39,7 @@ public:
 
     struct Decision {
         Action action = Action::deliver;
-        bool search = false;  // the slot map is outdated: fetch it first
+        bool search = false;  // also start a search for a new map
         ServerAddress server;
     };
 
@@ -55,10 +56,11 @@ public:
     // More redirects mean that servers contradict each other.
     static constexpr int kMaxRedirects = 5;
 
-    // With no more than this left until its deadline, or for short timeouts a
-    // quarter of the timeout, a command is not retried: an attempt without
-    // enough time for its reply would leave the outcome in doubt.
-    static constexpr std::uint64_t kLastRetry = 50;
+    // In milliseconds. With no more than this left until its deadline, or for
+    // short timeouts a quarter of the timeout, a command is not retried: an
+    // attempt without enough time for its reply would leave the outcome in
+    // doubt.
+    static constexpr std::uint64_t kMinTimeForRetry = 50;
 
     // `timeout`: of each command, in milliseconds.
     explicit RedirectPolicy(std::uint64_t timeout,
@@ -69,18 +71,20 @@ public:
 
     bool is_persistent() const noexcept { return persistent_; }
 
-    // Whether a command is retried later although there is no new map, or no
-    // connection to the primary.
-    bool persists(std::uint64_t time_left) const noexcept
+    // Whether a command may be retried later although there is no new map, or
+    // no connection to the primary. Never, unless the policy is persistent.
+    bool may_retry_later(std::uint64_t time_left) const noexcept
     {
-        return is_persistent() && time_left > last_retry_;
+        return is_persistent() && time_left > min_time_for_retry_;
     }
 
-    // Whether the error says that the server does not serve the command.
-    static bool concerns(const Reply& error) noexcept;
+    // Whether the error says that a slot, or a key of it, is elsewhere. The
+    // link handles such errors and reports them if it gives up. CLUSTERDOWN and
+    // DAMAGED are left to the node, because that server may be at fault.
+    static bool is_about_slots(const Reply& error) noexcept;
 
 private:
-    const std::uint64_t last_retry_;
+    const std::uint64_t min_time_for_retry_;
     const bool persistent_;
 };
 

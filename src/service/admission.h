@@ -6,9 +6,9 @@
 
 #include "../api/digest.h"
 #include "../store/storage.h"
+#include "admission_handler.h"
 #include "await.h"
 #include "find_key.h"
-#include "operation_handler.h"
 #include "refusal.h"
 
 namespace petstore::service {
@@ -24,7 +24,7 @@ class Admission final : private store::LimitObserver,
                         private store::BanLog {
 public:
     // Both borrowed, and part of the same object as this.
-    Admission(Task& task, OperationHandler& handler) noexcept
+    Admission(Task& task, AdmissionHandler& handler) noexcept
         : task_(task), handler_(handler)
     {}
 
@@ -66,7 +66,7 @@ private:
     void refuse(Refusal&& refusal);
 
     Task& task_;
-    OperationHandler& handler_;
+    AdmissionHandler& handler_;
     Await<store::Ref<store::CachedKey>, Admission, &Admission::take_key>
         key_read_{task_, *this};
     Await<store::Done, Admission, &Admission::take_clock> clock_read_{task_,

@@ -6,7 +6,7 @@
 namespace petstore::service {
 
 // A task that starts with admission.
-class AdmittedTask : public Task, protected OperationHandler {
+class AdmittedTask : public Task, protected AdmissionHandler {
 public:
     void abandon() noexcept final
     {

@@ -13,7 +13,7 @@
 namespace petstore::service {
 
 // POST /pets: stores a pet.
-class CreatePet final : public OperationHandler, private BodyWaiter {
+class CreatePet final : public AdmissionHandler, private BodyWaiter {
 public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "../api/router.h"
-#include "operation_handler.h"
+#include "admission_handler.h"
 
 namespace petstore::service {
 
@@ -21,7 +21,7 @@ public:
     ~HandlerSlot()
     {
         if (handler_ != nullptr) {
-            handler_->~OperationHandler();
+            handler_->~AdmissionHandler();
         }
     }
 
@@ -34,11 +34,11 @@ public:
         handler_ = new (memory_) Handler(request);
     }
 
-    OperationHandler* get() const noexcept { return handler_; }
-    OperationHandler* operator->() const noexcept { return handler_; }
+    AdmissionHandler* get() const noexcept { return handler_; }
+    AdmissionHandler* operator->() const noexcept { return handler_; }
 
 private:
-    OperationHandler* handler_ = nullptr;
+    AdmissionHandler* handler_ = nullptr;
     alignas(std::max_align_t) std::byte memory_[256];
 };
 

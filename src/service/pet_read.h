@@ -13,7 +13,7 @@ namespace petstore::service {
 // The common base of the operations that read pets: reads ahead with the
 // limiter's command, and responds from memory. If the limiter's reply contains
 // no version, the read waits for both the decision and the version.
-class PetRead : public OperationHandler,
+class PetRead : public AdmissionHandler,
                 private store::Waiter<store::DatedVersion> {
 public:
     void prepare() final;

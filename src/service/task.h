@@ -6,6 +6,7 @@
 #include "../api/error.h"
 #include "../store/storage.h"
 #include "request.h"
+#include "request_log.h"
 #include "request_state.h"
 #include "responder.h"
 #include "settings.h"
@@ -36,7 +37,7 @@ public:
     Task(const Task&) = delete;
     Task& operator=(const Task&) = delete;
 
-    // The request is being freed.
+    // Call when the request is being freed, or needs the task no more.
     virtual void abandon() noexcept
     {
         const Hold hold(*this);
@@ -61,6 +62,7 @@ public:
 
     // Nothing more can be done for the request.
     bool over() const noexcept { return finished_ || gone_; }
+    // nginx has freed the request, or the guard has left it.
     bool gone() const noexcept { return gone_; }
 
     // --- waiting for Redis --------------------------------------------------
@@ -85,7 +87,7 @@ public:
     bool attempt(Body&& body) noexcept;
 
     // --- ending the request -------------------------------------------------
-    // The responder has ended it, or it continues without the service.
+    // Nothing more will be sent by this task.
     void finish() noexcept { finished_ = true; }
     void fail() noexcept;  // 500
     void respond(const Response& response);

@@ -10,7 +10,7 @@ namespace petstore::store {
 
 // Why administration refuses what was asked, although Redis answered.
 enum class Refusal : std::uint8_t {
-    none,  // it was Redis: away, or refusing
+    none,  // not a refusal: Redis failed
     not_found,
     key_exists,
     already_rotated,

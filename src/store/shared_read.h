@@ -111,7 +111,7 @@ public:
         return add(key, nullptr, std::forward<Args>(args)...);
     }
 
-    // No request can join the reads that are in flight any more.
+    // From now on, no request can join a read in flight.
     void close() noexcept { newest_.clear(); }
 
     // In flight.

@@ -7,24 +7,24 @@
 namespace petstore::store {
 
 void Steps::ask(redis::Link& link, redis::Command command, Next next,
-                NotInEffect failed)
+                NotInEffectAfter not_in_effect_after)
 {
-    send(link, std::move(command), std::move(next), false, failed);
+    send(link, std::move(command), std::move(next), false, not_in_effect_after);
 }
 
 void Steps::change(redis::Link& link, redis::Command command, Next next,
-                   NotInEffect failed)
+                   NotInEffectAfter not_in_effect_after)
 {
-    send(link, std::move(command), std::move(next), true, failed);
+    send(link, std::move(command), std::move(next), true, not_in_effect_after);
 }
 
 void Steps::send(redis::Link& link, redis::Command command, Next next,
-                 bool write, NotInEffect failed)
+                 bool write, NotInEffectAfter not_in_effect_after)
 {
     key_ = command.routing_key();
     next_ = std::move(next);
     write_ = write;
-    failed_ = failed;
+    not_in_effect_after_ = not_in_effect_after;
     ScriptCall::start(link, std::move(command));
 }
 
@@ -32,7 +32,8 @@ void Steps::refuse(Refusal refusal, api::ErrorCode code, std::string message)
 {
     Failure failure{{code, std::move(message)}};
     failure.refusal = refusal;
-    failure.not_in_effect = failed_ == NotInEffect::always;
+    failure.not_in_effect =
+        not_in_effect_after_ == NotInEffectAfter::any_failure;
     fail(std::move(failure));
 }
 
@@ -61,7 +62,8 @@ void Steps::on_result(const redis::Reply& reply) noexcept
         }
         if (reply.is_error()) {
             Failure failure = failure_of(reply, write_);
-            failure.not_in_effect = failed_ == NotInEffect::always;
+            failure.not_in_effect =
+                not_in_effect_after_ == NotInEffectAfter::any_failure;
             return fail(std::move(failure));
         }
         const Next next = std::exchange(next_, nullptr);
@@ -74,7 +76,8 @@ void Steps::on_result(const redis::Reply& reply) noexcept
 void Steps::on_no_result(redis::NoReply cause) noexcept
 {
     Failure failure = failure_of(cause, write_);
-    failure.not_in_effect = repeat_if_lost_ || failed_ != NotInEffect::never;
+    failure.not_in_effect =
+        repeat_if_lost_ || not_in_effect_after_ != NotInEffectAfter::no_failure;
     fail(std::move(failure));
 }
 

@@ -34,14 +34,17 @@ protected:
 
     using Next = std::function<void(const redis::Reply&)>;
 
-    // When a command's failure means that a change is not in effect.
-    enum class NotInEffect { never, if_lost, always };
+    // After which failures of a command a change may be stored but not in
+    // effect; see Failure::not_in_effect. `any_failure` includes refuse().
+    enum class NotInEffectAfter { no_failure, lost_reply, any_failure };
 
     // Sends a command that changes nothing, or one that does.
-    void ask(redis::Link& link, redis::Command command, Next next,
-             NotInEffect failed = NotInEffect::never);
-    void change(redis::Link& link, redis::Command command, Next next,
-                NotInEffect failed = NotInEffect::never);
+    void
+    ask(redis::Link& link, redis::Command command, Next next,
+        NotInEffectAfter not_in_effect_after = NotInEffectAfter::no_failure);
+    void
+    change(redis::Link& link, redis::Command command, Next next,
+           NotInEffectAfter not_in_effect_after = NotInEffectAfter::no_failure);
 
     // The operation completes a change even where it finds nothing to do, so
     // any lost reply means that the change may not be in effect.
@@ -62,7 +65,7 @@ private:
 
     void begin() noexcept;
     void send(redis::Link& link, redis::Command command, Next next, bool write,
-              NotInEffect failed);
+              NotInEffectAfter not_in_effect_after);
     void on_result(const redis::Reply& reply) noexcept final;
     void on_no_result(redis::NoReply cause) noexcept final;
 
@@ -71,7 +74,7 @@ private:
     Next next_;
     std::string key_;  // that of the last command
     bool write_ = false;
-    NotInEffect failed_ = NotInEffect::never;
+    NotInEffectAfter not_in_effect_after_ = NotInEffectAfter::no_failure;
     bool repeat_if_lost_ = false;
 };
 

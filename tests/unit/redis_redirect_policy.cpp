@@ -74,7 +74,7 @@ TEST_CASE("only a few redirects in succession are followed", "[redis]")
         CHECK(later.action == Action::retry);
         CHECK(later.search);
     }
-    call.time_left = RedirectPolicy::kLastRetry;
+    call.time_left = RedirectPolicy::kMinTimeForRetry;
     CHECK(decide("MOVED 1 two:1", call, Persistence::until_deadline).action
           == Action::deliver);
 }
@@ -111,11 +111,12 @@ TEST_CASE("a half-moved slot is retried while there is time for a reply",
                                 "TRYAGAIN Multiple keys request", kForeignKey);
     for (const auto persistence :
          {Persistence::brief, Persistence::until_deadline}) {
-        const auto early =
-            decide(error, attempt(RedirectPolicy::kLastRetry + 1), persistence);
+        const auto early = decide(
+            error, attempt(RedirectPolicy::kMinTimeForRetry + 1), persistence);
         CHECK(early.action == Action::retry);
         CHECK_FALSE(early.search);
-        CHECK(decide(error, attempt(RedirectPolicy::kLastRetry), persistence)
+        CHECK(decide(error, attempt(RedirectPolicy::kMinTimeForRetry),
+                     persistence)
                   .action
               == Action::fail);
         CHECK(decide(error, attempt(0), persistence).action == Action::fail);
@@ -166,24 +167,24 @@ TEST_CASE("only a persistent policy retries what was not sent", "[redis]")
 {
     const RedirectPolicy brief(kTimeout);
     const RedirectPolicy persistent(kTimeout, Persistence::until_deadline);
-    CHECK_FALSE(brief.persists(kTimeout));
-    CHECK(persistent.persists(kTimeout));
-    CHECK(persistent.persists(RedirectPolicy::kLastRetry + 1));
-    CHECK_FALSE(persistent.persists(RedirectPolicy::kLastRetry));
+    CHECK_FALSE(brief.may_retry_later(kTimeout));
+    CHECK(persistent.may_retry_later(kTimeout));
+    CHECK(persistent.may_retry_later(RedirectPolicy::kMinTimeForRetry + 1));
+    CHECK_FALSE(persistent.may_retry_later(RedirectPolicy::kMinTimeForRetry));
 }
 
 TEST_CASE("errors about slots are the link's to report", "[redis]")
 {
     Replies replies;
-    const auto concerns = [&](std::string_view error) {
-        return RedirectPolicy::concerns(
+    const auto is_about_slots = [&](std::string_view error) {
+        return RedirectPolicy::is_about_slots(
             replies("-" + std::string(error) + "\r\n"));
     };
-    CHECK(concerns("MOVED 1 two:1"));
-    CHECK(concerns("ASK 1 two:1"));
-    CHECK(concerns("TRYAGAIN x"));
-    CHECK(concerns(kForeignKey));
-    CHECK_FALSE(concerns("DAMAGED x"));
-    CHECK_FALSE(concerns("CLUSTERDOWN x"));
-    CHECK_FALSE(concerns("ERR x"));
+    CHECK(is_about_slots("MOVED 1 two:1"));
+    CHECK(is_about_slots("ASK 1 two:1"));
+    CHECK(is_about_slots("TRYAGAIN x"));
+    CHECK(is_about_slots(kForeignKey));
+    CHECK_FALSE(is_about_slots("DAMAGED x"));
+    CHECK_FALSE(is_about_slots("CLUSTERDOWN x"));
+    CHECK_FALSE(is_about_slots("ERR x"));
 }

@@ -58,7 +58,7 @@ struct Journey {
 };
 
 // A request that records its steps and throws in a chosen one.
-struct Probe final : service::Task, service::OperationHandler {
+struct Probe final : service::Task, service::AdmissionHandler {
     explicit Probe(const Context& context)
         : Task(context), admission(*this, *this)
     {}

@@ -46,7 +46,7 @@ private:
                 }
                 third();
             },
-            NotInEffect::if_lost);
+            NotInEffectAfter::lost_reply);
     }
 
     void third()
@@ -56,7 +56,7 @@ private:
             [this](const redis::Reply& reply) {
                 finish(text_ + std::string(reply.text()));
             },
-            NotInEffect::always);
+            NotInEffectAfter::any_failure);
     }
 
     redis::Link& link_;

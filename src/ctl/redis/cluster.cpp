@@ -82,7 +82,7 @@ std::uint64_t Cluster::now() const noexcept
 
 void Cluster::set(redis::Alarm::User& user, std::uint64_t time) noexcept
 {
-    waker_ = &user;
+    alarm_user_ = &user;
     alarm_ = Pump::Time(std::chrono::milliseconds(time));
 }
 
@@ -127,7 +127,7 @@ void Cluster::proceed(bool /*ready*/) noexcept
     }
     if (pump_.now() >= alarm_) {
         alarm_ = Pump::Time::max();
-        waker_->on_alarm();
+        alarm_user_->on_alarm();
     }
 }
 

@@ -52,7 +52,10 @@ private:
     void find_map() noexcept override { searches_ = true; }
     void queue_full() noexcept override {}
     void gave_up(const redis::Reply&) noexcept override {}
-    bool may_recover() const noexcept override { return pump_.may_pass(); }
+    bool may_recover() const noexcept override
+    {
+        return pump_.may_recover_soon();
+    }
 
     std::uint64_t now() const noexcept override;
     void set(redis::Alarm::User& user, std::uint64_t time) noexcept override;
@@ -64,7 +67,7 @@ private:
 
     Pump& pump_;
     std::unique_ptr<ClusterServers> servers_;
-    redis::Alarm::User* waker_ = nullptr;
+    redis::Alarm::User* alarm_user_ = nullptr;
     Pump::Time alarm_ = Pump::Time::max();
     bool searches_ = false;
     bool closed_ = false;

@@ -31,7 +31,8 @@ public:
         // Writes what can be written. May connect.
         virtual void write() noexcept = 0;
 
-        // What to wait for: a socket (-1 for none), its events, and until when.
+        // What to wait for: a socket (-1 for none) and its events. Lowers
+        // `until` if something is due earlier.
         virtual pollfd waits_for(Time& until) const noexcept = 0;
 
         // Reads what has arrived if the socket is ready, and does what is due.
@@ -71,13 +72,14 @@ public:
     // stop, or never.
     Time last_time() const noexcept { return last_time_; }
 
-    // What links report with a result, before they pass it on: which server
-    // sent the reply, or why there is none. `may_pass`: within seconds.
+    // Links call these before they deliver a result: who replied, or why nobody
+    // did. `may_recover_soon`: within seconds.
     void replied(const ServerName& server) noexcept { server_ = &server; }
-    void failed(std::exception_ptr problem, bool may_pass = false) noexcept
+    void failed(std::exception_ptr problem,
+                bool may_recover_soon = false) noexcept
     {
         problem_ = std::move(problem);
-        may_pass_ = may_pass;
+        may_recover_soon_ = may_recover_soon;
     }
 
     // While a handler runs: the server that replied.
@@ -85,7 +87,7 @@ public:
 
     // The last problem, a Failure as a rule; nullptr if there was none.
     std::exception_ptr problem() const noexcept { return problem_; }
-    bool may_pass() const noexcept { return may_pass_; }
+    bool may_recover_soon() const noexcept { return may_recover_soon_; }
     void forget_problem() noexcept { failed(nullptr, true); }
 
 protected:
@@ -100,7 +102,7 @@ private:
     Time last_time_ = Time::max();
     const ServerName* server_ = nullptr;
     std::exception_ptr problem_;
-    bool may_pass_ = true;
+    bool may_recover_soon_ = true;
 };
 
 }  // namespace petstore::ctl

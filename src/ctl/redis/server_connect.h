@@ -47,10 +47,10 @@ constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
 
 std::string cannot_connect(const std::string& where, const char* reason);
 
-// Connects and logs in within twice the `timeout` that then applies to each
-// reply.
-// `tls`: for a rediss:// URL; must outlive the connection. Throws
-// redis::ConnectionError, and Failure if Redis refuses the login.
+// Connects and logs in. `timeout` is for each reply; connecting and login
+// together may take twice that. `tls`: for a rediss:// URL; must outlive the
+// connection. Throws redis::ConnectionError, and Failure if Redis refuses the
+// login.
 Connection log_in(const redis::Endpoint& endpoint, const Tls* tls,
                   redis::ByteStream::Timeout timeout, const std::string& where);
 

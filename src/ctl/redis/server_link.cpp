@@ -76,7 +76,7 @@ void ServerLink::write_commands()
         std::rethrow_exception(lost_);
     } else if (open_->reopen && !commands_.expects_reply()
                && pump_.now() - wrote_at_ >= kTrusted) {
-        prove();
+        check_idle_connection();
     }
     for (;;) {
         const std::size_t sent = open_->connection.write(
@@ -105,7 +105,7 @@ void ServerLink::open()
     wrote_at_ = pump_.now();
 }
 
-void ServerLink::prove()
+void ServerLink::check_idle_connection()
 {
     wrote_at_ = pump_.now();
     try {
@@ -178,9 +178,10 @@ Pump::Time ServerLink::deadline() const noexcept
 }
 
 // Ends all commands.
-void ServerLink::fail(std::exception_ptr problem, bool may_pass) noexcept
+void ServerLink::fail(std::exception_ptr problem,
+                      bool may_recover_soon) noexcept
 {
-    pump_.failed(std::move(problem), may_pass);
+    pump_.failed(std::move(problem), may_recover_soon);
     commands_.fail();
 }
 

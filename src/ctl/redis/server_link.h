@@ -64,11 +64,12 @@ private:
     template <typename Use>
     void use(Use&& use) noexcept;
     void write_commands();
-    void prove();
+    void check_idle_connection();
     void read_replies();
     bool has_unsent() const noexcept;
     Pump::Time deadline() const noexcept;
-    void fail(std::exception_ptr problem, bool may_pass = false) noexcept;
+    void fail(std::exception_ptr problem,
+              bool may_recover_soon = false) noexcept;
     void lose(const std::string& why);
 
     Pump& pump_;

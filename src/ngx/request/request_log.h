@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../ngx_base/ngx.h"
-#include "../../service/task_owner.h"
+#include "../../service/request_log.h"
 #include "../worker/store_log.h"
 
 namespace petstore::ngx {

@@ -110,12 +110,12 @@ private:
         change(
             accounts_, std::move(command),
             [this](const redis::Reply& reply) {
-                touch(account_, 0, NotInEffect::always,
+                touch(account_, 0, NotInEffectAfter::any_failure,
                       [this, was_banned = reply.integer() == 1] {
                           finish(was_banned);
                       });
             },
-            NotInEffect::if_lost);
+            NotInEffectAfter::lost_reply);
     }
 
     const std::string account_;
@@ -134,7 +134,8 @@ void AccountSteps::now(std::function<void(api::Millis)> next)
 }
 
 void AccountSteps::touch(const std::string& account, std::int64_t written,
-                         NotInEffect failed, const std::function<void()>& next)
+                         NotInEffectAfter not_in_effect_after,
+                         const std::function<void()>& next)
 {
     redis::Command command(scripts::touch_account(), 1);
     command.key(schema_.account_state(account))
@@ -154,18 +155,18 @@ void AccountSteps::touch(const std::string& account, std::int64_t written,
         if (Schema::limits_elsewhere(reply.text())) {
             return elsewhere();
         }
-        change(accounts_, checked, touched, failed);
+        change(accounts_, checked, touched, not_in_effect_after);
     };
     change(
         accounts_, std::move(command),
         [=](const redis::Reply& reply) {
             if (reply.integer() < 0) {
                 return ask(accounts_, get(schema_.limits()), marker_read,
-                           failed);
+                           not_in_effect_after);
             }
             touched(reply);
         },
-        failed);
+        not_in_effect_after);
 }
 
 void AccountAdministration::now(Waiter<api::UnixTime>& waiter)

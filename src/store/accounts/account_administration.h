@@ -37,7 +37,8 @@ protected:
     // Makes all workers read the account's key records again. `written` is the
     // epoch of the record that was changed, 0 for none.
     void touch(const std::string& account, std::int64_t written,
-               NotInEffect failed, const std::function<void()>& next);
+               NotInEffectAfter not_in_effect_after,
+               const std::function<void()>& next);
 
     const Schema& schema_;
     redis::Link& accounts_;

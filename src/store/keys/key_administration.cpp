@@ -15,7 +15,7 @@ public:
 private:
     void start() override
     {
-        find(id_, [this](StoredKey key) { finish(std::move(key)); });
+        find_or_refuse(id_, [this](StoredKey key) { finish(std::move(key)); });
     }
 
     const std::string id_;
@@ -32,8 +32,9 @@ public:
 private:
     void start() override
     {
-        look(digest_,
-             [this](std::optional<StoredKey> key) { finish(std::move(key)); });
+        find_optional(digest_, [this](std::optional<StoredKey> key) {
+            finish(std::move(key));
+        });
     }
 
     const api::Digest digest_;
@@ -124,12 +125,13 @@ public:
 private:
     void start() override
     {
-        indexed(wanted_.id, [this](const auto& other) {
+        read_index(wanted_.id, [this](const auto& other) {
             if (other && *other != key_.digest) {
                 return refuse(Refusal::key_exists, api::ErrorCode::bad_request,
                               "another key has the id " + wanted_.id);
             }
-            look(key_.digest, [this](const auto& there) { compare(there); });
+            find_optional(key_.digest,
+                          [this](const auto& there) { compare(there); });
         });
     }
 
@@ -182,7 +184,7 @@ public:
 private:
     void start() override
     {
-        find(id_, [this](StoredKey key) {
+        find_or_refuse(id_, [this](StoredKey key) {
             key_ = std::move(key);
             apply();
         });
@@ -217,7 +219,7 @@ public:
 private:
     void start() override
     {
-        indexed(id_, [this](const auto& digest) {
+        read_index(id_, [this](const auto& digest) {
             if (!digest) {
                 return refuse_unknown();
             }

@@ -9,9 +9,10 @@
 
 namespace petstore::store {
 
-// Changes the API keys in Redis, for workers and for `petstorectl key`. An
-// operation may be killed between any two steps; repeating it completes it. The
-// record is authoritative: an index entry without a record is not a key.
+// Finds, lists and changes API keys for `petstorectl key`. Workers notice a
+// change by the account's epoch. An operation may be killed between any two
+// steps; repeating it completes it. The record is authoritative: an index entry
+// without a record is not a key.
 //
 // All functions throw std::bad_alloc, and then call no waiter. Must stay alive
 // until its operations have ended.
@@ -22,8 +23,10 @@ public:
         : servers_(servers)
     {}
 
-    // Refuses an id that no key has. By the key itself: nullopt then.
+    // Refuses an id that no key has.
     void find(std::string id, Waiter<StoredKey>& waiter);
+
+    // By the digest of the key itself; nullopt if there is none.
     void find(const api::Digest& digest,
               Waiter<std::optional<StoredKey>>& waiter);
 

@@ -84,6 +84,8 @@ struct DigestHash {
 // less than a second, because nothing announces that it is valid now.
 class KeyCache {
 public:
+    // In milliseconds: how long a key is refused without asking Redis, and how
+    // much longer while one request looks it up again.
     static constexpr Monotonic kRefusedFor = 800;
     static constexpr Monotonic kRefusedAgain = 100;
 

@@ -46,15 +46,16 @@ protected:
     {}
 
     // The old key, if it is still claimed for the new one.
-    void look_at_claim(Looked next)
+    void find_claimed(ThenOptional next)
     {
-        look(id_, [this, next = std::move(next)](std::optional<StoredKey> old) {
-            const bool claimed =
-                old
-                && old->successors.substr(0, old->successors.find(' '))
-                       == to_text(new_);
-            next(claimed ? std::move(old) : std::nullopt);
-        });
+        find_optional(
+            id_, [this, next = std::move(next)](std::optional<StoredKey> old) {
+                const bool claimed =
+                    old
+                    && old->successors.substr(0, old->successors.find(' '))
+                           == to_text(new_);
+                next(claimed ? std::move(old) : std::nullopt);
+            });
     }
 
     void discard_new(Then next)
@@ -87,7 +88,7 @@ public:
 private:
     void start() override
     {
-        find(id_, [this](StoredKey old) {
+        find_or_refuse(id_, [this](StoredKey old) {
             old_ = std::move(old);
             check();
         });
@@ -157,7 +158,7 @@ private:
     // and removes it. An earlier one could not.
     void confirm()
     {
-        look_at_claim([this](const std::optional<StoredKey>& old) {
+        find_claimed([this](const std::optional<StoredKey>& old) {
             old ? finish(std::optional(std::move(new_))) : displaced();
         });
     }
@@ -185,7 +186,7 @@ private:
 
     void end_old()
     {
-        look_at_claim([this](std::optional<StoredKey> old) {
+        find_claimed([this](std::optional<StoredKey> old) {
             if (!old) {
                 return displaced();
             }
@@ -224,7 +225,7 @@ private:
 
     void release_claim()
     {
-        look_at_claim([this](std::optional<StoredKey> old) {
+        find_claimed([this](std::optional<StoredKey> old) {
             if (!old) {
                 return finish(Done{});
             }

@@ -6,7 +6,7 @@
 
 namespace petstore::store {
 
-void KeySteps::indexed(
+void KeySteps::read_index(
     const std::string& id,
     std::function<void(const std::optional<api::Digest>&)> next)
 {
@@ -23,8 +23,8 @@ void KeySteps::indexed(
         });
 }
 
-void KeySteps::read(const api::Digest& digest,
-                    std::function<void(Found, StoredKey)> next)
+void KeySteps::read_record(const api::Digest& digest,
+                           std::function<void(Found, StoredKey)> next)
 {
     ask(keys_, commands_.read(digest),
         [digest, next = std::move(next)](const redis::Reply& reply) {
@@ -34,13 +34,13 @@ void KeySteps::read(const api::Digest& digest,
         });
 }
 
-void KeySteps::look(const std::string& id, Looked next)
+void KeySteps::find_optional(const std::string& id, ThenOptional next)
 {
-    indexed(id, [this, id, next = std::move(next)](const auto& digest) {
+    read_index(id, [this, id, next = std::move(next)](const auto& digest) {
         if (!digest) {
             return next(std::nullopt);
         }
-        read(*digest, [this, id, next](Found found, StoredKey key) {
+        read_record(*digest, [this, id, next](Found found, StoredKey key) {
             if (found == Found::invalid) {
                 return refuse_damaged("the record of key " + id
                                       + " is damaged");
@@ -55,22 +55,25 @@ void KeySteps::look(const std::string& id, Looked next)
     });
 }
 
-void KeySteps::look(const api::Digest& digest, Looked next)
+void KeySteps::find_optional(const api::Digest& digest, ThenOptional next)
 {
-    read(digest, [this, next = std::move(next)](Found found, StoredKey key) {
-        if (found == Found::invalid) {
-            return refuse_damaged("the record of this key is damaged");
-        }
-        next(found == Found::found ? std::optional(std::move(key))
-                                   : std::nullopt);
-    });
+    read_record(
+        digest, [this, next = std::move(next)](Found found, StoredKey key) {
+            if (found == Found::invalid) {
+                return refuse_damaged("the record of this key is damaged");
+            }
+            next(found == Found::found ? std::optional(std::move(key))
+                                       : std::nullopt);
+        });
 }
 
-void KeySteps::find(const std::string& id, std::function<void(StoredKey)> next)
+void KeySteps::find_or_refuse(const std::string& id,
+                              std::function<void(StoredKey)> next)
 {
-    look(id, [this, next = std::move(next)](std::optional<StoredKey> key) {
-        key ? next(std::move(*key)) : refuse_unknown();
-    });
+    find_optional(id,
+                  [this, next = std::move(next)](std::optional<StoredKey> key) {
+                      key ? next(std::move(*key)) : refuse_unknown();
+                  });
 }
 
 // The argument may be an API key, so the message does not repeat it.
@@ -92,7 +95,7 @@ void KeySteps::write(StoredKey& key, std::optional<std::int64_t> seen,
             }
             next(written);
         },
-        NotInEffect::if_lost);
+        NotInEffectAfter::lost_reply);
 }
 
 void KeySteps::store(StoredKey& key, Then next)
@@ -118,7 +121,7 @@ void KeySteps::store(StoredKey& key, Then next)
             add_to_index();
         });
     };
-    read(key.digest, [=, &key](Found found, const StoredKey& there) {
+    read_record(key.digest, [=, &key](Found found, const StoredKey& there) {
         if (found == Found::invalid) {
             return refuse_damaged(
                 "this key exists already, and its record is damaged");
@@ -136,7 +139,7 @@ void KeySteps::store(StoredKey& key, Then next)
         }
         // The account first: an existing state will take the epoch of the
         // record.
-        touch(key.record.account, 0, NotInEffect::never,
+        touch(key.record.account, 0, NotInEffectAfter::no_failure,
               [write_record, seen] { write_record(seen); });
     });
 }
@@ -174,7 +177,7 @@ void KeySteps::remove_record(const std::string& id, const api::Digest& digest,
                 reply.integer() == 1 ? next() : remove_record(id, digest, next);
             });
     };
-    read(digest, [=](Found found, StoredKey key) {
+    read_record(digest, [=](Found found, StoredKey key) {
         const api::KeyRecord& record = key.record;
         if (found == Found::absent
             || (found == Found::found && record.id != id)) {

@@ -33,20 +33,23 @@ protected:
     using Then = std::function<void()>;
     using Found = KeyCommands::Found::Result;
 
-    // The key to which the index leads.
-    void indexed(const std::string& id,
-                 std::function<void(const std::optional<api::Digest>&)> next);
+    // The digest of the key that has this id, according to the index; nullopt
+    // if it has no entry.
+    void
+    read_index(const std::string& id,
+               std::function<void(const std::optional<api::Digest>&)> next);
 
-    void read(const api::Digest& digest,
-              std::function<void(Found, StoredKey)> next);
+    void read_record(const api::Digest& digest,
+                     std::function<void(Found, StoredKey)> next);
 
     // nullopt if there is no such key. A damaged record is refused.
-    using Looked = std::function<void(std::optional<StoredKey>)>;
-    void look(const std::string& id, Looked next);
-    void look(const api::Digest& digest, Looked next);
+    using ThenOptional = std::function<void(std::optional<StoredKey>)>;
+    void find_optional(const std::string& id, ThenOptional next);
+    void find_optional(const api::Digest& digest, ThenOptional next);
 
     // Refuses an id that no key has.
-    void find(const std::string& id, std::function<void(StoredKey)> next);
+    void find_or_refuse(const std::string& id,
+                        std::function<void(StoredKey)> next);
     void refuse_unknown();
 
     // Writes the record and sets its epoch, unless the record has changed since
@@ -63,7 +66,7 @@ protected:
     void announce(const std::string& account, std::int64_t written,
                   const Then& next)
     {
-        touch(account, written, NotInEffect::always, next);
+        touch(account, written, NotInEffectAfter::any_failure, next);
     }
 
     // Stores a new key, still disabled, and adds it to the index. If an earlier
@@ -71,8 +74,9 @@ protected:
     // account. Refuses a key that exists.
     void store(StoredKey& key, Then next);
 
-    // Enables a key that was stored so. Needs no new epoch, because no worker
-    // can have cached the key. False if the key was changed or removed.
+    // Enables a key that was stored so. False if the key was changed or
+    // removed. Workers accept it without announce(), because none can have
+    // cached its record. After announce(), each reads the record only once.
     void enable(StoredKey& key, std::function<void(bool enabled)> next);
 
     // Removes a key. Disables it everywhere before deleting its record: only

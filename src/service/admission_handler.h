@@ -4,11 +4,11 @@
 
 namespace petstore::service {
 
-// What a request does before and after its admission. Operations of the API
-// implement it, and so do the kinds of requests that start with admission.
-class OperationHandler {
+// Callbacks of Admission, in order. Implemented by ApiRequest, which forwards
+// them to its operation, and by GuardRequest.
+class AdmissionHandler {
 public:
-    virtual ~OperationHandler() = default;
+    virtual ~AdmissionHandler() = default;
 
     // The key is valid and the limiter is about to be asked: determines what
     // will be read. Must not end the request.
