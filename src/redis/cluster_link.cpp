@@ -262,7 +262,9 @@ void ClusterLink::retry(Call& call) noexcept
 {
     call.out_of_order();
     call.state = Call::State::retrying;
-    call.retry_at = alarm_.now() + kRetryInterval;
+    call.retry_at =
+        alarm_.now()
+        + (policy_.is_persistent() ? kPersistentRetryInterval : kRetryInterval);
     hold(call);
 }
 

@@ -63,10 +63,11 @@ public:
     // Commands without a reply, over all primaries.
     static constexpr std::size_t kMaxCalls = 16'384;
 
-    // The interval between searches for the map, and between retries after
-    // TRYAGAIN.
+    // The interval between searches for the map, and between retries of a
+    // command. A persistent link must not burden a Cluster that is in trouble.
     static constexpr std::uint64_t kSearchInterval = 200;
     static constexpr std::uint64_t kRetryInterval = 10;
+    static constexpr std::uint64_t kPersistentRetryInterval = 100;
 
     // `host` and `alarm` are borrowed. A command fails `timeout` milliseconds
     // after send(), unless the link is persistent and has sent it: then its

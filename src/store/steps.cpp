@@ -28,12 +28,12 @@ void Steps::send(redis::Link& link, redis::Command command, Next next,
     ScriptCall::start(link, std::move(command));
 }
 
-void Steps::refuse(Refusal refusal, api::ErrorCode code, std::string message)
+void Steps::refuse(Refusal refusal, api::ErrorCode code, std::string message,
+                   NotInEffectAfter after)
 {
     Failure failure{{code, std::move(message)}};
     failure.refusal = refusal;
-    failure.not_in_effect =
-        not_in_effect_after_ == NotInEffectAfter::any_failure;
+    failure.not_in_effect = after == NotInEffectAfter::any_failure;
     fail(std::move(failure));
 }
 
@@ -56,9 +56,11 @@ void Steps::on_result(const redis::Reply& reply) noexcept
 {
     try {
         if (redis::is_wrong_type(reply)) {
-            return refuse_damaged(
+            return refuse(
+                Refusal::damaged, api::ErrorCode::internal_error,
                 "the Redis key " + key_
-                + " is damaged: it holds another type; repair it first");
+                    + " is damaged: it holds another type; repair it first",
+                not_in_effect_after_);
         }
         if (reply.is_error()) {
             Failure failure = failure_of(reply, write_);

@@ -35,7 +35,7 @@ protected:
     using Next = std::function<void(const redis::Reply&)>;
 
     // After which failures of a command a change may be stored but not in
-    // effect; see Failure::not_in_effect. `any_failure` includes refuse().
+    // effect; see Failure::not_in_effect.
     enum class NotInEffectAfter { no_failure, lost_reply, any_failure };
 
     // Sends a command that changes nothing, or one that does.
@@ -50,7 +50,8 @@ protected:
     // any lost reply means that the change may not be in effect.
     void must_be_repeated_if_lost() noexcept { repeat_if_lost_ = true; }
 
-    void refuse(Refusal refusal, api::ErrorCode code, std::string message);
+    void refuse(Refusal refusal, api::ErrorCode code, std::string message,
+                NotInEffectAfter after = NotInEffectAfter::no_failure);
     void refuse_damaged(std::string message);
     virtual void fail(Failure failure) noexcept = 0;
 

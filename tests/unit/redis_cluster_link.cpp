@@ -452,7 +452,7 @@ TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
         cluster.wait(ClusterLink::kSearchInterval);
         CHECK(cluster.searches == 2);
         cluster.give({range(0, 16383, "one")});
-        cluster.wait(ClusterLink::kRetryInterval);
+        cluster.wait(ClusterLink::kPersistentRetryInterval);
         cluster.servers["one"].reply(bulk("1"));
         CHECK(foo.text == "1");
     }
@@ -496,7 +496,7 @@ TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
         three.reply("-MOVED 12182 two:7001\r\n");
         CHECK(foo.calls == 0);
         CHECK(two.commands.empty());
-        cluster.wait(ClusterLink::kRetryInterval);
+        cluster.wait(ClusterLink::kPersistentRetryInterval);
         three.reply(bulk("3"));
         CHECK(foo.text == "3");
     }

@@ -144,6 +144,7 @@ TEST_CASE("keys that cannot be rotated are refused", "[store]")
         const auto before = r.world.epochs.at("P:{a1}:state");
         const auto begun = r.begin(rotation, "new");
         CHECK(begun.refusal() == Refusal::already_rotated);
+        CHECK_FALSE(begun.failure().not_in_effect);
         CHECK(
             begun.message()
             == "key old was rotated before: rotate key k9, which replaced it");

@@ -144,9 +144,10 @@ void AccountSteps::touch(const std::string& account, std::int64_t written,
     command.arg("");
     checked.arg("1");
 
-    const auto elsewhere = [this] {
+    const auto elsewhere = [=] {
         refuse(Refusal::limits_elsewhere, api::ErrorCode::service_unavailable,
-               "the limits are being moved to another Redis, or were moved");
+               "the limits are being moved to another Redis, or were moved",
+               not_in_effect_after);
     };
     const auto touched = [elsewhere, next](const redis::Reply& reply) {
         reply.integer() == 0 ? elsewhere() : next();
