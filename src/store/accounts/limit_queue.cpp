@@ -343,7 +343,7 @@ std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
     return may_be_outdated ? kNoEpoch : key.epoch;
 }
 
-// What one of the account's requests is told.
+// The limiter's result for one of the account's requests.
 Outcome<LimitAnswer> LimitQueue::answer(const LimitResult& result,
                                         std::string_view account,
                                         std::int64_t index) noexcept

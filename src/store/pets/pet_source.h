@@ -11,7 +11,7 @@
 
 namespace petstore::store {
 
-// Where the catalogue is, and who is told about damage to it. Everything is
+// The link to the catalogue, its commands, and the log for damaged data. All
 // borrowed.
 struct PetSource {
     redis::Link& link;
