@@ -35,6 +35,14 @@ struct KeyRights {
     }
 };
 
+// What a key or an account has of its own; see PlanTable.
+struct OwnPlan {
+    std::string plan;  // empty: none
+    std::optional<std::int64_t> per_minute;
+    std::optional<std::int64_t> per_day;
+    std::optional<std::int64_t> per_month;
+};
+
 // The metadata of an API key; never the key itself.
 struct KeyRecord : KeyRights {
     std::string id;

@@ -11,9 +11,9 @@ namespace petstore::api {
 
 using Millis = std::int64_t;  // Unix time in milliseconds, by Redis's clock
 
-// One of an account's two windows after a decision.
+// One of an account's windows after a decision.
 struct Window {
-    std::int64_t limit = 0;
+    std::int64_t limit = 0;  // 0: this window has none
     std::int64_t used = 0;
     Millis reset = 0;  // when it ends
 
@@ -25,14 +25,16 @@ struct Window {
 
 enum class Verdict { admitted, limited, banned };
 
-// Redis's decision on one request: admitted (charged to both windows) or denied
-// (charged to neither).
+// Redis's decision on one request: admitted (charged to all windows) or denied
+// (charged to none).
 struct Decision {
     Verdict verdict = Verdict::limited;
     Window minute;
     Window day;
-    Millis ban_until = 0;  // if banned
-    Millis now = 0;        // Redis's clock
+    Window month;           // the calendar month in UTC
+    std::int64_t cost = 1;  // of the request, in units
+    Millis ban_until = 0;   // if banned
+    Millis now = 0;         // Redis's clock
 };
 
 // The values of the X-RateLimit headers.

@@ -10,9 +10,13 @@
 
 namespace petstore::api {
 
+// Units per window.
 struct Limits {
     std::int64_t minute = 0;
     std::int64_t day = 0;
+    std::int64_t month = 0;  // 0: no monthly limit
+
+    bool has_month() const noexcept { return month != 0; }
 };
 
 inline constexpr std::int64_t kMinuteSeconds = 60;

@@ -1,14 +1,11 @@
 #include "schema.h"
 
-#include <utility>
-
 #include "../api/text.h"
 
 namespace petstore::store {
 
-Schema::Schema(std::string prefix)
-    : prefix_(std::move(prefix)),
-      catalogue_(prefix_ + ":{" + prefix_ + ":pets}:")
+CatalogueNames::CatalogueNames(const std::string& prefix)
+    : catalogue_(prefix + ":{" + prefix + ":pets}:")
 {}
 
 const char* Schema::prefix_problem(std::string_view prefix) noexcept
@@ -27,18 +24,51 @@ const char* Schema::prefix_problem(std::string_view prefix) noexcept
 
 std::string Schema::key_record(const api::Digest& digest) const
 {
-    return prefix_ + ":key:" + api::to_hex(api::bytes_of(digest));
+    return prefix() + ":key:" + api::to_hex(api::bytes_of(digest));
 }
 
 std::string Schema::key_index() const
 {
-    return prefix_ + ":keys";
+    return prefix() + ":keys";
+}
+
+std::string Schema::account_record(std::string_view account) const
+{
+    return prefix() + ":account:" + std::string(account);
+}
+
+std::string Schema::account_index() const
+{
+    return prefix() + ":accounts";
+}
+
+std::string Schema::account_keys(std::string_view account) const
+{
+    return prefix() + ":account-keys:" + std::string(account);
+}
+
+// The digest, because an external id may contain any visible character, among
+// them the braces that choose a hash slot.
+std::string Schema::external_id(std::string_view external_id) const
+{
+    return prefix() + ":external-id:"
+           + api::to_hex(api::bytes_of(api::sha256(external_id)));
+}
+
+std::string Schema::plans() const
+{
+    return prefix() + ":plans";
+}
+
+std::string Schema::hosts() const
+{
+    return prefix() + ":hosts";
 }
 
 // Scripts also build this name, from that of an account's key.
 std::string Schema::limits() const
 {
-    return prefix_ + ":limits";
+    return prefix() + ":limits";
 }
 
 bool Schema::limits_elsewhere(std::string_view value) noexcept
@@ -49,10 +79,11 @@ bool Schema::limits_elsewhere(std::string_view value) noexcept
 
 std::string Schema::limits_probe() const
 {
-    return prefix_ + ":limits-probe";
+    return prefix() + ":limits-probe";
 }
 
-std::string Schema::account(std::string_view account, const char* suffix) const
+std::string AccountNames::account(std::string_view account,
+                                  const char* suffix) const
 {
     std::string name;
     name.reserve(prefix_.size() + account.size() + 12);
@@ -60,37 +91,46 @@ std::string Schema::account(std::string_view account, const char* suffix) const
     return name.append(suffix);
 }
 
-std::string Schema::account_probe(std::string_view account) const
+std::string AccountNames::account_probe(std::string_view account) const
 {
     return this->account(account, "probe");
 }
 
-std::string Schema::catalogue_probe() const
+std::string CatalogueNames::catalogue_probe() const
 {
     return catalogue_ + "probe";
 }
 
-std::string Schema::account_state(std::string_view account) const
+std::string AccountNames::account_state(std::string_view account) const
 {
     return this->account(account, "state");
 }
 
-std::string Schema::strikes(std::string_view account) const
+std::string AccountNames::strikes(std::string_view account) const
 {
     return this->account(account, "strikes");
 }
 
-std::string Schema::bans(std::string_view account) const
+std::string AccountNames::bans(std::string_view account) const
 {
     return this->account(account, "bans");
 }
 
-std::string Schema::moving_state(std::string_view account) const
+// Scripts also build this name.
+std::string AccountNames::usage(std::string_view account, int year,
+                                int month) const
+{
+    std::string name = this->account(account, "usage:");
+    api::append_int(name, std::int64_t{year} * 100 + month);
+    return name;
+}
+
+std::string AccountNames::moving_state(std::string_view account) const
 {
     return this->account(account, "moving");
 }
 
-std::string Schema::account_pattern() const
+std::string AccountNames::account_pattern() const
 {
     return prefix_ + ":{*}:*";
 }
@@ -98,44 +138,44 @@ std::string Schema::account_pattern() const
 std::optional<Schema::AccountKey>
 Schema::parse_account_key(std::string_view name) const noexcept
 {
-    const std::size_t start = prefix_.size() + 2;
+    const std::size_t start = prefix().size() + 2;
     const std::size_t end = name.find("}:");
     if (end == std::string_view::npos || end < start
-        || name.substr(0, prefix_.size()) != prefix_
-        || name.substr(prefix_.size(), 2) != ":{"
-        || name.substr(0, catalogue_.size()) == catalogue_) {
+        || name.substr(0, prefix().size()) != prefix()
+        || name.substr(prefix().size(), 2) != ":{"
+        || name.substr(0, catalogue().size()) == catalogue()) {
         return std::nullopt;
     }
     return AccountKey{name.substr(start, end - start), name.substr(end + 2)};
 }
 
-std::string Schema::last_pet_id() const
+std::string CatalogueNames::last_pet_id() const
 {
     return catalogue_ + "last-id";
 }
 
-std::string Schema::changes() const
+std::string CatalogueNames::changes() const
 {
     return catalogue_ + "changes";
 }
 
-std::string Schema::change_log() const
+std::string CatalogueNames::change_log() const
 {
     return catalogue_ + "change-log";
 }
 
-std::string Schema::bucket(std::int64_t number) const
+std::string CatalogueNames::bucket(std::int64_t number) const
 {
     return catalogue_ + "bucket:" + std::to_string(number);
 }
 
-std::string Schema::status_bitmap(api::Status status) const
+std::string CatalogueNames::status_bitmap(api::Status status) const
 {
     return catalogue_ + "status:" + std::string(api::to_string(status));
 }
 
-std::string Schema::idempotency(std::string_view account,
-                                const api::Digest& key) const
+std::string CatalogueNames::idempotency(std::string_view account,
+                                        const api::Digest& key) const
 {
     return catalogue_ + "idempotency:" + std::string(account) + ":"
            + api::to_hex(api::bytes_of(key));

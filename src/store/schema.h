@@ -4,57 +4,47 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "../api/digest.h"
 #include "../api/pet.h"
 
 namespace petstore::store {
 
-// The names of all Redis keys; docs/redis-keys.md describes their values. Names
-// are built from the prefix, digests and ids only. All keys of an account share
-// the hash slot of {account}, all keys of the catalogue that of
-// {<prefix>:pets}.
-class Schema {
+// The names of the keys of an account. All share the hash slot of {account}.
+class AccountNames {
 public:
-    explicit Schema(std::string prefix);
-
-    // nullptr if the prefix is valid, else the problem, worded to follow the
-    // name of the option.
-    static const char* prefix_problem(std::string_view prefix) noexcept;
+    explicit AccountNames(std::string prefix) : prefix_(std::move(prefix)) {}
 
     const std::string& prefix() const noexcept { return prefix_; }
-
-    // hash: the record of an API key, by the SHA-256 of the key in hex
-    std::string key_record(const api::Digest& digest) const;
-    // hash: key id → digest in hex, for `petstorectl key list`
-    std::string key_index() const;
-
-    // string: whether the accounts are on this Redis, see docs/redis-keys.md
-    std::string limits() const;
-    static bool limits_elsewhere(std::string_view value) noexcept;
-    // string, for some seconds: finds out whether two URLs name one database
-    std::string limits_probe() const;
-
-    // string, for some seconds: `petstorectl doctor` tries to write it
-    std::string account_probe(std::string_view account) const;
-    std::string catalogue_probe() const;
 
     // string, TTL: an AccountState
     std::string account_state(std::string_view account) const;
     std::string strikes(std::string_view account) const;  // string, TTL
     std::string bans(std::string_view account) const;     // string, TTL
+    // hash, TTL: units admitted and requests denied on each day of a month in
+    // UTC (January is 1)
+    std::string usage(std::string_view account, int year, int month) const;
     // The state while `petstorectl limits` moves it to another Redis.
     std::string moving_state(std::string_view account) const;
+    // string, for some seconds: `petstorectl doctor` tries to write it
+    std::string account_probe(std::string_view account) const;
 
-    // A pattern for SCAN that matches all keys of accounts, and the account and
-    // last part of a name that it matches. nullopt for the catalogue's keys.
+    // A pattern for SCAN that matches all keys of accounts, and those of the
+    // catalogue.
     std::string account_pattern() const;
-    struct AccountKey {
-        std::string_view account;
-        std::string_view suffix;
-    };
-    std::optional<AccountKey>
-    parse_account_key(std::string_view name) const noexcept;
+
+private:
+    std::string account(std::string_view account, const char* suffix) const;
+
+    std::string prefix_;
+};
+
+// The names of the keys of the catalogue. All share the hash slot of
+// {<prefix>:pets}.
+class CatalogueNames {
+public:
+    explicit CatalogueNames(const std::string& prefix);
 
     std::string last_pet_id() const;  // string: counter
     std::string changes() const;      // string: counter of changed pets
@@ -65,16 +55,59 @@ public:
     // string, TTL: the result of the first create with this Idempotency-Key
     std::string idempotency(std::string_view account,
                             const api::Digest& key) const;
+    std::string catalogue_probe() const;  // as account_probe()
 
     // The prefix of all names of the catalogue. The scripts append
     // "bucket:<number>", as bucket() does.
     const std::string& catalogue() const noexcept { return catalogue_; }
 
 private:
-    std::string account(std::string_view account, const char* suffix) const;
-
-    std::string prefix_;
     std::string catalogue_;  // "<prefix>:{<prefix>:pets}:"
+};
+
+// The names of all Redis keys; docs/redis-keys.md describes their values. Names
+// are built from the prefix, digests and ids only.
+class Schema : public AccountNames, public CatalogueNames {
+public:
+    explicit Schema(const std::string& prefix)
+        : AccountNames(prefix), CatalogueNames(prefix)
+    {}
+
+    // nullptr if the prefix is valid, else the problem, worded to follow the
+    // name of the option.
+    static const char* prefix_problem(std::string_view prefix) noexcept;
+
+    // hash: the record of an API key, by the SHA-256 of the key in hex
+    std::string key_record(const api::Digest& digest) const;
+    // hash: key id → digest in hex, for `petstorectl key list`
+    std::string key_index() const;
+
+    // hash: the record of an account
+    std::string account_record(std::string_view account) const;
+    // hash: account id → time of creation, for `petstorectl account list`
+    std::string account_index() const;
+    // set: the ids of an account's keys
+    std::string account_keys(std::string_view account) const;
+    // string: the id of the account with this external id
+    std::string external_id(std::string_view external_id) const;
+
+    std::string plans() const;  // hash: plan → limits
+    std::string hosts() const;  // hash: host → the plans it is configured with
+
+    // string: whether the accounts are on this Redis, see docs/redis-keys.md
+    std::string limits() const;
+    static bool limits_elsewhere(std::string_view value) noexcept;
+    // string, for some seconds: finds out whether two URLs name one database
+    std::string limits_probe() const;
+
+    // The account and last part of a name that account_pattern() matches.
+    // nullopt for the catalogue's keys.
+    struct AccountKey {
+        std::string_view account;
+        std::string_view suffix;
+    };
+    std::optional<AccountKey>
+    parse_account_key(std::string_view name) const noexcept;
 };
 
 }  // namespace petstore::store

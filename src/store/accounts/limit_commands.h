@@ -21,6 +21,7 @@ struct LimitRequest {
     std::int64_t epoch = 0;
     api::Limits limits;
     std::int64_t requests = 1;
+    std::int64_t cost = 1;  // of each request, in units
     // The key's record was read a moment ago, so an account that Redis does not
     // have is new rather than lost.
     bool fresh = false;
