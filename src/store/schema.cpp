@@ -65,10 +65,15 @@ std::string Schema::hosts() const
     return prefix() + ":hosts";
 }
 
-// Scripts also build this name, from that of an account's key.
 std::string Schema::limits() const
 {
     return prefix() + ":limits";
+}
+
+// Scripts also build this name, from that of an account's key.
+std::string Schema::limits_place() const
+{
+    return prefix() + ":limits-place";
 }
 
 bool Schema::limits_elsewhere(std::string_view value) noexcept

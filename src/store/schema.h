@@ -94,8 +94,10 @@ public:
     std::string plans() const;  // hash: plan → limits
     std::string hosts() const;  // hash: host → the plans it is configured with
 
-    // string: whether the accounts are on this Redis, see docs/redis-keys.md
+    // string: keeps versions that only know format 1 from working on this Redis
     std::string limits() const;
+    // string: whether the accounts are on this Redis, see docs/redis-keys.md
+    std::string limits_place() const;
     static bool limits_elsewhere(std::string_view value) noexcept;
     // string, for some seconds: finds out whether two URLs name one database
     std::string limits_probe() const;
