@@ -89,6 +89,40 @@ std::string iso_time(UnixTime time)
     return std::string(format_iso(calendar_time(time), buffer));
 }
 
+Day day_of(UnixTime time) noexcept
+{
+    return time / kDay - (time % kDay < 0 ? 1 : 0);
+}
+
+Day first_of_month(Day day) noexcept
+{
+    return day + 1 - calendar_time(day * kDay).tm_mday;
+}
+
+Day first_of_next_month(Day day) noexcept
+{
+    constexpr Day kLongestMonth = 31;
+    return first_of_month(first_of_month(day) + kLongestMonth);
+}
+
+YearMonth month_of(Day day) noexcept
+{
+    const std::tm time = calendar_time(day * kDay);
+    return {static_cast<int>(year_of(time)), time.tm_mon + 1};
+}
+
+std::string iso_date(Day day)
+{
+    const std::string time = iso_time(day * kDay);
+    return time.substr(0, time.find('T'));
+}
+
+std::string iso_month(Day day)
+{
+    const std::string date = iso_date(day);
+    return date.substr(0, date.rfind('-'));
+}
+
 std::optional<UnixTime> parse_date(std::string_view text) noexcept
 {
     constexpr std::size_t kDateSize = 10;  // of "2030-12-05"

@@ -9,11 +9,30 @@ namespace petstore::api {
 
 using UnixTime = std::int64_t;  // seconds
 
+// A day in UTC, counted from 1970-01-01.
+using Day = std::int64_t;
+
+// 9999-12-31, the last one with a four-digit year.
+inline constexpr Day kLastDay = 2'932'896;
+
 // IMF-fixdate of RFC 9110: "Thu, 05 Dec 2030 00:00:00 GMT".
 std::string http_date(UnixTime time);
 
 // "2030-12-05T00:00:00Z"
 std::string iso_time(UnixTime time);
+
+Day day_of(UnixTime time) noexcept;
+Day first_of_month(Day day) noexcept;
+Day first_of_next_month(Day day) noexcept;
+
+struct YearMonth {
+    int year;
+    int month;  // January is 1
+};
+YearMonth month_of(Day day) noexcept;
+
+std::string iso_date(Day day);   // "2030-12-05"
+std::string iso_month(Day day);  // "2030-12"
 
 // "2030-12-05" (midnight UTC) or "2030-12-05T10:00:00Z"; nullopt unless it is a
 // calendar date.

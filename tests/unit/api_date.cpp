@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <tuple>
 
 #include "catch.h"
 
@@ -47,6 +48,31 @@ TEST_CASE("ISO times", "[date]")
     CHECK(iso_time(1922659200) == "2030-12-05T00:00:00Z");
     CHECK(iso_time(253402300799) == "9999-12-31T23:59:59Z");
     CHECK(iso_time(-62135596800) == "0001-01-01T00:00:00Z");
+}
+
+TEST_CASE("days and months in UTC", "[date]")
+{
+    CHECK(day_of(0) == 0);
+    CHECK(day_of(86399) == 0);
+    CHECK(day_of(86400) == 1);
+    CHECK(day_of(-1) == -1);
+    CHECK(day_of(-86400) == -1);
+    CHECK(iso_date(20782) == "2026-11-25");
+    CHECK(iso_month(20782) == "2026-11");
+    CHECK(iso_date(kLastDay) == "9999-12-31");
+    for (const auto& [text, first, next] :
+         {std::tuple("2024-02-29", "2024-02-01", "2024-03-01"),
+          std::tuple("2023-02-28", "2023-02-01", "2023-03-01"),
+          std::tuple("2026-12-31", "2026-12-01", "2027-01-01"),
+          std::tuple("2026-04-01", "2026-04-01", "2026-05-01"),
+          std::tuple("1969-12-31", "1969-12-01", "1970-01-01")}) {
+        const Day day = day_of(parse_date(text).value());
+        CHECK(iso_date(day) == text);
+        CHECK(iso_date(first_of_month(day)) == first);
+        CHECK(iso_date(first_of_next_month(day)) == next);
+    }
+    CHECK(month_of(20782).year == 2026);
+    CHECK(month_of(20782).month == 11);
 }
 
 TEST_CASE("dates and times are parsed", "[date]")
