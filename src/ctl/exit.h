@@ -18,9 +18,15 @@ class Failure : public std::runtime_error {
 public:
     enum class Kind {
         failed,
-        not_found,          // no such key or pet
+        not_found,          // no such key, account, plan or pet
         redis_unavailable,  // Redis is away, or refuses commands
         not_in_effect,      // see NotInEffect
+        external_id_taken,
+        account_in_use,  // it has keys
+        plan_in_use,
+        too_many_plans,
+        key_exists,
+        already_rotated,
     };
 
     explicit Failure(const std::string& what, Kind kind = Kind::failed)

@@ -43,6 +43,18 @@ Category category_of(Failure::Kind kind)
         return {kExitRedis, "redis_unavailable"};
     case Failure::Kind::not_in_effect:
         return {kExitFailure, "not_in_effect"};
+    case Failure::Kind::external_id_taken:
+        return {kExitFailure, "external_id_taken"};
+    case Failure::Kind::account_in_use:
+        return {kExitFailure, "account_in_use"};
+    case Failure::Kind::plan_in_use:
+        return {kExitFailure, "plan_in_use"};
+    case Failure::Kind::too_many_plans:
+        return {kExitFailure, "too_many_plans"};
+    case Failure::Kind::key_exists:
+        return {kExitFailure, "key_exists"};
+    case Failure::Kind::already_rotated:
+        return {kExitFailure, "already_rotated"};
     case Failure::Kind::failed:
         break;
     }

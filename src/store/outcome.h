@@ -11,9 +11,15 @@ namespace petstore::store {
 // Why administration refuses what was asked, although Redis answered.
 enum class Refusal : std::uint8_t {
     none,  // not a refusal: Redis failed
-    not_found,
+    not_found,  // the key
+    account_not_found,
+    plan_not_found,
     key_exists,
     already_rotated,
+    external_id_taken,
+    account_in_use,  // it has keys
+    plan_in_use,
+    too_many_plans,
     overtaken,         // by another command
     expired,           // the key to rotate
     limits_elsewhere,  // on another Redis, or being moved there

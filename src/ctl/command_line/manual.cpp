@@ -184,11 +184,11 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.item(roff_bold("0"), "Success.");
     page.item(roff_bold("1"), "The command failed.");
     page.item(roff_bold("2"), "Usage error, an invalid value for example.");
-    page.item(roff_bold("3"), "There is no such key or pet.");
+    page.item(roff_bold("3"), "There is no such key, account, plan or pet.");
     page.item(roff_bold("4"), "Redis is away, or refuses a command.");
     page.line(".PP");
     page.line(roff_escaped(
-        "With --json, an error is a JSON object on standard error, with the members code (usage, not_found, redis_unavailable, not_in_effect or failed) and message."));
+        "With --json, an error is a JSON object on standard error, with the members code (usage, not_found, redis_unavailable, not_in_effect, external_id_taken, account_in_use, plan_in_use, too_many_plans, key_exists, already_rotated or failed) and message."));
     page.section("EXAMPLES");
     page.examples(examples_of(""));
     page.section("SEE ALSO");

@@ -17,8 +17,23 @@ bool is_about_redis(api::ErrorCode code)
 
 Failure::Kind kind_of(const store::Failure& failure)
 {
-    if (failure.refusal == store::Refusal::limits_elsewhere) {
+    switch (failure.refusal) {
+    case store::Refusal::key_exists:
+        return Failure::Kind::key_exists;
+    case store::Refusal::already_rotated:
+        return Failure::Kind::already_rotated;
+    case store::Refusal::external_id_taken:
+        return Failure::Kind::external_id_taken;
+    case store::Refusal::account_in_use:
+        return Failure::Kind::account_in_use;
+    case store::Refusal::plan_in_use:
+        return Failure::Kind::plan_in_use;
+    case store::Refusal::too_many_plans:
+        return Failure::Kind::too_many_plans;
+    case store::Refusal::limits_elsewhere:
         return Failure::Kind::failed;
+    default:
+        break;
     }
     switch (failure.error.code) {
     case api::ErrorCode::not_found:
@@ -37,6 +52,10 @@ const char* hint(store::Refusal refusal)
     switch (refusal) {
     case store::Refusal::not_found:
         return ": see petstorectl key list";
+    case store::Refusal::account_not_found:
+        return ": see petstorectl account list";
+    case store::Refusal::plan_not_found:
+        return ": see petstorectl plan list";
     case store::Refusal::expired:
         return ": set a new --expires first";
     default:
