@@ -20,11 +20,11 @@ constexpr char kErase[] = "\r\x1b[K";  // the line
 
 }  // namespace
 
-Progress::Progress(std::optional<std::uint64_t> total)
-    : terminal_(isatty(STDERR_FILENO) == 1), total_(total)
+Progress::Progress(std::optional<std::uint64_t> total, const char* noun)
+    : terminal_(isatty(STDERR_FILENO) == 1), total_(total), noun_(noun)
 {}
 
-void Progress::update(std::uint64_t pets, std::uint64_t done)
+void Progress::update(std::uint64_t count, std::uint64_t done)
 {
     const auto now = Clock::now();
     if (!terminal_ || now - drawn_ < kRedraw) {
@@ -43,11 +43,11 @@ void Progress::update(std::uint64_t pets, std::uint64_t done)
     }
     const double seconds =
         std::chrono::duration<double>(now - started_).count();
-    line += count_text(pets, "pet");
+    line += count_text(count, noun_);
     if (seconds > 0) {
         line += ", "
                 + std::to_string(static_cast<std::uint64_t>(
-                    static_cast<double>(pets) / seconds))
+                    static_cast<double>(count) / seconds))
                 + "/s";
     }
     write_control(std::cerr, kErase);

@@ -11,13 +11,14 @@ namespace petstore::ctl {
 class Progress {
 public:
     // `total` is in the unit of update()'s `done`; nullopt if unknown, as for a
-    // pipe.
-    explicit Progress(std::optional<std::uint64_t> total);
+    // pipe. `noun`: what is counted, a literal.
+    explicit Progress(std::optional<std::uint64_t> total,
+                      const char* noun = "pet");
     ~Progress() { clear(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    void update(std::uint64_t pets, std::uint64_t done);
+    void update(std::uint64_t count, std::uint64_t done);
 
     // Erases the progress line. Call before printing a message.
     void clear();
@@ -27,6 +28,7 @@ private:
 
     const bool terminal_;
     const std::optional<std::uint64_t> total_;
+    const char* const noun_;
     const Clock::time_point started_ = Clock::now();
     Clock::time_point drawn_;
     bool visible_ = false;

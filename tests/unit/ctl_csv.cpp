@@ -1,0 +1,21 @@
+#include "ctl/terminal/csv.h"
+
+#include "catch.h"
+
+using petstore::ctl::csv_line;
+
+TEST_CASE("CSV quotes what RFC 4180 wants quoted", "[csv]")
+{
+    CHECK(csv_line({"a", "", "b c", "\u00e9"}) == "a,,b c,\u00e9");
+    CHECK(csv_line({"a,b", "say \"hi\"", "two\nlines", "\r"})
+          == "\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"'\r\"");
+}
+
+TEST_CASE("CSV has no formulas", "[csv]")
+{
+    CHECK(csv_line({"=1+2", "+1", "-1", "@SUM(A1)", "\tx"})
+          == "'=1+2,'+1,'-1,'@SUM(A1),'\tx");
+    CHECK(csv_line({"=HYPERLINK(\"http://x\",\"y\")"})
+          == "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"");
+    CHECK(csv_line({"1-2", "a=b", "'="}) == "1-2,a=b,'=");
+}
