@@ -4,18 +4,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "date.h"
 #include "router.h"
 
 namespace petstore::api {
 
-enum Scopes : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
+enum Scope : unsigned { kScopeRead = 1, kScopeWrite = 2, kScopeAll = 3 };
 
 // What a key permits and until when. Checked for every request.
 struct KeyRights {
     bool disabled = false;
-    unsigned scopes = kScopeAll;
+    unsigned scopes = kScopeAll;  // read and write; others: KeyRecord
     std::optional<UnixTime> expires;
 
     bool usable_at(UnixTime now) const noexcept
@@ -35,7 +36,8 @@ struct KeyRights {
     }
 };
 
-// What a key or an account has of its own; see PlanTable.
+// The plan and the numbers that a key or an account has of its own. Which of
+// them are in force: PlanTable::plan_in_force().
 struct OwnPlan {
     std::string plan;  // empty: none
     std::optional<std::int64_t> per_minute;
@@ -44,12 +46,10 @@ struct OwnPlan {
 };
 
 // The metadata of an API key; never the key itself.
-struct KeyRecord : KeyRights {
+struct KeyRecord : KeyRights, OwnPlan {
     std::string id;
-    std::string account;  // owns the counters and bans
-    std::string plan = "free";
-    std::optional<std::int64_t> per_minute;  // overrides the plan's
-    std::optional<std::int64_t> per_day;
+    std::string account;         // owns the counters and bans
+    std::string further_scopes;  // separated by commas; see set_scopes()
     std::string label;
     UnixTime created = 0;
     std::string last4;
@@ -70,8 +70,15 @@ bool is_id(std::string_view text) noexcept;
 // The last characters of a key: up to four visible ASCII characters.
 bool is_last4(std::string_view text) noexcept;
 
-// "read,write" ↔ bits; nullopt for an unknown or empty word.
-std::optional<unsigned> parse_scopes(std::string_view text) noexcept;
-std::string_view scopes_text(unsigned scopes) noexcept;
+// A scope is a name of 1 to 64 of "a-z 0-9 : . _ -". "read" and "write" permit
+// methods; what others permit is up to the operator.
+inline constexpr std::size_t kMaxScopes = 16;
+bool is_scope(std::string_view name) noexcept;
+
+// Replaces the scopes of a key by those of a text such as "read,write,admin".
+// False, without a change, if a name is invalid or there are too many.
+bool set_scopes(KeyRecord& key, std::string_view text);
+std::vector<std::string_view> scope_names(const KeyRecord& key);
+std::string scopes_text(const KeyRecord& key);
 
 }  // namespace petstore::api

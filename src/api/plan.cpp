@@ -6,13 +6,13 @@
 namespace petstore::api {
 namespace {
 
+constexpr std::string_view kFree = "free";
 constexpr std::string_view kEnterprise = "enterprise";
 
-// Clamps to the range in which counting is exact: any program may have written
-// the key record.
-std::int64_t in_range(std::int64_t number) noexcept
+// Clamps to the range in which counting is exact.
+std::int64_t in_range(std::int64_t number, std::int64_t least) noexcept
 {
-    return std::clamp<std::int64_t>(number, 0, kMaxLimit);
+    return std::clamp<std::int64_t>(number, least, kMaxLimit);
 }
 
 }  // namespace
@@ -54,20 +54,38 @@ bool PlanTable::knows(std::string_view name) const noexcept
     return name == kEnterprise || plans_.find(name) != plans_.end();
 }
 
-Limits PlanTable::limits_of(const KeyRecord& key) const noexcept
+PlanInForce PlanTable::plan_in_force(const OwnPlan& key,
+                                     const OwnPlan& account) const noexcept
 {
-    auto plan = plans_.find(key.plan);
+    const bool own_plan = !key.plan.empty();
+    const auto number = [&](std::optional<std::int64_t> OwnPlan::*window) {
+        return key.*window || own_plan ? key.*window : account.*window;
+    };
+    PlanInForce result;
+    result.plan = own_plan               ? key.plan
+                  : account.plan.empty() ? kFree
+                                         : std::string_view(account.plan);
+    result.per_minute = number(&OwnPlan::per_minute);
+    result.per_day = number(&OwnPlan::per_day);
+    result.per_month = number(&OwnPlan::per_month);
+    result.overrides =
+        own_plan || key.per_minute || key.per_day || key.per_month;
+
+    auto plan = plans_.find(result.plan);
     if (plan == plans_.end()) {
-        plan = plans_.find(std::string_view("free"));
+        plan = plans_.find(kFree);
     }
-    Limits limits = plan->second;
-    if (key.per_minute) {
-        limits.minute = in_range(*key.per_minute);
+    result.limits = plan->second;
+    if (result.per_minute) {
+        result.limits.minute = in_range(*result.per_minute, 0);
     }
-    if (key.per_day) {
-        limits.day = in_range(*key.per_day);
+    if (result.per_day) {
+        result.limits.day = in_range(*result.per_day, 0);
     }
-    return limits;
+    if (result.per_month) {  // 0 would be no limit
+        result.limits.month = in_range(*result.per_month, 1);
+    }
+    return result;
 }
 
 }  // namespace petstore::api

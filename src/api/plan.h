@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,19 @@ inline constexpr std::int64_t kMaxLimit = 1'000'000'000'000;
 // 1 to 32 lower-case letters, digits, "-" or "_".
 bool is_plan_name(std::string_view name) noexcept;
 
+// The plan of a key, and the limits that apply to it.
+struct PlanInForce {
+    std::string_view plan;  // "free" if neither key nor account has one
+    Limits limits;
+    // The numbers that replace the plan's: the key's own, else the account's.
+    std::optional<std::int64_t> per_minute;
+    std::optional<std::int64_t> per_day;
+    std::optional<std::int64_t> per_month;
+    bool overrides = false;  // the plan or a number is the key's own
+};
+
 // Plans by name. A new table holds free, pro and business. enterprise has no
-// limits itself and uses the key's.
+// limits itself and uses the key's or the account's own.
 class PlanTable {
 public:
     PlanTable();
@@ -44,10 +56,13 @@ public:
     // True for the plans in the table and for "enterprise".
     bool knows(std::string_view name) const noexcept;
 
-    // The limits of a key: its own where set, else its plan's. An undefined
-    // plan, and enterprise without limits, count as free: an operator's mistake
-    // must not lift the limits.
-    Limits limits_of(const KeyRecord& key) const noexcept;
+    // The limit of a window is the first of: the key's own; that of the key's
+    // own plan, which decides for every window; the account's own; that of the
+    // account's plan. An undefined plan, and enterprise without limits, count
+    // as free: an operator's mistake must not lift the limits. The result
+    // refers to the names in its arguments.
+    PlanInForce plan_in_force(const OwnPlan& key,
+                              const OwnPlan& account) const noexcept;
 
 private:
     std::map<std::string, Limits, std::less<>> plans_;

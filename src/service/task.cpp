@@ -108,9 +108,9 @@ void Task::use_last_rate() noexcept
     if (last != nullptr) {
         state.rate = *last;
     } else {
-        state.rate =
-            api::RateView{context_.settings.plans->limits_of({}).minute, 0,
-                          context_.storage.redis_clock.now() + 1};
+        const auto free = context_.settings.plans->plan_in_force({}, {});
+        state.rate = api::RateView{free.limits.minute, 0,
+                                   context_.storage.redis_clock.now() + 1};
     }
 }
 

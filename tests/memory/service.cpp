@@ -29,7 +29,7 @@ struct SilentAlarm final : redis::Alarm {
 
 struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }
-    void unknown_plan(const api::KeyRecord&) noexcept override {}
+    void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void look_up_refused() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
     void catalogue_full() noexcept override {}

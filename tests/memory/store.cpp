@@ -25,7 +25,7 @@ const char* const kNoScript = "-NOSCRIPT x\r\n";
 
 struct SilentLog final : store::KeyLog {
     void damaged(std::string_view) noexcept override {}
-    void unknown_plan(const api::KeyRecord&) noexcept override {}
+    void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void look_up_refused() noexcept override {}
 };
 

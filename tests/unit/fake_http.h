@@ -44,9 +44,9 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     {
         damaged_keys.emplace_back(redis_key);
     }
-    void unknown_plan(const petstore::api::KeyRecord& record) noexcept override
+    void unknown_plan(std::string_view, std::string_view plan) noexcept override
     {
-        unknown_plans.push_back(record.plan);
+        unknown_plans.emplace_back(plan);
     }
     void look_up_refused() noexcept override { ++refused_look_ups; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }

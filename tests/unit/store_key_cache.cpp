@@ -26,7 +26,7 @@ store::Ref<CachedKey> key_of(int i)
     auto key = store::make_ref<CachedKey>();
     api::KeyRecord record;
     record.id = std::to_string(i);
-    key->record = store::CachedRecord(record);
+    key->record = store::CachedRecord(record, "free");
     return key;
 }
 
@@ -37,9 +37,8 @@ store::Ref<CachedKey> usual_key_of(KeyCache& cache, int i)
     id.insert(0, 16 - id.size(), 'x');
     api::KeyRecord record;
     record.id = id;
-    record.plan = "enterprise";
     auto key = store::make_ref<CachedKey>();
-    key->record = store::CachedRecord(record);
+    key->record = store::CachedRecord(record, "enterprise");
     key->account = cache.account("a" + id.substr(1));
     return key;
 }
@@ -89,11 +88,10 @@ TEST_CASE("a cached record keeps what requests need", "[store]")
 {
     api::KeyRecord record;
     record.id = "k1";
-    record.plan = "gold";
     record.scopes = api::kScopeRead;
     record.expires = 5;
     record.disabled = true;
-    const store::CachedRecord cached(record);
+    const store::CachedRecord cached(record, "gold");
     CHECK(cached.id() == "k1");
     CHECK(cached.plan() == "gold");
     CHECK(cached.scopes == api::kScopeRead);
@@ -281,9 +279,8 @@ TEST_CASE("a key larger than a quarter of the memory is not kept", "[store]")
     KeyCache cache(kMegabyte);
     cache.put(digest_of(1), key_of(1));
     api::KeyRecord record;
-    record.plan = std::string(kMegabyte / 2, 'x');
     auto key = store::make_ref<CachedKey>();
-    key->record = store::CachedRecord(record);
+    key->record = store::CachedRecord(record, std::string(kMegabyte / 2, 'x'));
     cache.put(digest_of(2), key);
     CHECK(cache.find(digest_of(2)) == nullptr);
     // It evicts the record that it was to replace.

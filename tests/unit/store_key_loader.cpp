@@ -21,9 +21,9 @@ struct Log final : store::KeyLog {
     {
         damaged_key = redis_key;
     }
-    void unknown_plan(const api::KeyRecord& record) noexcept override
+    void unknown_plan(std::string_view, std::string_view name) noexcept override
     {
-        plan = record.plan;
+        plan = name;
     }
     void look_up_refused() noexcept override { ++refused; }
 

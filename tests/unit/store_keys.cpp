@@ -53,7 +53,9 @@ TEST_CASE("a key record round-trips", "[store]")
     record.per_minute = 5;
     record.per_day = 1000000000000;
     record.label = "Zoë & Co: 10%";
+    record.per_month = 7;
     record.scopes = api::kScopeRead;
+    record.further_scopes = "admin,reports:daily";
     record.created = 1700000000;
     record.expires = 1800000000;
     record.disabled = true;
@@ -67,8 +69,10 @@ TEST_CASE("a key record round-trips", "[store]")
     CHECK(found.record.plan == record.plan);
     CHECK(found.record.per_minute == record.per_minute);
     CHECK(found.record.per_day == record.per_day);
+    CHECK(found.record.per_month == record.per_month);
     CHECK(found.record.label == record.label);
     CHECK(found.record.scopes == record.scopes);
+    CHECK(found.record.further_scopes == record.further_scopes);
     CHECK(found.record.created == record.created);
     CHECK(found.record.expires == record.expires);
     CHECK(found.record.disabled == record.disabled);
@@ -87,7 +91,8 @@ TEST_CASE("fields that a record lacks stay unset", "[store]")
     CHECK_FALSE(found.record.per_day);
     CHECK_FALSE(found.record.expires);
     CHECK_FALSE(found.record.disabled);
-    CHECK(found.record.plan == "free");
+    CHECK_FALSE(found.record.per_month);
+    CHECK(found.record.plan.empty());
     CHECK(found.record.scopes == api::kScopeAll);
     CHECK(found.record.epoch == 0);
 }
@@ -96,9 +101,8 @@ TEST_CASE("a record needs no more than id and account", "[store]")
 {
     const auto found = parse({"account", "a1", "id", "k1"});
     REQUIRE(found.result == Result::found);
-    CHECK(found.record.plan == "free");
-    CHECK(parse({"account", "a1", "id", "k1", "plan", ""}).record.plan
-          == "free");
+    CHECK(found.record.plan.empty());
+    CHECK(parse({"account", "a1", "id", "k1", "plan", ""}).record.plan.empty());
     CHECK(parse({"account", "a1", "id", "k1", "colour", "red"}).result
           == Result::found);
 }
@@ -121,7 +125,8 @@ TEST_CASE("a damaged record is invalid", "[store]")
                  std::vector<std::string>{"expires", "soon"},
                  std::vector<std::string>{"expires", ""},
                  std::vector<std::string>{"disabled", "maybe"},
-                 std::vector<std::string>{"scopes", "root"},
+                 std::vector<std::string>{"per_month", "0"},
+                 std::vector<std::string>{"scopes", "Root"},
                  std::vector<std::string>{"scopes", ""},
                  std::vector<std::string>{"epoch", "x"},
                  std::vector<std::string>{"epoch", ""},
@@ -169,6 +174,7 @@ TEST_CASE("what any version wrote is valid", "[store]")
                       std::vector<std::string>{"label", std::string(1000, 'x')},
                       std::vector<std::string>{"last4", ""},
                       std::vector<std::string>{"scopes", "write,read"},
+                      std::vector<std::string>{"scopes", "admin"},
                       std::vector<std::string>{"created", "-62167219200"},
                       std::vector<std::string>{"expires", "253402300799"},
                       std::vector<std::string>{"unfinished", "1"},

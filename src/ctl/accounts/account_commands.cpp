@@ -72,11 +72,12 @@ void show_usage(Context& context, const std::string& id)
         [&](auto& waiter) { accounts.usage(record.account, waiter); });
 
     const api::PlanTable plans;
-    std::optional<std::int64_t> minute = record.per_minute;
-    std::optional<std::int64_t> day = record.per_day;
-    if (plans.knows(record.plan)) {
-        minute = plans.limits_of(record).minute;
-        day = plans.limits_of(record).day;
+    const api::PlanInForce plan = plans.plan_in_force(record, {});
+    std::optional<std::int64_t> minute = plan.per_minute;
+    std::optional<std::int64_t> day = plan.per_day;
+    if (plans.knows(plan.plan)) {
+        minute = plan.limits.minute;
+        day = plan.limits.day;
     }
     Json banned_until = nullptr;
     if (used.banned_until) {
@@ -86,7 +87,7 @@ void show_usage(Context& context, const std::string& id)
     if (context.json()) {
         print_json({{"id", record.id},
                     {"account", record.account},
-                    {"plan", record.plan},
+                    {"plan", plan.plan},
                     {"minute", usage_json(used.minute, minute)},
                     {"day", usage_json(used.day, day)},
                     {"strikes", used.strikes},

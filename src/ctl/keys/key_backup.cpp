@@ -81,19 +81,18 @@ public:
         return member->get<bool>();
     }
 
-    unsigned scopes(const char* name) const
+    // Separated by commas.
+    std::string names(const char* name) const
     {
         const Json* member = find(name);
         check(member != nullptr && member->is_array(), name);
-        unsigned scopes = 0;
-        for (const Json& scope : *member) {
-            check(scope.is_string(), name);
-            const auto parsed = api::parse_scopes(scope.get<std::string>());
-            check(parsed.has_value(), name);
-            scopes |= *parsed;
+        std::string names;
+        for (const Json& one : *member) {
+            check(one.is_string(), name);
+            names.append(names.empty() ? "" : ",")
+                .append(one.get<std::string>());
         }
-        check(scopes != 0, name);
-        return scopes;
+        return names;
     }
 
     static void check(bool valid, const char* name)
@@ -127,7 +126,7 @@ store::StoredKey parse_line(std::string_view line)
     record.per_minute = members.limit("per_minute");
     record.per_day = members.limit("per_day");
     record.label = members.text("label");  // any text: it was one before
-    record.scopes = members.scopes("scopes");
+    Members::check(api::set_scopes(record, members.names("scopes")), "scopes");
     const auto created = members.date("created");
     Members::check(created.has_value(), "created");
     record.created = *created;

@@ -112,7 +112,10 @@ void confirm_deletion(Context& context, store::KeyAdministration& keys,
     std::string known;
     try {
         const api::KeyRecord record = find(context, keys, id).record;
-        known = ' ' + id + ", plan " + record.plan;
+        known = ' ' + id;
+        if (!record.plan.empty()) {
+            known += ", plan " + record.plan;
+        }
         if (!record.label.empty()) {
             known += ", label " + record.label;
         }

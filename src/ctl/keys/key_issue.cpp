@@ -57,7 +57,8 @@ void show(const Context& context, api::KeyRecord record,
         print_json(json_of(record, secret));
     } else {
         say("Key " + record.id + " of account " + record.account + ", plan "
-            + record.plan + ". The secret is shown only once:");
+            + (record.plan.empty() ? "free" : record.plan)
+            + ". The secret is shown only once:");
         print_line(secret);
     }
     flush_output();

@@ -46,7 +46,8 @@ bool passes(const KeyFilter& filter, const store::StoredKey& key,
             api::UnixTime now)
 {
     const api::KeyRecord& record = key.record;
-    return (!filter.plan || record.plan == *filter.plan)
+    return (!filter.plan
+            || api::PlanTable().plan_in_force(record, {}).plan == *filter.plan)
            && (!filter.state || state_of(key, now) == *filter.state)
            && (!filter.account || record.account == *filter.account)
            && (!filter.label

@@ -66,7 +66,9 @@ void KeyOptions::add_to(CLI::App& command)
             "--expires", expires,
             "When the key ends: 2030-12-31 (0:00 UTC), 2030-12-31T12:00:00+01:00, or in 30d (none: never)")
         ->type_name("DATE");
-    command.add_option("--scopes", scopes, "read, write or read,write")
+    command
+        .add_option("--scopes", scopes,
+                    "read, write, and others; without this option, read,write")
         ->type_name("SCOPES");
 }
 
@@ -108,11 +110,11 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
         }
     }
     if (scopes) {
-        const auto parsed = api::parse_scopes(*scopes);
-        if (!parsed) {
-            throw UsageError("--scopes must be read, write or read,write");
+        if (!api::set_scopes(record, *scopes)) {
+            throw UsageError(
+                "--scopes must be up to " + std::to_string(api::kMaxScopes)
+                + " names of 1 to 64 lower-case letters, digits and \":._-\", separated by commas");
         }
-        record.scopes = *parsed;
     }
 }
 
@@ -143,7 +145,8 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
             "the plan enterprise needs --per-minute and --per-day");
     }
     const api::PlanTable plans;
-    if (!plans.knows(record.plan)) {
+    const api::PlanInForce plan = plans.plan_in_force(record, {});
+    if (!plans.knows(plan.plan)) {
         static const std::vector<std::string> kBuiltIn = {
             "free", "pro", "business", "enterprise"};
         const std::string_view meant = closest(record.plan, kBuiltIn);
@@ -154,8 +157,8 @@ void check_record(const api::KeyRecord& record, api::UnixTime now)
                     ? ""
                     : ". Did you mean '" + std::string(meant) + "'?"));
     }
-    const api::Limits limits = plans.limits_of(record);
-    if ((plans.knows(record.plan) || (record.per_minute && record.per_day))
+    const api::Limits& limits = plan.limits;
+    if ((plans.knows(plan.plan) || (record.per_minute && record.per_day))
         && limits.minute > limits.day) {
         warn("the limit of " + std::to_string(limits.minute)
              + " per minute exceeds that of " + std::to_string(limits.day)

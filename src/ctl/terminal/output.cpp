@@ -29,17 +29,27 @@ Json json_number(const std::optional<std::int64_t>& number)
 }
 
 // The limit that workers apply. "?" if only nginx.conf defines the plan.
-std::string text_limit(const api::KeyRecord& record,
+std::string text_limit(const api::PlanInForce& plan,
                        const std::optional<std::int64_t>& own,
-                       std::int64_t api::Limits::*of_plan)
+                       std::int64_t limit)
 {
-    const api::PlanTable plans;
-    if (own) {
-        return std::to_string(*own);
-    }
-    return plans.knows(record.plan)
-               ? std::to_string(plans.limits_of(record).*of_plan)
-               : "?";
+    return own || api::PlanTable().knows(plan.plan) ? std::to_string(limit)
+                                                    : "?";
+}
+
+std::string minute_text(const api::PlanInForce& plan)
+{
+    return text_limit(plan, plan.per_minute, plan.limits.minute);
+}
+
+std::string day_text(const api::PlanInForce& plan)
+{
+    return text_limit(plan, plan.per_day, plan.limits.day);
+}
+
+api::PlanInForce plan_of(const api::KeyRecord& record)
+{
+    return api::PlanTable().plan_in_force(record, {});
 }
 
 std::string text_time(const std::optional<api::UnixTime>& time)
@@ -102,21 +112,15 @@ void flush_output()
 
 Json json_of(const api::KeyRecord& record, std::string_view secret)
 {
-    Json scopes = Json::array();
-    if (record.scopes & api::kScopeRead) {
-        scopes.push_back("read");
-    }
-    if (record.scopes & api::kScopeWrite) {
-        scopes.push_back("write");
-    }
+    const api::PlanInForce plan = plan_of(record);
     Json json = {
         {"id", record.id},
         {"account", record.account},
-        {"plan", record.plan},
-        {"per_minute", json_number(record.per_minute)},
-        {"per_day", json_number(record.per_day)},
+        {"plan", plan.plan},
+        {"per_minute", json_number(plan.per_minute)},
+        {"per_day", json_number(plan.per_day)},
         {"label", record.label},
-        {"scopes", std::move(scopes)},
+        {"scopes", api::scope_names(record)},
         {"created", api::iso_time(record.created)},
         {"expires", json_time(record.expires)},
         {"disabled", record.disabled},
@@ -148,12 +152,12 @@ void print_key(const api::KeyRecord& record, api::UnixTime now)
     };
     line("id", record.id);
     line("account", record.account);
-    line("plan", record.plan);
-    line("per minute",
-         text_limit(record, record.per_minute, &api::Limits::minute));
-    line("per day", text_limit(record, record.per_day, &api::Limits::day));
+    const api::PlanInForce plan = plan_of(record);
+    line("plan", plan.plan);
+    line("per minute", minute_text(plan));
+    line("per day", day_text(plan));
     line("label", record.label);
-    line("scopes", api::scopes_text(record.scopes));
+    line("scopes", api::scopes_text(record));
     line("created", full_time(record.created, now));
     line("expires", full_time(record.expires, now));
     line("disabled", record.disabled ? "yes" : "no");
@@ -167,11 +171,10 @@ void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now)
                     "CREATED", "EXPIRES", "STATE", "LAST4", "LABEL"});
     for (const store::StoredKey& key : keys) {
         const api::KeyRecord& record = key.record;
+        const api::PlanInForce plan = plan_of(record);
         rows.push_back(
-            {record.id, record.account, record.plan,
-             text_limit(record, record.per_minute, &api::Limits::minute),
-             text_limit(record, record.per_day, &api::Limits::day),
-             std::string(api::scopes_text(record.scopes)),
+            {record.id, record.account, std::string(plan.plan),
+             minute_text(plan), day_text(plan), api::scopes_text(record),
              table_time(record.created, now), table_time(record.expires, now),
              state_of(key, now), record.last4, record.label});
     }

@@ -28,12 +28,13 @@ void StoreLog::damaged(std::string_view redis_key) noexcept
     damages_ = 0;
 }
 
-void StoreLog::unknown_plan(const api::KeyRecord& record) noexcept
+void StoreLog::unknown_plan(std::string_view key,
+                            std::string_view plan) noexcept
 {
     ngx_log_error(
         NGX_LOG_ERR, &log_, 0,
-        "petstore: key %s has the unknown plan \"%s\", which counts as \"free\"",
-        record.id.c_str(), record.plan.c_str());
+        "petstore: key %*s has the unknown plan \"%*s\", which counts as \"free\"",
+        key.size(), key.data(), plan.size(), plan.data());
 }
 
 void StoreLog::refuse(Refusals& refusals, const char* format) noexcept

@@ -25,7 +25,8 @@ public:
     {}
 
     void damaged(std::string_view redis_key) noexcept override;
-    void unknown_plan(const api::KeyRecord& record) noexcept override;
+    void unknown_plan(std::string_view key,
+                      std::string_view plan) noexcept override;
     void look_up_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
     void limits_elsewhere() noexcept override;

@@ -22,10 +22,11 @@ namespace petstore::store {
 class CachedRecord : public api::KeyRights {
 public:
     CachedRecord() = default;
-    explicit CachedRecord(const api::KeyRecord& record)
+    // `plan`: that in force.
+    CachedRecord(const api::KeyRecord& record, std::string_view plan)
         : api::KeyRights(static_cast<const api::KeyRights&>(record)),
           id_size_(static_cast<std::uint32_t>(record.id.size())),
-          texts_(record.id, record.plan)
+          texts_(record.id, plan)
     {}
 
     std::string_view id() const noexcept

@@ -77,13 +77,14 @@ bool set_field(api::KeyRecord& record, std::string_view field,
     if (field == "per_day") {
         return set_limit(record.per_day, value);
     }
+    if (field == "per_month") {
+        return set_limit(record.per_month, value);
+    }
     if (field == "label") {
         return set_text(record.label, value, true);
     }
     if (field == "scopes") {
-        const auto scopes = api::parse_scopes(value);
-        record.scopes = scopes.value_or(0);
-        return scopes.has_value();
+        return api::set_scopes(record, value);
     }
     if (field == "created") {
         std::optional<api::UnixTime> created;

@@ -118,10 +118,11 @@ Outcome<Ref<CachedKey>> KeyLoader::take(const Load& load,
 
     const api::KeyRecord& record = found.record;
     auto key = make_ref<CachedKey>();
-    key->record = CachedRecord(record);
-    key->limits = plans_.limits_of(record);
-    if (!plans_.knows(record.plan)) {
-        log_.unknown_plan(record);
+    const api::PlanInForce plan = plans_.plan_in_force(record, {});
+    key->record = CachedRecord(record, plan.plan);
+    key->limits = plan.limits;
+    if (!plans_.knows(plan.plan)) {
+        log_.unknown_plan(record.id, plan.plan);
     }
     // A record read after the account's epoch was known is at least that new.
     // Otherwise the epoch in the record counts.

@@ -15,7 +15,8 @@ namespace petstore::store {
 // Receives reports about key records for the operator.
 class KeyLog : public DamageLog {
 public:
-    virtual void unknown_plan(const api::KeyRecord& record) noexcept = 0;
+    virtual void unknown_plan(std::string_view key,
+                              std::string_view plan) noexcept = 0;
     virtual void look_up_refused() noexcept = 0;
 
 protected:

@@ -57,8 +57,9 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
     add(command, "plan", record.plan);
     add(command, "per_minute", record.per_minute);
     add(command, "per_day", record.per_day);
+    add(command, "per_month", record.per_month);
     add(command, "label", record.label);
-    add(command, "scopes", api::scopes_text(record.scopes));
+    add(command, "scopes", api::scopes_text(record));
     add(command, "created", std::to_string(record.created));
     add(command, "expires", record.expires);
     add(command, "disabled", record.disabled ? "1" : "0");
