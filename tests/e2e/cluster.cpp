@@ -59,7 +59,7 @@ TEST_CASE("cluster: requests go to the primary of their slot")
     CHECK(world.lines_with("[error]") == 0);
 
     // The marker says that the counters have moved away: they must not be used.
-    world.redis.command({"SET", "petstore:limits", "elsewhere x"});
+    world.redis.command({"SET", "petstore:limits-place", "elsewhere x"});
     const auto known = world.redis.limited_key(100, 1);
     expect_error(Http(world.nginx.url(), known.secret).get("/v1/pets"), 503,
                  "service_unavailable");
@@ -67,7 +67,7 @@ TEST_CASE("cluster: requests go to the primary of their slot")
     CHECK(world.redis.command({"EXISTS", account_key(known, "state")}).integer
           == 0);
     CHECK(world.http.get("/v1/pets").status == 200);
-    world.redis.command({"SET", "petstore:limits", "here x"});
+    world.redis.command({"SET", "petstore:limits-place", "here x"});
     CHECK(Http(world.nginx.url(), known.secret).get("/v1/pets").status == 200);
 
     // One of the configured addresses is dead.

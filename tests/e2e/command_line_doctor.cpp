@@ -159,7 +159,7 @@ TEST_CASE("doctor: each rule that workers lack is named")
             "", [&](const auto& url) {
                 return doctor(url, {"--limit-redis", limits.url()});
             });
-    examine(limits, limit, {"~petstore:{*}:*", "%R~petstore:limits"},
+    examine(limits, limit, {"~petstore:{*}:*", "%R~petstore:limits-place"},
             "limit-redis ", [&](const auto& url) {
                 return doctor(redis.url(), {"--limit-redis", url});
             });
@@ -197,7 +197,7 @@ TEST_CASE("doctor: a store without keys may not use another store's limits")
     CHECK(same.verdict == "wrong");
     CHECK(contains(same.advice, "names the same database"));
 
-    limits.command({"SET", "petstore:limits", "here other-id"});
+    limits.command({"SET", "petstore:limits-place", "here other-id"});
     const auto row = found();
     CHECK(row.verdict == "wrong");
     CHECK(contains(row.advice, "has the limits of another store"));
@@ -206,7 +206,8 @@ TEST_CASE("doctor: a store without keys may not use another store's limits")
     CHECK(refused.code == 1);
     CHECK(contains(refused.err, row.advice));
     CHECK(main.command({"KEYS", "*"}).items.empty());
-    CHECK(limits.command({"GET", "petstore:limits"}).text == "here other-id");
+    CHECK(limits.command({"GET", "petstore:limits-place"}).text
+          == "here other-id");
 }
 
 TEST_CASE("doctor: in a Cluster, each primary is tried")

@@ -43,7 +43,7 @@ TEST_CASE("two stores: petstorectl refuses the limit Redis of another store")
     CHECK(main.command({"DBSIZE"}).integer == 0);
     const auto other = create_key(main);
     check_fails(second({"limits", "move"}), kForeign);
-    check_fails(second({"limits", "move"}), "delete petstore:limits");
+    check_fails(second({"limits", "move"}), "delete petstore:limits-place");
     check_fails(second({"limits", "move", "--emptied"}), kForeign);
     CHECK(second({"limits", "return"}).code == 0);  // nothing to return
     // It has the limits of a third store.

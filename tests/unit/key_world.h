@@ -235,7 +235,7 @@ private:
             if (marker_elsewhere_slot) {
                 return integer(-1);
             }
-            if (strings.count("P:limits") != 0) {
+            if (strings.count("P:limits-place") != 0) {
                 return integer(0);
             }
         }

@@ -57,7 +57,8 @@ TEST_CASE("cluster: an account without a state is new if the marker says so",
     f.client.send();
     f.reply_unplaced();
     REQUIRE(f.link.commands.size() == 1);
-    CHECK(f.link.commands[0] == FakeLink::Words{"GET", "petstore:limits"});
+    CHECK(f.link.commands[0]
+          == FakeLink::Words{"GET", "petstore:limits-place"});
     f.reply("GET", marker);
     FakeWorker::Account created;
     created.admitted = -1;

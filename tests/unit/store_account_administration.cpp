@@ -97,7 +97,8 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
     SECTION("in a Cluster, after reading the marker")
     {
         a.link.reply(integer(-1));
-        CHECK(a.link.commands.at(0) == FakeLink::Words{"GET", "P:limits"});
+        CHECK(a.link.commands.at(0)
+              == FakeLink::Words{"GET", "P:limits-place"});
         a.link.reply(kNil);
         CHECK(a.link.commands.at(0)
               == FakeLink::Words{"EVALSHA",

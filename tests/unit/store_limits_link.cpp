@@ -48,7 +48,7 @@ struct Outcome final : redis::ReplyHandler {
     std::string text;
 };
 
-const Words kGet = {"GET", "p:limits"};
+const Words kGet = {"GET", "p:limits-place"};
 
 struct Fixture {
     void send(const std::string& word, Outcome& outcome)
@@ -80,7 +80,7 @@ struct Fixture {
     FakeLink main;
     SetClock clock;
     Reports log;
-    store::LimitsLink link{limits, main, "p:limits", clock, log};
+    store::LimitsLink link{limits, main, "p:limits-place", clock, log};
 };
 
 }  // namespace

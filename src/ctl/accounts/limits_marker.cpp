@@ -35,7 +35,7 @@ LimitsMarker LimitsMarker::read(RedisSession& redis,
                                 const store::Schema& schema)
 {
     const redis::Reply& reply =
-        redis.call(redis::Command("GET").key(schema.limits()));
+        redis.call(redis::Command("GET").key(schema.limits_place()));
     if (reply.is(redis::Type::nil)) {
         return {};
     }
@@ -45,7 +45,7 @@ LimitsMarker LimitsMarker::read(RedisSession& redis,
             return {place, std::string(text.substr(word.size()))};
         }
     }
-    throw Failure("the Redis key " + schema.limits() + " is damaged");
+    throw Failure("the Redis key " + schema.limits_place() + " is damaged");
 }
 
 void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
@@ -53,7 +53,7 @@ void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
     for (const auto& [known, word] : kWords) {
         if (known == place) {
             redis.call(redis::Command("SET")
-                           .key(schema.limits())
+                           .key(schema.limits_place())
                            .own(std::string(word) + id));
         }
     }

@@ -7,8 +7,8 @@
 
 namespace petstore::ctl {
 
-// The value of <prefix>:limits in one Redis: whether the counters, bans and
-// epochs of accounts live there. The id distinguishes stores. A store that
+// The value of <prefix>:limits-place in one Redis: whether the counters, bans
+// and epochs of accounts live there. The id distinguishes stores. A store that
 // never had a second Redis has no such key.
 struct LimitsMarker {
     enum class Place {

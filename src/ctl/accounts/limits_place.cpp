@@ -81,7 +81,7 @@ void LimitsPlace::refuse_others(const LimitsMarker& main,
         throw Failure(
             std::string(kForeign)
             + ". If these are its limits, and its main Redis was lost, delete "
-            + schema_.limits()
+            + schema_.limits_place()
             + " in the Redis of --limit-redis, and run the command again");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
@@ -148,7 +148,7 @@ std::size_t LimitsPlace::move_back()
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(*limits_, main_, schema_).run();
-    main_.call(redis::Command("DEL").key(schema_.limits()));
+    main_.call(redis::Command("DEL").key(schema_.limits_place()));
     return moved;
 }
 

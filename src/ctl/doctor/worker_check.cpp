@@ -168,7 +168,8 @@ private:
         attempt("PEXPIRE", "10000");
         attempt("PEXPIRETIME");
         attempt("DEL");
-        attempt_on(schema_.limits(), "%R~" + schema_.limits(), "GET");
+        attempt_on(schema_.limits_place(), "%R~" + schema_.limits_place(),
+                   "GET");
     }
 
     void catalogue_commands()

@@ -56,7 +56,8 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
                       accounts, catalogue,
-                      store::Schema(settings.prefix).limits(), clock, log_)),
+                      store::Schema(settings.prefix).limits_place(), clock,
+                      log_)),
       storage_(settings.prefix,
                {this->accounts(accounts), catalogue, scheduler, clock,
                 report_alarm_, log_, metrics.caches(), conf.plans},
@@ -91,7 +92,8 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         redis::Link& accounts =
             storages_.back()->accounts(*links_[settings.limit_node]);
         if (&accounts != &storage.catalogue_link) {
-            readiness_.add(accounts, storage.schema.limits(), storage.schema);
+            readiness_.add(accounts, storage.schema.limits_place(),
+                           storage.schema);
         }
     }
 }

@@ -162,7 +162,7 @@ void AccountSteps::touch(const std::string& account, std::int64_t written,
         accounts_, std::move(command),
         [=](const redis::Reply& reply) {
             if (reply.integer() < 0) {
-                return ask(accounts_, get(schema_.limits()), marker_read,
+                return ask(accounts_, get(schema_.limits_place()), marker_read,
                            not_in_effect_after);
             }
             touched(reply);

@@ -15,9 +15,9 @@ namespace petstore::store {
 // The link to a limit Redis, if it is another Redis than the main one. Two
 // stores with one prefix may have been given one limit Redis by mistake, where
 // each would charge accounts of the other. So the link compares the ids in
-// <prefix>:limits of both before the first command over a new connection, and
-// before the first one after another replication history, which may be that of
-// another server. Commands wait for that. If the ids differ, none is sent.
+// <prefix>:limits-place of both before the first command over a new connection,
+// and before the first one after another replication history, which may be that
+// of another server. Commands wait for that. If the ids differ, none is sent.
 //
 // If one side has no id, or may not be read, there is nothing to compare. While
 // the main Redis does not answer, its last known id counts: commands that need
@@ -41,7 +41,7 @@ public:
     // an id of the main Redis that could not be read.
     static constexpr Monotonic kInterval = 1000;
 
-    // Borrows all but `marker`, the name <prefix>:limits.
+    // Borrows all but `marker`, the name <prefix>:limits-place.
     LimitsLink(redis::Link& limits, redis::Link& main, std::string marker,
                const Clock& clock, Log& log);
     LimitsLink(const LimitsLink&) = delete;

@@ -60,7 +60,7 @@ void LimitsMarker::run() noexcept
     Load& load = *loads_.find();
     loads_.close();
     try {
-        link_.send(redis::Command("GET").key(schema_.limits()), load);
+        link_.send(redis::Command("GET").key(schema_.limits_place()), load);
     } catch (...) {
         load.on_no_reply(redis::NoReply::not_sent);
     }

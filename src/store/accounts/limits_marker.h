@@ -8,7 +8,7 @@
 
 namespace petstore::store {
 
-// Reads <prefix>:limits in a Cluster, where the limiter's script cannot,
+// Reads <prefix>:limits-place in a Cluster, where the limiter's script cannot,
 // because the key is in another slot than the accounts. Needed only for an
 // account without a state, which is new unless all accounts were moved. Sends
 // one command for all requests of an event-loop iteration.

@@ -16,7 +16,7 @@
 --          requests; then for each account one byte:
 --            0  no further information
 --            1  the caller has just read the key's record
---            2  in a Cluster, where the script cannot read <prefix>:limits
+--            2  in a Cluster, where the script cannot read <prefix>:limits-place
 --            3  in a Cluster; the caller has read it: accounts live here
 --
 -- An account is usual if the caller's epoch is the current one, there is no ban, a
@@ -31,10 +31,10 @@
 -- `admitted` is the number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
 --   -2  the state is damaged
---   -3  the account has no state here, and <prefix>:limits says that accounts
---       live on another Redis. That key is not among KEYS: it is read only for such
---       an account, so other calls cost nothing more.
---   -4  the account has no state here; the caller must read <prefix>:limits
+--   -3  the account has no state here, and <prefix>:limits-place says that
+--       accounts live on another Redis. That key is not among KEYS: it is read only
+--       for such an account, so other calls cost nothing more.
+--   -4  the account has no state here; the caller must read <prefix>:limits-place
 --   -5  the account is on another server of the Cluster
 local MINUTE, DAY = 60000, 86400000
 local KEEP = '172800000' -- a string: redis.call would format a number, at a cost
@@ -72,7 +72,7 @@ for i = 1, n do
       admitted, state = -2, ''
     elseif not state and mode == 2 then
       admitted, state = -4, ''
-    elseif not state and mode < 2 and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits') or '', '^elsewhere') then
+    elseif not state and mode < 2 and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits-place') or '', '^elsewhere') then
       admitted, state = -3, ''
     elseif not state then
       -- A new account, or a state that was lost with or without its records. A

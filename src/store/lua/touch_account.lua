@@ -10,9 +10,9 @@
 --
 -- KEYS  1 account state
 -- ARGV  1 epoch of the record that was written; empty for none
---       2 1 if the caller has read <prefix>:limits: accounts live here
+--       2 1 if the caller has read <prefix>:limits-place: accounts live here
 -- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua);
---        -1 if the caller must read <prefix>:limits, which in a Cluster is on
+--        -1 if the caller must read <prefix>:limits-place, which in a Cluster is on
 --        another server; nothing was changed
 local DAY = 86400000
 local t = redis.call('TIME')
@@ -25,7 +25,7 @@ if #state == 48 then
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
 else
   if ARGV[2] ~= '1' then
-    local marker = redis.pcall('GET', string.match(KEYS[1], '^[^{]*') .. 'limits')
+    local marker = redis.pcall('GET', string.match(KEYS[1], '^[^{]*') .. 'limits-place')
     if type(marker) == 'table' then return -1 end
     if string.find(marker or '', '^elsewhere') then return 0 end
   end

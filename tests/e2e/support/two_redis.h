@@ -32,7 +32,7 @@ struct TwoRedis {
 };
 
 // The marker that says where the limits are: "here", "elsewhere" or "".
-inline constexpr char kLimitsMarker[] = "petstore:limits";
+inline constexpr char kLimitsMarker[] = "petstore:limits-place";
 std::string limits_marker(const RedisServer& redis);
 
 // Checks that petstorectl exited with 1 and this in its message.
