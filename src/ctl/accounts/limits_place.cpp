@@ -3,6 +3,7 @@
 #include "../exit.h"
 #include "../keys/random.h"
 #include "../move/account_mover.h"
+#include "store_format.h"
 
 namespace petstore::ctl {
 
@@ -94,6 +95,8 @@ std::string LimitsPlace::mark(const LimitsMarker& main,
                               const LimitsMarker& limits)
 {
     refuse_others(main, limits);
+    fence_new_store(*limits_, schema_);
+    fence_new_store(main_, schema_);
     const std::string id = main.id.empty() ? new_id() : main.id;
     write(*limits_, Place::elsewhere, id);
     write(main_, Place::elsewhere, id);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <variant>
 
+#include "../accounts/store_format.h"
 #include "../exit.h"
 
 namespace petstore::ctl {
@@ -50,6 +51,19 @@ std::string password_in(const std::string& file, const std::string& option)
     return variable ? variable : "";
 }
 
+void refuse_format_1(RedisSession& redis, const store::Schema& schema,
+                     const std::string& option)
+{
+    const StoreFormat format = format_of(redis, schema);
+    if (format == StoreFormat::one || format == StoreFormat::upgrading) {
+        throw Failure(
+            "the store in the Redis of " + option
+            + (format == StoreFormat::one ? " has format 1"
+                                          : " is only partly upgraded")
+            + ": stop nginx on all hosts and run petstorectl upgrade, see docs/upgrading.md");
+    }
+}
+
 const std::string& checked_prefix(const std::string& prefix)
 {
     if (const char* wrong = store::Schema::prefix_problem(prefix)) {
@@ -92,6 +106,7 @@ Context::other(const std::string& text, const std::string& option,
     }
     auto deployment = checked_deployment(text, option);
     return Other{
+        option,
         std::move(deployment),
         {credentials_.user, password_file.empty()
                                 ? credentials_.password
@@ -101,12 +116,16 @@ Context::other(const std::string& text, const std::string& option,
 
 std::unique_ptr<RedisSession>
 Context::checked_connect(const redis::Deployment& deployment,
-                         const Credentials& credentials)
+                         const Credentials& credentials,
+                         const std::string& option)
 {
     auto session =
         connect(deployment, credentials, tls_ ? &*tls_ : nullptr, pump_);
     if (!accepts_cluster_nodes_) {
         session->refuse_cluster_node();
+    }
+    if (!accepts_format_1_) {
+        refuse_format_1(*session, schema_, option);
     }
     return session;
 }
@@ -114,15 +133,19 @@ Context::checked_connect(const redis::Deployment& deployment,
 RedisSession& Context::open(Other& other)
 {
     if (!other.session) {
-        other.session = checked_connect(other.deployment, other.credentials);
+        other.session =
+            checked_connect(other.deployment, other.credentials, other.option);
     }
     return *other.session;
 }
 
-RedisSession& Context::redis()
+RedisSession& Context::redis(Access access)
 {
     if (!redis_) {
-        redis_ = checked_connect(deployment_, credentials_);
+        redis_ = checked_connect(deployment_, credentials_, "--redis");
+    }
+    if (access == Access::change) {
+        fence_new_store(*redis_, schema_);
     }
     return *redis_;
 }
@@ -137,17 +160,17 @@ RedisSession& Context::target()
     return open(*target_);
 }
 
-RedisSession& Context::pets()
+RedisSession& Context::pets(Access access)
 {
     LimitsMarker::read(redis(), schema_).refuse_moved();
-    return redis();
+    return redis(access);
 }
 
 store::KeyServers Context::keys(Access access)
 {
     limits_place().check(access);
     RedisSession* const limits = this->limits();
-    redis::Link& link = redis().link();
+    redis::Link& link = redis(access).link();
     return {link, limits != nullptr ? limits->link() : link, schema_};
 }
 

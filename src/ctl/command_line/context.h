@@ -44,9 +44,13 @@ public:
     // commands would see only a part of the data, and fail.
     void accept_cluster_nodes() noexcept { accepts_cluster_nodes_ = true; }
 
-    // Connects on the first call, so commands check their arguments first.
-    // Throws Failure.
-    RedisSession& redis();
+    // For `upgrade` and `doctor`. Other commands fail if a Redis has data of
+    // format 1.
+    void accept_format_1() noexcept { accepts_format_1_ = true; }
+
+    // Connects on the first call, so commands check their arguments first. The
+    // first change to a store makes it one of format 2. Throws Failure.
+    RedisSession& redis(Access access = Access::read);
 
     // Runs the links of all of them, for await().
     Pump& pump() noexcept { return pump_; }
@@ -61,7 +65,7 @@ public:
 
     // The main Redis, for commands that concern pets only. Fails if the store
     // was moved away.
-    RedisSession& pets();
+    RedisSession& pets(Access access);
 
     LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
 
@@ -77,6 +81,7 @@ public:
 
 private:
     struct Other {
+        std::string option;
         redis::Deployment deployment;
         Credentials credentials;
         std::unique_ptr<RedisSession> session;
@@ -90,7 +95,7 @@ private:
     RedisSession& open(Other& other);
     std::unique_ptr<RedisSession>
     checked_connect(const redis::Deployment& deployment,
-                    const Credentials& credentials);
+                    const Credentials& credentials, const std::string& option);
 
     Pump pump_;  // outlives the sessions
     redis::Deployment deployment_;
@@ -100,6 +105,7 @@ private:
     store::Schema schema_;
     bool json_;
     bool accepts_cluster_nodes_ = false;
+    bool accepts_format_1_ = false;
     std::optional<Tls> tls_;  // if a deployment uses TLS
     std::unique_ptr<RedisSession> redis_;
 };

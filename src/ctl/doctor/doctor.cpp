@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "../accounts/store_format.h"
 #include "../exit.h"
 #include "../redis/redis_error.h"
 #include "../redis/server_connect.h"
@@ -60,6 +61,34 @@ void print(const Context& context, const std::vector<Finding>& findings)
         return;
     }
     print_findings(findings);
+}
+
+// Whether other checks can be made of the store's data.
+bool check_format(RedisSession& redis, const Context& context,
+                  const std::string& which, std::vector<Finding>& findings)
+{
+    constexpr char kFormat[] = "format";
+    constexpr char kAdvice[] =
+        "workers answer 503: stop nginx on all hosts and run petstorectl upgrade, see docs/upgrading.md";
+    try {
+        switch (format_of(redis, context.schema())) {
+        case StoreFormat::one:
+            findings.push_back({Verdict::wrong, which + kFormat, "1", kAdvice});
+            return false;
+        case StoreFormat::upgrading:
+            findings.push_back({Verdict::wrong, which + kFormat,
+                                "partly upgraded to 2", kAdvice});
+            return false;
+        case StoreFormat::empty:
+        case StoreFormat::two:
+            break;
+        }
+    } catch (const RedisError& refusal) {
+        // Workers' users may not read this.
+        findings.push_back(
+            {Verdict::unknown, which + kFormat, "", refusal.what(), true});
+    }
+    return true;
 }
 
 // Checks whether the options name the Redis with the limits. Adds nothing for a
@@ -128,17 +157,15 @@ void examine(const Context& context, Connect connect, const std::string& which,
     }
 }
 
-void run_checks(Context& context)
+void check_store(Context& context, std::vector<Finding>& findings)
 {
-    context.accept_cluster_nodes();
-    const bool one = !context.has_limits();
-    std::vector<Finding> findings;
-    examine(
-        context, [&] { return &context.redis(); }, "",
-        one ? WorkerData::all : WorkerData::catalogue, findings);
-    examine(
-        context, [&] { return context.limits(); }, "limit-redis ",
-        WorkerData::accounts, findings);
+    bool readable = check_format(context.redis(), context, "", findings);
+    if (RedisSession* const limits = context.limits()) {
+        readable &= check_format(*limits, context, "limit-redis ", findings);
+    }
+    if (!readable) {
+        return;
+    }
     check_data(
         "pets",
         [&] {
@@ -148,6 +175,22 @@ void run_checks(Context& context)
         findings);
     check_data(
         "limits", [&] { check_limits(context, findings); }, findings);
+}
+
+void run_checks(Context& context)
+{
+    context.accept_cluster_nodes();
+    context.accept_format_1();
+    const bool one = !context.has_limits();
+    std::vector<Finding> findings;
+    examine(
+        context, [&] { return &context.redis(); }, "",
+        one ? WorkerData::all : WorkerData::catalogue, findings);
+    examine(
+        context, [&] { return context.limits(); }, "limit-redis ",
+        WorkerData::accounts, findings);
+    check_data(
+        "data", [&] { check_store(context, findings); }, findings);
     print(context, findings);
     for (const Finding& finding : findings) {
         if (finding.verdict == Verdict::wrong) {

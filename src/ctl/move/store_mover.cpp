@@ -7,6 +7,7 @@
 #include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../accounts/limits_marker.h"
+#include "../accounts/store_format.h"
 #include "../exit.h"
 #include "../keys/random.h"
 #include "account_mover.h"
@@ -88,6 +89,8 @@ bool StoreMover::begin()
         }
     }
     id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : new_id();
+    fence_new_store(source_, schema_);
+    fence_new_store(destination_, schema_);
     // Mark the destination first: if interrupted, the source stays in use.
     LimitsMarker{Place::moving_to, id_}.write(destination_, schema_);
     LimitsMarker{Place::moved_from, id_}.write(source_, schema_);

@@ -11,7 +11,8 @@ void clear(Context& context)
 {
     const store::PetCommands commands(context.schema());
     const bool cleared =
-        context.pets().run(commands.clear_caches()).integer() == 1;
+        context.pets(Access::change).run(commands.clear_caches()).integer()
+        == 1;
     if (context.json()) {
         print_json({{"cleared", cleared}});
     } else {

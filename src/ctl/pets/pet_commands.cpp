@@ -27,8 +27,9 @@ void set_status(Context& context, const std::string& id_text,
     }
 
     const store::PetCommands commands(context.schema());
-    const auto changed =
-        context.pets().run(commands.set_status(*id, *status)).integer();
+    const auto changed = context.pets(Access::change)
+                             .run(commands.set_status(*id, *status))
+                             .integer();
     if (changed < 0) {
         throw Failure("there is no pet " + id_text, Failure::Kind::not_found);
     }

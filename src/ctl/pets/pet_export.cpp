@@ -32,8 +32,8 @@ struct Pending {
 class Exporter {
 public:
     Exporter(Context& context, std::ostream& out)
-        : redis_(context.pets()), schema_(context.schema()), commands_(schema_),
-          out_(out)
+        : redis_(context.pets(Access::read)), schema_(context.schema()),
+          commands_(schema_), out_(out)
     {}
 
     void run()
@@ -172,7 +172,7 @@ void export_pets(Context& context, const std::string& file)
         Exporter(context, std::cout).run();
         return;
     }
-    context.pets();  // connect before truncating the file
+    context.pets(Access::read);  // connect before truncating the file
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     if (!out) {
         throw Failure(cannot_open(file));

@@ -266,7 +266,7 @@ private:
 void import_pets(Context& context, const std::string& file)
 {
     LineReader lines(file);
-    Import import(context.pets(), context.schema(), lines);
+    Import import(context.pets(Access::change), context.schema(), lines);
     import.run();
     if (context.json()) {
         print_json({{"imported", import.imported()}});
