@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../api/plan.h"
+#include "../../api/text.h"
 #include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../exit.h"
@@ -12,7 +13,8 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::size_t kAccountsAtOnce = 128;
-constexpr std::int64_t kKeepSeconds = 2 * api::kDaySeconds;
+constexpr api::Day kKeepDays = 400;  // as usage.lua
+constexpr std::int64_t kKeepSeconds = kKeepDays * api::kDaySeconds;
 
 // What take_account.lua replies.
 enum TakenField : std::size_t {
@@ -20,18 +22,28 @@ enum TakenField : std::size_t {
     kState,
     kStrikes = kState + 2,
     kBans = kStrikes + 2,
-    kTakenSize = kBans + 2,
+    kUsage = kBans + 2,  // of the first month
 };
+
+bool is_usage(std::string_view suffix)
+{
+    constexpr std::string_view kUsagePrefix = "usage:";
+    constexpr std::size_t kMonthSize = 6;  // "203012"
+    return suffix.size() == kUsagePrefix.size() + kMonthSize
+           && suffix.substr(0, kUsagePrefix.size()) == kUsagePrefix;
+}
 
 }  // namespace
 
 std::size_t AccountMover::run()
 {
+    name_months();
     Found found = find(source_);
     Found there = find(destination_);
     remove_stale(found, there);
     copied_ = std::move(there.states);
     found.states.merge(found.renamed);
+    found.states.merge(found.used);
     std::vector<std::string> accounts;
     for (const std::string& id : found.states) {
         accounts.push_back(id);
@@ -43,6 +55,25 @@ std::size_t AccountMover::run()
     move(accounts);
     rename_back(find(destination_).renamed);
     return found.states.size();
+}
+
+// A usage is kept for kKeepDays after its month. The next month may begin
+// meanwhile, or by the clock of another server.
+void AccountMover::name_months()
+{
+    const redis::Reply& reply = source_.call(redis::Command("TIME"));
+    const auto seconds =
+        reply.size() == 2 ? api::parse_int64(reply[0].text()) : std::nullopt;
+    if (!seconds) {
+        throw Failure("unexpected reply of Redis to TIME");
+    }
+    const api::Day today = api::day_of(*seconds);
+    const api::Day last = api::first_of_next_month(today);
+    const api::Day oldest = api::first_of_month(today - kKeepDays);
+    for (api::Day month = api::first_of_month(oldest - 1); month <= last;
+         month = api::first_of_next_month(month)) {
+        months_.push_back(api::month_of(month));
+    }
 }
 
 // A scan finds every key that exists from its start to its end, and no states
@@ -71,6 +102,8 @@ void AccountMover::find_on(RedisSession& redis, Found& found)
             } else if (key
                        && (key->suffix == "strikes" || key->suffix == "bans")) {
                 found.counted.emplace(key->account);
+            } else if (key && is_usage(key->suffix)) {
+                found.used.emplace(key->account);
             }
         }
     }
@@ -112,11 +145,12 @@ void AccountMover::remove_stale(const Found& here, const Found& there)
 void AccountMover::move(const std::vector<std::string>& accounts)
 {
     for (const std::string& id : accounts) {
-        redis::Command take(store::scripts::take_account(), 4);
+        redis::Command take(store::scripts::take_account(), 4 + months_.size());
         take.key(schema_.account_state(id))
             .key(schema_.moving_state(id))
             .key(schema_.strikes(id))
             .key(schema_.bans(id));
+        add_usage(id, take);
         take.use_script_text();
         source_.send(take);
     }
@@ -131,6 +165,7 @@ void AccountMover::move(const std::vector<std::string>& accounts)
         redis::Command remove("DEL");
         remove.key(schema_.moving_state(id));
         remove.key(schema_.strikes(id)).key(schema_.bans(id));
+        add_usage(id, remove);
         source_.send(remove);
     }
     for (std::size_t i = 0; i < accounts.size(); ++i) {
@@ -142,11 +177,11 @@ void AccountMover::move(const std::vector<std::string>& accounts)
 std::size_t AccountMover::copy(const std::string& account,
                                const redis::Reply& taken)
 {
-    if (taken.size() != kTakenSize) {
+    if (taken.size() != kUsage + 2 * months_.size()) {
         throw Failure("unexpected reply of Redis to take_account.lua");
     }
-    // Do not change the copy of an earlier move: workers may have used it. Its
-    // strikes and bans were copied before its state, or are over.
+    // Do not change the copy of an earlier move: workers may have used it. All
+    // else was copied before its state, or is over.
     const bool keep = taken[kRenamedNow].integer() == 0;
     if (keep && copied_.count(account) != 0) {
         return 0;
@@ -172,8 +207,43 @@ std::size_t AccountMover::copy(const std::string& account,
     };
     put(schema_.strikes(account), kStrikes);
     put(schema_.bans(account), kBans);
+    sent += copy_usage(account, taken);
     put(schema_.account_state(account), kState);  // last: puts it into use
     return sent;
+}
+
+std::size_t AccountMover::copy_usage(const std::string& account,
+                                     const redis::Reply& taken)
+{
+    std::size_t sent = 0;
+    for (std::size_t i = 0; i < months_.size(); ++i) {
+        const redis::Reply& fields = taken[kUsage + 2 * i];
+        if (fields.size() == 0) {
+            continue;
+        }
+        const std::string name =
+            schema_.usage(account, months_[i].year, months_[i].month);
+        redis::Command set("HSET");
+        set.key(name);
+        for (std::size_t j = 0; j < fields.size(); ++j) {
+            set.own(fields[j].text());
+        }
+        destination_.send(set);
+        const std::int64_t expires = taken[kUsage + 2 * i + 1].integer();
+        redis::Command end(expires > 0 ? "PEXPIREAT" : "EXPIRE");
+        end.key(name).arg(expires > 0 ? expires : kKeepSeconds);
+        destination_.send(end);
+        sent += 2;
+    }
+    return sent;
+}
+
+void AccountMover::add_usage(const std::string& account,
+                             redis::Command& command) const
+{
+    for (const api::YearMonth& month : months_) {
+        command.key(schema_.usage(account, month.year, month.month));
+    }
 }
 
 // Undoes what an interrupted move in the other direction left behind: a state

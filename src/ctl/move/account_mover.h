@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "../../api/date.h"
 #include "../../redis/reply.h"
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
 
 namespace petstore::ctl {
 
-// Moves the states, strikes and bans of all accounts from one Redis to another,
-// neither of which may create accounts meanwhile.
+// Moves the states, strikes, bans and usage of all accounts from one Redis to
+// another, neither of which may create accounts meanwhile.
 //
 // A state is renamed before it is copied. From then on the source refuses the
 // account, so the copy is final. Whenever a worker starts to use the other
@@ -36,18 +37,24 @@ private:
         Ids states;
         Ids renamed;  // for a move
         Ids counted;  // with strikes or bans
+        Ids used;     // with a usage
     };
+    void name_months();
     Found find(RedisSession& redis);
     void find_on(RedisSession& redis, Found& found);
     void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
     std::size_t copy(const std::string& account, const redis::Reply& taken);
+    std::size_t copy_usage(const std::string& account,
+                           const redis::Reply& taken);
+    void add_usage(const std::string& account, redis::Command& command) const;
     void rename_back(const Ids& accounts);
 
     RedisSession& source_;
     RedisSession& destination_;
     const store::Schema& schema_;
     Ids copied_;  // with a state at the destination when the move began
+    std::vector<api::YearMonth> months_;  // that may have a usage
 };
 
 }  // namespace petstore::ctl

@@ -49,8 +49,9 @@ StoreMover::Moved StoreMover::run()
     }
 
     copy(content.records);
-    copy_index();
-    moved.keys = content.records.size();
+    copy_index(schema_.key_index());
+    copy_index(schema_.account_index());
+    moved.keys = count_keys(content.records);
     LimitsMarker{Place::here, id_}.write(destination_, schema_);
     return moved;
 }
@@ -111,7 +112,11 @@ StoreMover::Content StoreMover::find(RedisSession& redis) const
 
 void StoreMover::find_on(RedisSession& redis, Content& found) const
 {
-    const std::string records = schema_.prefix() + ":key:";
+    // Of the Redis itself, copied in another way, or only for a while.
+    const std::set<std::string, std::less<>> others = {
+        schema_.limits(), schema_.limits_place(), schema_.limits_probe(),
+        schema_.hosts(),  schema_.key_index(),    schema_.account_index()};
+    const std::string accounts = schema_.prefix() + ":{";
     const std::string last_id = schema_.last_pet_id();
     auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
     while (!scan.done()) {
@@ -121,9 +126,12 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
         }
         for (std::size_t i = 0; i < names->size(); ++i) {
             const std::string_view name = (*names)[i].text();
-            if (begins_with(name, schema_.catalogue()) && name != last_id) {
-                found.catalogue.emplace_back(name);
-            } else if (begins_with(name, records)) {
+            if (begins_with(name, schema_.catalogue())) {
+                if (name != last_id) {
+                    found.catalogue.emplace_back(name);
+                }
+            } else if (!begins_with(name, accounts)
+                       && others.count(name) == 0) {
                 found.records.emplace_back(name);
             }
         }
@@ -136,7 +144,8 @@ void StoreMover::empty_destination()
 {
     const Content old = find(destination_);
     remove(old.records);
-    remove({schema_.key_index(), schema_.last_pet_id()});
+    remove(
+        {schema_.key_index(), schema_.account_index(), schema_.last_pet_id()});
     remove(old.catalogue);
 }
 
@@ -193,16 +202,16 @@ void StoreMover::copy_batch(const Names& names)
 }
 
 // In pieces: with many keys, the hash is too large for one reply.
-void StoreMover::copy_index()
+void StoreMover::copy_index(const std::string& name)
 {
-    auto scan = redis::Scan::of_hash(schema_.key_index());
+    auto scan = redis::Scan::of_hash(name);
     while (!scan.done()) {
         const redis::Reply* const fields = scan.take(source_.call(scan.next()));
         if (fields == nullptr) {
             throw Failure("unexpected reply of Redis to HSCAN");
         }
         redis::Command set("HSET");
-        set.key(schema_.key_index());
+        set.key(name);
         for (std::size_t i = 0; i < fields->size(); ++i) {
             set.own((*fields)[i].text());
         }
@@ -210,6 +219,14 @@ void StoreMover::copy_index()
             destination_.call(set);
         }
     }
+}
+
+std::size_t StoreMover::count_keys(const Names& records) const
+{
+    const std::string beginning = schema_.prefix() + ":key:";
+    return static_cast<std::size_t>(std::count_if(
+        records.begin(), records.end(),
+        [&](const std::string& name) { return begins_with(name, beginning); }));
 }
 
 }  // namespace petstore::ctl

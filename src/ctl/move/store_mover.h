@@ -15,10 +15,10 @@ namespace petstore::ctl {
 // interrupted move repeats:
 //
 // 1. Both are marked as not having the accounts, so neither creates any.
-// 2. AccountMover moves counters and bans. From then on, the first Redis
+// 2. AccountMover moves counters, bans and usage. From then on, the first Redis
 //    admits no requests, and so no changes of pets.
 // 3. The catalogue is frozen there, then copied.
-// 4. The records of API keys and their index are copied. Nobody may change
+// 4. The records of API keys, accounts and plans are copied. Nobody may change
 //    them meanwhile.
 // 5. The other Redis is marked as having the accounts.
 //
@@ -42,7 +42,8 @@ public:
 private:
     using Names = std::vector<std::string>;
 
-    // The names of the store's Redis keys, except those of accounts.
+    // The names of the store's Redis keys, except those of the states of
+    // accounts, and indexes.
     struct Content {
         Names catalogue;
         Names records;
@@ -55,7 +56,8 @@ private:
     void remove(const Names& names);
     void copy(const Names& names);
     void copy_batch(const Names& names);
-    void copy_index();
+    void copy_index(const std::string& name);
+    std::size_t count_keys(const Names& records) const;
 
     RedisSession& source_;
     RedisSession& destination_;

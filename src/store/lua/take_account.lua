@@ -3,13 +3,15 @@
 -- limit.lua.
 --
 -- KEYS  1 account state   2 its name while it is moved   3 strikes   4 bans
--- Reply: {1 if renamed now, 0 if renamed earlier; then for each of state, strikes
---         and bans the value or nil, and when it expires, in Unix ms}
+--       5… usage in each month
+-- Reply: {1 if renamed now, 0 if renamed earlier or if there is none; then for each
+--         of the others the value or nil (of a usage, its fields and values), and
+--         when it expires, in Unix ms}
 local now = redis.call('EXISTS', KEYS[1])
 if now == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
 local reply = {now}
-for i = 2, 4 do
-  reply[2 * i - 2] = redis.call('GET', KEYS[i])
+for i = 2, #KEYS do
+  reply[2 * i - 2] = redis.call(i <= 4 and 'GET' or 'HGETALL', KEYS[i])
   reply[2 * i - 1] = redis.call('PEXPIRETIME', KEYS[i])
 end
 return reply
