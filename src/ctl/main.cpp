@@ -20,6 +20,7 @@
 #include "terminal/escape.h"
 #include "terminal/output.h"
 #include "terminal/terminal_stream.h"
+#include "upgrade/upgrade_command.h"
 
 namespace petstore::ctl {
 
@@ -162,6 +163,7 @@ int run(int argc, char** argv)
     add_cache_commands(app, action);
     add_limits_commands(app, action);
     add_move_command(app, options, action);
+    add_upgrade_command(app, action);
     add_doctor_command(app, action);
     add_help_commands(app, version, options.json);
 

@@ -1,16 +1,8 @@
 #include "scan.h"
 
-#include <cstdint>
 #include <utility>
 
 namespace petstore::redis {
-
-namespace {
-
-// Elements per reply, roughly: few enough not to delay other clients.
-constexpr std::int64_t kCount = 1000;
-
-}  // namespace
 
 Scan::Scan(Kind kind, std::string what) : kind_(kind), what_(std::move(what)) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "command.h"
@@ -12,6 +13,9 @@ namespace petstore::redis {
 // first command to the last reply is found, and may be found twice.
 class Scan {
 public:
+    // Elements per reply, roughly: few enough not to delay other clients.
+    static constexpr std::int64_t kCount = 1000;
+
     // Of keys that match the pattern, on one server. Throw std::bad_alloc.
     static Scan of_keys(std::string pattern);
     static Scan of_hash(std::string key);

@@ -101,6 +101,20 @@ const redis::Script& take_account()
     return script;
 }
 
+const redis::Script& upgrade_state()
+{
+    static const redis::Script script("upgrade_state", k_upgrade_state_lua);
+    return script;
+}
+
+const redis::Script& upgrade_catalogue()
+{
+    static const std::string text =
+        joined(k_damaged_lua, k_upgrade_catalogue_lua);
+    static const redis::Script script("upgrade_catalogue", text);
+    return script;
+}
+
 const redis::Script& delete_key()
 {
     static const redis::Script script("delete_key", k_delete_key_lua);

@@ -19,5 +19,7 @@ const redis::Script& clear_caches();
 const redis::Script& write_key();     // for petstorectl, see stored_key.h
 const redis::Script& delete_key();    // likewise
 const redis::Script& take_account();  // for petstorectl limits
+const redis::Script& upgrade_state();  // for petstorectl upgrade
+const redis::Script& upgrade_catalogue();
 
 }  // namespace petstore::store::scripts

@@ -31,11 +31,9 @@ constexpr struct {
 
 }  // namespace
 
-LimitsMarker LimitsMarker::read(RedisSession& redis,
-                                const store::Schema& schema)
+LimitsMarker LimitsMarker::read(RedisSession& redis, const std::string& key)
 {
-    const redis::Reply& reply =
-        redis.call(redis::Command("GET").key(schema.limits_place()));
+    const redis::Reply& reply = redis.call(redis::Command("GET").key(key));
     if (reply.is(redis::Type::nil)) {
         return {};
     }
@@ -45,7 +43,7 @@ LimitsMarker LimitsMarker::read(RedisSession& redis,
             return {place, std::string(text.substr(word.size()))};
         }
     }
-    throw Failure("the Redis key " + schema.limits_place() + " is damaged");
+    throw Failure("the Redis key " + key + " is damaged");
 }
 
 void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
@@ -68,6 +66,29 @@ void LimitsMarker::refuse_moved() const
     if (place == Place::moving_to) {
         throw Failure(
             "the store was not moved here completely: run petstorectl move again");
+    }
+}
+
+void refuse_elsewhere(const LimitsMarker& main)
+{
+    if (main.is_elsewhere()) {
+        throw Failure(
+            "the limits of this store are on another Redis: add --limit-redis URL, or set PETSTORE_LIMIT_REDIS");
+    }
+}
+
+void refuse_others(const LimitsMarker& main, const LimitsMarker& limits)
+{
+    if (limits.place == Place::unknown) {
+        throw Failure(
+            "the Redis of --limit-redis does not have the limits of this store. If it is the right one and has lost its data, run petstorectl limits move --emptied");
+    }
+    if (limits.id != main.id) {
+        throw Failure(kForeignLimits);
+    }
+    if (limits.is_elsewhere()) {
+        throw Failure(
+            "the limits were not moved completely: run petstorectl limits move, or limits return, again");
     }
 }
 

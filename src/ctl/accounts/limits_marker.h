@@ -25,14 +25,25 @@ struct LimitsMarker {
     bool is_here() const noexcept { return place == Place::here; }
     bool is_elsewhere() const noexcept { return place == Place::elsewhere; }
 
-    // Throw Failure.
-    static LimitsMarker read(RedisSession& redis, const store::Schema& schema);
+    // Throw Failure. `key`: where the marker is.
+    static LimitsMarker read(RedisSession& redis, const std::string& key);
+    static LimitsMarker read(RedisSession& redis, const store::Schema& schema)
+    {
+        return read(redis, schema.limits_place());
+    }
     void write(RedisSession& redis, const store::Schema& schema) const;
 
     // Throws Failure if the store was moved to another Redis, or if its move
     // here is incomplete.
     void refuse_moved() const;
 };
+
+// Throw Failure if the options do not name the Redis with the limits: of a main
+// Redis without --limit-redis, and of one whose limits are elsewhere.
+void refuse_elsewhere(const LimitsMarker& main);
+void refuse_others(const LimitsMarker& main, const LimitsMarker& limits);
+inline constexpr char kForeignLimits[] =
+    "the Redis of --limit-redis has the limits of another store";
 
 // Throws Failure if both are the same database, where a move would delete the
 // data. `option` names the second one in the message.

@@ -11,9 +11,6 @@ namespace {
 
 using Place = LimitsMarker::Place;
 
-constexpr char kForeign[] =
-    "the Redis of --limit-redis has the limits of another store";
-
 // Whether that Redis has limits, or is getting some, that are not this store's.
 // An id beside "elsewhere" is what `limits return` leaves there: it says
 // nothing about a store without an id.
@@ -37,11 +34,7 @@ void LimitsPlace::check(Access access)
     const LimitsMarker main = read(main_);
     main.refuse_moved();
     if (limits_ == nullptr) {
-        if (main.is_elsewhere()) {
-            throw Failure(
-                "the limits of this store are on another Redis: add --limit-redis URL, or set PETSTORE_LIMIT_REDIS");
-        }
-        return;
+        return refuse_elsewhere(main);
     }
     const LimitsMarker limits = read(*limits_);
     limits.refuse_moved();
@@ -51,18 +44,12 @@ void LimitsPlace::check(Access access)
                 "the limits of this store are in its main Redis: omit --limit-redis, or move them there with petstorectl limits move");
         }
         if (access == Access::examine) {
-            refuse_others(main, limits);
+            refuse_foreign(main, limits);
         } else if (access == Access::change) {
             choose(main, limits);
         }
-    } else if (limits.place == Place::unknown) {
-        throw Failure(
-            "the Redis of --limit-redis does not have the limits of this store. If it is the right one and has lost its data, run petstorectl limits move --emptied");
-    } else if (limits.id != main.id) {
-        throw Failure(kForeign);
-    } else if (limits.is_elsewhere()) {
-        throw Failure(
-            "the limits were not moved completely: run petstorectl limits move, or limits return, again");
+    } else {
+        refuse_others(main, limits);
     }
 }
 
@@ -75,12 +62,12 @@ void LimitsPlace::choose(const LimitsMarker& main, const LimitsMarker& limits)
 }
 
 // Refuses a limit Redis that this store may not choose.
-void LimitsPlace::refuse_others(const LimitsMarker& main,
-                                const LimitsMarker& limits)
+void LimitsPlace::refuse_foreign(const LimitsMarker& main,
+                                 const LimitsMarker& limits)
 {
     if (is_foreign(main, limits)) {
         throw Failure(
-            std::string(kForeign)
+            std::string(kForeignLimits)
             + ". If these are its limits, and its main Redis was lost, delete "
             + schema_.limits_place()
             + " in the Redis of --limit-redis, and run the command again");
@@ -94,7 +81,7 @@ void LimitsPlace::refuse_others(const LimitsMarker& main,
 std::string LimitsPlace::mark(const LimitsMarker& main,
                               const LimitsMarker& limits)
 {
-    refuse_others(main, limits);
+    refuse_foreign(main, limits);
     fence_new_store(*limits_, schema_);
     fence_new_store(main_, schema_);
     const std::string id = main.id.empty() ? new_id() : main.id;

@@ -43,7 +43,7 @@ private:
         LimitsMarker{place, id}.write(redis, schema_);
     }
     bool has_keys();
-    void refuse_others(const LimitsMarker& main, const LimitsMarker& limits);
+    void refuse_foreign(const LimitsMarker& main, const LimitsMarker& limits);
     void choose(const LimitsMarker& main, const LimitsMarker& limits);
     std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);

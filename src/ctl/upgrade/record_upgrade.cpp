@@ -1,0 +1,244 @@
+#include "record_upgrade.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../redis/error_table.h"
+#include "../exit.h"
+#include "../terminal/interruption.h"
+#include "conversion.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::size_t kAtOnce = 256;
+
+api::UnixTime time_of(RedisSession& redis)
+{
+    const redis::Reply& reply = redis.call(redis::Command("TIME"));
+    return reply.size() == 2 ? api::parse_int64(reply[0].text()).value_or(0)
+                             : 0;
+}
+
+std::optional<std::int64_t> number(const redis::Reply& reply)
+{
+    return api::parse_int64(reply.text());
+}
+
+void add(redis::Command& command, const char* field, std::string_view value)
+{
+    if (!value.empty()) {
+        command.arg(field).own(value);
+    }
+}
+
+void add(redis::Command& command, const char* field,
+         const std::optional<std::int64_t>& value)
+{
+    if (value) {
+        command.arg(field).arg(*value);
+    }
+}
+
+}  // namespace
+
+void RecordUpgrade::run(const std::vector<std::string>& names)
+{
+    read_keys(names);
+    const api::UnixTime now = time_of(redis_);
+    Progress progress(accounts_.size(), "account");
+    std::uint64_t done = 0;
+    Batch batch;
+    for (auto& [id, account] : accounts_) {
+        account.record.id = id;
+        batch.push_back(&account);
+        ++done;
+        if (batch.size() == kAtOnce || done == accounts_.size()) {
+            convert(batch, now);
+            batch.clear();
+            progress.update(done, done);
+            if (Interruption::requested()) {
+                throw Failure("interrupted; run the command again");
+            }
+        }
+    }
+}
+
+void RecordUpgrade::read_keys(const std::vector<std::string>& names)
+{
+    for (std::size_t first = 0; first < names.size(); first += kAtOnce) {
+        const std::size_t last = std::min(first + kAtOnce, names.size());
+        for (std::size_t i = first; i < last; ++i) {
+            redis_.send(redis::Command("HGETALL").key(names[i]));
+        }
+        for (std::size_t i = first; i < last; ++i) {
+            take_key(names[i], redis_.receive_any());
+        }
+    }
+}
+
+void RecordUpgrade::take_key(const std::string& name, const redis::Reply& reply)
+{
+    using Result = store::KeyCommands::Found::Result;
+    if (reply.is_error() && !redis::is_wrong_type(reply)) {
+        redis_.check(reply);
+    }
+    auto found = store::KeyCommands::parse(reply);
+    if (found.result == Result::absent) {
+        return;  // unfinished, and has expired
+    }
+    const bool valid = found.result == Result::found;
+    if (valid) {
+        ++keys_;
+    } else {
+        damaged_.push_back(name);
+    }
+    if (api::is_id(found.record.account)) {
+        const bool names_plan = !found.record.plan.empty();
+        name_plan(found.record);
+        std::string account = found.record.account;
+        accounts_[std::move(account)].keys.push_back(
+            {name, std::move(found.record), valid, names_plan});
+    }
+}
+
+void RecordUpgrade::convert(const Batch& accounts, api::UnixTime now)
+{
+    read_accounts(accounts, now);
+    name_plans(accounts);
+    write_indexes(accounts);
+    write_accounts(accounts);
+    remove_plans(accounts);
+}
+
+// After an interruption, keys that follow their account may have lost their
+// plans. So a record that exists counts.
+void RecordUpgrade::read_accounts(const Batch& accounts, api::UnixTime now)
+{
+    for (const Account* const account : accounts) {
+        redis_.send(redis::Command("HMGET")
+                        .key(schema_.account_record(account->record.id))
+                        .arg("id")
+                        .arg("plan")
+                        .arg("per_minute")
+                        .arg("per_day"));
+    }
+    for (Account* const account : accounts) {
+        const redis::Reply& reply = redis_.receive();
+        if (reply.size() == 4 && reply[0].is(redis::Type::string)) {
+            account->exists = true;
+            account->record.plan = reply[1].text();
+            account->record.per_minute = number(reply[2]);
+            account->record.per_day = number(reply[3]);
+            continue;
+        }
+        std::vector<const api::KeyRecord*> valid;
+        std::vector<const api::KeyRecord*> all;
+        for (const Key& key : account->keys) {
+            all.push_back(&key.record);
+            if (key.valid) {
+                valid.push_back(&key.record);
+            }
+        }
+        account->record = account_of(valid.empty() ? all : valid, now);
+    }
+}
+
+// Of keys that will keep theirs.
+void RecordUpgrade::name_plans(const Batch& accounts)
+{
+    for (const Account* const account : accounts) {
+        for (const Key& key : account->keys) {
+            if (!account->exists && key.valid && !key.names_plan
+                && !follows(key.record, account->record)) {
+                send(redis::Command("HSET").key(key.name).arg("plan").arg(
+                    key.record.plan));
+            }
+        }
+    }
+    receive_all();
+}
+
+void RecordUpgrade::write_indexes(const Batch& accounts)
+{
+    redis::Command index("HSET");
+    index.key(schema_.account_index());
+    bool any = false;
+    for (const Account* const account : accounts) {
+        redis::Command ids("SADD");
+        ids.key(schema_.account_keys(account->record.id));
+        bool has_ids = false;
+        for (const Key& key : account->keys) {
+            if (!key.record.id.empty()) {
+                ids.arg(key.record.id);
+                has_ids = true;
+            }
+        }
+        if (has_ids) {
+            send(ids);
+        }
+        if (!account->exists) {
+            index.arg(account->record.id).arg(account->record.created);
+            any = true;
+        }
+    }
+    if (any) {
+        send(index);
+    }
+    receive_all();
+}
+
+void RecordUpgrade::write_accounts(const Batch& accounts)
+{
+    for (const Account* const account : accounts) {
+        if (account->exists) {
+            continue;
+        }
+        const api::AccountRecord& record = account->record;
+        redis::Command write("HSET");
+        write.key(schema_.account_record(record.id));
+        add(write, "id", record.id);
+        add(write, "created", std::optional(record.created));
+        add(write, "label", record.label);
+        add(write, "plan", record.plan);
+        add(write, "per_minute", record.per_minute);
+        add(write, "per_day", record.per_day);
+        write.arg("disabled").arg("0").arg("implicit").arg("1");
+        write.arg("epoch").arg("0");
+        send(write);
+    }
+    receive_all();
+}
+
+void RecordUpgrade::remove_plans(const Batch& accounts)
+{
+    for (const Account* const account : accounts) {
+        for (const Key& key : account->keys) {
+            if (key.valid && follows(key.record, account->record)) {
+                send(redis::Command("HDEL")
+                         .key(key.name)
+                         .arg("plan")
+                         .arg("per_minute")
+                         .arg("per_day"));
+            }
+        }
+    }
+    receive_all();
+}
+
+void RecordUpgrade::send(const redis::Command& command)
+{
+    redis_.send(command);
+    ++due_;
+}
+
+void RecordUpgrade::receive_all()
+{
+    for (; due_ > 0; --due_) {
+        redis_.receive();
+    }
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,246 @@
+#include "store_upgrade.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../redis/scan.h"
+#include "../../store/scripts.h"
+#include "../accounts/store_format.h"
+#include "../exit.h"
+#include "../terminal/interruption.h"
+#include "record_upgrade.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr std::size_t kStatesAtOnce = 256;
+
+// Longer than a command of an old petstorectl between its look at the fence and
+// its last write. Scripts of old workers look and write at once, except in a
+// Cluster, where the fence is on another server; see limits_marker.h.
+constexpr std::chrono::seconds kOldCommandTime(3);
+
+bool needs_upgrade(RedisSession& redis, const store::Schema& schema)
+{
+    const StoreFormat format = format_of(redis, schema);
+    return format == StoreFormat::one || format == StoreFormat::upgrading;
+}
+
+// Format 1 had the marker where the fence is now.
+LimitsMarker read_marker(RedisSession& redis, const store::Schema& schema)
+{
+    return format_of(redis, schema) == StoreFormat::one
+               ? LimitsMarker::read(redis, schema.limits())
+               : LimitsMarker::read(redis, schema.limits_place());
+}
+
+void check_interruption()
+{
+    if (Interruption::requested()) {
+        throw Failure("interrupted; run the command again");
+    }
+}
+
+}  // namespace
+
+StoreUpgrade::StoreUpgrade(RedisSession& main, RedisSession* limits,
+                           const store::Schema& schema)
+    : main_(main), limits_(limits), schema_(schema),
+      records_(schema.prefix() + ":key:")
+{}
+
+StoreUpgrade::Upgraded StoreUpgrade::run()
+{
+    const bool main = needs_upgrade(main_, schema_);
+    const bool limits = limits_ != nullptr && needs_upgrade(*limits_, schema_);
+    if (!main && !limits) {
+        return upgraded_;
+    }
+    const Interruption interruption;
+    check();
+    check_rights();
+    upgraded_.any = true;
+    if (main) {
+        raise_fence(main_);
+        convert_catalogue();
+    }
+    if (limits) {
+        raise_fence(*limits_);
+    }
+    wait();
+    if (main) {
+        convert_states(main_);
+    }
+    if (limits) {
+        convert_states(*limits_);
+    }
+    if (main) {
+        convert_records();
+    }
+    if (limits) {
+        complete(*limits_);
+    }
+    if (main) {
+        complete(main_);
+    }
+    return upgraded_;
+}
+
+// Fails unless the options name all of the store, and it is in one place.
+void StoreUpgrade::check() const
+{
+    constexpr char kFirst[] =
+        ". Nothing was changed: do that with the version that this store was used by so far";
+    const LimitsMarker main = read_marker(main_, schema_);
+    try {
+        main.refuse_moved();
+        if (limits_ == nullptr) {
+            refuse_elsewhere(main);
+            return;
+        }
+        const LimitsMarker limits = read_marker(*limits_, schema_);
+        limits.refuse_moved();
+        if (main.is_elsewhere() || limits.is_here()) {
+            refuse_others(main, limits);
+        }
+    } catch (const UsageError&) {
+        throw;
+    } catch (const Failure& failure) {
+        throw Failure(failure.what() + std::string(kFirst), failure.kind());
+    }
+    refuse_same_database(main_, *limits_, schema_, "--limit-redis");
+}
+
+// Whether accounts can have a usage: an access rule may be missing.
+void StoreUpgrade::check_rights()
+{
+    constexpr std::int64_t kProbeSeconds = 10;
+    const std::string probe = schema_.usage("probe", 0, 0);
+    RedisSession& redis = accounts();
+    redis.call(
+        redis::Command("HINCRBY").key(probe).arg("01").arg(std::int64_t{0}));
+    redis.call(redis::Command("EXPIRE").key(probe).arg(kProbeSeconds));
+}
+
+void StoreUpgrade::convert_catalogue()
+{
+    redis::Command catalogue(store::scripts::upgrade_catalogue(), 3);
+    const std::string& names = schema_.catalogue();
+    catalogue.key(names + "last-id")
+        .key(names + "count")
+        .key(names + "segments");
+    upgraded_.pets =
+        api::parse_int64(main_.run(std::move(catalogue)).text()).value_or(0);
+}
+
+// The marker first: after an interruption, the fence must not be taken for it.
+void StoreUpgrade::raise_fence(RedisSession& redis)
+{
+    if (format_of(redis, schema_) == StoreFormat::one) {
+        const redis::Reply& marker =
+            redis.call(redis::Command("GET").key(schema_.limits()));
+        const std::string place = schema_.limits_place();
+        redis::Command keep("SET");
+        keep.key(place).own(marker.text());
+        redis.call(marker.is(redis::Type::nil)
+                       ? redis::Command("DEL").key(place)
+                       : keep);
+    }
+    redis.call(
+        redis::Command("SET").key(schema_.limits()).arg(kFenceUpgrading));
+}
+
+void StoreUpgrade::wait() const
+{
+    std::this_thread::sleep_for(kOldCommandTime);
+    wait_for_workers(main_, accounts());
+    check_interruption();
+}
+
+void StoreUpgrade::convert_states(RedisSession& redis)
+{
+    redis.each_server(
+        [this](RedisSession& server) { convert_states_on(server); });
+}
+
+// Also collects the names of the records of keys.
+void StoreUpgrade::convert_states_on(RedisSession& server)
+{
+    const std::int64_t total = server.call(redis::Command("DBSIZE")).integer();
+    Progress progress(static_cast<std::uint64_t>(total), "Redis key");
+    std::int64_t scanned = 0;
+    auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
+    Names states;
+    while (!scan.done()) {
+        check_interruption();
+        const redis::Reply* const names = scan.take(server.call(scan.next()));
+        if (names == nullptr) {
+            throw Failure("unexpected reply of Redis to SCAN");
+        }
+        for (std::size_t i = 0; i < names->size(); ++i) {
+            take((*names)[i].text(), states);
+        }
+        while (!states.empty()) {
+            convert_batch(server, states);
+        }
+        scanned = std::min(scanned + redis::Scan::kCount, total);
+        progress.update(static_cast<std::uint64_t>(scanned),
+                        static_cast<std::uint64_t>(scanned));
+    }
+}
+
+void StoreUpgrade::take(std::string_view name, Names& states)
+{
+    if (name.substr(0, records_.size()) == records_) {
+        key_records_.emplace_back(name);
+        return;
+    }
+    const auto key = schema_.parse_account_key(name);
+    if (key && (key->suffix == "state" || key->suffix == "moving")) {
+        states.emplace_back(name);
+    }
+}
+
+// Converts the last ones, and removes them.
+void StoreUpgrade::convert_batch(RedisSession& server, Names& states)
+{
+    const std::size_t count = std::min(states.size(), kStatesAtOnce);
+    const std::size_t first = states.size() - count;
+    for (std::size_t i = first; i < states.size(); ++i) {
+        redis::Command convert(store::scripts::upgrade_state(), 1);
+        convert.key(states[i]);
+        convert.use_script_text();
+        server.send(convert);
+    }
+    for (std::size_t i = first; i < states.size(); ++i) {
+        if (server.receive().integer() < 0) {
+            upgraded_.damaged.push_back(states[i]);
+        }
+    }
+    states.resize(first);
+}
+
+void StoreUpgrade::convert_records()
+{
+    // A scan may find a key twice.
+    std::sort(key_records_.begin(), key_records_.end());
+    key_records_.erase(std::unique(key_records_.begin(), key_records_.end()),
+                       key_records_.end());
+    RecordUpgrade records(main_, schema_);
+    records.run(key_records_);
+    upgraded_.keys = records.keys();
+    upgraded_.accounts = records.accounts();
+    upgraded_.damaged.insert(upgraded_.damaged.end(), records.damaged().begin(),
+                             records.damaged().end());
+}
+
+void StoreUpgrade::complete(RedisSession& redis)
+{
+    redis.call(redis::Command("SET").key(schema_.limits()).arg(kFence));
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,54 @@
+#include "upgrade_command.h"
+
+#include "../exit.h"
+#include "../terminal/output.h"
+#include "store_upgrade.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+void upgrade_store(Context& context)
+{
+    context.accept_format_1();
+    StoreUpgrade::Upgraded upgraded;
+    try {
+        upgraded =
+            StoreUpgrade(context.redis(), context.limits(), context.schema())
+                .run();
+    } catch (const LostConnection& lost) {
+        throw Failure(
+            std::string(lost.what())
+                + "; the store may be only partly upgraded: run the command again",
+            lost.kind());
+    }
+    for (const std::string& name : upgraded.damaged) {
+        warn("the Redis key " + name + " is damaged and was left as it is");
+    }
+    if (context.json()) {
+        print_json({{"upgraded", upgraded.any},
+                    {"accounts", upgraded.accounts},
+                    {"keys", upgraded.keys},
+                    {"pets", upgraded.pets}});
+    } else if (!upgraded.any) {
+        say("There is nothing to upgrade.");
+    } else {
+        say("The store has format 2: "
+            + count_text(upgraded.accounts, "account") + ", "
+            + count_text(upgraded.keys, "key") + " and "
+            + count_text(static_cast<std::uint64_t>(upgraded.pets), "pet")
+            + " were converted.");
+    }
+}
+
+}  // namespace
+
+void add_upgrade_command(CLI::App& app, Action& action)
+{
+    app.add_subcommand(
+           "upgrade",
+           "Convert a store of format 1, while nginx is stopped on all hosts")
+        ->callback([&action] { action = upgrade_store; });
+}
+
+}  // namespace petstore::ctl
