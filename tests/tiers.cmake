@@ -24,10 +24,10 @@ set(TIER_ONE_BUILD
   limits_once limits_walk list logs network_faults nginx_errors openapi
   packages pet_import redis_errors redis_faults redis_login redis_tls sentinel
   sentinel_faults status two_redis two_redis_move two_redis_operator
-  two_stores version)
+  two_stores upgrade version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.
-set(TIER_FULL)
+set(TIER_FULL upgrade_old)
 
 # Sets `result` to the Catch2 arguments that select the tests of these files.
 function(tests_of_files result)
