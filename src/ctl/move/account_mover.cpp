@@ -230,9 +230,10 @@ std::size_t AccountMover::copy_usage(const std::string& account,
         }
         destination_.send(set);
         const std::int64_t expires = taken[kUsage + 2 * i + 1].integer();
-        redis::Command end(expires > 0 ? "PEXPIREAT" : "EXPIRE");
-        end.key(name).arg(expires > 0 ? expires : kKeepSeconds);
-        destination_.send(end);
+        destination_.send(
+            expires > 0
+                ? redis::Command("PEXPIREAT").key(name).arg(expires)
+                : redis::Command("PEXPIRE").key(name).arg(kKeepSeconds * 1000));
         sent += 2;
     }
     return sent;

@@ -22,9 +22,19 @@ api::UnixTime time_of(RedisSession& redis)
                              : 0;
 }
 
-std::optional<std::int64_t> number(const redis::Reply& reply)
+void take_plan(const redis::Reply& fields, api::OwnPlan& plan)
 {
-    return api::parse_int64(reply.text());
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+        const std::string_view field = fields[i].text();
+        const std::string_view value = fields[i + 1].text();
+        if (field == "plan") {
+            plan.plan = value;
+        } else if (field == "per_minute") {
+            plan.per_minute = api::parse_int64(value);
+        } else if (field == "per_day") {
+            plan.per_day = api::parse_int64(value);
+        }
+    }
 }
 
 void add(redis::Command& command, const char* field, std::string_view value)
@@ -118,20 +128,14 @@ void RecordUpgrade::convert(const Batch& accounts, api::UnixTime now)
 void RecordUpgrade::read_accounts(const Batch& accounts, api::UnixTime now)
 {
     for (const Account* const account : accounts) {
-        redis_.send(redis::Command("HMGET")
-                        .key(schema_.account_record(account->record.id))
-                        .arg("id")
-                        .arg("plan")
-                        .arg("per_minute")
-                        .arg("per_day"));
+        redis_.send(redis::Command("HGETALL").key(
+            schema_.account_record(account->record.id)));
     }
     for (Account* const account : accounts) {
         const redis::Reply& reply = redis_.receive();
-        if (reply.size() == 4 && reply[0].is(redis::Type::string)) {
+        if (reply.size() != 0) {
             account->exists = true;
-            account->record.plan = reply[1].text();
-            account->record.per_minute = number(reply[2]);
-            account->record.per_day = number(reply[3]);
+            take_plan(reply, account->record);
             continue;
         }
         std::vector<const api::KeyRecord*> valid;

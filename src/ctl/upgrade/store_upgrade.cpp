@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -36,6 +37,16 @@ LimitsMarker read_marker(RedisSession& redis, const store::Schema& schema)
     return format_of(redis, schema) == StoreFormat::one
                ? LimitsMarker::read(redis, schema.limits())
                : LimitsMarker::read(redis, schema.limits_place());
+}
+
+// For the progress only: an access rule may be missing.
+std::optional<std::uint64_t> number_of_keys(RedisSession& server)
+{
+    server.send(redis::Command("DBSIZE"));
+    const redis::Reply& reply = server.receive_any();
+    return reply.is_error()
+               ? std::nullopt
+               : std::optional(static_cast<std::uint64_t>(reply.integer()));
 }
 
 void check_interruption()
@@ -118,12 +129,12 @@ void StoreUpgrade::check() const
 // Whether accounts can have a usage: an access rule may be missing.
 void StoreUpgrade::check_rights()
 {
-    constexpr std::int64_t kProbeSeconds = 10;
+    constexpr std::int64_t kProbeTime = 10'000;
     const std::string probe = schema_.usage("probe", 0, 0);
     RedisSession& redis = accounts();
     redis.call(
         redis::Command("HINCRBY").key(probe).arg("01").arg(std::int64_t{0}));
-    redis.call(redis::Command("EXPIRE").key(probe).arg(kProbeSeconds));
+    redis.call(redis::Command("PEXPIRE").key(probe).arg(kProbeTime));
 }
 
 void StoreUpgrade::convert_catalogue()
@@ -156,8 +167,11 @@ void StoreUpgrade::raise_fence(RedisSession& redis)
 
 void StoreUpgrade::wait() const
 {
-    std::this_thread::sleep_for(kOldCommandTime);
-    wait_for_workers(main_, accounts());
+    if (main_.is_cluster() || accounts().is_cluster()) {
+        wait_for_workers(main_, accounts());
+    } else {
+        std::this_thread::sleep_for(kOldCommandTime);
+    }
     check_interruption();
 }
 
@@ -170,9 +184,9 @@ void StoreUpgrade::convert_states(RedisSession& redis)
 // Also collects the names of the records of keys.
 void StoreUpgrade::convert_states_on(RedisSession& server)
 {
-    const std::int64_t total = server.call(redis::Command("DBSIZE")).integer();
-    Progress progress(static_cast<std::uint64_t>(total), "Redis key");
-    std::int64_t scanned = 0;
+    const auto total = number_of_keys(server);
+    Progress progress(total, "Redis key");
+    std::uint64_t scanned = 0;
     auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
     Names states;
     while (!scan.done()) {
@@ -187,9 +201,8 @@ void StoreUpgrade::convert_states_on(RedisSession& server)
         while (!states.empty()) {
             convert_batch(server, states);
         }
-        scanned = std::min(scanned + redis::Scan::kCount, total);
-        progress.update(static_cast<std::uint64_t>(scanned),
-                        static_cast<std::uint64_t>(scanned));
+        scanned += static_cast<std::uint64_t>(redis::Scan::kCount);
+        progress.update(scanned, scanned);
     }
 }
 
