@@ -1,5 +1,6 @@
 // Moves a running store from one Redis to a Cluster and back.
 #include <atomic>
+#include <ctime>
 #include <thread>
 
 #include "support/cluster_servers.h"
@@ -152,6 +153,56 @@ TEST_CASE("cluster migration: the limits move to a Cluster and back")
     for (std::size_t i = 0; i < 3; ++i) {
         CHECK(has_no_account(cluster.server(i)));
     }
+}
+
+TEST_CASE("cluster migration: usage moves, also of an account without a state")
+{
+    RedisServer main;
+    ClusterServers cluster;
+    const auto key = create_key(main);
+    const auto idle = create_key(main);
+    const auto month = [&] {
+        // "202611"; as Redis's clock has it.
+        const std::time_t now = redis_now(main);
+        std::tm utc = {};
+        gmtime_r(&now, &utc);
+        char text[16];
+        std::strftime(text, sizeof(text), "%Y%m", &utc);
+        return std::string(text);
+    }();
+    const auto usage = [&](const Key& of) {
+        return account_key(of, "usage:" + month);
+    };
+    for (const auto& of : {key, idle}) {
+        main.command({"HSET", usage(of), "01", "5", "01d", "2"});
+        main.command({"PEXPIRE", usage(of), "9000000000"});
+    }
+    main.command({"DEL", account_key(idle, "state")});
+
+    const auto check = [&](auto& redis) {
+        for (const auto& of : {key, idle}) {
+            CHECK(redis.command({"HGET", usage(of), "01"}).text == "5");
+            CHECK(redis.command({"HGET", usage(of), "01d"}).text == "2");
+            CHECK(redis.command({"HLEN", usage(of)}).integer == 2);
+            const auto left = redis.command({"PTTL", usage(of)}).integer;
+            CHECK(left > 8'000'000'000);
+            CHECK(left <= 9'000'000'000);
+        }
+    };
+    const auto limits = [&](const std::string& direction) {
+        return json_of(main.url(),
+                       {"--limit-redis", cluster.url(), "limits", direction})
+            .at("accounts");
+    };
+    CHECK(limits("move") == 2);
+    check(cluster);
+    CHECK(has_no_account(main));
+    CHECK(limits("return") == 2);
+    check(main);
+    CHECK(json_of(main.url(), {"move", "--to", cluster.url()}).at("accounts")
+          == 2);
+    check(cluster);
+    CHECK(has_no_account(main));
 }
 
 TEST_CASE("cluster migration: a store moves to a Cluster and back")
