@@ -10,7 +10,7 @@ namespace petstore::store {
 
 // Why administration refuses what was asked, although Redis answered.
 enum class Refusal : std::uint8_t {
-    none,  // not a refusal: Redis failed
+    none,       // not a refusal: Redis failed
     not_found,  // the key
     account_not_found,
     plan_not_found,

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "redis/link.h"
-#include "store/keys/key_steps.h"
+#include "store/key_servers.h"
 #include "store/scripts.h"
 #include "store/waiter.h"
 #include "store_replies.h"

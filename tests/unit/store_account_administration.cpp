@@ -16,7 +16,7 @@ namespace {
 struct Accounts {
     FakeLink link;
     const store::Schema schema{"P"};
-    AccountAdministration accounts{link, schema};
+    AccountAdministration accounts{{link, link, schema}};
     Result<bool> unbanned;
     Result<AccountUsage> usage;
 };

@@ -483,7 +483,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
     SECTION("all are there")
     {
         CHECK(admin.list().keys.size() == kKeys);
-        CHECK(admin.world.most_at_once == store::ListKeys::kAtOnce);
+        CHECK(admin.world.most_at_once == KeyListing::kAtOnce);
         CHECK(admin.world.count("HGETALL") == kKeys);
     }
     SECTION("a server of a Cluster is away, and is asked once")
@@ -496,7 +496,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
         CHECK(listing.keys.size() == kKeys / 2);
         CHECK(listing.unread.size() == kKeys / 2);
         CHECK(admin.world.count("HGETALL")
-              < kKeys / 2 + static_cast<int>(store::ListKeys::kAtOnce));
+              < kKeys / 2 + static_cast<int>(KeyListing::kAtOnce));
     }
     SECTION("the connection is lost")
     {
@@ -505,7 +505,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
             [&](auto& waiter) { admin.keys.list(waiter); });
         CHECK(listed.failed());
         CHECK(admin.world.count("HGETALL")
-              == static_cast<int>(store::ListKeys::kAtOnce) + 8);
+              == static_cast<int>(KeyListing::kAtOnce) + 8);
     }
     SECTION("the user may not read")
     {

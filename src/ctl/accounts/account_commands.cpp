@@ -4,6 +4,7 @@
 
 #include "../../api/date.h"
 #include "../../api/plan.h"
+#include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
 #include "../terminal/output.h"
 
@@ -51,7 +52,7 @@ void unban_account(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::change);
     const std::string account = find(context, servers, id).account;
-    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    store::AccountAdministration accounts(servers);
     const bool was_banned = context.await<bool>(
         [&](auto& waiter) { accounts.unban(account, waiter); });
     if (context.json()) {
@@ -67,7 +68,7 @@ void show_usage(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::read);
     const api::KeyRecord record = find(context, servers, id);
-    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    store::AccountAdministration accounts(servers);
     const auto used = context.await<store::AccountUsage>(
         [&](auto& waiter) { accounts.usage(record.account, waiter); });
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../../redis/deployment.h"
-#include "../../store/keys/key_steps.h"
+#include "../../store/key_servers.h"
 #include "../../store/schema.h"
 #include "../accounts/limits_place.h"
 #include "../redis/await.h"

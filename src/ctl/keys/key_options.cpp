@@ -7,6 +7,7 @@
 #include "../../api/pet.h"
 #include "../../api/plan.h"
 #include "../../api/text.h"
+#include "../../store/accounts/account_administration.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/escape.h"
@@ -120,7 +121,7 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
 
 api::UnixTime now_of(Context& context, const store::KeyServers& servers)
 {
-    store::AccountAdministration accounts(servers.accounts, servers.schema);
+    store::AccountAdministration accounts(servers);
     return context.await<api::UnixTime>(
         [&](auto& waiter) { accounts.now(waiter); });
 }

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "../../api/date.h"
 #include "../../api/limit.h"
-#include "../schema.h"
-#include "../steps.h"
+#include "../key_servers.h"
+#include "../operations.h"
+#include "../waiter.h"
 
 namespace petstore::store {
 
@@ -24,34 +24,14 @@ struct AccountUsage {
     api::Millis banned_until = 0;  // 0: not banned
 };
 
-// What operations do with the states of accounts.
-class AccountSteps : public Steps {
-protected:
-    AccountSteps(redis::Link& accounts, const Schema& schema) noexcept
-        : schema_(schema), accounts_(accounts)
-    {}
-
-    // By Redis's clock, which decides when a key expires.
-    void now(std::function<void(api::Millis)> next);
-
-    // Makes all workers read the account's key records again. `written` is the
-    // epoch of the record that was changed, 0 for none.
-    void touch(const std::string& account, std::int64_t written,
-               NotInEffectAfter not_in_effect_after,
-               const std::function<void()>& next);
-
-    const Schema& schema_;
-    redis::Link& accounts_;
-};
-
 // Reads and changes the state, strikes and bans of accounts. No script or
 // transaction covers them together with a key record, which may be on another
 // server. Must stay alive until its operations have ended.
 class AccountAdministration {
 public:
-    // Borrows both.
-    AccountAdministration(redis::Link& accounts, const Schema& schema) noexcept
-        : accounts_(accounts), schema_(schema)
+    // Borrows what `servers` refers to.
+    explicit AccountAdministration(const KeyServers& servers) noexcept
+        : servers_(servers)
     {}
 
     // All throw std::bad_alloc, and then call no waiter.
@@ -62,9 +42,8 @@ public:
     void unban(std::string account, Waiter<bool>& waiter);
 
 private:
-    redis::Link& accounts_;
-    const Schema& schema_;
-    Steps::All running_;
+    const KeyServers servers_;
+    Operations running_;
 };
 
 }  // namespace petstore::store

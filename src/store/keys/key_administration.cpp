@@ -2,287 +2,168 @@
 
 #include <utility>
 
+#include "key_tasks.h"
+
 namespace petstore::store {
 
 namespace {
 
-class Find final : public Operation<KeySteps, StoredKey> {
-public:
-    Find(Waiter<StoredKey>& waiter, const KeyServers& servers, std::string id)
-        : Operation(waiter, servers), id_(std::move(id))
-    {}
+Task<StoredKey> find_key(KeyServers servers, std::string id)
+{
+    co_return co_await find_or_refuse(servers, id);
+}
 
-private:
-    void start() override
-    {
-        find_or_refuse(id_, [this](StoredKey key) { finish(std::move(key)); });
+Task<std::optional<StoredKey>> find_key(KeyServers servers, api::Digest digest)
+{
+    co_return co_await find_optional(servers, digest);
+}
+
+Task<StoredKey> store_key(KeyServers servers, StoredKey key)
+{
+    co_await store_disabled(servers, key);
+    co_return key;
+}
+
+Task<StoredKey> enable_key(KeyServers servers, StoredKey key,
+                           const char* if_overtaken)
+{
+    const bool enabled = co_await enable(servers, key);
+    if (!enabled) {
+        throw overtaken(if_overtaken);
     }
+    co_await announce(servers, key.record.account, key.record.epoch);
+    co_return key;
+}
 
-    const std::string id_;
-};
+constexpr char kOthersAdd[] = "another command is adding this key";
 
-class FindByDigest final
-    : public Operation<KeySteps, std::optional<StoredKey>> {
-public:
-    FindByDigest(Waiter<std::optional<StoredKey>>& waiter,
-                 const KeyServers& servers, const api::Digest& digest)
-        : Operation(waiter, servers), digest_(digest)
-    {}
+Task<StoredKey> add_key(KeyServers servers, StoredKey key)
+{
+    co_await store_disabled(servers, key);
+    co_return co_await enable_key(servers, key, kOthersAdd);
+}
 
-private:
-    void start() override
-    {
-        find_optional(digest_, [this](std::optional<StoredKey> key) {
-            finish(std::move(key));
-        });
+Task<> discard_key(KeyServers servers, std::string id, api::Digest digest)
+{
+    co_await discard(servers, id, digest);
+}
+
+Task<bool> restore_key(KeyServers servers, StoredKey key)
+{
+    const api::KeyRecord wanted = key.record;
+    const auto other = co_await read_index(servers, wanted.id);
+    if (other && *other != key.digest) {
+        throw key_exists("another key has the id " + wanted.id);
     }
-
-    const api::Digest digest_;
-};
-
-// An operation on one key, with the key as its result.
-class KeyOperation : public Operation<KeySteps, StoredKey> {
-public:
-    KeyOperation(Waiter<StoredKey>& waiter, const KeyServers& servers,
-                 StoredKey key)
-        : Operation(waiter, servers), key_(std::move(key))
-    {}
-
-protected:
-    void enable_and_announce(const char* overtaken)
-    {
-        enable(key_, [this, overtaken](bool enabled) {
-            if (!enabled) {
-                return refuse(Refusal::overtaken, api::ErrorCode::bad_request,
-                              overtaken);
-            }
-            announce(key_.record.account, key_.record.epoch,
-                     [this] { finish(std::move(key_)); });
-        });
+    const auto there = co_await find_optional(servers, key.digest);
+    if (there && there->record.id != wanted.id) {
+        throw key_exists("this key exists already, its id is "
+                         + there->record.id);
     }
-
-    StoredKey key_;
-};
-
-class Store final : public KeyOperation {
-public:
-    using KeyOperation::KeyOperation;
-
-private:
-    void start() override
-    {
-        store(key_, [this] { finish(std::move(key_)); });
+    if (there && !there->unfinished) {
+        co_return false;
     }
-};
-
-class Enable final : public KeyOperation {
-public:
-    using KeyOperation::KeyOperation;
-
-private:
-    void start() override
-    {
-        enable_and_announce("another command has changed the new key");
+    co_await store_disabled(servers, key);
+    if (key.record.id != wanted.id || key.record.account != wanted.account) {
+        throw overtaken(kOthersAdd);
     }
-};
-
-class Add final : public KeyOperation {
-public:
-    using KeyOperation::KeyOperation;
-
-private:
-    void start() override
-    {
-        store(key_, [this] {
-            enable_and_announce("another command is adding this key");
-        });
+    key.record.disabled = wanted.disabled;
+    key.unfinished = false;
+    const bool written = co_await write_and_announce(servers, key);
+    if (!written) {
+        throw overtaken(kOthersAdd);
     }
-};
+    co_return true;
+}
 
-class Discard final : public Operation<KeySteps, Done> {
-public:
-    Discard(Waiter<Done>& waiter, const KeyServers& servers,
-            const StoredKey& key)
-        : Operation(waiter, servers), id_(key.record.id), digest_(key.digest)
-    {}
-
-private:
-    void start() override
-    {
-        discard(id_, digest_, [this] { finish(Done{}); });
-    }
-
-    const std::string id_;
-    const api::Digest digest_;
-};
-
-class Restore final : public Operation<KeySteps, bool> {
-public:
-    Restore(Waiter<bool>& waiter, const KeyServers& servers, StoredKey key)
-        : Operation(waiter, servers), wanted_(key.record), key_(std::move(key))
-    {}
-
-private:
-    void start() override
-    {
-        read_index(wanted_.id, [this](const auto& other) {
-            if (other && *other != key_.digest) {
-                return refuse(Refusal::key_exists, api::ErrorCode::bad_request,
-                              "another key has the id " + wanted_.id);
-            }
-            find_optional(key_.digest,
-                          [this](const auto& there) { compare(there); });
-        });
-    }
-
-    void compare(const std::optional<StoredKey>& there)
-    {
-        if (there && there->record.id != wanted_.id) {
-            return refuse(Refusal::key_exists, api::ErrorCode::bad_request,
-                          "this key exists already, its id is "
-                              + there->record.id);
+Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
+                                KeyAdministration::Change change)
+{
+    for (;;) {
+        StoredKey key = co_await find_or_refuse(servers, id);
+        if (auto failure = change(key.record)) {
+            throw Failed{std::move(*failure)};
         }
-        if (there && !there->unfinished) {
-            return finish(false);
+        key.unfinished = false;  // the operator manages it from now on
+        const bool written = co_await write_and_announce(servers, key);
+        if (written) {
+            co_return std::move(key.record);
         }
-        store(key_, [this] { complete(); });
     }
+}
 
-    void complete()
-    {
-        if (key_.record.id != wanted_.id
-            || key_.record.account != wanted_.account) {
-            return overtaken();
-        }
-        key_.record.disabled = wanted_.disabled;
-        key_.unfinished = false;
-        write(key_, [this](bool written) {
-            written ? announce(wanted_.account, key_.record.epoch,
-                               [this] { finish(true); })
-                    : overtaken();
-        });
+// Completes a removal even where it finds nothing to do, so after any lost
+// reply it may not be in effect.
+Task<> remove_key(KeyServers servers, std::string id)
+{
+    const auto digest = co_await read_index(servers, id);
+    if (!digest) {
+        throw unknown_key();
     }
-
-    void overtaken()
-    {
-        refuse(Refusal::overtaken, api::ErrorCode::bad_request,
-               "another command is adding this key");
+    try {
+        co_await discard(servers, id, *digest);
+    } catch (Failed& failed) {
+        failed.failure.not_in_effect |= failed.lost;
+        throw;
     }
-
-    const api::KeyRecord wanted_;
-    StoredKey key_;
-};
-
-class Update final : public Operation<KeySteps, api::KeyRecord> {
-public:
-    Update(Waiter<api::KeyRecord>& waiter, const KeyServers& servers,
-           std::string id, KeyAdministration::Change change)
-        : Operation(waiter, servers), id_(std::move(id)),
-          change_(std::move(change))
-    {}
-
-private:
-    void start() override
-    {
-        find_or_refuse(id_, [this](StoredKey key) {
-            key_ = std::move(key);
-            apply();
-        });
-    }
-
-    void apply()
-    {
-        if (auto failure = change_(key_.record)) {
-            return finish(std::move(*failure));
-        }
-        key_.unfinished = false;  // the operator manages it from now on
-        write(key_, [this](bool written) {
-            if (!written) {
-                return start();
-            }
-            announce(key_.record.account, key_.record.epoch,
-                     [this] { finish(std::move(key_.record)); });
-        });
-    }
-
-    const std::string id_;
-    const KeyAdministration::Change change_;
-    StoredKey key_;
-};
-
-class Remove final : public Operation<KeySteps, Done> {
-public:
-    Remove(Waiter<Done>& waiter, const KeyServers& servers, std::string id)
-        : Operation(waiter, servers), id_(std::move(id))
-    {}
-
-private:
-    void start() override
-    {
-        read_index(id_, [this](const auto& digest) {
-            if (!digest) {
-                return refuse_unknown();
-            }
-            must_be_repeated_if_lost();
-            discard(id_, *digest, [this] { finish(Done{}); });
-        });
-    }
-
-    const std::string id_;
-};
+}
 
 }  // namespace
 
 void KeyAdministration::find(std::string id, Waiter<StoredKey>& waiter)
 {
-    run<Find>(running_, waiter, servers_, std::move(id));
+    run(running_, find_key(servers_, std::move(id)), waiter);
 }
 
 void KeyAdministration::find(const api::Digest& digest,
                              Waiter<std::optional<StoredKey>>& waiter)
 {
-    run<FindByDigest>(running_, waiter, servers_, digest);
+    run(running_, find_key(servers_, digest), waiter);
 }
 
 void KeyAdministration::list(Waiter<KeyListing>& waiter)
 {
-    run<ListKeys>(running_, waiter, servers_);
+    run(running_, list_keys(servers_), waiter);
 }
 
 void KeyAdministration::add(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    run<Add>(running_, waiter, servers_, std::move(key));
+    run(running_, add_key(servers_, std::move(key)), waiter);
 }
 
 void KeyAdministration::store(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    run<Store>(running_, waiter, servers_, std::move(key));
+    run(running_, store_key(servers_, std::move(key)), waiter);
 }
 
 void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
 {
-    run<Enable>(running_, waiter, servers_, std::move(key));
+    run(running_,
+        enable_key(servers_, std::move(key),
+                   "another command has changed the new key"),
+        waiter);
 }
 
 void KeyAdministration::discard(const StoredKey& key, Waiter<Done>& waiter)
 {
-    run<Discard>(running_, waiter, servers_, key);
+    run(running_, discard_key(servers_, key.record.id, key.digest), waiter);
 }
 
 void KeyAdministration::restore(StoredKey key, Waiter<bool>& waiter)
 {
-    run<Restore>(running_, waiter, servers_, std::move(key));
+    run(running_, restore_key(servers_, std::move(key)), waiter);
 }
 
 void KeyAdministration::update(std::string id, Change change,
                                Waiter<api::KeyRecord>& waiter)
 {
-    run<Update>(running_, waiter, servers_, std::move(id), std::move(change));
+    run(running_, update_key(servers_, std::move(id), std::move(change)),
+        waiter);
 }
 
 void KeyAdministration::remove(std::string id, Waiter<Done>& waiter)
 {
-    run<Remove>(running_, waiter, servers_, std::move(id));
+    run(running_, remove_key(servers_, std::move(id)), waiter);
 }
 
 }  // namespace petstore::store

@@ -4,8 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "../key_servers.h"
+#include "../operations.h"
+#include "../waiter.h"
 #include "key_listing.h"
-#include "key_steps.h"
+#include "stored_key.h"
 
 namespace petstore::store {
 
@@ -57,7 +60,7 @@ public:
 
 private:
     const KeyServers servers_;
-    Steps::All running_;
+    Operations running_;
 };
 
 }  // namespace petstore::store

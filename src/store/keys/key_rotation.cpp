@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../../api/text.h"
+#include "key_tasks.h"
 
 namespace petstore::store {
 
@@ -37,206 +38,139 @@ std::vector<Successor> parse_successors(std::string_view successors)
     return parsed;
 }
 
-// The steps of a rotation of the key `id` to the key `next_key`.
-class RotationSteps : public KeySteps {
-protected:
-    RotationSteps(const KeyServers& servers, const std::string& id,
-                  StoredKey next_key)
-        : KeySteps(servers), id_(id), new_(std::move(next_key))
-    {}
-
-    // The old key, if it is still claimed for the new one.
-    void find_claimed(ThenOptional next)
-    {
-        find_optional(
-            id_, [this, next = std::move(next)](std::optional<StoredKey> old) {
-                const bool claimed =
-                    old
-                    && old->successors.substr(0, old->successors.find(' '))
-                           == to_text(new_);
-                next(claimed ? std::move(old) : std::nullopt);
-            });
+// The old key, if it is still claimed for the new one.
+Task<std::optional<StoredKey>> find_claimed(const KeyServers& servers,
+                                            const std::string& id,
+                                            const StoredKey& next)
+{
+    auto old = co_await find_optional(servers, id);
+    if (!old
+        || old->successors.substr(0, old->successors.find(' '))
+               != to_text(next)) {
+        co_return std::nullopt;
     }
+    co_return old;
+}
 
-    void discard_new(Then next)
-    {
-        discard(new_.record.id, new_.digest, std::move(next));
+Task<> discard_next(const KeyServers& servers, const StoredKey& next)
+{
+    co_await discard(servers, next.record.id, next.digest);
+}
+
+// Undoes a rotation that another command has overtaken.
+Task<> give_way(const KeyServers& servers, const std::string& id,
+                const StoredKey& next)
+{
+    co_await discard_next(servers, next);
+    throw overtaken("key " + id + " was rotated or deleted by another command");
+}
+
+Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
+{
+    if (!old.replaced_by.empty()) {
+        // The other rotation may have been interrupted before its last step.
+        co_await announce(servers, old.account, old.epoch);
+        throw refused(Refusal::already_rotated, api::ErrorCode::bad_request,
+                      "key " + old.id + " was rotated before: rotate key "
+                          + old.replaced_by + ", which replaced it");
     }
-
-    void displaced()
-    {
-        discard_new([this] {
-            refuse(Refusal::overtaken, api::ErrorCode::bad_request,
-                   "key " + id_ + " was rotated or deleted by another command");
-        });
-    }
-
-    const std::string id_;
-    StoredKey new_;
-    StoredKey old_;
-};
-
-class Begin final : public Operation<RotationSteps, std::optional<StoredKey>> {
-public:
-    Begin(Waiter<std::optional<StoredKey>>& waiter, const KeyServers& servers,
-          const std::string& id, StoredKey next, const Clock& clock,
-          KeyRotation::Watched& watched)
-        : Operation(waiter, servers, id, std::move(next)), clock_(clock),
-          watched_(watched), fresh_(new_.record)
-    {}
-
-private:
-    void start() override
-    {
-        find_or_refuse(id_, [this](StoredKey old) {
-            old_ = std::move(old);
-            check();
-        });
-    }
-
-    void check()
-    {
-        const api::KeyRecord& record = old_.record;
-        if (!record.replaced_by.empty()) {
-            // The other rotation may have been interrupted before its last
-            // step.
-            return announce(record.account, record.epoch, [this] {
-                refuse(Refusal::already_rotated, api::ErrorCode::bad_request,
-                       "key " + id_ + " was rotated before: rotate key "
-                           + old_.record.replaced_by + ", which replaced it");
-            });
+    if (old.expires) {
+        const api::Millis now = co_await redis_time(servers);
+        if (*old.expires <= now / 1000) {
+            throw refused(Refusal::expired, api::ErrorCode::bad_request,
+                          "key " + old.id + " has expired");
         }
-        if (!record.expires) {
-            return claim();
-        }
-        now([this](api::Millis now) {
-            if (*old_.record.expires <= now / 1000) {
-                return refuse(Refusal::expired, api::ErrorCode::bad_request,
-                              "key " + id_ + " has expired");
-            }
-            claim();
-        });
     }
+}
 
-    void claim()
-    {
-        const Monotonic time = clock_.monotonic();
-        if (old_.successors != watched_.successors) {
-            watched_ = {old_.successors, time};
+Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
+                                              std::string id, StoredKey next,
+                                              const Clock& clock,
+                                              KeyRotation::Watched& watched)
+{
+    const api::KeyRecord fresh = next.record;
+    std::vector<Successor> overtaken;
+    for (;;) {
+        StoredKey old = co_await find_or_refuse(servers, id);
+        co_await check_rotatable(servers, old.record);
+        const Monotonic time = clock.monotonic();
+        if (old.successors != watched.successors) {
+            watched = {old.successors, time};
         }
-        if (!old_.successors.empty()
-            && time - watched_.since < KeyRotation::kTakeOverAfter) {
-            return finish(std::optional<StoredKey>());
+        if (!old.successors.empty()
+            && time - watched.since < KeyRotation::kTakeOverAfter) {
+            co_return std::nullopt;
         }
-        new_.record = old_.record;
-        new_.record.id = fresh_.id;
-        new_.record.created = fresh_.created;
-        new_.record.last4 = fresh_.last4;
-        new_.record.epoch = 0;
-        overtaken_ = parse_successors(old_.successors);
-        const std::string before =
-            std::exchange(old_.successors, to_text(new_));
+        next.record = old.record;
+        next.record.id = fresh.id;
+        next.record.created = fresh.created;
+        next.record.last4 = fresh.last4;
+        next.record.epoch = 0;
+        overtaken = parse_successors(old.successors);
+        const std::string before = std::exchange(old.successors, to_text(next));
         if (!before.empty()) {
-            old_.successors += ' ' + before;
+            old.successors += ' ' + before;
         }
-        write(old_, [this](bool written) {
-            written ? discard_overtaken() : start();
-        });
-    }
-
-    void discard_overtaken()
-    {
-        if (overtaken_.empty()) {
-            return store(new_, [this] { confirm(); });
+        const bool written = co_await write(servers, old, old.record.epoch);
+        if (written) {
+            break;
         }
-        const Successor other = std::move(overtaken_.front());
-        overtaken_.erase(overtaken_.begin());
-        discard(other.id, other.digest, [this] { discard_overtaken(); });
     }
-
+    for (const Successor& other : overtaken) {
+        co_await discard(servers, other.id, other.digest);
+    }
+    co_await store_disabled(servers, next);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
-    void confirm()
-    {
-        find_claimed([this](const std::optional<StoredKey>& old) {
-            old ? finish(std::optional(std::move(new_))) : displaced();
-        });
+    const auto claimed = co_await find_claimed(servers, id, next);
+    if (!claimed) {
+        co_await give_way(servers, id, next);
     }
+    co_return next;
+}
 
-    const Clock& clock_;
-    KeyRotation::Watched& watched_;
-    const api::KeyRecord fresh_;
-    std::vector<Successor> overtaken_;
-};
-
-class Finish final : public Operation<RotationSteps, api::KeyRecord> {
-public:
-    Finish(Waiter<api::KeyRecord>& waiter, const KeyServers& servers,
-           const std::string& id, StoredKey next, std::int64_t grace)
-        : Operation(waiter, servers, id, std::move(next)), grace_(grace)
-    {}
-
-private:
+Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
+                                     StoredKey next, std::int64_t grace)
+{
     // The new key must work before the old one expires.
-    void start() override
-    {
-        enable(new_,
-               [this](bool enabled) { enabled ? end_old() : displaced(); });
+    const bool enabled = co_await enable(servers, next);
+    if (!enabled) {
+        co_await give_way(servers, id, next);
     }
-
-    void end_old()
-    {
-        find_claimed([this](std::optional<StoredKey> old) {
-            if (!old) {
-                return displaced();
-            }
-            old_ = std::move(*old);
-            now([this](api::Millis now) { end_old(now / 1000 + grace_); });
-        });
-    }
-
-    void end_old(api::UnixTime end)
-    {
-        api::KeyRecord& record = old_.record;
+    for (;;) {
+        auto old = co_await find_claimed(servers, id, next);
+        if (!old) {
+            co_await give_way(servers, id, next);
+        }
+        const api::Millis now = co_await redis_time(servers);
+        api::KeyRecord& record = old->record;
+        const api::UnixTime end = now / 1000 + grace;
         record.expires = std::min(record.expires.value_or(end), end);
-        record.replaced_by = new_.record.id;
-        old_.successors.clear();
-        write(old_, [this](bool written) {
-            if (!written) {
-                return end_old();
-            }
-            announce(new_.record.account, new_.record.epoch,
-                     [this] { finish(std::move(old_.record)); });
-        });
+        record.replaced_by = next.record.id;
+        old->successors.clear();
+        const bool written = co_await write(servers, *old, record.epoch);
+        if (written) {
+            co_await announce(servers, next.record.account, next.record.epoch);
+            co_return std::move(record);
+        }
     }
+}
 
-    const std::int64_t grace_;
-};
-
-class Abandon final : public Operation<RotationSteps, Done> {
-public:
-    using Operation::Operation;
-
-private:
-    void start() override
-    {
-        discard_new([this] { release_claim(); });
+Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
+{
+    co_await discard_next(servers, next);
+    for (;;) {
+        auto old = co_await find_claimed(servers, id, next);
+        if (!old) {
+            co_return;
+        }
+        old->successors.clear();
+        const bool written = co_await write(servers, *old, old->record.epoch);
+        if (written) {
+            co_return;
+        }
     }
-
-    void release_claim()
-    {
-        find_claimed([this](std::optional<StoredKey> old) {
-            if (!old) {
-                return finish(Done{});
-            }
-            old_ = std::move(*old);
-            old_.successors.clear();
-            write(old_, [this](bool written) {
-                written ? finish(Done{}) : release_claim();
-            });
-        });
-    }
-};
+}
 
 }  // namespace
 
@@ -248,19 +182,21 @@ KeyRotation::KeyRotation(const KeyServers& servers, const Clock& clock,
 void KeyRotation::begin(StoredKey next,
                         Waiter<std::optional<StoredKey>>& waiter)
 {
-    run<Begin>(running_, waiter, servers_, id_, std::move(next), clock_,
-               watched_);
+    run(running_,
+        begin_rotation(servers_, id_, std::move(next), clock_, watched_),
+        waiter);
 }
 
 void KeyRotation::finish(StoredKey next, std::int64_t grace,
                          Waiter<api::KeyRecord>& waiter)
 {
-    run<Finish>(running_, waiter, servers_, id_, std::move(next), grace);
+    run(running_, finish_rotation(servers_, id_, std::move(next), grace),
+        waiter);
 }
 
 void KeyRotation::abandon(StoredKey next, Waiter<Done>& waiter)
 {
-    run<Abandon>(running_, waiter, servers_, id_, std::move(next));
+    run(running_, abandon_rotation(servers_, id_, std::move(next)), waiter);
 }
 
 }  // namespace petstore::store

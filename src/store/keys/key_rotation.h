@@ -5,7 +5,10 @@
 #include <string>
 
 #include "../clock.h"
-#include "key_steps.h"
+#include "../key_servers.h"
+#include "../operations.h"
+#include "../waiter.h"
+#include "stored_key.h"
 
 namespace petstore::store {
 
@@ -51,7 +54,7 @@ private:
     const Clock& clock_;
     const std::string id_;
     Watched watched_;
-    Steps::All running_;
+    Operations running_;
 };
 
 }  // namespace petstore::store

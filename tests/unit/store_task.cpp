@@ -2,11 +2,13 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fake_link.h"
 #include "key_world.h"
 #include "store/scripts.h"
-#include "store/steps.h"
+#include "store/task.h"
 
 using namespace petstore;
 using redis::NoReply;
@@ -15,65 +17,47 @@ using store::Refusal;
 namespace {
 
 // Reads, runs a script that names a key, and reads again.
-class Three final : public store::Operation<store::Steps, std::string> {
-public:
-    Three(store::Waiter<std::string>& waiter, redis::Link& link)
-        : Operation(waiter), link_(link)
-    {}
+store::Task<std::string> read_key(redis::Link& link, const char* key)
+{
+    const redis::Reply& reply =
+        co_await store::ask(link, redis::Command("GET").key(key));
+    co_return std::string(reply.text());
+}
 
-private:
-    void start() override
-    {
-        ask(link_, redis::Command("GET").key("one"),
-            [this](const redis::Reply& reply) {
-                text_ = reply.text();
-                second();
-            });
+store::Task<std::string> three(redis::Link& link)
+{
+    const std::string text = co_await read_key(link, "one");
+    redis::Command command(store::scripts::unban(), 1);
+    command.key("two").arg(text);
+    const redis::Reply& reply =
+        co_await store::change_first(link, std::move(command));
+    if (reply.integer() < 0) {
+        throw std::runtime_error("a step fails");
     }
-
-    void second()
-    {
-        change(
-            link_,
-            redis::Command(store::scripts::unban(), 1).key("two").arg(text_),
-            [this](const redis::Reply& reply) {
-                if (reply.integer() < 0) {
-                    throw std::runtime_error("a step fails");
-                }
-                if (reply.integer() == 0) {
-                    return refuse(Refusal::overtaken,
-                                  api::ErrorCode::bad_request, "too late");
-                }
-                third();
-            },
-            NotInEffectAfter::lost_reply);
+    if (reply.integer() == 0) {
+        throw store::refused(Refusal::overtaken, api::ErrorCode::bad_request,
+                             "too late");
     }
-
-    void third()
-    {
-        ask(
-            link_, redis::Command("GET").key("three"),
-            [this](const redis::Reply& reply) {
-                finish(text_ + std::string(reply.text()));
-            },
-            NotInEffectAfter::any_failure);
+    std::string last;
+    try {
+        last = co_await read_key(link, "three");
+    } catch (...) {
+        store::rethrow_not_in_effect();
     }
-
-    redis::Link& link_;
-    std::string text_;
-};
+    co_return text + last;
+}
 
 struct Running {
-    Running() { store::run<Three>(all, result, link); }
+    Running() { store::run(all, three(link), result); }
 
     FakeLink link;
-    store::Steps::All all;
+    store::Operations all;
     Result<std::string> result;
 };
 
 }  // namespace
 
-TEST_CASE("an operation sends a command per step", "[store]")
+TEST_CASE("an operation sends one command after another", "[store]")
 {
     Running r;
     REQUIRE(r.link.commands.size() == 1);
@@ -94,7 +78,7 @@ TEST_CASE("an operation sends a command per step", "[store]")
     CHECK(r.all.empty());
 }
 
-TEST_CASE("a step's failure ends the operation", "[store]")
+TEST_CASE("a failure ends the operation", "[store]")
 {
     Running r;
     SECTION("an error of Redis")
@@ -170,10 +154,86 @@ TEST_CASE("a link that is down fails an operation at once", "[store]")
 {
     FakeLink link;
     link.full = true;
-    store::Steps::All all;
+    store::Operations all;
     Result<std::string> result;
-    store::run<Three>(all, result, link);
+    store::run(all, three(link), result);
     CHECK(result.calls == 1);
     CHECK(result.failed());
     CHECK(all.empty());
+}
+
+namespace {
+
+store::Task<> add_key(redis::Link& link, int number, int& sum)
+{
+    const std::string key = std::to_string(number);
+    const std::string text = co_await read_key(link, key.c_str());
+    sum += std::stoi(text);
+}
+
+store::Task<int> add_all(redis::Link& link, std::vector<int> numbers)
+{
+    int sum = 0;
+    const auto add = [&](int number) { return add_key(link, number, sum); };
+    co_await store::ForEach(numbers, 2, add);
+    co_return sum;
+}
+
+}  // namespace
+
+TEST_CASE("some tasks of many run at once", "[store]")
+{
+    FakeLink link;
+    store::Operations all;
+    Result<int> result;
+    SECTION("none")
+    {
+        store::run(all, add_all(link, {}), result);
+        CHECK(result.value() == 0);
+    }
+    SECTION("as many as may run")
+    {
+        store::run(all, add_all(link, {1, 2, 3}), result);
+        CHECK(link.commands.size() == 2);
+        link.reply(bulk("20"), 1);  // the second one ends first
+        REQUIRE(link.commands.size() == 2);
+        CHECK(link.commands[1] == FakeLink::Words{"GET", "3"});
+        link.reply(bulk("10"));
+        CHECK(result.calls == 0);
+        link.reply(bulk("30"));
+        CHECK(result.value() == 60);
+    }
+    SECTION("until one fails and the others have ended")
+    {
+        store::run(all, add_all(link, {1, 2, 3}), result);
+        link.reply("-NOPERM no\r\n");
+        CHECK(result.calls == 0);
+        link.reply(bulk("20"));
+        CHECK(result.failure().error.code
+              == api::ErrorCode::service_unavailable);
+        CHECK(link.sent.size() == 2);
+    }
+    SECTION("not if the link is down")
+    {
+        link.full = true;
+        store::run(all, add_all(link, {1, 2, 3}), result);
+        CHECK(result.failed());
+    }
+    CHECK(result.calls == 1);
+    CHECK(all.empty());
+}
+
+TEST_CASE("operations that still run end with their owner", "[store]")
+{
+    FakeLink link;  // never replies
+    Result<std::string> result;
+    Result<int> sum;
+    {
+        store::Operations all;
+        store::run(all, three(link), result);
+        store::run(all, add_all(link, {1, 2, 3}), sum);
+        CHECK(all.size() == 2);
+    }
+    CHECK(result.calls == 0);
+    CHECK(sum.calls == 0);
 }

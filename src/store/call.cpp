@@ -1,0 +1,52 @@
+#include "call.h"
+
+#include "../redis/error_table.h"
+
+namespace petstore::store {
+
+Failed refused(Refusal refusal, api::ErrorCode code, std::string message)
+{
+    Failure failure{{code, std::move(message)}};
+    failure.refusal = refusal;
+    return {std::move(failure)};
+}
+
+Failed damaged(std::string message)
+{
+    return refused(Refusal::damaged, api::ErrorCode::internal_error,
+                   std::move(message));
+}
+
+void rethrow_not_in_effect()
+{
+    try {
+        throw;
+    } catch (Failed& failed) {
+        failed.failure.not_in_effect = true;
+        throw;
+    } catch (...) {
+        Failure failure = failure_of(redis::NoReply::not_sent, true);
+        failure.not_in_effect = true;
+        throw Failed{std::move(failure)};
+    }
+}
+
+const redis::Reply& Call::await_resume() const
+{
+    const bool write = kind_ != Kind::read;
+    if (reply_ == nullptr) {
+        Failure failure = failure_of(cause_, write);
+        failure.not_in_effect = kind_ == Kind::first_change;
+        throw Failed{std::move(failure), true};
+    }
+    if (redis::is_wrong_type(*reply_)) {
+        throw damaged("the Redis key " + key_
+                      + " is damaged: it holds another type; repair it first");
+    }
+    if (reply_->is_error()) {
+        throw Failed{failure_of(*reply_, write)};
+    }
+    return *reply_;
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <coroutine>
+#include <string>
+#include <utility>
+
+#include "../redis/script_call.h"
+#include "failure.h"
+
+// A command that a task awaits (see task.h), and how tasks fail.
+
+namespace petstore::store {
+
+// How a task fails. Never leaves an operation: run() makes it an outcome.
+struct Failed {
+    Failure failure;
+    bool lost = false;  // the command was not sent, or its reply was lost
+};
+
+Failed refused(Refusal refusal, api::ErrorCode code, std::string message);
+Failed damaged(std::string message);
+
+// Throws the exception that is being handled as a failure after which a change
+// may be stored but not in effect.
+[[noreturn]] void rethrow_not_in_effect();
+
+// One command: co_await gives its reply, which is valid until the next
+// co_await. No reply, and an error, are thrown as Failed.
+class [[nodiscard]] Call final : private redis::ScriptCall {
+public:
+    enum class Kind {
+        read,
+        change,
+        // Takes effect only with a later command. If its reply is lost, the
+        // change may be stored but not in effect.
+        first_change,
+    };
+
+    Call(redis::Link& link, redis::Command command, Kind kind)
+        : link_(link), command_(std::move(command)),
+          key_(command_.routing_key()), kind_(kind)
+    {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> task) noexcept
+    {
+        task_ = task;
+        start(link_, std::move(command_));  // may destroy this
+    }
+    const redis::Reply& await_resume() const;
+
+private:
+    void on_result(const redis::Reply& reply) noexcept override
+    {
+        reply_ = &reply;
+        task_.resume();
+    }
+    void on_no_result(redis::NoReply cause) noexcept override
+    {
+        cause_ = cause;
+        task_.resume();
+    }
+
+    redis::Link& link_;
+    redis::Command command_;
+    const std::string key_;
+    const Kind kind_;
+    std::coroutine_handle<> task_;
+    const redis::Reply* reply_ = nullptr;
+    redis::NoReply cause_ = redis::NoReply::not_sent;
+};
+
+inline Call ask(redis::Link& link, redis::Command command)
+{
+    return {link, std::move(command), Call::Kind::read};
+}
+inline Call change(redis::Link& link, redis::Command command)
+{
+    return {link, std::move(command), Call::Kind::change};
+}
+inline Call change_first(redis::Link& link, redis::Command command)
+{
+    return {link, std::move(command), Call::Kind::first_change};
+}
+
+}  // namespace petstore::store

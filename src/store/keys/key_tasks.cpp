@@ -1,0 +1,205 @@
+#include "key_tasks.h"
+
+#include <utility>
+
+#include "../../api/text.h"
+
+namespace petstore::store {
+
+using Found = KeyCommands::Found::Result;
+
+Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
+                                            const std::string& id)
+{
+    const std::string index = servers.schema.key_index();
+    redis::Command command("HGET");
+    command.key(index).own(id);
+    const redis::Reply& reply = co_await ask(servers.keys, std::move(command));
+    const auto digest = api::digest_of_hex(reply.text());
+    if (!digest && !reply.is(redis::Type::nil)) {
+        throw damaged("the entry of key " + id + " in " + index
+                      + " is damaged");
+    }
+    co_return digest;
+}
+
+Task<Found> read_record(const KeyServers& servers, StoredKey& key)
+{
+    const redis::Reply& reply = co_await ask(
+        servers.keys, StoredKeyCommands(servers.schema).read(key.digest));
+    co_return StoredKeyCommands::parse(reply, key);
+}
+
+Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
+                                             const std::string& id)
+{
+    const auto digest = co_await read_index(servers, id);
+    if (!digest) {
+        co_return std::nullopt;
+    }
+    StoredKey key(*digest);
+    const Found found = co_await read_record(servers, key);
+    if (found == Found::invalid) {
+        throw damaged("the record of key " + id + " is damaged");
+    }
+    // An interrupted import can leave an index entry that leads to another id.
+    if (found == Found::absent || key.record.id != id) {
+        co_return std::nullopt;
+    }
+    co_return key;
+}
+
+Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
+                                             const api::Digest& digest)
+{
+    StoredKey key(digest);
+    const Found found = co_await read_record(servers, key);
+    if (found == Found::invalid) {
+        throw damaged("the record of this key is damaged");
+    }
+    if (found == Found::absent) {
+        co_return std::nullopt;
+    }
+    co_return key;
+}
+
+// The argument may be an API key, so the message does not repeat it.
+Failed unknown_key()
+{
+    return refused(Refusal::not_found, api::ErrorCode::not_found,
+                   "there is no key with this id");
+}
+
+Failed key_exists(std::string message)
+{
+    return refused(Refusal::key_exists, api::ErrorCode::bad_request,
+                   std::move(message));
+}
+
+Failed overtaken(std::string message)
+{
+    return refused(Refusal::overtaken, api::ErrorCode::bad_request,
+                   std::move(message));
+}
+
+Task<StoredKey> find_or_refuse(const KeyServers& servers, const std::string& id)
+{
+    auto key = co_await find_optional(servers, id);
+    if (!key) {
+        throw unknown_key();
+    }
+    co_return std::move(*key);
+}
+
+Task<bool> write(const KeyServers& servers, StoredKey& key,
+                 std::optional<std::int64_t> seen)
+{
+    const redis::Reply& reply = co_await change_first(
+        servers.keys, StoredKeyCommands(servers.schema).write(key, seen));
+    if (reply.integer() <= 0) {
+        co_return false;
+    }
+    key.record.epoch = reply.integer();
+    co_return true;
+}
+
+Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
+{
+    const bool written = co_await write(servers, key, key.record.epoch);
+    if (!written) {
+        co_return false;
+    }
+    try {
+        co_await touch(servers, key.record.account, key.record.epoch);
+    } catch (...) {
+        rethrow_not_in_effect();
+    }
+    co_return true;
+}
+
+Task<> store_disabled(const KeyServers& servers, StoredKey& key)
+{
+    StoredKey there(key.digest);
+    const Found found = co_await read_record(servers, there);
+    if (found == Found::invalid) {
+        throw damaged("this key exists already, and its record is damaged");
+    }
+    std::optional<std::int64_t> seen;
+    if (found == Found::found) {
+        if (!there.unfinished) {
+            throw key_exists("this key exists already, its id is "
+                             + there.record.id);
+        }
+        key.record.id = there.record.id;
+        key.record.account = there.record.account;
+        seen = there.record.epoch;
+    }
+    // The account first: an existing state will take the epoch of the record.
+    co_await touch(servers, key.record.account, 0);
+
+    // Before the index: if interrupted, the record expires after a day.
+    key.record.disabled = true;
+    key.unfinished = true;
+    const bool written = co_await write(servers, key, seen);
+    if (!written) {
+        throw overtaken("another command is adding this key");
+    }
+    redis::Command command("HSET");
+    command.key(servers.schema.key_index())
+        .own(key.record.id)
+        .own(api::to_hex(api::bytes_of(key.digest)));
+    co_await change(servers.keys, std::move(command));
+}
+
+Task<bool> enable(const KeyServers& servers, StoredKey& key)
+{
+    key.record.disabled = false;
+    key.unfinished = false;
+    co_return co_await write(servers, key, key.record.epoch);
+}
+
+namespace {
+
+// False if the record changed meanwhile.
+Task<bool> remove_record(const KeyServers& servers, const std::string& id,
+                         const api::Digest& digest)
+{
+    StoredKey key(digest);
+    const Found found = co_await read_record(servers, key);
+    const api::KeyRecord& record = key.record;
+    if (found == Found::absent || (found == Found::found && record.id != id)) {
+        co_return true;  // no record, or another key's
+    }
+    if (found == Found::invalid) {
+        if (!record.account.empty()) {
+            co_await announce(servers, record.account, record.epoch);
+        }
+        redis::Command command("DEL");
+        command.key(servers.schema.key_record(digest));
+        co_await change(servers.keys, std::move(command));
+        co_return true;
+    }
+    key.record.disabled = true;
+    const bool written = co_await write_and_announce(servers, key);
+    if (!written) {
+        co_return false;
+    }
+    const redis::Reply& reply = co_await change(
+        servers.keys, StoredKeyCommands(servers.schema).remove(key));
+    co_return reply.integer() == 1;
+}
+
+}  // namespace
+
+Task<> discard(const KeyServers& servers, const std::string& id,
+               const api::Digest& digest)
+{
+    for (bool removed = false; !removed;) {
+        removed = co_await remove_record(servers, id, digest);
+    }
+    redis::Command command("HDEL");
+    command.key(servers.schema.key_index()).own(id);
+    co_await change(servers.keys, std::move(command));
+}
+
+}  // namespace petstore::store
