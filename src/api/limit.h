@@ -21,6 +21,12 @@ struct Window {
     {
         return used < limit ? limit - used : 0;
     }
+
+    // Whether so many units are left.
+    bool has(std::int64_t units) const noexcept
+    {
+        return limit == 0 || remaining() >= units;
+    }
 };
 
 enum class Verdict { admitted, limited, banned };

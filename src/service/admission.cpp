@@ -76,8 +76,9 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
+    constexpr std::int64_t cost = 1;
     const auto now = task_.now();
-    if (const auto denial = key_->account->denial(key_->limits, now)) {
+    if (const auto denial = key_->account->denial(key_->limits, cost, now)) {
         const bool confirm = key_->account->needs_confirmation(now);
         act_on(*denial);
         if (confirm) {
@@ -89,8 +90,8 @@ void Admission::check_limits(Record record)
         handler_.prepare();
         task_.wait();
         shared.ask(*this);
-        task_.storage().limits.add(key_, {record == Record::fresh, placed_},
-                                   {*this, *this});
+        task_.storage().limits.add(
+            key_, cost, {record == Record::fresh, placed_}, {*this, *this});
     }
 }
 

@@ -14,12 +14,11 @@ Consequence count_denial(Task& task, const ValidKey& key,
 {
     const api::BanPolicy& policy = task.settings().ban;
     if (decision.verdict == api::Verdict::banned || !policy.enabled) {
-        return Consequence::deny;
-    }
-    if (key->account->count_denial(policy, key->limits, task.now())) {
+        key->account->count_denial();
+    } else if (key->account->count_strike(policy, key->limits, task.now())) {
         return Consequence::deny_counted;
     }
-    task.storage().denials.queue(key, policy);
+    task.storage().denials.queue(key);
     return Consequence::deny;
 }
 

@@ -1,5 +1,6 @@
 #include "scripts.h"
 
+#include <initializer_list>
 #include <string>
 
 #include "store_files.h"  // lua/
@@ -8,17 +9,28 @@ namespace petstore::store::scripts {
 
 namespace {
 
-// The text of a script that begins with a shared part.
-std::string joined(const char* part, const char* script)
+// The text of a script that begins with shared parts.
+std::string joined(std::initializer_list<const char*> parts)
 {
-    return std::string(part) + script;
+    std::string text;
+    for (const char* part : parts) {
+        text += part;
+    }
+    return text;
+}
+
+// Of the limiter, after the part that reads the states.
+std::string limiter(const char* read)
+{
+    return joined(
+        {read, k_limit_lua, k_damaged_lua, k_usage_lua, k_limit_unusual_lua});
 }
 
 }  // namespace
 
 const redis::Script& create_pets()
 {
-    static const std::string text = joined(k_damaged_lua, k_create_pets_lua);
+    static const std::string text = joined({k_damaged_lua, k_create_pets_lua});
     static const redis::Script script("create_pets", text);
     return script;
 }
@@ -31,29 +43,29 @@ const redis::Script& list_by_status()
 
 const redis::Script& set_status()
 {
-    static const std::string text = joined(k_damaged_lua, k_set_status_lua);
+    static const std::string text = joined({k_damaged_lua, k_set_status_lua});
     static const redis::Script script("set_status", text);
     return script;
 }
 
 const redis::Script& limit()
 {
-    static const std::string text = joined(k_limit_read_lua, k_limit_lua);
+    static const std::string text = limiter(k_limit_read_lua);
     static const redis::Script script("limit", text);
     return script;
 }
 
 const redis::Script& limit_across_slots()
 {
-    static const std::string text =
-        joined(k_limit_read_cluster_lua, k_limit_lua);
+    static const std::string text = limiter(k_limit_read_cluster_lua);
     static const redis::Script script("limit_across_slots", text);
     return script;
 }
 
 const redis::Script& strike()
 {
-    static const std::string text = joined(k_damaged_lua, k_strike_lua);
+    static const std::string text =
+        joined({k_damaged_lua, k_usage_lua, k_strike_lua});
     static const redis::Script script("strike", text);
     return script;
 }
@@ -73,6 +85,14 @@ const redis::Script& touch_account()
 const redis::Script& unban()
 {
     static const redis::Script script("unban", k_unban_lua);
+    return script;
+}
+
+const redis::Script& settle_usage()
+{
+    static const std::string text =
+        joined({k_damaged_lua, k_usage_lua, k_settle_usage_lua});
+    static const redis::Script script("settle_usage", text);
     return script;
 }
 
@@ -110,7 +130,7 @@ const redis::Script& upgrade_state()
 const redis::Script& upgrade_catalogue()
 {
     static const std::string text =
-        joined(k_damaged_lua, k_upgrade_catalogue_lua);
+        joined({k_damaged_lua, k_upgrade_catalogue_lua});
     static const redis::Script script("upgrade_catalogue", text);
     return script;
 }

@@ -15,6 +15,7 @@ const redis::Script& clock();
 const redis::Script& touch_account();
 const redis::Script& freeze_catalogue();
 const redis::Script& unban();
+const redis::Script& settle_usage();  // before an account is reset or deleted
 const redis::Script& clear_caches();
 const redis::Script& write_key();     // for petstorectl, see stored_key.h
 const redis::Script& delete_key();    // likewise

@@ -45,7 +45,7 @@ TEST_CASE("cluster: requests go to the primary of their slot")
         CHECK(http.post("/v1/pets", kPet).status == 201);
         CHECK(scripts_of(world.redis.server(i)) >= before + 2);
         CHECK(world.redis.command({"STRLEN", account_key(key, "state")}).integer
-              == 48);
+              == 80);
         // Exact across workers, with many concurrent requests.
         check_exact(world.exhaust(world.redis.limited_key(100, i), 100), 100);
     }

@@ -288,6 +288,7 @@ TEST_CASE("damage: the state of an account")
          std::vector<Words>{{"SET", state, ""},
                             {"SET", state, "nonsense"},
                             {"SET", state, std::string(48, 'x')},
+                            {"SET", state, std::string(80, 'x')},
                             {"RPUSH", state, "x"},
                             {"HSET", state, "x", "y"}}) {
         INFO(words[0]);

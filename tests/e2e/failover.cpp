@@ -288,14 +288,14 @@ TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
 {
     RedisServer redis;
     // The rules of docs/redis-keys.md from before workers used INFO.
-    redis.command({"ACL",      "SETUSER",   "petstore",     "on",
-                   ">pw",      "resetkeys", "~petstore:*",  "resetchannels",
-                   "-@all",    "+ping",     "+select",      "+eval",
-                   "+evalsha", "+time",     "+mget",        "+get",
-                   "+set",     "+setrange", "+incr",        "+incrby",
-                   "+del",     "+pexpire",  "+pexpiretime", "+hgetall",
-                   "+lindex",  "+lrange",   "+lset",        "+rpush",
-                   "+rpop",    "+setbit",   "+bitpos"});
+    redis.command({"ACL",      "SETUSER",   "petstore",    "on",
+                   ">pw",      "resetkeys", "~petstore:*", "resetchannels",
+                   "-@all",    "+ping",     "+select",     "+eval",
+                   "+evalsha", "+time",     "+mget",       "+get",
+                   "+set",     "+setrange", "+incr",       "+incrby",
+                   "+hincrby", "+del",      "+pexpire",    "+pexpiretime",
+                   "+hgetall", "+lindex",   "+lrange",     "+lset",
+                   "+rpush",   "+rpop",     "+setbit",     "+bitpos"});
     const auto key = create_key(redis);
     NginxServer nginx(
         patient_options("redis://petstore:pw@" + redis.tcp_url().substr(8)));

@@ -20,7 +20,8 @@ void check(const store::LimitResult& result, const store::LimitRequest& request)
     REQUIRE(result.admitted >= 0 && result.admitted <= request.requests);
     for (const std::int64_t number :
          {result.epoch, result.now, result.ban_until, result.minute.used,
-          result.minute.reset, result.day.used, result.day.reset}) {
+          result.minute.reset, result.day.used, result.day.reset,
+          result.month.used, result.month.reset}) {
         REQUIRE(number >= 0 && number <= store::AccountState::kLargest);
     }
     REQUIRE(result.version);
@@ -54,8 +55,8 @@ std::string described(const Results& results)
         for (const std::int64_t number :
              {static_cast<std::int64_t>(result.kind), result.epoch, result.now,
               result.admitted, result.minute.used, result.minute.reset,
-              result.day.used, result.day.reset, version.last_id,
-              version.changes}) {
+              result.day.used, result.day.reset, result.month.used,
+              result.month.reset, version.last_id, version.changes}) {
             text.append(std::to_string(number)).push_back(' ');
         }
     }
@@ -72,12 +73,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     const auto stream = fuzz::text_of(data, size);
     fuzz::for_each_reply(stream, size, [&](const redis::Reply& reply) {
         const auto status =
-            store::LimitCommands::parse_status(reply, {60, 1000});
-        REQUIRE(status.denials >= 0);
+            store::LimitCommands::parse_status(reply, {60, 1000, 5000}, 2);
+        REQUIRE(status.strikes >= 0);
         REQUIRE(status.decision.ban_until >= 0);
         for (std::size_t accounts = 1; accounts <= 3; ++accounts) {
             std::vector<store::LimitRequest> requests(accounts);
             requests.back().requests = 7;
+            requests.back().limits.month = 5000;
             const Results results = limiter.parse_decisions(reply, requests);
             REQUIRE(results.size() == accounts);
             for (std::size_t i = 0; i < accounts; ++i) {

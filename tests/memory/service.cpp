@@ -263,8 +263,8 @@ struct Requests {
 private:
     static std::string state(std::int64_t ban_until)
     {
-        return bulk(
-            encode_numbers({7, ban_until, 300, 1'030'000, 400, 80'000'000}));
+        return bulk(encode_state(
+            {7, 0, 300, 1'030'000, 400, 80'000'000, 400, ban_until}));
     }
     static std::string decided(int admitted, std::int64_t ban_until)
     {

@@ -152,7 +152,7 @@ std::string decided(int accounts)
 {
     std::string windows;
     for (int i = 0; i < accounts; ++i) {
-        windows += encode_numbers({1, 60'000, 1, 86'400'000});
+        windows += encode_numbers({1, 60'000, 1, 86'400'000, 1});
     }
     return bulk(windows + stamp(5, "200", "1000"));
 }
@@ -169,10 +169,10 @@ struct Limits {
     {
         std::size_t next = 0;
         for (const auto& key : {first, first, second, other, other}) {
-            queue.add(key, {}, waiters[next++].asker());
+            queue.add(key, 1, {}, waiters[next++].asker());
         }
         for (auto& waiter : more) {  // more than have reserved memory
-            queue.add(first, {}, waiter.asker());
+            queue.add(first, 1, {}, waiter.asker());
         }
         wire.end_iteration();
         while (wire.waits()) {
@@ -190,7 +190,7 @@ struct Limits {
             CHECK(waiter.calls == 1);
         }
         LimitWaiter waiter;
-        queue.add(first, {}, waiter.asker());
+        queue.add(first, 1, {}, waiter.asker());
         wire.end_iteration();
         REQUIRE(wire.waits());
         wire.take().handler->on_reply(one);
@@ -275,13 +275,13 @@ struct DenialWaiter final : store::Waiter<api::Decision> {
 struct Denials : Limits {
     void act()
     {
-        first->account->count_denial(policy, first->limits, 0);
+        first->account->count_strike(policy, first->limits, 0);
         reporter.report(first, policy);
-        first->account->count_denial(policy, first->limits, 0);
+        first->account->count_strike(policy, first->limits, 0);
         reporter.report_and_wait(first, policy, decision, waiter, bans);
-        other->account->count_denial(policy, other->limits, 0);
+        other->account->count_strike(policy, other->limits, 0);
         try {
-            reporter.queue(other, policy);
+            reporter.queue(other);
         } catch (const std::bad_alloc&) {
         }
         reporter.flush();
@@ -312,7 +312,7 @@ struct Denials : Limits {
         // Later reports are still sent.
         for (const auto& key : {first, other}) {
             commands = 0;
-            key->account->count_denial(policy, key->limits, 0);
+            key->account->count_strike(policy, key->limits, 0);
             reporter.report(key, policy);
             pump();
             CHECK(commands == 2);
@@ -330,7 +330,7 @@ struct Denials : Limits {
     } bans;
     const Ready status{
         array({integer(1), integer(0), integer(5),
-               bulk(encode_numbers({7, 0, 60, 60'000, 70, 86'400'000}))})};
+               bulk(encode_state({7, 0, 60, 60'000, 70, 86'400'000, 70}))})};
     store::DenialReporter reporter{wire, limiter, clock, alarm, log, bans};
     DenialWaiter waiter;
     api::Decision decision{

@@ -168,10 +168,10 @@ struct FakeWorker {
     std::string state(const Account& account) const
     {
         const auto now = clock.host;
-        return bulk(encode_numbers(
-            {account.epoch, account.ban_for == 0 ? 0 : now + account.ban_for,
-             account.minute, now + account.minute_ends_in, account.day,
-             now + account.day_ends_in}));
+        return bulk(encode_state(
+            {account.epoch, 0, account.minute, now + account.minute_ends_in,
+             account.day, now + account.day_ends_in, account.day,
+             account.ban_for == 0 ? 0 : now + account.ban_for}));
     }
 
     std::string limit_reply(const std::vector<Account>& accounts) const

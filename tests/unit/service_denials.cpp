@@ -220,13 +220,15 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK(worker.log.banned_accounts.empty());
     CHECK(client.ended());
 
-    // The ban is served from memory, and its denials are not counted.
+    // The ban is served from memory, and its denials count only as usage.
     FakeClient& next = worker.send();
     CHECK(next.status == 429);
     CHECK(next.state().limit_status == "BANNED");
     CHECK(next.retry_after == 300);
     CHECK(worker.idle());
-    CHECK_FALSE(worker.cached_key()->account->has_denials());
+    const auto denials = worker.cached_key()->account->take_denials(true);
+    CHECK(denials.all == 1);
+    CHECK(denials.strikes == 0);
 }
 
 TEST_CASE("a denial above the threshold stays a denial if Redis does not ban",
@@ -316,7 +318,7 @@ TEST_CASE("a ban found by a background report is logged by the worker",
     CHECK(worker.send().state().limit_status == "BANNED");
 }
 
-TEST_CASE("without bans denials are not counted", "[service]")
+TEST_CASE("without bans denials are only counted as usage", "[service]")
 {
     FakeWorker worker;
     worker.settings.ban.enabled = false;
@@ -332,12 +334,16 @@ TEST_CASE("without bans denials are not counted", "[service]")
         CHECK(client.status == 429);
         CHECK(client.state().limit_status == "LIMITED");
     }
-    CHECK_FALSE(worker.reports.alarm);
-    CHECK_FALSE(worker.cached_key()->account->has_denials());
+    CHECK(worker.idle());
+    worker.storage.denials.flush();
+    REQUIRE(worker.open() == Names{"strike"});
+    CHECK(worker.link.commands[0][7] == "0");
+    CHECK(worker.link.commands[0].back() == "5");
+    worker.reply_strike(0, false, kDenied);
     CHECK(worker.idle());
 }
 
-TEST_CASE("requests during a ban are not counted", "[service]")
+TEST_CASE("requests during a ban are only counted as usage", "[service]")
 {
     FakeWorker worker;
     worker.know_key();
@@ -345,8 +351,10 @@ TEST_CASE("requests during a ban are not counted", "[service]")
     client.send();
     worker.reply_limit(kBanned);
     CHECK(client.state().limit_status == "BANNED");
-    CHECK_FALSE(worker.reports.alarm);
-    CHECK_FALSE(worker.cached_key()->account->has_denials());
+    worker.storage.denials.flush();
+    REQUIRE(worker.open().back() == "strike");
+    CHECK(worker.link.commands.back()[7] == "0");
+    CHECK(worker.link.commands.back().back() == "1");
 }
 
 TEST_CASE("a dry run admits denied requests and logs them", "[service]")

@@ -64,7 +64,7 @@ TEST_CASE("a denied request's subrequests are denied and counted once",
         CHECK(client->retry_after == 30);
         CHECK(client->ended());
     }
-    CHECK(f.worker.cached_key()->account->take_denials() == 1);
+    CHECK(f.worker.cached_key()->account->take_denials(true).strikes == 1);
 }
 
 TEST_CASE("a subrequest does not wait for the report of the denial",
@@ -74,7 +74,7 @@ TEST_CASE("a subrequest does not wait for the report of the denial",
     worker.settings.ban.threshold = 0;
     worker.know_key(
         {{"plan", "enterprise"}, {"per_minute", "1"}, {"per_day", "10"}});
-    worker.cached_key()->account->return_denials(1);
+    worker.cached_key()->account->return_denials({1, 1});
     FakeClient first(worker, Method::get, kNothing);
     FakeClient second(worker, first, kNothing);
     first.start();

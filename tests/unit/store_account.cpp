@@ -46,7 +46,7 @@ api::Decision banned(api::Millis ends_in)
 
 bool denies(const Account& account, Monotonic now)
 {
-    return account.denial(kLimits, now).has_value();
+    return account.denial(kLimits, 1, now).has_value();
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ TEST_CASE("a denial from memory extrapolates Redis's clock", "[store]")
 {
     Account account("a");
     account.remember(limited(), 5000, 5020);
-    const auto decision = account.denial(kLimits, 5420);
+    const auto decision = account.denial(kLimits, 1, 5420);
     REQUIRE(decision);
     CHECK(decision->verdict == Verdict::limited);
     CHECK(decision->now == kRedisNow + 400);
@@ -115,9 +115,52 @@ TEST_CASE("a denial is repeated only for the limits that it was decided with",
 {
     Account account("a");
     account.remember(limited(), 5000, 5000);
-    CHECK(account.denial({60, 1000}, 5100));
-    CHECK_FALSE(account.denial({61, 1000}, 5100));
-    CHECK_FALSE(account.denial({60, 1001}, 5100));
+    CHECK(account.denial({60, 1000}, 1, 5100));
+    CHECK_FALSE(account.denial({61, 1000}, 1, 5100));
+    CHECK_FALSE(account.denial({60, 1001}, 1, 5100));
+}
+
+TEST_CASE("a denial is repeated only for costs that find too little left",
+          "[store]")
+{
+    Account account("a");
+    api::Decision decision = limited();
+    decision.cost = 20;
+    decision.minute.used = 50;
+    decision.day = {1000, 995, kRedisNow + 80'000'000};
+    account.remember(decision, 5000, 5000);
+    CHECK_FALSE(account.denial(kLimits, 5, 5100));  // Redis may admit it
+    const auto denial = account.denial(kLimits, 6, 5100);
+    REQUIRE(denial);
+    CHECK(denial->verdict == Verdict::limited);
+    CHECK(denial->cost == 6);
+    CHECK(denial->minute.used == 50);
+
+    // The minute has 10 left, and its end does not matter to the day.
+    decision.minute.reset = kRedisNow + 200;
+    account.remember(decision, 6000, 6000);
+    CHECK(account.denial(kLimits, 11, 6300));
+    decision.day.used = 0;
+    account.remember(decision, 7000, 7000);
+    CHECK(account.denial(kLimits, 11, 7199));
+    CHECK_FALSE(account.denial(kLimits, 11, 7200));
+
+    // A ban denies all.
+    account.remember(banned(200'000), 8000, 8000);
+    CHECK(account.denial(kLimits, 1, 8100));
+}
+
+TEST_CASE("a denial by the month is repeated", "[store]")
+{
+    constexpr api::Limits kMonthly{60, 1000, 5000};
+    Account account("a");
+    api::Decision decision = limited();
+    decision.minute.used = 1;
+    decision.month = {5000, 5000, kRedisNow + 80'000'000};
+    account.remember(decision, 5000, 5000);
+    CHECK(account.denial(kMonthly, 1, 5100));
+    CHECK_FALSE(account.denial({60, 1000, 5001}, 1, 5100));
+    CHECK_FALSE(account.denial(kLimits, 1, 5100));
 }
 
 TEST_CASE("an admission or an operator's change ends a denial", "[store]")
@@ -152,21 +195,21 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     api::BanPolicy policy;
     policy.threshold = 3;
     const api::Limits limits{2, 10};
-    CHECK_FALSE(account.count_denial(policy, limits, 1000));
-    CHECK_FALSE(account.count_denial(policy, limits, 1000));
-    CHECK_FALSE(account.count_denial(policy, limits, 1000));
-    CHECK(account.count_denial(policy, limits, 1000));
+    CHECK_FALSE(account.count_strike(policy, limits, 1000));
+    CHECK_FALSE(account.count_strike(policy, limits, 1000));
+    CHECK_FALSE(account.count_strike(policy, limits, 1000));
+    CHECK(account.count_strike(policy, limits, 1000));
     CHECK(account.has_denials());
-    CHECK(account.take_denials() == 4);
+    CHECK(account.take_denials(true).strikes == 4);
     CHECK_FALSE(account.has_denials());
-    CHECK(account.take_denials() == 0);
+    CHECK(account.take_denials(true).strikes == 0);
 
     // A higher minute limit raises the threshold.
     const api::Limits higher{5, 10};
     for (int i = 0; i < 5; ++i) {
-        CHECK_FALSE(account.count_denial(policy, higher, 1000));
+        CHECK_FALSE(account.count_strike(policy, higher, 1000));
     }
-    CHECK(account.count_denial(policy, higher, 1000));
+    CHECK(account.count_strike(policy, higher, 1000));
 }
 
 TEST_CASE("new denials add to those that Redis has counted", "[store]")
@@ -177,23 +220,23 @@ TEST_CASE("new denials add to those that Redis has counted", "[store]")
     policy.window = 60;
     const api::Limits limits{2, 10};
     account.set_reported(9, 1000);
-    CHECK_FALSE(account.count_denial(policy, limits, 1001));
-    CHECK(account.count_denial(policy, limits, 60'999));
+    CHECK_FALSE(account.count_strike(policy, limits, 1001));
+    CHECK(account.count_strike(policy, limits, 60'999));
     // Denials expire one window after their report.
-    CHECK(account.take_denials() == 2);
-    CHECK_FALSE(account.count_denial(policy, limits, 61'000));
-    CHECK(account.take_denials() == 1);
+    CHECK(account.take_denials(true).strikes == 2);
+    CHECK_FALSE(account.count_strike(policy, limits, 61'000));
+    CHECK(account.take_denials(true).strikes == 1);
 }
 
 TEST_CASE("denials that did not reach Redis are reported again", "[store]")
 {
     Account account("a");
     const api::BanPolicy policy;
-    account.count_denial(policy, kLimits, 1000);
-    const auto taken = account.take_denials();
-    account.count_denial(policy, kLimits, 1000);
+    account.count_strike(policy, kLimits, 1000);
+    const auto taken = account.take_denials(true);
+    account.count_strike(policy, kLimits, 1000);
     account.return_denials(taken);
-    CHECK(account.take_denials() == 2);
+    CHECK(account.take_denials(true).strikes == 2);
 }
 
 TEST_CASE("an account may outlive the cache", "[store]")
@@ -212,7 +255,7 @@ TEST_CASE("the keys of an account share its state", "[store]")
     auto account = cache.account("a");
     CHECK(cache.account("a") == account);
     CHECK(cache.account("b") != account);
-    account->return_denials(5);
+    account->return_denials({5, 5});
     CHECK(cache.account("a")->has_denials());
     account.reset();
     // It is dropped with its last user.
@@ -246,14 +289,14 @@ TEST_CASE("an index finds each of many accounts until its last user leaves",
     std::vector<store::Ref<Account>> accounts;
     for (int i = 0; i < 1000; ++i) {
         accounts.push_back(index.get("a" + std::to_string(i)));
-        accounts.back()->return_denials(i + 1);
+        accounts.back()->return_denials({i + 1, i + 1});
     }
     for (int i = 0; i < 1000; i += 2) {
         accounts[static_cast<std::size_t>(i)].reset();
     }
     for (int i = 0; i < 1000; ++i) {
         const auto account = index.get("a" + std::to_string(i));
-        CHECK(account->take_denials() == (i % 2 == 0 ? 0 : i + 1));
+        CHECK(account->take_denials(true).strikes == (i % 2 == 0 ? 0 : i + 1));
     }
 }
 

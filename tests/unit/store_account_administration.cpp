@@ -48,8 +48,8 @@ TEST_CASE("usage is read from the state, strikes and bans", "[store]")
     CHECK(last == FakeLink::Words{"GET", "P:{a1}:state"});
     SECTION("of open windows, and a ban")
     {
-        a.link.reply(
-            bulk(encode_numbers({7, 2'000'000, 5, 1'000'501, 40, 1'000'500})));
+        a.link.reply(bulk(
+            encode_state({7, 0, 5, 1'000'501, 40, 1'000'500, 40, 2'000'000})));
         CHECK(a.usage.value().minute.used == 5);
         CHECK(a.usage.value().minute.reset == 1'000'501);
         CHECK(a.usage.value().day.used == 0);

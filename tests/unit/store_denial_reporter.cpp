@@ -39,7 +39,7 @@ struct Bans final : store::BanLog {
                         const store::AccountStatus& status) noexcept override
     {
         accounts.emplace_back(account.id());
-        denials.push_back(status.denials);
+        denials.push_back(status.strikes);
     }
     Names accounts;
     std::vector<std::int64_t> denials;
@@ -74,11 +74,11 @@ struct Status {
 
 std::string reply_of(const Status& status)
 {
-    return array({integer(status.denials), integer(status.new_ban),
-                  integer(kRedisNow),
-                  bulk(encode_numbers({status.epoch, status.ban_until,
-                                       status.minute, kRedisNow + 30'000, 70,
-                                       kRedisNow + 80'000'000}))});
+    return array(
+        {integer(status.denials), integer(status.new_ban), integer(kRedisNow),
+         bulk(encode_state({status.epoch, 0, status.minute, kRedisNow + 30'000,
+                            70, kRedisNow + 80'000'000, 70,
+                            status.ban_until}))});
 }
 
 api::Decision limited()
@@ -102,7 +102,7 @@ struct Fixture {
     void deny(int times = 1)
     {
         for (int i = 0; i < times; ++i) {
-            account().count_denial(policy, key->limits, clock.now);
+            account().count_strike(policy, key->limits, clock.now);
         }
     }
 
@@ -113,7 +113,7 @@ struct Fixture {
     }
     bool denies()
     {
-        return account().denial(key->limits, clock.now).has_value();
+        return account().denial(key->limits, 1, clock.now).has_value();
     }
 
     // The denials in the oldest command without a reply.
@@ -121,7 +121,7 @@ struct Fixture {
     {
         REQUIRE_FALSE(link.commands.empty());
         const auto& command = link.commands.front();
-        REQUIRE(command.size() == 12);
+        REQUIRE(command.size() == 13);
         CHECK(command[3] == "petstore:{a1}:state");
         return command[7];
     }
@@ -152,10 +152,10 @@ TEST_CASE("queued denials are reported together when the alarm goes off",
 {
     Fixture f;
     f.deny(3);
-    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(f.key);
     f.alarm.wait(store::DenialReporter::kInterval - 1);
     f.deny(2);
-    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(f.key);
     CHECK(f.link.sent.empty());
 
     f.alarm.wait(1);
@@ -164,7 +164,7 @@ TEST_CASE("queued denials are reported together when the alarm goes off",
           == FakeLink::Words{"EVALSHA", store::scripts::strike().sha1, "3",
                              "petstore:{a1}:state", "petstore:{a1}:strikes",
                              "petstore:{a1}:bans", "7", "5", "100", "60", "300",
-                             "3600"});
+                             "3600", "5"});
     CHECK_FALSE(f.account().has_denials());
 
     f.link.reply(reply_of({5}));
@@ -179,9 +179,11 @@ TEST_CASE("each account has its own report", "[store]")
     Fixture f;
     const auto other = f.make_key("a2");
     f.deny(2);
-    other->account->return_denials(9);
-    f.reporter.queue(f.key, f.policy);
-    f.reporter.queue(other, f.policy);
+    for (int i = 0; i < 9; ++i) {
+        other->account->count_strike(f.policy, other->limits, f.clock.now);
+    }
+    f.reporter.queue(f.key);
+    f.reporter.queue(other);
     f.reporter.flush();
     REQUIRE(f.link.sent.size() == 2);
     CHECK(f.link.sent[0][3] == "petstore:{a1}:state");
@@ -195,18 +197,39 @@ TEST_CASE("keys of one account are queued once", "[store]")
     Fixture f;
     const auto second = f.make_key("a1");
     f.deny(2);
-    f.reporter.queue(f.key, f.policy);
-    f.reporter.queue(second, f.policy);
+    f.reporter.queue(f.key);
+    f.reporter.queue(second);
     f.reporter.flush();
     CHECK(f.link.sent.size() == 1);
     CHECK(f.reported() == "2");
+}
+
+TEST_CASE("denials that lead to no ban leave strikes to another report",
+          "[store]")
+{
+    constexpr api::BanPolicy kNoBan = {false};
+    Fixture f;
+    f.deny(2);
+    f.account().count_denial();
+    f.reporter.report(f.key, kNoBan);
+    CHECK(f.reported() == "0");
+    CHECK(f.link.commands.front().back() == "3");
+    f.link.reply(reply_of({0}));
+    CHECK(f.account().has_denials());
+
+    f.account().count_denial();
+    f.reporter.queue(f.key);
+    f.reporter.flush();
+    CHECK(f.reported() == "2");
+    CHECK(f.link.commands.front().back() == "1");
+    CHECK_FALSE(f.account().has_denials());
 }
 
 TEST_CASE("an account with nothing left to report is not reported", "[store]")
 {
     Fixture f;
     f.deny();
-    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(f.key);
     // A waiting request takes the queued denials along.
     f.report_and_wait();
     CHECK(f.reported() == "1");
@@ -216,7 +239,7 @@ TEST_CASE("an account with nothing left to report is not reported", "[store]")
 
     // It can be queued again.
     f.deny();
-    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(f.key);
     f.reporter.flush();
     CHECK(f.link.sent.size() == 2);
 }
@@ -244,7 +267,7 @@ TEST_CASE("one background report per account is in flight", "[store]")
     f.reporter.report(f.key, f.policy);
     f.deny(4);
     f.reporter.report(f.key, f.policy);
-    f.reporter.queue(f.key, f.policy);
+    f.reporter.queue(f.key);
     f.alarm.wait(store::DenialReporter::kInterval);
     CHECK(f.link.sent.size() == 1);
     CHECK(f.alarm.alarm);  // queued once more
@@ -270,7 +293,7 @@ TEST_CASE("denials of a report that was not sent are reported again", "[store]")
     f.reporter.report(f.key, f.policy);
     CHECK(f.reported() == "4");
     f.link.lose(NoReply::not_sent);
-    CHECK(f.account().take_denials() == 4);
+    CHECK(f.account().take_denials(true).strikes == 4);
 }
 
 TEST_CASE("denials of a report without a reply are not reported again",
@@ -317,7 +340,7 @@ TEST_CASE("a report whose text cannot be sent returns its denials", "[store]")
     f.link.full = true;
     f.link.reply("-NOSCRIPT No matching script\r\n");
     CHECK(f.waiter.calls == 1);
-    CHECK(f.account().take_denials() == 3);
+    CHECK(f.account().take_denials(true).strikes == 3);
 }
 
 TEST_CASE("a damaged account is logged and the next request asks", "[store]")
@@ -356,7 +379,7 @@ TEST_CASE("a new ban is logged once", "[store]")
     CHECK(f.bans.accounts == Names{"a1"});
     CHECK(f.bans.denials == std::vector<std::int64_t>{101});
     CHECK(f.denies());
-    CHECK(f.account().denial(f.key->limits, f.clock.now)->verdict
+    CHECK(f.account().denial(f.key->limits, 1, f.clock.now)->verdict
           == Verdict::banned);
 
     // The next report does not log the ban again.
@@ -431,8 +454,8 @@ TEST_CASE("what Redis has counted decides how close the next ban is", "[store]")
     f.deny();
     f.reporter.report(f.key, f.policy);
     f.link.reply(reply_of({99}));
-    CHECK_FALSE(f.account().count_denial(f.policy, f.key->limits, f.clock.now));
-    CHECK(f.account().count_denial(f.policy, f.key->limits, f.clock.now));
+    CHECK_FALSE(f.account().count_strike(f.policy, f.key->limits, f.clock.now));
+    CHECK(f.account().count_strike(f.policy, f.key->limits, f.clock.now));
 }
 
 TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")
@@ -443,7 +466,7 @@ TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")
     f.report_and_wait();
     CHECK(f.waiter.calls == 1);
     CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'500);
-    CHECK(f.account().take_denials() == 3);
+    CHECK(f.account().take_denials(true).strikes == 3);
 }
 
 TEST_CASE("a waiter whose report has no reply keeps its decision", "[store]")

@@ -40,12 +40,13 @@ LimitRequest request_of(std::string_view account, std::int64_t requests)
 std::string state(std::int64_t minute, std::int64_t day, std::int64_t ban = 0,
                   std::int64_t epoch = kEpoch)
 {
-    return bulk(encode_numbers({epoch, ban, minute, 61000, day, 86401000}));
+    return bulk(
+        encode_state({epoch, 0, minute, 61000, day, 86401000, day, ban}));
 }
 
 std::string windows(std::int64_t minute, std::int64_t day)
 {
-    return encode_numbers({minute, 61000, day, 86401000});
+    return encode_numbers({minute, 61000, day, 86401000, day});
 }
 
 std::string reply(const std::vector<std::string>& accounts)
@@ -76,7 +77,7 @@ LimitResult result_of(const std::string& resp, std::int64_t requests = 1,
 AccountStatus status_of(const std::string& resp)
 {
     Replies replies;
-    return LimitCommands::parse_status(replies(resp), kLimits);
+    return LimitCommands::parse_status(replies(resp), kLimits, 1);
 }
 
 AccountStatus status_after(long long denials, long long new_ban,
@@ -161,8 +162,7 @@ TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
     CHECK_FALSE(kLimiter.decide({one, other}).is_across_slots());
 }
 
-TEST_CASE("requests are packed as four doubles and a byte per account",
-          "[store]")
+TEST_CASE("requests are packed as doubles and a byte per account", "[store]")
 {
     auto first = request_of("a", 3);
     first.epoch = 1LL << 53;  // the largest that a double holds exactly
@@ -172,31 +172,51 @@ TEST_CASE("requests are packed as four doubles and a byte per account",
     second.fresh = true;
     for (const LimitCommands* limiter : {&kLimiter, &kLimiterElsewhere}) {
         const auto packed = words(limiter->decide({first, second})).back();
-        CHECK(packed.size() == 66);
+        CHECK(packed.size() == 67);
         CHECK(unpack(packed.substr(0, 64))
               == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 60,
                                      1000, 250});
-        CHECK(packed.substr(64) == std::string("\0\1", 2));
+        CHECK(packed.substr(64) == std::string("\0\1\0", 3));
     }
     CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 8)
           == std::string("\0\0\0\0\0\0\x4e\x40", 8));
+}
+
+TEST_CASE("two more doubles per account follow if one has a month or a cost",
+          "[store]")
+{
+    constexpr double kNoLimit = 9007199254740992.0;
+    auto first = request_of("a", 3);
+    auto second = request_of("b", 1);
+    second.limits.month = 5000;
+    auto packed = words(kLimiter.decide({first, second})).back();
+    CHECK(unpack(packed.substr(64, 32))
+          == std::vector<double>{kNoLimit, 1, 5000, 1});
+    CHECK(packed.substr(96) == std::string("\0\0\1", 3));
+
+    first.cost = 7;
+    packed = words(kLimiter.decide({first})).back();
+    CHECK(unpack(packed.substr(8, 40))
+          == std::vector<double>{60, 1000, 21, kNoLimit, 7});
+    CHECK(packed.substr(48) == std::string("\0\1", 2));
 }
 
 TEST_CASE("a report of denials carries the ban policy", "[store]")
 {
     const redis::Script& script = store::scripts::strike();
     const api::BanPolicy policy;
-    const auto command = kLimiter.report_denials("acc", 7, 12, kLimits, policy);
+    const auto command =
+        kLimiter.report_denials("acc", 7, {15, 12}, kLimits, policy);
     CHECK(command.routing_key() == "petstore:{acc}:state");
     CHECK(words(command)
           == Words{"EVALSHA", script.sha1, "3", "petstore:{acc}:state",
                    "petstore:{acc}:strikes", "petstore:{acc}:bans", "7", "12",
-                   "100", "60", "300", "3600"});
-    CHECK(words(kLimiter.report_denials("acc", 7, 12, {500, 1000}, policy))[8]
+                   "100", "60", "300", "3600", "15"});
+    CHECK(words(kLimiter.report_denials("acc", 7, {}, {500, 1000}, policy))[8]
           == "500");
 }
 
-TEST_CASE("an admitted request is charged to both windows", "[store]")
+TEST_CASE("an admitted request is charged to all windows", "[store]")
 {
     const auto result = result_of(reply({answer(1, state(3, 40))}));
     REQUIRE(result.kind == Kind::decided);
@@ -215,6 +235,9 @@ TEST_CASE("an admitted request is charged to both windows", "[store]")
     CHECK(decision.day.used == 40);
     CHECK(decision.day.limit == 1000);
     CHECK(decision.day.reset == 86401000);
+    CHECK(decision.month.used == 40);
+    CHECK(decision.month.limit == 0);
+    CHECK(decision.cost == 1);
     CHECK(decision.now == 5000);
 }
 
@@ -335,6 +358,72 @@ TEST_CASE("each of several requests sees its own count", "[store]")
     }
 }
 
+TEST_CASE("each of several requests sees its own count of units", "[store]")
+{
+    auto request = request_of("acc", 4);
+    request.cost = 25;
+    Replies replies;
+    const auto results = kLimiter.parse_decisions(
+        replies(reply({answer(2, state(50, 150))})), {request});
+    const auto second = results[0].decision(1);
+    CHECK(second.verdict == Verdict::admitted);
+    CHECK(second.cost == 25);
+    CHECK(second.minute.used == 50);
+    const auto first = results[0].decision(0);
+    CHECK(first.minute.used == 25);
+    CHECK(first.day.used == 125);
+    CHECK(first.month.used == 125);
+    const auto third = results[0].decision(2);
+    CHECK(third.verdict == Verdict::limited);
+    CHECK(third.cost == 25);
+    CHECK(third.minute.used == 50);
+}
+
+TEST_CASE("a monthly limit ends with the month of the charge", "[store]")
+{
+    constexpr std::int64_t kDay = 86'400'000;
+    const api::Limits limits{60, 1000, 5000};
+    auto request = request_of("acc", 1);
+    request.limits = limits;
+    Replies replies;
+    // Usual: in the month of the stamp, 1970-02-01.
+    auto results = kLimiter.parse_decisions(
+        replies(bulk(windows(3, 40) + stamp(31 * kDay))), {request});
+    auto month = results[0].decision(0).month;
+    CHECK(month.limit == 5000);
+    CHECK(month.used == 40);
+    CHECK(month.reset == 59 * kDay);
+    // Otherwise: in the state's month, as its day never goes back.
+    store::AccountState state{kEpoch, 31, 3, 61000, 40, 86401000, 5000, 0, 31};
+    results = kLimiter.parse_decisions(
+        replies(limit_reply({answer(0, bulk(encode_state(state)))},
+                            stamp(31 * kDay - 1))),
+        {request});
+    month = results[0].decision(0).month;
+    CHECK(month.used == 5000);
+    CHECK(month.reset == 59 * kDay);
+
+    const auto status = [&](std::int64_t used, std::int64_t cost) {
+        state.month_used = used;
+        return LimitCommands::parse_status(
+                   replies(array({integer(1), integer(0), integer(5000),
+                                  bulk(encode_state(state))})),
+                   limits, cost)
+            .decision;
+    };
+    CHECK(status(5000, 1).verdict == Verdict::limited);
+    CHECK(status(5000, 1).month.reset == 59 * kDay);
+    CHECK(status(4993, 7).verdict == Verdict::admitted);
+    CHECK(status(4994, 7).verdict == Verdict::limited);
+    CHECK(status(4994, 7).cost == 7);
+}
+
+TEST_CASE("an account that failed alone is asked about again", "[store]")
+{
+    CHECK(result_of(reply({answer(-5, bulk(""))})).kind == Kind::alone);
+    CHECK(result_of(reply({answer(-6, bulk(""))})).kind == Kind::invalid);
+}
+
 TEST_CASE("each account of a command has its own result", "[store]")
 {
     const auto results = results_of(
@@ -366,13 +455,13 @@ TEST_CASE("the reply to a report brings the account's status", "[store]")
     REQUIRE(status.kind == Kind::decided);
     CHECK(status.decision.verdict == Verdict::limited);
     CHECK(status.decision.now == 5000);
-    CHECK(status.denials == 33);
+    CHECK(status.strikes == 33);
     CHECK_FALSE(status.new_ban);
 
     status = status_after(101, 1, state(60, 70, 305000));
     CHECK(status.decision.verdict == Verdict::banned);
     CHECK(status.decision.ban_until == 305000);
-    CHECK(status.denials == 101);
+    CHECK(status.strikes == 101);
     CHECK(status.new_ban);
 
     CHECK(status_after(33, 0, state(0, 70)).decision.verdict

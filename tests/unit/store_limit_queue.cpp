@@ -25,10 +25,11 @@ struct Fixture {
 
     void add(bool fresh = false) { add(key, fresh); }
 
-    void add(const store::Ref<store::CachedKey>& of, bool fresh = false)
+    void add(const store::Ref<store::CachedKey>& of, bool fresh = false,
+             std::int64_t cost = 1)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(of, {fresh}, waiters.back()->asker());
+        queue.add(of, cost, {fresh}, waiters.back()->asker());
     }
 
     const store::Schema schema{"petstore"};
@@ -57,9 +58,9 @@ std::string decided(const std::vector<Verdict>& verdicts)
 {
     std::vector<std::string> items;
     for (const auto& [admitted, used, epoch] : verdicts) {
-        items.push_back(answer(
-            admitted,
-            bulk(encode_numbers({epoch, 0, used, 60'000, used, 86'400'000}))));
+        items.push_back(
+            answer(admitted, bulk(encode_state({epoch, 0, used, 60'000, used,
+                                                86'400'000, used}))));
     }
     return limit_reply(items, stamp(5));
 }
@@ -89,10 +90,10 @@ TEST_CASE("in a Cluster, accounts of each server have a command", "[store]")
     const auto two = make_key(cache, "two", kEpoch);
     one->generation = two->generation = 1;
     Waiter waiters[4];
-    queue.add(one, {}, waiters[0].asker());
-    queue.add(two, {}, waiters[1].asker());
-    queue.add(one, {}, waiters[2].asker());
-    queue.add(two, {false, true}, waiters[3].asker());
+    queue.add(one, 1, {}, waiters[0].asker());
+    queue.add(two, 1, {}, waiters[1].asker());
+    queue.add(one, 1, {}, waiters[2].asker());
+    queue.add(two, 1, {false, true}, waiters[3].asker());
     link.end_iteration();
     REQUIRE(link.sent.size() == 2);
     CHECK(link.sent[0][3] == "petstore:{one}:state");
@@ -161,30 +162,50 @@ TEST_CASE("all accounts of an iteration travel in one command", "[store]")
 TEST_CASE("no command names an account twice", "[store]")
 {
     Fixture f;
-    const auto second = f.make_key("acc");  // another key of the account
-    f.add();
-    f.add(second);
-    f.add(second);
-    f.add();
+    for (const std::int64_t cost : {1, 2, 2, 1}) {
+        f.add(f.key, false, cost);
+    }
     f.link.end_iteration();
     REQUIRE(f.link.sent.size() == 2);
-    for (const auto& command : f.link.sent) {
+    for (const std::int64_t cost : {1, 2}) {
+        const auto& command = f.link.sent[static_cast<std::size_t>(cost - 1)];
         CHECK(command[2] == "3");
         CHECK(command[3] == "petstore:{acc}:state");
-        CHECK(command.back() == asked(2));
+        CHECK(command.back() == ::asked({{kEpoch, 60, 1000, 2, 0, cost}}));
     }
     f.link.reply(decided(2, 2));
-    f.link.reply(decided(2, 4));
-    // In command order: the first key's requests come first.
-    const std::vector<std::int64_t> remaining = {59, 57, 56, 58};
+    f.link.reply(decided(2, 6));
+    // In command order: the requests of cost 1 come first.
+    const std::vector<std::int64_t> remaining = {59, 56, 54, 58};
     for (std::size_t i = 0; i < remaining.size(); ++i) {
         CHECK(f.waiters[i]->calls == 1);
         CHECK(f.waiters[i]->remaining == remaining[i]);
     }
 }
 
-// A client that rotates its key uses both for a while.
-TEST_CASE("alternating keys of an account need one command per key", "[store]")
+// As different records of one account have.
+TEST_CASE("requests with other limits or another epoch have a command",
+          "[store]")
+{
+    Fixture f;
+    const auto month = f.make_key("acc");
+    month->limits.month = 5000;
+    const auto newer = f.make_key("acc");
+    newer->epoch = kEpoch + 1;
+    for (int i = 0; i < 2; ++i) {
+        f.add();
+        f.add(month);
+        f.add(newer);
+    }
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 3);
+    CHECK(f.link.sent[0].back() == asked(2));
+    CHECK(f.link.sent[1].back()
+          == ::asked({{kEpoch, 60, 1000, 2, 0, 1, 5000}}));
+    CHECK(f.link.sent[2].back() == ::asked({{kEpoch + 1, 60, 1000, 2, 0}}));
+}
+
+TEST_CASE("keys of an account with the same limits share a command", "[store]")
 {
     Fixture f;
     const auto second = f.make_key("acc");
@@ -194,13 +215,68 @@ TEST_CASE("alternating keys of an account need one command per key", "[store]")
         f.add(other);
     }
     f.link.end_iteration();
-    REQUIRE(f.link.sent.size() == 2);
-    f.link.reply(decided({{250, 250}, {500, 500}}));
-    f.link.reply(decided({{250, 500}}));
+    REQUIRE(f.link.sent.size() == 1);
+    f.link.reply(decided({{500, 500}, {500, 500}}));
     for (const auto& waiter : f.waiters) {
         CHECK(waiter->calls == 1);
         CHECK(waiter->admitted);
     }
+}
+
+TEST_CASE("alternating costs of accounts need one command per cost", "[store]")
+{
+    Fixture f;
+    const auto other = f.make_key("other");
+    for (int i = 0; i < 500; ++i) {
+        f.add(f.key, false, 1 + i % 2);
+        f.add(other, false, 1 + i % 2);
+    }
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 2);
+    f.link.reply(decided({{250, 250}, {250, 250}}));
+    f.link.reply(decided({{250, 750}, {250, 750}}));
+    for (const auto& waiter : f.waiters) {
+        CHECK(waiter->calls == 1);
+        CHECK(waiter->admitted);
+    }
+}
+
+TEST_CASE("an account whose usage cannot be written is asked about alone",
+          "[store]")
+{
+    Fixture f;
+    const auto other = f.make_key("other");
+    f.add();
+    f.add(other);
+    f.add();
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 1);
+    f.link.reply(limit_reply(
+        {answer(-5, bulk("")),
+         answer(1,
+                bulk(encode_state({kEpoch, 0, 1, 60'000, 1, 86'400'000, 1})))},
+        stamp(5)));
+    CHECK(f.waiters[1]->admitted);
+    CHECK(f.waiters[0]->calls == 0);
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[1][3] == "petstore:{acc}:state");
+    CHECK(f.link.sent[1].back() == asked(2));
+    SECTION("and then reports the error")
+    {
+        f.link.reply("-DAMAGED petstore:{acc}:usage:203012\r\n");
+        CHECK(f.damage.keys
+              == std::vector<std::string>{"petstore:{acc}:usage:203012"});
+        CHECK(f.waiters[0]->failure->error.code
+              == api::ErrorCode::internal_error);
+    }
+    SECTION("or is decided on")
+    {
+        f.link.reply(decided(2, 2));
+        CHECK(f.waiters[2]->admitted);
+    }
+    CHECK(f.waiters[0]->calls == 1);
+    CHECK(f.waiters[2]->calls == 1);
+    CHECK(f.link.sent.size() == 2);
 }
 
 TEST_CASE("a scheduler that runs tasks at once sends each request alone",
@@ -382,8 +458,8 @@ TEST_CASE("a limiter on another Redis batches accounts without a version",
     key->generation = static_cast<std::uint32_t>(f.link.generation);
     Waiter first;
     Waiter second;
-    queue.add(key, {}, first.asker());
-    queue.add(key, {}, second.asker());
+    queue.add(key, 1, {}, first.asker());
+    queue.add(key, 1, {}, second.asker());
     f.link.end_iteration();
     REQUIRE(f.link.sent.size() == 1);
     const auto& command = f.link.sent.front();

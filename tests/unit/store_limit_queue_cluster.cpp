@@ -45,7 +45,7 @@ struct Fixture {
     Waiter& add(const store::Ref<store::CachedKey>& key)
     {
         waiters.push_back(std::make_unique<Waiter>());
-        queue.add(key, {}, waiters.back()->asker());
+        queue.add(key, 1, {}, waiters.back()->asker());
         return *waiters.back();
     }
 
@@ -86,8 +86,8 @@ std::string decided(const std::vector<long long>& admitted)
     for (const auto count : admitted) {
         items.push_back(answer(
             count, count < 0 ? bulk("")
-                             : bulk(encode_numbers({kEpoch, 0, count, 60'000,
-                                                    count, 86'400'000}))));
+                             : bulk(encode_state({kEpoch, 0, count, 60'000,
+                                                  count, 86'400'000, count}))));
     }
     return limit_reply(items, stamp(5));
 }

@@ -17,6 +17,15 @@ inline std::string encode_numbers(std::initializer_list<std::int64_t> numbers)
     return bytes;
 }
 
+// As the scripts store it.
+inline std::string encode_state(const petstore::store::AccountState& state)
+{
+    return encode_numbers({state.epoch, state.usual_day, state.minute_used,
+                           state.minute_end, state.day_used, state.day_end,
+                           state.month_used, state.ban_until, state.utc_day,
+                           state.month_base});
+}
+
 // A request to limit.lua about an account.
 struct Asked {
     std::int64_t epoch;
@@ -24,19 +33,29 @@ struct Asked {
     std::int64_t per_day;
     std::int64_t requests;
     char mode;
+    std::int64_t cost = 1;
+    std::int64_t per_month = petstore::store::AccountState::kLargest;
 };
 
 inline std::string asked(const std::vector<Asked>& accounts)
 {
     std::string packed;
+    std::string more;
+    bool extended = false;
     for (const Asked& one : accounts) {
         packed += encode_numbers(
-            {one.epoch, one.per_minute, one.per_day, one.requests});
+            {one.epoch, one.per_minute, one.per_day, one.requests * one.cost});
+        more += encode_numbers({one.per_month, one.cost});
+        extended = extended || one.cost != 1
+                   || one.per_month != petstore::store::AccountState::kLargest;
+    }
+    if (extended) {
+        packed += more;
     }
     for (const Asked& one : accounts) {
         packed += one.mode;
     }
-    return packed;
+    return packed + (extended ? '\1' : '\0');
 }
 
 // The trailer of limit.lua's reply.

@@ -1,6 +1,5 @@
 #include "account.h"
 
-#include <algorithm>
 #include <functional>
 #include <new>
 #include <utility>
@@ -15,6 +14,13 @@ namespace {
 // confirmed before that.
 constexpr Monotonic kDenialValidFor = 900;
 constexpr Monotonic kConfirmDenialAfter = 500;
+
+// Whether the window is open at `time` and has less than `cost` left.
+bool lacks(const api::Window& window, std::int64_t cost,
+           api::Millis time) noexcept
+{
+    return !window.has(cost) && window.reset > time;
+}
 
 }  // namespace
 
@@ -55,22 +61,34 @@ void Account::remember(const api::Decision& decision, Monotonic sent,
         denials->last = decision;
         denials->confirmed = sent;
         denials->now_read = now;
-        denials->until = sent
-                         + static_cast<Monotonic>(std::max<api::Millis>(
-                             api::denial_end(decision) - decision.now, 0));
     }
 }
 
 std::optional<api::Decision> Account::denial(const api::Limits& limits,
+                                             std::int64_t cost,
                                              Monotonic now) const noexcept
 {
-    if (!denials_ || !denials_->denied || now >= denials_->until
-        || now - denials_->confirmed >= kDenialValidFor
-        || denials_->last.minute.limit != limits.minute
-        || denials_->last.day.limit != limits.day) {
+    if (!denials_ || !denials_->denied
+        || now - denials_->confirmed >= kDenialValidFor) {
         return std::nullopt;
     }
-    api::Decision decision = denials_->last;
+    const api::Decision& last = denials_->last;
+    if (last.minute.limit != limits.minute || last.day.limit != limits.day
+        || last.month.limit != limits.month) {
+        return std::nullopt;
+    }
+    // No earlier than Redis's clock now.
+    const api::Millis latest =
+        last.now + static_cast<api::Millis>(now - denials_->confirmed);
+    const bool banned = last.verdict == api::Verdict::banned;
+    if (banned ? latest >= last.ban_until
+               : !lacks(last.minute, cost, latest)
+                     && !lacks(last.day, cost, latest)
+                     && !lacks(last.month, cost, latest)) {
+        return std::nullopt;
+    }
+    api::Decision decision = last;
+    decision.cost = cost;
     decision.now += static_cast<api::Millis>(now - denials_->now_read);
     return decision;
 }
@@ -80,38 +98,53 @@ bool Account::needs_confirmation(Monotonic now) const noexcept
     return !denials_ || now - denials_->confirmed >= kConfirmDenialAfter;
 }
 
-bool Account::count_denial(const api::BanPolicy& policy,
+void Account::count_denial() noexcept
+{
+    if (Denials* const denials = need_denials()) {
+        ++denials->unreported.all;
+    }
+}
+
+bool Account::count_strike(const api::BanPolicy& policy,
                            const api::Limits& limits, Monotonic now) noexcept
 {
     Denials* const denials = need_denials();
     if (denials == nullptr) {
         return false;
     }
+    denials->policy = &policy;
     if (now - denials->reported_at
         >= static_cast<Monotonic>(policy.window) * 1000) {
         denials->reported = 0;
     }
-    ++denials->unreported;
-    return denials->reported + denials->unreported
+    ++denials->unreported.all;
+    ++denials->unreported.strikes;
+    return denials->reported + denials->unreported.strikes
            > policy.threshold_for(limits);
 }
 
-std::int64_t Account::take_denials() noexcept
+DenialCounts Account::take_denials(bool with_strikes) noexcept
 {
-    return denials_ ? std::exchange(denials_->unreported, 0) : 0;
+    if (!denials_) {
+        return {};
+    }
+    DenialCounts& unreported = denials_->unreported;
+    return {std::exchange(unreported.all, 0),
+            with_strikes ? std::exchange(unreported.strikes, 0) : 0};
 }
 
-void Account::return_denials(std::int64_t count) noexcept
+void Account::return_denials(const DenialCounts& counts) noexcept
 {
     if (Denials* const denials = need_denials()) {
-        denials->unreported += count;
+        denials->unreported.all += counts.all;
+        denials->unreported.strikes += counts.strikes;
     }
 }
 
-void Account::set_reported(std::int64_t count, Monotonic now) noexcept
+void Account::set_reported(std::int64_t strikes, Monotonic now) noexcept
 {
     if (Denials* const denials = need_denials()) {
-        denials->reported = count;
+        denials->reported = strikes;
         denials->reported_at = now;
     }
 }

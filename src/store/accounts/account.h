@@ -15,6 +15,12 @@ namespace petstore::store {
 
 class AccountIndex;
 
+// Denied requests of an account.
+struct DenialCounts {
+    std::int64_t all = 0;      // for the account's usage
+    std::int64_t strikes = 0;  // those that may lead to a ban
+};
+
 // What one worker knows about an account: Redis's last decision, and the
 // denials that Redis does not know about yet. With many accounts, hardly any of
 // this is in the CPU's caches, so every byte counts: data that few accounts
@@ -39,10 +45,11 @@ public:
         return has_rate_ ? &rate_ : nullptr;
     }
 
-    // The denial that Redis would repeat: it was confirmed less than a second
-    // ago, has not ended, and was decided with these limits (another key of the
-    // account may have others).
+    // The denial of a request of this cost that Redis would repeat: it was
+    // confirmed less than a second ago, has not ended, and was decided with
+    // these limits (another key of the account may have others).
     std::optional<api::Decision> denial(const api::Limits& limits,
+                                        std::int64_t cost,
                                         Monotonic now) const noexcept;
 
     // Whether a remembered denial should be confirmed in the background, so
@@ -59,23 +66,30 @@ public:
 
     // --- denials to report to Redis ------------------------------------------
 
-    // Counts a denial. Returns true if it must be reported to Redis before the
-    // client is answered, because as far as this worker knows it exceeds the
-    // ban threshold. If out of memory, it is not counted.
-    bool count_denial(const api::BanPolicy& policy, const api::Limits& limits,
+    // Counts a denial. If out of memory, it is not counted.
+    void count_denial() noexcept;
+
+    // Counts a denial that may lead to a ban. Returns true if it must be
+    // reported to Redis before the client is answered, because as far as this
+    // worker knows it exceeds the ban threshold. `policy` must outlive the
+    // account.
+    bool count_strike(const api::BanPolicy& policy, const api::Limits& limits,
                       Monotonic now) noexcept;
 
-    // Returns the denials to report now, and treats them as reported.
-    std::int64_t take_denials() noexcept;
+    // Returns the denials to report now, and treats them as reported. Strikes
+    // wait for a report that may lead to a ban.
+    DenialCounts take_denials(bool with_strikes) noexcept;
     // Undoes take_denials(), because the report did not reach Redis.
-    void return_denials(std::int64_t denials) noexcept;
+    void return_denials(const DenialCounts& denials) noexcept;
     bool has_denials() const noexcept
     {
-        return denials_ && denials_->unreported != 0;
+        return denials_
+               && (denials_->unreported.all != 0
+                   || denials_->unreported.strikes != 0);
     }
 
-    // Sets the number of denials that Redis has counted in the current window.
-    void set_reported(std::int64_t denials, Monotonic now) noexcept;
+    // Sets the number of strikes that Redis has counted in the current window.
+    void set_reported(std::int64_t strikes, Monotonic now) noexcept;
 
     // Heap memory, this object included.
     std::size_t bytes() const noexcept;
@@ -86,14 +100,14 @@ private:
     friend class DenialReporter;
 
     struct Denials {
-        bool denied = false;  // the next four are valid
+        bool denied = false;  // the next three are valid
         api::Decision last;
-        Monotonic until = 0;
         Monotonic confirmed = 0;  // when the command was sent
         Monotonic now_read = 0;   // when `last.now` was received
 
-        std::int64_t unreported = 0;
-        std::int64_t reported = 0;
+        DenialCounts unreported;
+        const api::BanPolicy* policy = nullptr;  // of the last strike
+        std::int64_t reported = 0;               // strikes
         Monotonic reported_at = 0;
     };
 
@@ -105,10 +119,12 @@ private:
     bool report_in_flight_ = false;
     bool report_queued_ = false;
 
-    std::unique_ptr<Denials> denials_;  // since the first denial
-
-    // LimitQueue's: the last batch that includes the account.
+    // LimitQueue's: the last batch that includes the account, and its index
+    // there.
+    std::uint8_t batch_index_ = 0;
     std::uint64_t batch_ = 0;
+
+    std::unique_ptr<Denials> denials_;  // since the first denial
 
     const InlineText<24> id_;
     api::RateView rate_;

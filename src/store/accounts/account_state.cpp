@@ -30,27 +30,38 @@ decode_numbers(std::string_view bytes) noexcept
 
 }  // namespace
 
-std::optional<AccountState>
-AccountState::decode(std::string_view bytes) noexcept
+api::Millis AccountState::month_end() const noexcept
 {
-    const auto numbers = decode_numbers<kSize>(bytes);
-    if (!numbers) {
-        return std::nullopt;
-    }
-    const auto& [epoch, ban, minute, minute_end, day, day_end] = *numbers;
-    return AccountState{epoch, ban, minute, minute_end, day, day_end};
+    return api::first_of_next_month(utc_day) * api::kDaySeconds * 1000;
 }
 
 std::optional<AccountState>
-AccountState::decode_windows(std::int64_t epoch,
+AccountState::decode(std::string_view bytes) noexcept
+{
+    const auto numbers = decode_numbers<kSize>(bytes.substr(0, kSize));
+    if (!numbers) {
+        return std::nullopt;
+    }
+    const auto& [epoch, usual_day, minute, minute_end, day, day_end, month, ban,
+                 utc_day, month_base] = *numbers;
+    if (utc_day > api::kLastDay || month_base > month) {
+        return std::nullopt;
+    }
+    return AccountState{epoch,   usual_day, minute, minute_end, day,
+                        day_end, month,     ban,    utc_day,    month_base};
+}
+
+std::optional<AccountState>
+AccountState::decode_windows(std::int64_t epoch, api::Day utc_day,
                              std::string_view bytes) noexcept
 {
     const auto numbers = decode_numbers<kWindowsSize>(bytes);
     if (!numbers) {
         return std::nullopt;
     }
-    const auto& [minute, minute_end, day, day_end] = *numbers;
-    return AccountState{epoch, 0, minute, minute_end, day, day_end};
+    const auto& [minute, minute_end, day, day_end, month] = *numbers;
+    return AccountState{epoch,   utc_day, minute, minute_end, day,
+                        day_end, month,   0,      utc_day,    0};
 }
 
 std::optional<std::int64_t> decode_number(std::string_view bytes) noexcept

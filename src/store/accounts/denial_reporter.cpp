@@ -22,9 +22,9 @@ public:
     {
         Account& account = *key_->account;
         account.report_in_flight_ |= waiter_ == nullptr;
-        // Where there are no bans, denials of other locations wait for their
+        // Where there are no bans, strikes of other locations wait for their
         // own report.
-        denials_ = policy.enabled ? account.take_denials() : 0;
+        denials_ = account.take_denials(policy.enabled);
         try {
             start(owner_.link_, owner_.limiter_.report_denials(
                                     account.id(), key_->epoch, denials_,
@@ -41,11 +41,12 @@ private:
         if (const auto damaged = damaged_key(reply); !damaged.empty()) {
             owner_.damage_log_.damaged(damaged);
         }
-        const auto status = LimitCommands::parse_status(reply, key_->limits);
+        const auto status =
+            LimitCommands::parse_status(reply, key_->limits, decision_.cost);
         if (status.kind == LimitResult::Kind::decided) {
             const Monotonic now = owner_.clock_.monotonic();
             account.remember(status.decision, sent_, now);
-            account.set_reported(status.denials, now);
+            account.set_reported(status.strikes, now);
             if (status.new_ban) {
                 log_.account_banned(account, status);
             }
@@ -86,7 +87,7 @@ private:
     Waiter<api::Decision>* const waiter_;
     BanLog& log_;
     const Monotonic sent_;
-    std::int64_t denials_ = 0;
+    DenialCounts denials_;
 };
 
 DenialReporter::DenialReporter(redis::Link& link, const LimitCommands& limiter,
@@ -98,11 +99,10 @@ DenialReporter::DenialReporter(redis::Link& link, const LimitCommands& limiter,
 
 DenialReporter::~DenialReporter() = default;
 
-void DenialReporter::queue(const Ref<CachedKey>& key,
-                           const api::BanPolicy& policy)
+void DenialReporter::queue(const Ref<CachedKey>& key)
 {
     if (!key->account->report_queued_) {
-        queued_.push_back({key, &policy});
+        queued_.push_back(key);
         key->account->report_queued_ = true;
         if (queued_.size() == 1) {
             alarm_.set(*this, alarm_.now() + kInterval);
@@ -113,12 +113,14 @@ void DenialReporter::queue(const Ref<CachedKey>& key,
 void DenialReporter::report(const Ref<CachedKey>& key,
                             const api::BanPolicy& policy) noexcept
 {
-    if (key->account->report_in_flight_) {
+    const Account& account = *key->account;
+    if (account.report_in_flight_) {
         return;
     }
+    const api::Decision decision =
+        account.denials_ ? account.denials_->last : api::Decision();
     try {
-        reports_.start(*this, key, api::Decision(), nullptr, ban_log_)
-            .send(policy);
+        reports_.start(*this, key, decision, nullptr, ban_log_).send(policy);
     } catch (...) {
         // Out of memory.
     }
@@ -141,19 +143,21 @@ void DenialReporter::report_and_wait(const Ref<CachedKey>& key,
 
 void DenialReporter::flush() noexcept
 {
+    constexpr api::BanPolicy kNoBan = {false};
     const auto queued = std::exchange(queued_, {});
-    for (const auto& [key, policy] : queued) {
+    for (const Ref<CachedKey>& key : queued) {
         Account& account = *key->account;
         account.report_queued_ = false;
         if (!account.has_denials()) {
             continue;
         }
         if (!account.report_in_flight_) {
-            report(key, *policy);
+            const api::BanPolicy* const policy = account.denials_->policy;
+            report(key, policy != nullptr ? *policy : kNoBan);
             continue;
         }
         try {
-            queue(key, *policy);
+            queue(key);
         } catch (...) {
             // Out of memory: they are sent with the account's next report.
         }

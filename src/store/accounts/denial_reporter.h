@@ -24,9 +24,9 @@ protected:
     ~BanLog() = default;
 };
 
-// Reports to Redis the denials that this worker gave from memory, many in one
-// command, so that bans count the denials of all hosts. The reply reveals
-// changes by an operator. One per Storage.
+// Reports to Redis the denials of this worker, many in one command, for the
+// usage of their accounts, and so that bans count the denials of all hosts. The
+// reply reveals changes by an operator. One per Storage.
 class DenialReporter final : private redis::Alarm::User {
 public:
     // How long denials are collected, in milliseconds.
@@ -39,9 +39,8 @@ public:
     ~DenialReporter();
     DenialReporter(const DenialReporter&) = delete;
 
-    // Schedules a report of the account's denials. `policy`
-    // must outlive the reporter. Throws std::bad_alloc.
-    void queue(const Ref<CachedKey>& key, const api::BanPolicy& policy);
+    // Schedules a report of the account's denials. Throws std::bad_alloc.
+    void queue(const Ref<CachedKey>& key);
 
     // Sends the report now. Does nothing while a report of the account is in
     // flight. If out of memory, the denials are sent with the account's next
@@ -67,18 +66,13 @@ private:
 
     void on_alarm() noexcept override { flush(); }
 
-    struct Queued {
-        Ref<CachedKey> key;
-        const api::BanPolicy* policy;
-    };
-
     redis::Link& link_;
     const LimitCommands& limiter_;
     const Clock& clock_;
     redis::Alarm& alarm_;
     DamageLog& damage_log_;
     BanLog& ban_log_;
-    std::vector<Queued> queued_;
+    std::vector<Ref<CachedKey>> queued_;
     redis::InFlight<Report> reports_;
 };
 

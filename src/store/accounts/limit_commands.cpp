@@ -10,19 +10,22 @@ namespace {
 // The reply element of an account that is not "usual"; see limit.lua.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
-// What limit.lua takes per account: four doubles and a byte.
-constexpr std::size_t kRequestSize = 33;
+// What limit.lua takes per account: four or six doubles, and a byte.
+constexpr std::size_t kRequestSize = 49;
+
+// What limit.lua takes as the limit of a month without a limit.
+constexpr std::int64_t kNoLimit = AccountState::kLargest;
 
 // Returned in place of the number of admitted requests.
 constexpr std::int64_t kStale = -1;
 constexpr std::int64_t kDamaged = -2;
 constexpr std::int64_t kElsewhere = -3;
 constexpr std::int64_t kUnplaced = -4;
-constexpr std::int64_t kForeign = -5;
+constexpr std::int64_t kAlone = -5;
 
 // What strike.lua replies.
 enum StatusField : std::size_t {
-    kDenials,
+    kStrikes,
     kNewBan,
     kStatusNow,
     kState,
@@ -44,7 +47,7 @@ LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
     case kUnplaced:
         return LimitResult::Kind::unplaced;
     default:
-        return LimitResult::Kind::foreign;
+        return LimitResult::Kind::alone;
     }
 }
 
@@ -55,36 +58,48 @@ LimitResult of_kind(LimitResult::Kind kind) noexcept
     return result;
 }
 
+// `T` is a LimitResult or an api::Decision.
+template <typename T>
+void set_windows(T& out, const AccountState& state,
+                 const api::Limits& limits) noexcept
+{
+    out.minute = {limits.minute, state.minute_used, state.minute_end};
+    out.day = {limits.day, state.day_used, state.day_end};
+    out.month = {limits.month, state.month_used,
+                 limits.has_month() ? state.month_end() : 0};
+    out.ban_until = state.ban_until;
+}
+
 LimitResult decided(const AccountState& state, std::int64_t admitted,
-                    const api::Limits& limits) noexcept
+                    const LimitRequest& request) noexcept
 {
     LimitResult result = of_kind(LimitResult::Kind::decided);
     result.epoch = state.epoch;
     result.admitted = admitted;
-    result.minute = {limits.minute, state.minute_used, state.minute_end};
-    result.day = {limits.day, state.day_used, state.day_end};
-    result.ban_until = state.ban_until;
+    result.cost = request.cost;
+    set_windows(result, state, request.limits);
     return result;
 }
 
 // Parses the result of a "usual" account; see limit.lua. This and
 // parse_answer() leave the members unset that are the same for all accounts of
 // the reply.
-LimitResult parse_windows(std::string_view windows,
+LimitResult parse_windows(std::string_view windows, api::Millis now,
                           const LimitRequest& request) noexcept
 {
-    const auto state = AccountState::decode_windows(request.epoch, windows);
-    return state ? decided(*state, request.requests, request.limits)
+    const auto state = AccountState::decode_windows(
+        request.epoch, api::day_of(now / 1000), windows);
+    return state ? decided(*state, request.requests, request)
                  : of_kind(LimitResult::Kind::damaged);
 }
 
-LimitResult parse_answer(const redis::Reply& answer,
+LimitResult parse_answer(const redis::Reply& answer, api::Millis now,
                          const LimitRequest& request) noexcept
 {
     using Kind = LimitResult::Kind;
     if (answer.is(redis::Type::string)
         && answer.text().size() == AccountState::kWindowsSize) {
-        return parse_windows(answer.text(), request);
+        return parse_windows(answer.text(), now, request);
     }
     if (answer.size() != kAnswerSize
         || !answer[kAdmitted].is(redis::Type::integer)
@@ -92,7 +107,7 @@ LimitResult parse_answer(const redis::Reply& answer,
         return {};
     }
     const std::int64_t admitted = answer[kAdmitted].integer();
-    if (admitted < kForeign || admitted > request.requests) {
+    if (admitted < kAlone || admitted > request.requests) {
         return {};
     }
     if (admitted <= kElsewhere) {
@@ -107,7 +122,7 @@ LimitResult parse_answer(const redis::Reply& answer,
         result.epoch = state->epoch;
         return result;
     }
-    return decided(*state, admitted, request.limits);
+    return decided(*state, admitted, request);
 }
 
 // The end of every reply: when it was decided, and the catalogue's version.
@@ -147,14 +162,25 @@ redis::Command
 LimitCommands::decide(const std::vector<LimitRequest>& requests) const
 {
     std::string packed;
-    packed.reserve(requests.size() * kRequestSize);
+    packed.reserve(requests.size() * kRequestSize + 1);
+    bool extended = false;
     for (const LimitRequest& request : requests) {
-        append_numbers(packed, {request.epoch, request.limits.minute,
-                                request.limits.day, request.requests});
+        append_numbers(packed,
+                       {request.epoch, request.limits.minute,
+                        request.limits.day, request.requests * request.cost});
+        extended |= request.limits.has_month() || request.cost != 1;
+    }
+    if (extended) {
+        for (const LimitRequest& request : requests) {
+            const bool monthly = request.limits.has_month();
+            append_numbers(packed, {monthly ? request.limits.month : kNoLimit,
+                                    request.cost});
+        }
     }
     for (const LimitRequest& request : requests) {
         packed.push_back(mode_of(request));
     }
+    packed.push_back(extended ? '\1' : '\0');
     const bool across_slots =
         accounts_ == Accounts::cluster && requests.size() > 1;
     return across_slots ? decide_across_slots(requests, packed)
@@ -224,9 +250,9 @@ LimitCommands::parse_decisions(const redis::Reply& reply,
     }
     for (std::size_t i = 0; i < accounts; ++i) {
         results[i] = windows.empty()
-                         ? parse_answer(reply[i], requests[i])
+                         ? parse_answer(reply[i], stamp->now, requests[i])
                          : parse_windows(windows.substr(i * kWindows, kWindows),
-                                         requests[i]);
+                                         stamp->now, requests[i]);
         results[i].now = stamp->now;
         results[i].version = version;
     }
@@ -238,12 +264,15 @@ api::Decision LimitResult::decision(std::int64_t index) const noexcept
     api::Decision decision;
     decision.minute = minute;
     decision.day = day;
+    decision.month = month;
+    decision.cost = cost;
     decision.now = now;
     if (index < admitted) {
         decision.verdict = api::Verdict::admitted;
-        const std::int64_t later = admitted - index - 1;
+        const std::int64_t later = (admitted - index - 1) * cost;
         decision.minute.used -= later;
         decision.day.used -= later;
+        decision.month.used -= later;
     } else if (ban_until != 0) {
         decision.verdict = api::Verdict::banned;
         decision.ban_until = ban_until;
@@ -265,7 +294,7 @@ void LimitCommands::report_damage(std::string_view account,
 
 redis::Command LimitCommands::report_denials(std::string_view account,
                                              std::int64_t epoch,
-                                             std::int64_t denials,
+                                             const DenialCounts& denials,
                                              const api::Limits& limits,
                                              const api::BanPolicy& policy) const
 {
@@ -274,46 +303,47 @@ redis::Command LimitCommands::report_denials(std::string_view account,
         .key(schema_.strikes(account))
         .key(schema_.bans(account))
         .arg(epoch)
-        .arg(denials)
+        .arg(denials.strikes)
         .arg(policy.threshold_for(limits))
         .arg(policy.window)
         .arg(policy.duration)
-        .arg(policy.max);
+        .arg(policy.max)
+        .arg(denials.all);
     return command;
 }
 
 AccountStatus LimitCommands::parse_status(const redis::Reply& reply,
-                                          const api::Limits& limits)
+                                          const api::Limits& limits,
+                                          std::int64_t cost)
 {
     AccountStatus status;
-    if (reply.size() != kStatusSize || !reply[kDenials].is(redis::Type::integer)
+    if (reply.size() != kStatusSize || !reply[kStrikes].is(redis::Type::integer)
         || !is_count(reply[kNewBan]) || !is_count(reply[kStatusNow])
         || !reply[kState].is(redis::Type::string)) {
         return status;
     }
-    if (reply[kDenials].integer() == kStale) {
+    if (reply[kStrikes].integer() == kStale) {
         status.kind = LimitResult::Kind::stale;
         return status;
     }
     const auto state = AccountState::decode(reply[kState].text());
-    if (!state || !is_count(reply[kDenials])) {
+    if (!state || !is_count(reply[kStrikes])) {
         return status;
     }
     status.kind = LimitResult::Kind::decided;
     api::Decision& decision = status.decision;
-    decision.minute = {limits.minute, state->minute_used, state->minute_end};
-    decision.day = {limits.day, state->day_used, state->day_end};
+    set_windows(decision, *state, limits);
+    decision.cost = cost;
     decision.now = reply[kStatusNow].integer();
-    decision.ban_until = state->ban_until;
     if (decision.ban_until != 0) {
         decision.verdict = api::Verdict::banned;
-    } else if (decision.minute.remaining() == 0
-               || decision.day.remaining() == 0) {
-        decision.verdict = api::Verdict::limited;
-    } else {
+    } else if (decision.minute.has(cost) && decision.day.has(cost)
+               && decision.month.has(cost)) {
         decision.verdict = api::Verdict::admitted;
+    } else {
+        decision.verdict = api::Verdict::limited;
     }
-    status.denials = reply[kDenials].integer();
+    status.strikes = reply[kStrikes].integer();
     status.new_ban = reply[kNewBan].integer() != 0;
     return status;
 }

@@ -12,6 +12,7 @@
 #include "../damage.h"
 #include "../pets/version.h"
 #include "../schema.h"
+#include "account.h"
 
 namespace petstore::store {
 
@@ -37,13 +38,15 @@ struct LimitResult {
         damaged,    // the account's state is damaged
         elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
         unplaced,   // they may be: ask LimitsMarker, then retry
-        foreign,    // another server of the Cluster has the account
+        alone,      // failed for this account: ask about it alone
         invalid,    // not a reply of this script
     } kind = Kind::invalid;
     std::int64_t epoch = 0;
     std::int64_t admitted = 0;  // the first ones of the requests
     api::Window minute;         // after the decision
     api::Window day;
+    api::Window month;
+    std::int64_t cost = 1;  // of each request
     api::Millis now = 0;
     api::Millis ban_until = 0;
     // The catalogue's version at the moment of the decision; none if the
@@ -58,13 +61,13 @@ struct LimitResult {
 struct AccountStatus {
     LimitResult::Kind kind = LimitResult::Kind::invalid;
     api::Decision decision;    // on one more request
-    std::int64_t denials = 0;  // counted in the ban's window
+    std::int64_t strikes = 0;  // counted in the ban's window
     bool new_ban = false;      // this call banned the account
 };
 
 // The commands that charge accounts, and the meaning of their replies. One call
-// decides on requests of several accounts and charges both windows of each, or
-// neither. Sends nothing.
+// decides on requests of several accounts and charges all windows of each, or
+// none. Sends nothing.
 class LimitCommands {
 public:
     // Whether the catalogue and the key records are on the same Redis: the
@@ -94,14 +97,15 @@ public:
     // Logs that the account's state is damaged.
     void report_damage(std::string_view account, DamageLog& log) const noexcept;
 
-    // Reports `denials` that a worker gave from memory, and asks for the
-    // account's status. Only if there are any may they lead to a ban.
+    // Reports denials, and asks for the account's status.
     redis::Command report_denials(std::string_view account, std::int64_t epoch,
-                                  std::int64_t denials,
+                                  const DenialCounts& denials,
                                   const api::Limits& limits,
                                   const api::BanPolicy& policy) const;
+    // `cost` is that of the one more request.
     static AccountStatus parse_status(const redis::Reply& reply,
-                                      const api::Limits& limits);
+                                      const api::Limits& limits,
+                                      std::int64_t cost);
 
 private:
     redis::Command decide_together(const std::vector<LimitRequest>& requests,

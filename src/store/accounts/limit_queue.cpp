@@ -12,8 +12,7 @@ namespace {
 
 // The most accounts per command. Each blocks Redis for about 3 µs.
 constexpr std::size_t kMaxAccounts = 128;
-static_assert(kMaxAccounts - 1
-              <= std::numeric_limits<decltype(CachedKey::batch_index)>::max());
+static_assert(kMaxAccounts - 1 <= std::numeric_limits<std::uint8_t>::max());
 
 // Even a busy worker rarely gets more per event-loop iteration.
 constexpr std::size_t kUsualRequests = 16;
@@ -55,31 +54,51 @@ public:
         return group == group_ && keys_.size() < kMaxAccounts;
     }
 
-    // Either `key` is already in the batch, or its account is not and takes()
-    // is true.
-    void add(const Ref<CachedKey>& key, Known known, const Asker& asker)
+    // The place of the account in the batch, or size() if it is not there.
+    std::size_t find(const Account& account) const noexcept
     {
-        const bool is_new = key->batch != number_;
-        const std::size_t index = is_new ? keys_.size() : key->batch_index;
+        if (account.batch_ == number_) {
+            return account.batch_index_;
+        }
+        std::size_t index = 0;
+        while (index < size() && keys_[index]->account.get() != &account) {
+            ++index;
+        }
+        return index;
+    }
+
+    std::size_t size() const noexcept { return keys_.size(); }
+
+    // Whether the request may be counted with those at `index`.
+    bool is_same(std::size_t index, const LimitRequest& request) const noexcept
+    {
+        const LimitRequest& same = requests_[index];
+        return same.epoch == request.epoch && same.cost == request.cost
+               && same.limits.minute == request.limits.minute
+               && same.limits.day == request.limits.day
+               && same.limits.month == request.limits.month;
+    }
+
+    // Counts the request with those at `index`, which are the same, or at the
+    // end if takes() is true.
+    void add(std::size_t index, const LimitRequest& request,
+             const Ref<CachedKey>& key, const Asker& asker)
+    {
         grow(waiters_);
-        if (is_new) {
+        if (index == size()) {
             grow(requests_);
             grow(keys_);
             keys_.push_back(key);
-            requests_.push_back({key->account->id(), queue_.epoch_of(*key),
-                                 key->limits, 0, false, false});
+            requests_.push_back(request);
+            requests_.back().requests = 0;
             key->account->batch_ = number_;
-            key->batch = number_;
-            key->batch_index = static_cast<std::uint8_t>(index);
+            key->account->batch_index_ = static_cast<std::uint8_t>(index);
         }
-        LimitRequest& request = requests_[index];
-        waiters_.push_back({asker, index, request.requests});
-        ++request.requests;
-        // If the key records are on another Redis, they survive when the
-        // accounts' Redis loses its data. An account without a state may then
-        // always be a lost one, never certainly a new one.
-        request.fresh |= known.fresh && queue_.limiter_.brings_version();
-        request.placed |= known.placed;
+        LimitRequest& counted = requests_[index];
+        waiters_.push_back({asker, index, counted.requests});
+        ++counted.requests;
+        counted.fresh |= request.fresh;
+        counted.placed |= request.placed;
     }
 
     void run() noexcept override
@@ -164,6 +183,9 @@ private:
             return;
         }
         if (reply.is_error()) {
+            if (const auto key = damaged_key(reply); !key.empty()) {
+                queue_.damage_log_.damaged(key);
+            }
             return fail(failure_of(reply, false));
         }
         try {
@@ -194,7 +216,7 @@ private:
     bool asks_again(std::size_t index) const noexcept
     {
         return asks_several()
-               && results_[index].kind == LimitResult::Kind::foreign;
+               && results_[index].kind == LimitResult::Kind::alone;
     }
 
     // Only for accounts that were not charged.
@@ -264,14 +286,22 @@ LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
 
 LimitQueue::~LimitQueue() = default;
 
-void LimitQueue::add(const Ref<CachedKey>& key, Known known,
+void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
                      const Asker& asker) noexcept
 {
+    LimitRequest request;
+    request.account = key->account->id();
+    request.epoch = epoch_of(*key);
+    request.limits = key->limits;
+    request.cost = cost;
+    // If the key records are on another Redis, they survive when the accounts'
+    // Redis loses its data. An account without a state may then always be a
+    // lost one, never certainly a new one.
+    request.fresh = known.fresh && limiter_.brings_version();
+    request.placed = known.placed;
     try {
-        if (Batch* batch = open_batch(*key)) {
-            batch->add(key, known, asker);
-        } else {
-            add_to_new_batch(key, known, asker);
+        if (!join(request, key, asker)) {
+            add_to_new_batch(request, key, asker);
         }
     } catch (...) {
         asker.waiter.on_result(read_not_sent());
@@ -286,37 +316,44 @@ LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
 }
 
 // The script reads all accounts before it writes, so a command must not name an
-// account twice: a second key of an account, or a newer record of the same key,
-// goes into a later command, which is executed afterwards. nullptr if none of
-// the open batches can take the key.
-LimitQueue::Batch* LimitQueue::open_batch(const CachedKey& key) noexcept
+// account twice: requests with another cost, other limits or another epoch go
+// into another command, the newest epoch into the last. Returns false if none
+// of the open batches can take the request.
+bool LimitQueue::join(const LimitRequest& request, const Ref<CachedKey>& key,
+                      const Asker& asker)
 {
     if (open_.empty()) {
-        return nullptr;
+        return false;
     }
+    const Account& account = *key->account;
     const std::uint64_t first = open_.front()->number();
-    if (key.batch >= first) {
-        return open_[key.batch - first];
-    }
-    std::size_t index =
-        key.account->batch_ < first ? 0 : key.account->batch_ - first + 1;
-    const Group group = group_of(key);
-    for (; index < open_.size(); ++index) {
-        if (open_[index]->takes(group)) {
-            return open_[index];
+    const std::size_t end =
+        account.batch_ < first ? 0 : account.batch_ - first + 1;
+    for (std::size_t i = end; i-- > 0;) {
+        const std::size_t index = open_[i]->find(account);
+        if (index < open_[i]->size() && open_[i]->is_same(index, request)) {
+            open_[i]->add(index, request, key, asker);
+            return true;
         }
     }
-    return nullptr;
+    const Group group = group_of(*key);
+    for (std::size_t i = end; i < open_.size(); ++i) {
+        if (open_[i]->takes(group)) {
+            open_[i]->add(open_[i]->size(), request, key, asker);
+            return true;
+        }
+    }
+    return false;
 }
 
-void LimitQueue::add_to_new_batch(const Ref<CachedKey>& key, Known known,
-                                  const Asker& asker)
+void LimitQueue::add_to_new_batch(const LimitRequest& request,
+                                  const Ref<CachedKey>& key, const Asker& asker)
 {
     Batch& batch = batches_.start(*this, numbers_ + 1, group_of(*key));
     try {
         open_.push_back(&batch);
         try {
-            batch.add(key, known, asker);
+            batch.add(0, request, key, asker);
         } catch (...) {
             open_.pop_back();
             throw;
@@ -363,7 +400,7 @@ Outcome<LimitAnswer> LimitQueue::answer(const LimitResult& result,
     case LimitResult::Kind::elsewhere:
         log_.limits_elsewhere();
         return not_counted();
-    case LimitResult::Kind::foreign:
+    case LimitResult::Kind::alone:
     case LimitResult::Kind::invalid:
         break;
     }

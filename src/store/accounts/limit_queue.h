@@ -39,13 +39,14 @@ protected:
 };
 
 // Batches all limit checks of one event-loop iteration: each command names an
-// account once, with the number of its requests. This is as exact as one
-// command per request, since the script goes through the accounts one by one
-// and admits the first requests of each up to its limit. One per Storage.
+// account once, with the number of its requests, which have the same limits and
+// cost. This is as exact as one command per request, since the script goes
+// through the accounts one by one and admits the first requests of each up to
+// its limit. One per Storage.
 //
 // In a Cluster, each command names accounts that the slot map assigns to one
-// server. Accounts that have moved are not charged and are retried, each in its
-// own command.
+// server. Accounts that have moved, or whose usage cannot be written, are not
+// charged and are retried, each in its own command.
 class LimitQueue {
 public:
     // All borrowed.
@@ -67,9 +68,10 @@ public:
         Waiter<LimitAnswer>& waiter;
     };
 
-    // Calls the waiter exactly once. Calls it before returning if the request
-    // cannot be queued. A failure is in doubt if the request may be charged.
-    void add(const Ref<CachedKey>& key, Known known,
+    // `cost` is in units. Calls the waiter exactly once. Calls it before
+    // returning if the request cannot be queued. A failure is in doubt if the
+    // request may be charged.
+    void add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
              const Asker& asker) noexcept;
 
 private:
@@ -79,9 +81,10 @@ private:
     using Group = std::uintptr_t;
     Group group_of(const CachedKey& key) const noexcept;
 
-    Batch* open_batch(const CachedKey& key) noexcept;
-    void add_to_new_batch(const Ref<CachedKey>& key, Known known,
-                          const Asker& asker);
+    bool join(const LimitRequest& request, const Ref<CachedKey>& key,
+              const Asker& asker);
+    void add_to_new_batch(const LimitRequest& request,
+                          const Ref<CachedKey>& key, const Asker& asker);
     void close(Batch& batch) noexcept;
     std::int64_t epoch_of(const CachedKey& key) const noexcept;
     Outcome<LimitAnswer> answer(const LimitResult& result,

@@ -54,11 +54,6 @@ struct CachedKey : RefCounted {
     // the record was read. For LimitQueue only.
     std::uint32_t generation = 0;
 
-    // The last limiter batch with this record, and its index there. For
-    // LimitQueue only.
-    std::uint8_t batch_index = 0;
-    std::uint64_t batch = 0;
-
     api::Digest digest{};  // of the API key; set by KeyCache
     Ref<Account> account;
     std::int64_t epoch = 0;

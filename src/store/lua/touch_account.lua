@@ -15,10 +15,11 @@
 --        -1 if the caller must read <prefix>:limits-place, which in a Cluster is on
 --        another server; nothing was changed
 local DAY = 86400000
+local KEEP = 400 * DAY -- see usage.lua
 local t = redis.call('TIME')
 local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
-if #state == 48 then
+if #state >= 80 then
   local written = tonumber(ARGV[1])
   -- Ignore an epoch a day ahead: the record was probably edited by hand.
   if written and written < epoch + DAY * 1000 then epoch = written end
@@ -29,8 +30,8 @@ else
     if type(marker) == 'table' then return -1 end
     if string.find(marker or '', '^elsewhere') then return 0 end
   end
-  state = string.rep('\0', 48)
+  state = string.rep('\0', 80)
 end
 redis.call('SET', KEYS[1], struct.pack('<d', epoch) .. string.sub(state, 9),
-  'PXAT', math.max(redis.call('PEXPIRETIME', KEYS[1]), t[1] * 1000 + 2 * DAY))
+  'PXAT', math.max(redis.call('PEXPIRETIME', KEYS[1]), t[1] * 1000 + KEEP))
 return epoch

@@ -6,8 +6,8 @@
 -- Reply: 1 if a ban was running, else 0
 redis.call('DEL', KEYS[2], KEYS[3])
 local state = redis.call('GET', KEYS[1]) or ''
-if #state ~= 48 then return 0 end
-local _, ban = struct.unpack('<dd', state)
-redis.call('SETRANGE', KEYS[1], 8, struct.pack('<d', 0))
+if #state < 80 then return 0 end
+local ban = struct.unpack('<d', state, 57)
+redis.call('SETRANGE', KEYS[1], 56, struct.pack('<d', 0))
 local t = redis.call('TIME')
 return ban > t[1] * 1000 + math.floor(t[2] / 1000) and 1 or 0

@@ -202,7 +202,7 @@ void Operator::damage()
         return command({"SET", pets + "changes",
                         random_.pick({"0", "x", "9223372036854775807"})});
     case 8:
-        return command({"SET", state, random_.bytes(48)});
+        return command({"SET", state, random_.bytes(80)});
     case 9:
         return command({"SET", state, "short"});
     case 10:

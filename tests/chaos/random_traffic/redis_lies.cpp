@@ -102,8 +102,8 @@ Lie other_type(Random& random)
         bulk("a07:x"),
         bulk("s-5:"),
         bulk(random.bytes(static_cast<std::size_t>(random.between(1, 300)))),
-        bulk(std::string(48, '\0')),
-        bulk(std::string(48, '\xff')),
+        bulk(std::string(80, '\0')),
+        bulk(std::string(80, '\xff')),
         bulk(std::string(100'000, 'z')),
     });
     return {"type " + excerpt(bytes, 24), bytes};
