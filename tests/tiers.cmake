@@ -19,7 +19,7 @@ set(TIER_ONE_BUILD
   configuration configuration_messages configuration_warnings cors create
   damage durability durability_failover failover freshness get guard
   guard_conf guard_faults guard_grpc guard_implied guard_redirects health
-  host_names http2 http3 http_manners idempotency idle_connections key_changes
+  host_names http2 http3 http_manners idempotency idle_connections ids key_changes
   keys limits limits_ban_rules limits_clock limits_directives limits_faults
   limits_once limits_walk list logs network_faults nginx_errors openapi
   packages pet_import redis_errors redis_faults redis_login redis_tls sentinel
@@ -27,7 +27,7 @@ set(TIER_ONE_BUILD
   two_stores upgrade version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.
-set(TIER_FULL upgrade_old)
+set(TIER_FULL ids_repeated upgrade_old)
 
 # Sets `result` to the Catch2 arguments that select the tests of these files.
 function(tests_of_files result)

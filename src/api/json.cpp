@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -164,6 +165,8 @@ public:
         if (field() == Field::category && number <= kMax) {
             pet_.category_id = static_cast<std::int64_t>(number);
             category_.valid = true;
+        } else if (field() == Field::id && number <= kMax) {
+            id_ = static_cast<PetId>(number);
         }
         return value();
     }
@@ -220,12 +223,11 @@ public:
 
     std::string_view syntax_problem() const { return problem_; }
 
-    std::variant<NewPet, Error> result(IdMember id)
+    bool has_id() const noexcept { return has_id_; }
+    PetId id() const noexcept { return id_; }
+
+    std::variant<NewPet, Error> result()
     {
-        if (id_.present && id == IdMember::refuse) {
-            return Error{ErrorCode::read_only_field,
-                         "id is assigned by the service and must not be sent."};
-        }
         if (!name_.present) {
             return Error{ErrorCode::missing_field, "name is required."};
         }
@@ -261,7 +263,7 @@ private:
     Field begin_field(std::string_view name)
     {
         if (name == "id") {
-            id_.present = true;
+            has_id_ = true;
             return Field::id;
         }
         if (name == "name") {
@@ -300,7 +302,8 @@ private:
     }
 
     NewPet pet_;
-    Seen id_;
+    bool has_id_ = false;
+    PetId id_ = 0;  // 0 unless valid
     Seen name_;
     Seen category_;
     Seen status_;
@@ -310,9 +313,8 @@ private:
     std::string_view problem_ = kNotJson;
 };
 
-}  // namespace
-
-std::variant<NewPet, Error> parse_new_pet(std::string_view body, IdMember id)
+// Gives the body to the reader; nullopt if it is JSON.
+std::optional<Error> read_json(std::string_view body, NewPetReader& reader)
 {
     if (std::all_of(body.begin(), body.end(), is_json_space)) {
         return Error{ErrorCode::missing_body, "The request needs a body."};
@@ -323,13 +325,37 @@ std::variant<NewPet, Error> parse_new_pet(std::string_view body, IdMember id)
         return Error{ErrorCode::invalid_json, std::string(kNotJson)};
     }
     const char* const end = body.data() + body.size();
-    NewPetReader reader;
     if (!nlohmann::json::sax_parse(NumberTrimmer(body.data(), end),
                                    NumberTrimmer(end, end), &reader)) {
         return Error{ErrorCode::invalid_json,
                      std::string(reader.syntax_problem())};
     }
-    return reader.result(id);
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<NewPet, Error> parse_new_pet(std::string_view body)
+{
+    NewPetReader reader;
+    if (auto error = read_json(body, reader)) {
+        return std::move(*error);
+    }
+    if (reader.has_id()) {
+        return Error{ErrorCode::read_only_field,
+                     "id is assigned by the service and must not be sent."};
+    }
+    return reader.result();
+}
+
+std::variant<NewPet, Error> parse_exported_pet(std::string_view line, PetId& id)
+{
+    NewPetReader reader;
+    if (auto error = read_json(line, reader)) {
+        return std::move(*error);
+    }
+    id = reader.id();
+    return reader.result();
 }
 
 }  // namespace petstore::api

@@ -10,11 +10,7 @@ namespace petstore::api {
 
 inline constexpr int kMaxJsonDepth = 16;
 
-// How to treat an "id" member. `petstorectl pet import` ignores it, because the
-// lines that export writes contain it.
-enum class IdMember { refuse, ignore };
-
-// Parses a pet: the body of createPet or a line of an import. A SAX parser that
+// Parses a pet: the body of createPet. A SAX parser that
 // stores only the three values. Requires I-JSON (RFC 7493): UTF-8 without a
 // byte order mark, no lone surrogates, no duplicate names at any level; depth
 // at most kMaxJsonDepth.
@@ -23,7 +19,11 @@ enum class IdMember { refuse, ignore };
 // order of the members: missing_body (empty or white space only), invalid_json,
 // read_only_field ("id" is present and refused), missing_field, invalid_field
 // (name before categoryId before status).
-std::variant<NewPet, Error> parse_new_pet(std::string_view body,
-                                          IdMember id = IdMember::refuse);
+std::variant<NewPet, Error> parse_new_pet(std::string_view body);
+
+// The same for a line of an import or export, which may have an "id": `id`
+// becomes that, or 0 if it is missing or no integer above 0.
+std::variant<NewPet, Error> parse_exported_pet(std::string_view line,
+                                               PetId& id);
 
 }  // namespace petstore::api

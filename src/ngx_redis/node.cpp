@@ -173,6 +173,7 @@ void Node::on_connected() noexcept
 Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
 {
     const Failure failure = server_.take_role(role, false);
+    pipeline_.set_replication_id(server_.role().id());
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
         counted_.set_down(false);
@@ -192,8 +193,10 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
         schedule_flush();
     }
     if (handler == nullptr) {
-        return server_.role().known() ? server_.take_role(reply, true)
-                                      : Failure{};
+        const Failure failure =
+            server_.role().known() ? server_.take_role(reply, true) : Failure{};
+        pipeline_.set_replication_id(server_.role().id());
+        return failure;
     }
     meter_.duration.add(microseconds() - added);
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {

@@ -35,6 +35,13 @@ public:
 
     Command& arg(std::int64_t value);
 
+    // Appends, as the last argument, the replication id of the server that the
+    // command is written to, as its connection last reported it; a Pipeline
+    // fills it in. Dashes if the server does not report it, question marks
+    // where nothing fills it in.
+    Command& replication_id();
+    bool has_replication_id() const noexcept { return has_replication_id_; }
+
     // The script accesses keys of other slots that the command does not
     // declare. Must not be sent after ASKING: Redis applies that to each of
     // these keys (scriptVerifyClusterState in its script.c), so a key that has
@@ -85,6 +92,7 @@ private:
     const Script* script_ = nullptr;  // while its digest is sent
     std::size_t routing_ = 0;         // index in args_; 0 for none
     bool across_slots_ = false;
+    bool has_replication_id_ = false;
 };
 
 }  // namespace petstore::redis

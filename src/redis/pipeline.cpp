@@ -1,5 +1,7 @@
 #include "pipeline.h"
 
+#include <algorithm>
+
 namespace petstore::redis {
 
 bool Pipeline::add(const Command& command, ReplyHandler* handler,
@@ -8,7 +10,8 @@ bool Pipeline::add(const Command& command, ReplyHandler* handler,
     const std::size_t before = bytes_.size();
     try {
         command.append_to(bytes_);
-        pending_.push_back({handler, deadline, end_, now});
+        pending_.push_back(
+            {handler, deadline, end_, now, command.has_replication_id()});
     } catch (...) {
         bytes_.resize(before);
         return false;
@@ -16,7 +19,35 @@ bool Pipeline::add(const Command& command, ReplyHandler* handler,
     const std::size_t size = bytes_.size() - before;
     end_ += size;
     held_ += holds_ ? size : 0;
+    if (command.has_replication_id()) {
+        write_replication_id(end_);
+    }
     return true;
+}
+
+void Pipeline::set_replication_id(std::string_view id) noexcept
+{
+    if (id
+        == std::string_view(replication_id_.data(), replication_id_.size())) {
+        return;
+    }
+    std::copy_n(id.data(), replication_id_.size(), replication_id_.data());
+    std::size_t end = end_;
+    for (std::size_t i = pending_.size();
+         i > failing_ && pending_[i - 1].start >= written_; --i) {
+        if (pending_[i - 1].has_replication_id) {
+            write_replication_id(end);
+        }
+        end = pending_[i - 1].start;
+    }
+}
+
+void Pipeline::write_replication_id(std::size_t end) noexcept
+{
+    constexpr std::size_t kLineEnd = 2;
+    const std::size_t after = end_ - end + kLineEnd + replication_id_.size();
+    std::copy(replication_id_.begin(), replication_id_.end(),
+              bytes_.end() - static_cast<std::ptrdiff_t>(after));
 }
 
 void Pipeline::sent(std::size_t bytes) noexcept

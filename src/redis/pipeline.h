@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "link.h"
+#include "replication.h"
 
 namespace petstore::redis {
 
@@ -18,7 +20,7 @@ public:
     static constexpr std::size_t kMaxPending = 4096;
     static constexpr std::size_t kMaxUnsentBytes = 1024 * 1024;
 
-    Pipeline() = default;
+    Pipeline() noexcept { replication_id_.fill('?'); }
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
@@ -32,6 +34,10 @@ public:
     // until pop() or fail(), and may be nullptr. `now` is for added().
     bool add(const Command& command, ReplyHandler* handler,
              std::uint64_t deadline, std::uint64_t now = 0) noexcept;
+
+    // What Command::replication_id() stands for, in the commands that are not
+    // written yet and in later ones.
+    void set_replication_id(std::string_view id) noexcept;
 
     // Without the bytes that are held back.
     std::string_view unsent() const noexcept
@@ -91,10 +97,14 @@ private:
         std::uint64_t deadline;
         std::size_t start;  // offset of its first byte in the stream
         std::uint64_t added;
+        bool has_replication_id;
     };
 
     std::size_t size() const noexcept { return pending_.size() - failing_; }
     std::size_t left() const noexcept { return bytes_.size() - sent_; }
+
+    // Of the command that ends at this offset in the stream.
+    void write_replication_id(std::size_t end) noexcept;
 
     // Requires that bytes_ contains only the other commands.
     void fail_first(std::size_t count) noexcept;
@@ -107,6 +117,8 @@ private:
     // Offsets in the stream of all bytes ever added.
     std::size_t written_ = 0;  // of bytes_[sent_]
     std::size_t end_ = 0;      // of the end of bytes_
+
+    std::array<char, Replication::kIdSize> replication_id_;
 
     std::deque<Pending> pending_;
     std::size_t failing_ = 0;  // left for fail_first() to remove

@@ -50,15 +50,17 @@ RoleWatch::Finding RoleWatch::take(const Reply& reply,
     case Replication::Role::primary:
         break;
     case Replication::Role::replica:
+        id_.fill('?');  // of a primary that it was, or may be next
         return Finding::replica;
     case Replication::Role::unknown:
         known_ = false;
+        id_.fill('-');
         return Finding::unknown;
     case Replication::Role::unanswered:
         asked_at_ = now - kInterval;  // due again
         return Finding::unanswered;
     }
-    if (replication.id == std::string_view(id_.data(), id_.size())) {
+    if (replication.id == id()) {
         return Finding::primary;
     }
     std::copy_n(replication.id.data(), id_.size(), id_.data());

@@ -58,6 +58,10 @@ public:
     }
     void asked(std::uint64_t now) noexcept { asked_at_ = now; }
 
+    // The last one that the server reported as a primary; dashes if it does not
+    // report any.
+    std::string_view id() const noexcept { return {id_.data(), id_.size()}; }
+
     enum class Finding { primary, other_history, replica, unknown, unanswered };
     Finding take(const Reply& reply, std::uint64_t now) noexcept;
 
@@ -66,7 +70,7 @@ private:
     // and not asked again on this connection.
     bool known_ = false;
     std::uint64_t asked_at_ = 0;
-    std::array<char, Replication::kIdSize> id_{};  // the last one reported
+    std::array<char, Replication::kIdSize> id_{};
 };
 
 }  // namespace petstore::redis

@@ -77,9 +77,6 @@ void PetRead::read()
         version = storage.read_cache.latest(fetched_->value());
     }
     if (version) {
-        if (store::Reader::is_beyond(key, *version)) {
-            return request_.refuse(store::no_such_pet());
-        }
         if (auto response = storage.read_cache.find(key, *version)) {
             return send(std::move(response));
         }

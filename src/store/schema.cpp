@@ -154,7 +154,17 @@ Schema::parse_account_key(std::string_view name) const noexcept
     return AccountKey{name.substr(start, end - start), name.substr(end + 2)};
 }
 
-std::string CatalogueNames::last_pet_id() const
+std::string CatalogueNames::pet_count() const
+{
+    return catalogue_ + "count";
+}
+
+std::string CatalogueNames::segments() const
+{
+    return catalogue_ + "segments";
+}
+
+std::string CatalogueNames::pet_fence() const
 {
     return catalogue_ + "last-id";
 }

@@ -46,19 +46,22 @@ class CatalogueNames {
 public:
     explicit CatalogueNames(const std::string& prefix);
 
-    std::string last_pet_id() const;  // string: counter
-    std::string changes() const;      // string: counter of changed pets
-    std::string change_log() const;   // list, see pets/change_log.h
+    std::string pet_count() const;  // string: positions given to pets
+    std::string segments() const;   // string, see pets/pet_ids.h
+    // string: a word, at which versions stop that keep a number there
+    std::string pet_fence() const;
+    std::string changes() const;     // string: counter of changed pets
+    std::string change_log() const;  // list, see pets/change_log.h
     std::string bucket(std::int64_t number) const;  // list, see pets/record.h
     std::string
-    status_bitmap(api::Status status) const;  // string: bit = pet id
+    status_bitmap(api::Status status) const;  // string: bit = position
     // string, TTL: the result of the first create with this Idempotency-Key
     std::string idempotency(std::string_view account,
                             const api::Digest& key) const;
     std::string catalogue_probe() const;  // as account_probe()
 
-    // The prefix of all names of the catalogue. The scripts append
-    // "bucket:<number>", as bucket() does.
+    // The prefix of all names of the catalogue. The scripts append the rest, as
+    // the functions above do.
     const std::string& catalogue() const noexcept { return catalogue_; }
 
 private:

@@ -98,7 +98,8 @@ const redis::Script& settle_usage()
 
 const redis::Script& clear_caches()
 {
-    static const redis::Script script("clear_caches", k_clear_caches_lua);
+    static const std::string text = joined(k_damaged_lua, k_clear_caches_lua);
+    static const redis::Script script("clear_caches", text);
     return script;
 }
 

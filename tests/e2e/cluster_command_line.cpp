@@ -145,15 +145,15 @@ TEST_CASE("cluster command line: an import continues while its slot moves")
     std::thread import;
     // The keys that have moved: one that the import uses, the bucket of its
     // first pets, or several.
-    const Arguments moved = GENERATE(
-        Arguments{"last-id"}, Arguments{"bucket:2"},
-        Arguments{"last-id", "changes", "status:available", "bucket:0"});
+    const Arguments moved =
+        GENERATE(Arguments{"count"}, Arguments{"bucket:2"},
+                 Arguments{"count", "changes", "status:available", "bucket:0"});
     Arguments names;
     for (const auto& name : moved) {
         names.push_back(catalogue + name);
     }
     Output result;
-    while_moving(redis, catalogue + "last-id", names, [&] {
+    while_moving(redis, catalogue + "count", names, [&] {
         import = std::thread(
             [&] { result = ctl(redis.url(), {"pet", "import", "-"}, lines);
     });
@@ -252,7 +252,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
         CHECK(verdicts.at(name + (i < 3 ? "replicas" : "replication")) == "ok");
     }
     CHECK(verdicts.count("pets") == 0);
-    redis.command({"SET", "petstore:{petstore:pets}:last-id", "3000000000"});
+    redis.command({"SET", "petstore:{petstore:pets}:count", "3000000000"});
     CHECK(found().at("pets") == "warning");
     redis.server(2).command(
         {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});

@@ -273,8 +273,7 @@ TEST_CASE("cluster migration: an interrupted move is completed")
     cluster.command({"SET", "petstore:key:x", "1"});
     single.command({"RENAME", account_key(store.keys[3], "state"),
                     account_key(store.keys[3], "moving")});
-    single.command(
-        {"SET", "petstore:{petstore:pets}:last-id", "elsewhere 300"});
+    single.command({"SET", "petstore:{petstore:pets}:count", "elsewhere 300"});
     check_fails(ctl(cluster.url(), {"move", "--to", single.url()}),
                 "not moved here completely");
     check_fails(ctl(cluster.url(), {"key", "list"}),

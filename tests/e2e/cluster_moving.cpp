@@ -112,7 +112,7 @@ TEST_CASE("cluster: the catalogue's slot moves")
     // Half of the slot's keys have moved: commands that need both halves wait,
     // then fail.
     world.redis.begin_move(slot, from, to);
-    world.redis.move_key(prefix + "last-id", from, to);
+    world.redis.move_key(prefix + "count", from, to);
     for (int i = 0; i < 3; ++i) {
         const auto before = Clock::now();
         expect_error(world.http.post("/v1/pets", kPet), 503,

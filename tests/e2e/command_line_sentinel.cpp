@@ -172,7 +172,7 @@ TEST_CASE("command line sentinel: an import does not follow a failover")
         pets += "{\"name\":\"p\",\"categoryId\":7}\n";
     }
     const auto last_id = [](const RedisServer& redis) {
-        return redis.command({"GET", "petstore:{petstore:pets}:last-id"}).text;
+        return redis.command({"GET", "petstore:{petstore:pets}:count"}).text;
     };
     import.write(pets);
     REQUIRE(wait_until([&] { return last_id(pair.replica) == "512"; }));

@@ -300,7 +300,7 @@ TEST_CASE("command line tls: an interrupted import reports its progress")
     SlowImport import(proxy.url(),
                       trusting(redis.ca) + Words{"--sni", TlsRedis::kName});
     const auto last_id = [&] {
-        return redis.redis.command({"GET", "petstore:{petstore:pets}:last-id"})
+        return redis.redis.command({"GET", "petstore:{petstore:pets}:count"})
             .text;
     };
     std::string pets;

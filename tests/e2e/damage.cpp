@@ -195,7 +195,7 @@ TEST_CASE("damage: the numbers of the catalogue")
 {
     Store store;
     import_pets(store.redis, kCount);
-    const auto last_id = kPets + "last-id";
+    const auto last_id = kPets + "count";
     const auto changes = kPets + "changes";
     const auto saved = save(store.redis, kPets + "*");
     struct Case {
@@ -256,7 +256,7 @@ TEST_CASE("damage: an empty store is not damaged")
     CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
     CHECK(store.http.get("/v1/pets").json().size() == 1);
     CHECK(store.http.get("/v1/pets/1").status == 200);
-    store.redis.command({"DEL", kPets + "last-id", kPets + "changes", bucket(0),
+    store.redis.command({"DEL", kPets + "count", kPets + "changes", bucket(0),
                          kPets + "status:available"});
     CHECK(store.http.get("/v1/pets").body == "[]");
     CHECK_FALSE(contains(store.nginx.error_log(), "damaged"));
@@ -441,7 +441,7 @@ TEST_CASE("damage: export and set-status fail, and name the key")
     RedisServer redis;
     import_pets(redis, 10'000);
     const auto saved = save(redis, kPets + "*");
-    const auto last_id = kPets + "last-id";
+    const auto last_id = kPets + "count";
     const auto changes = kPets + "changes";
     const auto export_fails = [&](const std::vector<Words>& commands,
                                   const std::string& key) {

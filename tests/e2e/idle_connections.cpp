@@ -22,7 +22,7 @@ namespace {
 
 const char* const kRex = "{\"name\":\"Rex\",\"categoryId\":7}";
 
-const char* const kLastId = "petstore:{petstore:pets}:last-id";
+const char* const kLastId = "petstore:{petstore:pets}:count";
 
 // A worker trusts a connection for 2 s after it last received something.
 constexpr auto kIdle = 2200ms;

@@ -59,7 +59,7 @@ std::function<void()> changed(StarvedServer& target)
 long long last_id(const StarvedServer& target)
 {
     const auto id =
-        target.redis.command({"GET", "petstore:{petstore:pets}:last-id"});
+        target.redis.command({"GET", "petstore:{petstore:pets}:count"});
     return std::atoll(id.text.c_str());
 }
 

@@ -29,8 +29,7 @@ std::string pet_lines(const std::string& name, int from, int to)
 
 long long last_id(const RedisServer& redis)
 {
-    const auto text =
-        redis.command({"GET", "petstore:{petstore:pets}:last-id"});
+    const auto text = redis.command({"GET", "petstore:{petstore:pets}:count"});
     return text.text.empty() ? 0 : std::atoll(text.text.c_str());
 }
 

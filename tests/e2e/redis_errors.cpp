@@ -64,7 +64,7 @@ const Row kRows[] = {
      kUnavailable, kUnavailable, Log::outage},
     {"WRONGTYPE Operation against a key holding the wrong kind of value",
      "WRONGTYPE", kDamaged, kUnknown, Log::nothing},
-    {"DAMAGED petstore:{petstore:pets}:last-id", "DAMAGED", kDamaged, kDamaged,
+    {"DAMAGED petstore:{petstore:pets}:count", "DAMAGED", kDamaged, kDamaged,
      Log::nothing},
     {"ERR Error running script", "ERR", kUnavailable, kUnknown, Log::error},
     {"NEWERROR of a later Redis", "NEWERROR", kUnavailable, kUnknown,
@@ -185,7 +185,7 @@ public:
         check_log(seconds);
         handshake();
         const auto counted =
-            world_.redis.command({"GET", "petstore:{petstore:pets}:last-id"});
+            world_.redis.command({"GET", "petstore:{petstore:pets}:count"});
         CHECK(counted.text == std::to_string(world_.pets));
     }
 

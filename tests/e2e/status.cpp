@@ -254,8 +254,7 @@ TEST_CASE("status: a create with an unknown outcome")
 TEST_CASE("status: damaged data")
 {
     Store store(with_status());
-    store.redis.command(
-        {"SET", "petstore:{petstore:pets}:last-id", "no number"});
+    store.redis.command({"SET", "petstore:{petstore:pets}:count", "no number"});
     const auto response = store.http.get("/v1/pets");
     CHECK(response.status == 500);
     CHECK(sample(store.nginx, "petstore_damaged_data_total") == 1);

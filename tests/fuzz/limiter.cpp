@@ -56,7 +56,7 @@ std::string described(const Results& results)
              {static_cast<std::int64_t>(result.kind), result.epoch, result.now,
               result.admitted, result.minute.used, result.minute.reset,
               result.day.used, result.day.reset, result.month.used,
-              result.month.reset, version.last_id, version.changes}) {
+              result.month.reset, version.count, version.changes}) {
             text.append(std::to_string(number)).push_back(' ');
         }
     }

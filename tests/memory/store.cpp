@@ -11,6 +11,7 @@
 #include "store/pets/record.h"
 #include "store/shared_read.h"
 #include "unit/cached_key.h"
+#include "unit/known_ids.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 
@@ -377,6 +378,8 @@ struct Reads {
                 sent.handler->on_reply(no_script);
             } else if (sent.is("EVAL")) {
                 sent.handler->on_reply(filtered);
+            } else if (sent.is("MGET")) {
+                sent.handler->on_reply(ids);
             } else {
                 sent.handler->on_reply(sent.whole ? whole : page);
             }
@@ -441,7 +444,7 @@ struct Reads {
             CHECK((waiter.response != nullptr) == (waiter.status == 200));
         }
         ReadWaiter waiter;
-        read(keys[0], {kVersion.last_id, kVersion.changes + 9}, waiter);
+        read(keys[0], {kVersion.count, kVersion.changes + 9}, waiter);
         pump();
         CHECK(waiter.calls == 1);
         REQUIRE(waiter.response);
@@ -456,6 +459,7 @@ struct Reads {
                                       page_after(127, false),
                                       page_after(0, true)};
     const Ready record{bulk("s7:a name that needs memory")};
+    const Ready ids{array({bulk("5000"), bulk(kOneSegment)})};
     const Ready page{rows(1)};
     const Ready whole{rows(128)};
     const Ready filtered{

@@ -10,6 +10,7 @@
 #include "redis/decoder.h"
 #include "shortage.h"
 #include "store/pets/pet_commands.h"
+#include "unit/known_ids.h"
 #include "unit/store_replies.h"
 
 using namespace petstore;
@@ -144,11 +145,11 @@ struct Stream {
 struct Page {
     void act()
     {
-        api::ListQuery query;
+        store::PageQuery query;
         query.limit = 2;
         store::PageReader reader(query);
         good = reader.add(0, reply);
-        body = reader.finish().body;
+        body = reader.finish(ids).body;
     }
     void check(bool thrown) const
     {
@@ -162,6 +163,7 @@ struct Page {
     Replies replies;
     const redis::Reply& reply =
         replies(array({bulk("s7:" + std::string(kName))}));
+    const store::PetIds ids = one_segment();
     bool good = false;
     std::string body;
 };

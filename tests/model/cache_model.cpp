@@ -11,7 +11,7 @@ using e2e::RedisServer;
 namespace {
 
 const std::string kChanges = "petstore:{petstore:pets}:changes";
-const std::string kLastId = "petstore:{petstore:pets}:last-id";
+const std::string kLastId = "petstore:{petstore:pets}:count";
 
 struct Fixture {
     RedisServer redis;

@@ -18,6 +18,7 @@
 #include "store/pets/pet_commands.h"
 #include "store/pets/reader.h"
 #include "store/pets/record.h"
+#include "unit/known_ids.h"
 #include "unit/read_waiter.h"
 #include "unit/recorded_damage.h"
 
@@ -147,8 +148,10 @@ public:
                 == changes);
     }
 
-    Page read(const api::ListQuery& query)
+    Page read(const api::ListQuery& wire)
     {
+        // Ids are positions, because no segment starts.
+        const store::PageQuery query{wire.limit, wire.status, wire.after};
         store::PageReader reader(query);
         const auto commands =
             query.status ? std::vector{as_text(catalogue.list_by_status(query))}
@@ -156,7 +159,7 @@ public:
         for (std::size_t i = 0; i < commands.size(); ++i) {
             REQUIRE(reader.add(i, call(commands[i])));
         }
-        return reader.finish();
+        return reader.finish(one_segment());
     }
 
     void add(const api::NewPet& pet)
@@ -173,7 +176,7 @@ public:
             const auto value = redis.command({"GET", key});
             return std::atoll(value.text.c_str());
         };
-        return {number(schema.last_pet_id()), number(schema.changes())};
+        return {number(schema.pet_count()), number(schema.changes())};
     }
 
     std::string json_of(api::PetId id) const
@@ -271,8 +274,8 @@ public:
     std::map<std::string, std::string> contents()
     {
         auto all = save();
-        if (redis.command({"GET", schema.last_pet_id()}).text == "0") {
-            all.erase(schema.last_pet_id());
+        if (redis.command({"GET", schema.pet_count()}).text == "0") {
+            all.erase(schema.pet_count());
         }
         return all;
     }
@@ -452,22 +455,24 @@ TEST_CASE("model: a lost record fails a filtered page")
                 }
             }
         }
+        const store::PageQuery range{query.limit, query.status, query.after};
         const auto& reply =
-            shop.call(as_text(shop.catalogue.list_by_status(query)));
+            shop.call(as_text(shop.catalogue.list_by_status(range)));
         INFO(query.after << " " << query.limit << " " << first);
         if (first != 0) {
             ++damaged;
             REQUIRE(store::damaged_key(reply)
                     == shop.schema.bucket(store::bucket_of(first)));
         } else {
-            store::PageReader reader(query);
+            store::PageReader reader(range);
             REQUIRE(reader.add(0, reply));
-            REQUIRE(reader.finish().body == shop.expected(query).body);
+            REQUIRE(reader.finish(one_segment()).body
+                    == shop.expected(query).body);
         }
     }
     CHECK(damaged > 100);
 
-    api::ListQuery query;
+    store::PageQuery query;
     query.status = Status::sold;
     for (const auto& name :
          {shop.schema.status_bitmap(Status::sold), shop.schema.bucket(0)}) {
@@ -506,8 +511,9 @@ TEST_CASE("model: a pet never takes the place of another one")
     const auto create = [&] {
         return batch.read(shop.call(as_text(batch.create()))).next();
     };
-    const auto last_id = shop.schema.last_pet_id();
+    const auto last_id = shop.schema.pet_count();
     const auto changes = shop.schema.changes();
+    const auto segments = shop.schema.segments();
     const auto sold = shop.schema.status_bitmap(Status::sold);
     const auto replay = shop.schema.idempotency("acc", idempotency.key);
     // Damages the data with `break_it`. The reply must then name `damaged`
@@ -553,6 +559,24 @@ TEST_CASE("model: a pet never takes the place of another one")
         check({{"SET", last_id, value}}, last_id);
     }
     check({{"DEL", last_id}, {"RPUSH", last_id, "7"}}, last_id);
+    check({{"DEL", segments}, {"RPUSH", segments, "7"}}, segments);
+    check({{"SET", segments, "x"}}, segments);
+    check({{"SET", segments, kOneSegment.substr(1)}}, segments);
+    check({{"SET", segments,
+            "0000009000:0000000000009000 " + std::string(40, 'a')}},
+          segments);
+    check({{"SET", segments,
+            "0000000001:9007199254740000 " + std::string(40, 'a')}},
+          segments);
+    if (count > 0) {
+        check({{"DEL", segments}}, segments);
+        // Another history, but its start would raise these.
+        for (const char* value : {"x", "", "-7", "9223372036854775807"}) {
+            check({{"SET", segments, kOneSegment}, {"SET", changes, value}},
+                  changes);
+        }
+        check({{"SET", segments, kOneSegment}, {"DEL", changes}}, changes);
+    }
     check({{"DEL", sold}, {"HSET", sold, "x", "y"}}, sold);
     check({{"SET", replay, "x"}}, replay);
     check({{"RPUSH", replay, "x"}}, replay);
@@ -633,7 +657,7 @@ TEST_CASE("model: pets created together equal those created one by one")
             if (stopped) {
                 REQUIRE(outcome.result == Result::failed);
                 REQUIRE(store::damaged_key(*outcome.error)
-                        == (next == 1 ? together.schema.last_pet_id() : stray));
+                        == (next == 1 ? together.schema.pet_count() : stray));
                 ++failed;
                 continue;
             }
@@ -659,7 +683,8 @@ TEST_CASE("model: pets created together equal those created one by one")
         left.erase(together.schema.idempotency("acc", api::sha256(key.first)));
     }
     for (auto* all : {&left, &right}) {
-        all->erase(together.schema.changes());  // derived from the time
+        all->erase(together.schema.changes());   // derived from the time
+        all->erase(together.schema.segments());  // has the server's id
     }
     CHECK(left == right);
 }
@@ -670,7 +695,7 @@ TEST_CASE("model: a status changes completely or not at all")
     shop.fill(200, kSpreads[1]);
     const auto available = shop.schema.status_bitmap(Status::available);
     const auto sold = shop.schema.status_bitmap(Status::sold);
-    const auto last_id = shop.schema.last_pet_id();
+    const auto last_id = shop.schema.pet_count();
     const auto changes = shop.schema.changes();
     shop.set_status(150, Status::available);
     const auto bucket = shop.schema.bucket(1);

@@ -13,6 +13,7 @@
 #include "store/damage.h"
 #include "store/failure.h"
 #include "store/pets/pet_commands.h"
+#include "unit/known_ids.h"
 
 using namespace petstore;
 using api::PetId;
@@ -38,23 +39,23 @@ struct Fixture {
 
     // Calls `between` after each script call but the last.
     template <class Between>
-    store::PageReader::Page read(const api::ListQuery& query, Between between)
+    store::PageReader::Page read(const store::PageQuery& query, Between between)
     {
         store::PageReader reader(query);
         calls = 0;
         for (std::optional next(query); next;) {
-            const auto& reply = call(catalogue.list_by_status(*next, last_id));
+            const auto& reply = call(catalogue.list_by_status(*next, count));
             INFO(reply.text());
             REQUIRE(reader.add(static_cast<std::size_t>(calls), reply));
             ++calls;
-            next = reader.rest(last_id);
+            next = reader.rest(count);
             if (next) {
                 between();
             }
         }
-        return reader.finish(store::PageReader::Form::lines);
+        return reader.finish(one_segment(), store::PageReader::Form::lines);
     }
-    store::PageReader::Page read(const api::ListQuery& query)
+    store::PageReader::Page read(const store::PageQuery& query)
     {
         return read(query, [] {});
     }
@@ -73,13 +74,13 @@ struct Fixture {
     RedisConnection connection{redis.socket()};
     const store::Schema schema{"petstore"};
     const store::PetCommands catalogue{schema};
-    PetId last_id = kPets;
+    PetId count = kPets;
     int calls = 0;
 };
 
-api::ListQuery sold(PetId after, int limit)
+store::PageQuery sold(PetId after, int limit)
 {
-    api::ListQuery query;
+    store::PageQuery query;
     query.status = Status::sold;
     query.after = after;
     query.limit = limit;
@@ -87,7 +88,7 @@ api::ListQuery sold(PetId after, int limit)
 }
 
 // One line for each pet.
-std::string lines_of(const std::set<PetId>& pets, const api::ListQuery& query)
+std::string lines_of(const std::set<PetId>& pets, const store::PageQuery& query)
 {
     std::string lines;
     int left = query.limit;
@@ -245,13 +246,13 @@ TEST_CASE("model: ids end at 4,000,000,000")
 {
     Fixture f;
     const auto pet = api::NewPet{"Rex", 7, Status::sold};
-    const auto set_last_id = [&](PetId id) {
+    const auto set_count = [&](PetId id) {
         f.redis.command({"FLUSHALL"});
         SparseCatalogue(f.redis, id).need_bucket(id);
     };
     for (const PetId id :
          {store::kMaxPets, store::kMaxPets + 1, PetId{9'000'000'000'000'000}}) {
-        set_last_id(id);
+        set_count(id);
         const auto before = f.contents();
         const auto& reply = f.send(create_one(f.schema, pet));
         CHECK(store::is_full(reply));
@@ -263,7 +264,7 @@ TEST_CASE("model: ids end at 4,000,000,000")
     }
     // The last possible id is not refused for that reason. Without SETBIT,
     // which would take 500 MB.
-    set_last_id(store::kMaxPets - 1);
+    set_count(store::kMaxPets - 1);
     f.redis.command({"ACL", "SETUSER", "default", "-setbit"});
     const auto& reply = f.send(create_one(f.schema, pet));
     CHECK(reply.is_error());

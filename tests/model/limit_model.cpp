@@ -341,7 +341,7 @@ public:
                                : LimitCommands::Catalogue::here,
                    where)
     {
-        redis_.command({"SET", schema_.last_pet_id(), std::to_string(kLastId)});
+        redis_.command({"SET", schema_.pet_count(), std::to_string(kLastId)});
         redis_.command({"SET", schema_.changes(), std::to_string(kChanges)});
         for (int i = 0; i < 200; ++i) {
             Account account;
@@ -627,7 +627,7 @@ private:
         const auto version = version_of(end.substr(sizeof(double)));
         for (Reply& copy : copies) {
             copy.numbers.insert(copy.numbers.begin(),
-                                {*now, version.last_id, version.changes});
+                                {*now, version.count, version.changes});
         }
         return copies;
     }

@@ -480,7 +480,8 @@ TEST_CASE("whole bodies that are refused, and their codes", "[json]")
 TEST_CASE("an id may be ignored instead of refused", "[json]")
 {
     const auto imported = [](std::string_view line) {
-        const auto result = parse_new_pet(line, IdMember::ignore);
+        PetId id = 0;
+        const auto result = parse_exported_pet(line, id);
         const auto* error = std::get_if<Error>(&result);
         return error == nullptr ? std::get<NewPet>(result).name
                                 : std::string(code_name(error->code));
@@ -499,6 +500,25 @@ TEST_CASE("an id may be ignored instead of refused", "[json]")
     CHECK(imported(R"({"id":1,"name":"Rex"})") == "missing_field");
     CHECK(imported(R"({"id":1,"id":1})") == "invalid_json");
     CHECK(imported(R"({"id":})") == "invalid_json");
+}
+
+TEST_CASE("the id of an exported pet is an integer above 0", "[json]")
+{
+    const auto id_of = [](const std::string& member) {
+        PetId id = -1;
+        parse_exported_pet(R"({"name":"Rex","categoryId":1)" + member + "}",
+                           id);
+        return id;
+    };
+    CHECK(id_of(R"(,"id":7)") == 7);
+    CHECK(id_of(R"(,"id":9223372036854775807)") == 9223372036854775807);
+    for (const char* none :
+         {"", R"(,"id":0)", R"(,"id":-7)", R"(,"id":1.0)", R"(,"id":1e3)",
+          R"(,"id":"7")", R"(,"id":null)", R"(,"id":[7])", R"(,"x":{"id":7})",
+          R"(,"id":9223372036854775808)"}) {
+        CAPTURE(none);
+        CHECK(id_of(none) == 0);
+    }
 }
 
 TEST_CASE("the first of several errors in a fixed order is reported", "[json]")

@@ -13,6 +13,7 @@
 #include "catch.h"
 #include "fake_alarm.h"
 #include "fake_link.h"
+#include "known_ids.h"
 #include "service/api_request.h"
 #include "service/guard_request.h"
 #include "store/scripts.h"
@@ -98,6 +99,7 @@ struct FakeWorker {
                    reports, log, lookups, plans},
                   petstore::store::MemoryShares(1 << 20))
     {
+        know_ids(storage.read_cache);
         settings.base_path = "/v1";
         settings.link_base = "/v1";
         settings.max_body = 16384;
@@ -181,7 +183,7 @@ struct FakeWorker {
             items.push_back(answer(account.admitted, state(account)));
         }
         return ::limit_reply(
-            items, stamp(clock.host, number_of(last_id), number_of(changes)));
+            items, stamp(clock.host, number_of(count), number_of(changes)));
     }
 
     // The number in a reply, as the script reads it: nil is 0.
@@ -239,8 +241,11 @@ struct FakeWorker {
             reply_clock();
         } else if (name == "create_pets") {
             link.reply(array({integer(1), integer(4)}));
+        } else if (name == "MGET"
+                   && link.commands.front()[1] == storage.schema.changes()) {
+            link.reply(array({changes, bulk(kOneSegment)}));
         } else if (name == "MGET") {
-            link.reply(array({last_id, changes}));
+            link.reply(array({count, changes}));
         } else if (name == "LINDEX") {
             link.reply(bulk("s7:Rex"));
         } else {
@@ -288,7 +293,7 @@ struct FakeWorker {
     petstore::metrics::CacheLookups lookups;
     petstore::redis::Link* durable_link = nullptr;
     // The catalogue's version.
-    std::string last_id = bulk("3");
+    std::string count = bulk("3");
     std::string changes = bulk("5");
     petstore::store::Storage storage;
 };

@@ -383,3 +383,62 @@ TEST_CASE("commands held back count for the bounds", "[redis]")
     CHECK(pipeline.unsent().empty());
     CHECK(pipeline.full());
 }
+
+namespace {
+
+redis::Command with_replication_id(const std::string& word)
+{
+    return std::move(redis::Command(word).replication_id());
+}
+
+std::string bytes_with(const std::string& word, char id)
+{
+    return "*2\r\n$" + std::to_string(word.size()) + "\r\n" + word
+           + "\r\n$40\r\n" + std::string(40, id) + "\r\n";
+}
+
+}  // namespace
+
+TEST_CASE("a command carries the replication id of the connection", "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    const auto add = [&](const redis::Command& command) {
+        REQUIRE(pipeline.add(command, &handler, 5));
+    };
+    add(with_replication_id("A"));
+    CHECK(pipeline.unsent() == bytes_with("A", '?'));
+    pipeline.set_replication_id(std::string(40, 'a'));
+    add(redis::Command("PING"));
+    add(with_replication_id("BB"));
+    CHECK(pipeline.unsent()
+          == bytes_with("A", 'a') + kPing + bytes_with("BB", 'a'));
+
+    // The server reports another id while part of A is on its way.
+    pipeline.sent(30);
+    pipeline.set_replication_id(std::string(40, 'b'));
+    CHECK(pipeline.unsent()
+          == bytes_with("A", 'a').substr(30) + kPing + bytes_with("BB", 'b'));
+
+    // The connection is lost; BB waits for the next one, which is to another
+    // server.
+    pipeline.fail_written();
+    CHECK(handler.causes == std::vector{NoReply::in_doubt});
+    CHECK(pipeline.unsent() == kPing + bytes_with("BB", 'b'));
+    pipeline.set_replication_id(std::string(40, 'c'));
+    CHECK(pipeline.unsent() == kPing + bytes_with("BB", 'c'));
+}
+
+TEST_CASE("commands that are held back carry the latest replication id",
+          "[redis]")
+{
+    Pipeline pipeline;
+    Handler handler;
+    pipeline.set_replication_id(std::string(40, 'a'));
+    pipeline.hold();
+    pipeline.add(with_replication_id("A"), &handler, 5);
+    CHECK(pipeline.unsent().empty());
+    pipeline.set_replication_id(std::string(40, 'b'));
+    pipeline.release();
+    CHECK(pipeline.unsent() == bytes_with("A", 'b'));
+}

@@ -123,3 +123,23 @@ TEST_CASE("a changed replication ID is reported once", "[redis]")
     CHECK(watch.take(replies(info("master", kOtherId)), 3) == Finding::primary);
     CHECK(watch.take(replies(info("slave", kOtherId)), 4) == Finding::replica);
 }
+
+TEST_CASE("the id of a server is known only while it reports it as a primary",
+          "[redis]")
+{
+    Replies replies;
+    RoleWatch watch;
+    const auto take = [&](const std::string& reply) {
+        watch.take(replies(reply), 5000);
+        return std::string(watch.id());
+    };
+    watch.begin(5000);
+    CHECK(take(info("master", kId)) == kId);
+    CHECK(take("-BUSY x\r\n") == kId);
+    // It may become a primary again, with other data.
+    CHECK(take(info("slave", kId)) == std::string(40, '?'));
+    CHECK(take(info("master", kId)) == kId);
+    CHECK(take("-NOPERM no\r\n") == std::string(40, '-'));
+    watch.begin(6000);
+    CHECK(take(info("master", kOtherId)) == kOtherId);
+}

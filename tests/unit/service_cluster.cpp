@@ -43,7 +43,7 @@ TEST_CASE("cluster: a known account needs no marker", "[service]")
     Fixture f;
     f.client.send();
     f.decide();
-    f.worker.reply_to("MGET", array({f.worker.last_id, f.worker.changes}));
+    f.worker.reply_to("MGET", array({f.worker.count, f.worker.changes}));
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     CHECK(f.client.body == FakeWorker::kThreePets);
     CHECK(f.link.sent.size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("cluster: an account without a state is new if the marker says so",
     created.admitted = -1;
     created.epoch = 9;
     f.decide(created);
-    f.worker.reply_to("MGET", array({f.worker.last_id, f.worker.changes}));
+    f.worker.reply_to("MGET", array({f.worker.count, f.worker.changes}));
     f.worker.reply_to("LRANGE", FakeWorker::three_pets());
     f.worker.reply_record();
     f.worker.link.end_iteration();

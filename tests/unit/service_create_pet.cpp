@@ -68,14 +68,15 @@ TEST_CASE("a pet is created after the limiter has admitted", "[service]")
     CHECK(f.client.body_limit == 16384);
     REQUIRE(f.worker.open() == Names{"create_pets"});
     const auto& command = f.worker.link.commands[0];
-    CHECK(command[2] == "3");
-    CHECK(command[3] == "petstore:{petstore:pets}:last-id");
+    CHECK(command[2] == "4");
+    CHECK(command[3] == "petstore:{petstore:pets}:count");
     CHECK(command[4] == "petstore:{petstore:pets}:changes");
-    CHECK(command[5] == "petstore:{petstore:pets}:status:sold");
-    CHECK(command[6] == "petstore:{petstore:pets}:");
-    CHECK(command[7] == "");
-    CHECK(command[8] == "s7:Rex");
-    CHECK(command.size() == 9);
+    CHECK(command[5] == "petstore:{petstore:pets}:segments");
+    CHECK(command[6] == "petstore:{petstore:pets}:status:sold");
+    CHECK(command[7] == "petstore:{petstore:pets}:");
+    CHECK(command[8] == "");
+    CHECK(command[9] == "s7:Rex");
+    CHECK(command.size() == 11);
     CHECK(f.client.responses == 0);
 
     f.reply_created(4);
@@ -307,13 +308,13 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
     f.admit();
     REQUIRE(f.worker.open() == Names{"create_pets"});
     const auto& command = f.worker.link.commands[0];
-    CHECK(command[2] == "4");
-    CHECK(command[6]
+    CHECK(command[2] == "5");
+    CHECK(command[7]
           == "petstore:{petstore:pets}:idempotency:a1:" + hex_digest(key));
-    CHECK(command[8] == "86400");
-    CHECK(command[9] == "s7:Rex");
-    CHECK(command[10] == hex_digest(kRex));
-    CHECK(command.size() == 11);
+    CHECK(command[9] == "86400");
+    CHECK(command[10] == "s7:Rex");
+    CHECK(command[11] == hex_digest(kRex));
+    CHECK(command.size() == 13);
     f.reply_created_once(4);
     CHECK(f.client.status == 201);
     CHECK_FALSE(f.client.replayed);
@@ -357,8 +358,8 @@ TEST_CASE("only the create itself goes over the durable link", "[service]")
     REQUIRE(durable.commands.size() == 1);
     CHECK(durable.commands[0][1] == store::scripts::create_pets().sha1);
     // A replayed create writes, too.
-    REQUIRE(durable.commands[0].size() == 12);
-    CHECK(durable.commands[0].back() == "1");
+    REQUIRE(durable.commands[0].size() == 14);
+    CHECK(durable.commands[0][12] == "1");
     SECTION("confirmed")
     {
         durable.reply(Fixture::known(4));
@@ -498,10 +499,10 @@ TEST_CASE("a create in damaged data changes nothing", "[service]")
     Fixture f;
     SECTION("the version, which the limiter brings")
     {
-        f.worker.last_id = bulk("x");
+        f.worker.count = bulk("x");
         f.admit();
         CHECK(f.worker.log.damaged_keys
-              == Names{"petstore:{petstore:pets}:last-id"});
+              == Names{"petstore:{petstore:pets}:count"});
     }
     SECTION("what the script finds")
     {

@@ -238,7 +238,7 @@ TEST_CASE("nothing is read ahead again after the record was reread",
     worker.reply_record({{"epoch", "8"}});
     worker.link.end_iteration();
     CHECK(worker.open() == Names{"limit"});
-    worker.last_id = bulk("1");
+    worker.count = bulk("1");
     worker.reply_limit({1, 3, 40, 0, 8});
     // Data read before the decision are not used.
     CHECK(client.responses == 0);

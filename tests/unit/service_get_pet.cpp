@@ -78,7 +78,7 @@ TEST_CASE("an id that was created a moment ago is found", "[service]")
 {
     Fixture f("/v1/pets/4");
     f.client.send();
-    f.worker.last_id = bulk("4");
+    f.worker.count = bulk("4");
     f.worker.admit();
     f.worker.reply_to("LINDEX", bulk("a8:Ben"));
     CHECK(f.client.status == 200);

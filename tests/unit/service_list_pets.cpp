@@ -134,7 +134,7 @@ TEST_CASE("requests for the same page share one read", "[service]")
 TEST_CASE("a page of an empty catalogue is empty", "[service]")
 {
     Fixture f;
-    f.worker.last_id = kNil;
+    f.worker.count = kNil;
     f.worker.changes = kNil;
     f.client.send_and_admit();
     f.worker.reply_to("LRANGE", array({}));  // read ahead

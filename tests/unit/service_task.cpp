@@ -69,7 +69,7 @@ struct Probe final : service::Task, service::AdmissionHandler {
     void on_limit_sent() override { act("on_limit_sent"); }
     void on_limit_decided(const store::Version& version) override
     {
-        versions.push_back(version.last_id);
+        versions.push_back(version.count);
         act("on_limit_decided");
     }
     void on_admitted() override

@@ -28,7 +28,7 @@ struct Fixture {
     }
     void version()
     {
-        worker.reply_to("MGET", array({worker.last_id, worker.changes}));
+        worker.reply_to("MGET", array({worker.count, worker.changes}));
     }
     void page() { worker.reply_to("LRANGE", FakeWorker::three_pets()); }
 
@@ -71,7 +71,7 @@ TEST_CASE("two Redis: both are asked in one iteration", "[service]")
     // Data read ahead follow the version, so they are at least as new.
     REQUIRE(f.read() == Names{"MGET", "LRANGE"});
     CHECK(f.worker.link.commands[0]
-          == FakeLink::Words{"MGET", "petstore:{petstore:pets}:last-id",
+          == FakeLink::Words{"MGET", "petstore:{petstore:pets}:count",
                              "petstore:{petstore:pets}:changes"});
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("two Redis: a page in memory is not served at another version",
 {
     Fixture f;
     f.remember_page();
-    f.worker.last_id = bulk("4");
+    f.worker.count = bulk("4");
     f.client.send();
     f.decide();
     f.version();
@@ -330,7 +330,7 @@ TEST_CASE("two Redis: an id beyond the last one is 404 without its read",
 TEST_CASE("two Redis: an empty catalogue is examined", "[service]")
 {
     Fixture f;
-    f.worker.last_id = f.worker.changes = kNil;
+    f.worker.count = f.worker.changes = kNil;
     f.client.send();
     f.version();
     f.worker.reply_to("LRANGE", array({}));
@@ -374,6 +374,8 @@ TEST_CASE("two Redis: a version from before a lost connection is not used",
     // The cached page is dropped, and the version is read again.
     REQUIRE(f.read() == Names{"MGET"});
     f.version();
+    REQUIRE(f.read() == Names{"MGET"});
+    f.worker.reply();  // the ids
     f.page();
     check_page(f.client);
 }
@@ -393,7 +395,7 @@ TEST_CASE("two Redis: a late decision does not undo a newer version",
     f.worker.reply_record();
 
     FakeClient newer(f.worker);
-    f.worker.last_id = bulk("4");
+    f.worker.count = bulk("4");
     newer.request().arguments = "limit=2";  // not the last page
     newer.send();
     f.version();

@@ -128,7 +128,7 @@ TEST_CASE("one command decides on requests of several accounts", "[store]")
     CHECK(
         words(command)
         == Words{"EVALSHA", script.sha1, "4", "petstore:{a}:state",
-                 "petstore:{b}:state", "petstore:{petstore:pets}:last-id",
+                 "petstore:{b}:state", "petstore:{petstore:pets}:count",
                  "petstore:{petstore:pets}:changes",
                  asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 12, 1}})});
     command.use_script_text();
@@ -224,7 +224,7 @@ TEST_CASE("an admitted request is charged to all windows", "[store]")
     CHECK(result.epoch == kEpoch);
     CHECK(result.now == 5000);
     REQUIRE(result.version);
-    CHECK(result.version->last_id == 17);
+    CHECK(result.version->count == 17);
     CHECK(result.version->changes == 5);
 
     const auto decision = result.decision(0);
@@ -251,7 +251,7 @@ TEST_CASE("usual accounts come as one string", "[store]")
         REQUIRE(result.kind == Kind::decided);
         CHECK(result.now == 5000);
         REQUIRE(result.version);
-        CHECK(result.version->last_id == 17);
+        CHECK(result.version->count == 17);
         CHECK(result.version->changes == 5);
     }
     CHECK(results[0].admitted == 2);
@@ -283,7 +283,7 @@ TEST_CASE("usual accounts beside others come as their windows", "[store]")
     for (const auto& result : results) {
         REQUIRE(result.kind == Kind::decided);
         CHECK(result.now == 5000);
-        CHECK(result.version.value().last_id == 17);
+        CHECK(result.version.value().count == 17);
     }
     CHECK(results[0].admitted == 2);
     CHECK(results[0].epoch == kEpoch);
@@ -527,19 +527,19 @@ TEST_CASE("an impossible state is damaged", "[store]")
 TEST_CASE("a damaged catalogue does not affect decisions", "[store]")
 {
     using Damage = store::Version::Damage;
-    const auto damage = [](const std::string& last_id,
+    const auto damage = [](const std::string& count,
                            const std::string& changes) {
-        const auto result = result_of(limit_reply(
-            {answer(1, state(3, 40))}, stamp(5000, last_id, changes)));
+        const auto result = result_of(limit_reply({answer(1, state(3, 40))},
+                                                  stamp(5000, count, changes)));
         REQUIRE(result.kind == Kind::decided);
         CHECK(result.decision(0).verdict == Verdict::admitted);
         return result.version.value().damage();
     };
     CHECK(damage("17", "5") == Damage::none);
     CHECK(damage("0", "0") == Damage::none);
-    CHECK(damage("0", "5") == Damage::last_id);
-    CHECK(damage("x", "5") == Damage::last_id);
-    CHECK(damage("", "5") == Damage::last_id);
+    CHECK(damage("0", "5") == Damage::count);
+    CHECK(damage("x", "5") == Damage::count);
+    CHECK(damage("", "5") == Damage::count);
     CHECK(damage("17", "0") == Damage::changes);
     CHECK(damage("17", "") == Damage::changes);
     CHECK(damage("17", "5 ") == Damage::changes);

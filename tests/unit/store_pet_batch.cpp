@@ -57,6 +57,9 @@ std::vector<Outcome> outcomes(const std::string& reply, std::size_t pets,
     return all;
 }
 
+// Stands for the replication id, which only a Pipeline knows.
+const std::string kAnyServer(40, '?');
+
 }  // namespace
 
 TEST_CASE("pet batch: one call creates all pets", "[store]")
@@ -69,11 +72,11 @@ TEST_CASE("pet batch: one call creates all pets", "[store]")
     CHECK_FALSE(batch.full());
     // Each status's bitmap once, in the order of their first pets.
     CHECK(words(batch.create())
-          == Words{"EVALSHA", store::scripts::create_pets().sha1, "4",
-                   "shop:{shop:pets}:last-id", "shop:{shop:pets}:changes",
-                   "shop:{shop:pets}:status:sold",
+          == Words{"EVALSHA", store::scripts::create_pets().sha1, "5",
+                   "shop:{shop:pets}:count", "shop:{shop:pets}:changes",
+                   "shop:{shop:pets}:segments", "shop:{shop:pets}:status:sold",
                    "shop:{shop:pets}:status:available", "shop:{shop:pets}:", "",
-                   "s7:Rex", "a-1:Tom", "s7:Rex"});
+                   "s7:Rex", "a-1:Tom", "s7:Rex", kAnyServer});
     // A durable link changes nothing: all of these write.
     CHECK(words(batch.create(true)) == words(batch.create()));
 }
@@ -86,9 +89,10 @@ TEST_CASE("pet batch: pets with an Idempotency-Key bring its record", "[store]")
     const std::string name = "shop:{shop:pets}:idempotency:";
     Words expected = {"EVALSHA",
                       store::scripts::create_pets().sha1,
-                      "6",
-                      "shop:{shop:pets}:last-id",
+                      "7",
+                      "shop:{shop:pets}:count",
                       "shop:{shop:pets}:changes",
+                      "shop:{shop:pets}:segments",
                       "shop:{shop:pets}:status:sold",
                       "shop:{shop:pets}:status:available",
                       name + "a1:" + std::string(64, '1'),
@@ -98,9 +102,10 @@ TEST_CASE("pet batch: pets with an Idempotency-Key bring its record", "[store]")
                       "s7:Rex",
                       std::string(64, '2'),
                       "a-1:Tom",
-                      std::string(64, '4')};
+                      std::string(64, '4'),
+                      kAnyServer};
     CHECK(words(batch.create()) == expected);
-    expected.emplace_back("1");
+    expected.insert(expected.end() - 1, "1");
     CHECK(words(batch.create(true)) == expected);
     // An Idempotency-Key that is already in the batch must be answered first.
     CHECK_FALSE(batch.add(kTom, "a1", idempotency(0x11, 0x55)));
@@ -117,10 +122,24 @@ TEST_CASE("pet batch: it is full at its bound, and can be shortened", "[store]")
     CHECK(batch.full());
     batch.remove_first(126);
     const auto left = words(batch.create());
-    CHECK(left.size() == 10);
-    CHECK(left[8 - 1] == "");
-    CHECK(left[8] == "a-1:Tom");
+    CHECK(left.size() == 12);
+    CHECK(left[8] == "");
     CHECK(left[9] == "a-1:Tom");
+    CHECK(left[10] == "a-1:Tom");
+}
+
+TEST_CASE("pet batch: given ids replace the replication id", "[store]")
+{
+    PetBatch batch(kSchema);
+    batch.add(kRex);
+    const auto command = words(batch.create_at(129, 7'000'000'000));
+    CHECK(command.back() == "=129:7000000000");
+    CHECK(command.size() == words(batch.create()).size());
+
+    Replies replies;
+    CHECK(store::is_taken(replies("-TAKEN x\r\n")));
+    CHECK_FALSE(store::is_taken(replies("-FULL x\r\n")));
+    CHECK_FALSE(store::is_taken(replies("$7\r\nTAKEN x\r\n")));
 }
 
 TEST_CASE("pet batch: the reply has the outcome of each pet", "[store]")

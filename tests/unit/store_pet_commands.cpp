@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "known_ids.h"
 #include "store/pets/pet_commands.h"
 #include "store/pets/record.h"
 #include "store/scripts.h"
@@ -19,17 +20,17 @@ namespace {
 const store::Schema kSchema("petstore");
 const PetCommands kCatalogue(kSchema);
 
-api::ListQuery query_of(int limit, api::PetId after)
+store::PageQuery query_of(int limit, store::Position after)
 {
-    api::ListQuery query;
+    store::PageQuery query;
     query.limit = limit;
     query.after = after;
     return query;
 }
 
-api::ListQuery query_of(int limit, api::PetId after, api::Status status)
+store::PageQuery query_of(int limit, store::Position after, api::Status status)
 {
-    api::ListQuery query = query_of(limit, after);
+    store::PageQuery query = query_of(limit, after);
     query.status = status;
     return query;
 }
@@ -97,7 +98,7 @@ TEST_CASE("a page beyond the last id does not overflow", "[store]")
         }
         CHECK(reader.add(i, replies(array({}))));
     }
-    const auto page = reader.finish();
+    const auto page = reader.finish(one_segment());
     CHECK(page.body == "[]");
     CHECK_FALSE(page.more);
     CHECK(page.last == 0);
@@ -138,7 +139,7 @@ TEST_CASE("a full page knows whether there is a next one", "[store]")
     PageReader reader(query_of(2, 0));
     REQUIRE(reader.add(
         0, replies(array({bulk("a1:x"), bulk("a1:y"), bulk("a1:z")}))));
-    const auto page = reader.finish();
+    const auto page = reader.finish(one_segment());
     CHECK(page.body == "[" + json_of(1, "x") + "," + json_of(2, "y") + "]");
     CHECK(page.more);
     CHECK(page.last == 2);
@@ -149,13 +150,13 @@ TEST_CASE("the last page ends with its bucket", "[store]")
     Replies replies;
     PageReader reader(query_of(2, 0));
     REQUIRE(reader.add(0, replies(array({bulk("a1:x"), bulk("a1:y")}))));
-    auto page = reader.finish();
+    auto page = reader.finish(one_segment());
     CHECK(page.body == "[" + json_of(1, "x") + "," + json_of(2, "y") + "]");
     CHECK_FALSE(page.more);
 
     PageReader empty(query_of(2, 5));
     REQUIRE(empty.add(0, replies(array({}))));
-    page = empty.finish();
+    page = empty.finish(one_segment());
     CHECK(page.body == "[]");
     CHECK(page.last == 0);
     CHECK_FALSE(page.more);
@@ -169,7 +170,7 @@ TEST_CASE("a page ends at the first gap", "[store]")
     PageReader reader(query_of(3, 126));
     REQUIRE(reader.add(0, replies(array({bulk("a1:x")}))));
     REQUIRE(reader.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));
-    auto page = reader.finish();
+    auto page = reader.finish(one_segment());
     CHECK(page.body == "[" + json_of(127, "x") + "]");
     CHECK_FALSE(page.more);
     CHECK(page.last == 127);
@@ -177,7 +178,7 @@ TEST_CASE("a page ends at the first gap", "[store]")
     PageReader without(query_of(3, 126));
     REQUIRE(without.add(0, replies(array({}))));
     REQUIRE(without.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));
-    page = without.finish();
+    page = without.finish(one_segment());
     CHECK(page.body == "[]");
     CHECK_FALSE(page.more);
     CHECK(page.last == 0);
@@ -189,7 +190,7 @@ TEST_CASE("a page is built from two buckets", "[store]")
     PageReader reader(query_of(3, 126));
     REQUIRE(reader.add(0, replies(array({bulk("a1:w"), bulk("a1:x")}))));
     REQUIRE(reader.add(1, replies(array({bulk("a1:y"), bulk("a1:z")}))));
-    const auto page = reader.finish();
+    const auto page = reader.finish(one_segment());
     CHECK(page.body
           == "[" + json_of(127, "w") + "," + json_of(128, "x") + ","
                  + json_of(129, "y") + "]");
@@ -202,7 +203,7 @@ TEST_CASE("a page can be written as lines", "[store]")
     Replies replies;
     PageReader reader(query_of(2, 0));
     REQUIRE(reader.add(0, replies(array({bulk("a1:x"), bulk("a1:y")}))));
-    CHECK(reader.finish(PageReader::Form::lines).body
+    CHECK(reader.finish(one_segment(), PageReader::Form::lines).body
           == json_of(1, "x") + "\n" + json_of(2, "y") + "\n");
 }
 
@@ -214,7 +215,7 @@ TEST_CASE("a filtered page", "[store]")
     REQUIRE(reader.add(
         0, replies(array({integer(7), bulk("a1:x"), integer(900),
                           bulk("a1:" + name), integer(901), bulk("a1:z")}))));
-    const auto page = reader.finish();
+    const auto page = reader.finish(one_segment());
     CHECK(page.body == "[" + json_of(7, "x") + "," + json_of(900, name) + "]");
     CHECK(page.more);
     CHECK(page.last == 900);
@@ -263,11 +264,11 @@ TEST_CASE("a damaged record fails the page and names its bucket", "[store]")
 TEST_CASE("a page reports the first missing pet", "[store]")
 {
     Replies replies;
-    const auto missing = [&](int limit, api::PetId after, int rows,
-                             api::PetId last_id) {
+    const auto missing = [&](int limit, store::Position after, int rows,
+                             store::Position count) {
         PageReader reader(query_of(limit, after));
         REQUIRE(reader.add(0, replies(repeated(bulk("a1:x"), rows))));
-        return reader.missing(last_id);
+        return reader.missing(count);
     };
     CHECK(missing(3, 10, 4, 100) == 0);
     CHECK(missing(3, 10, 3, 100) == 14);

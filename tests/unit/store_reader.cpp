@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fake_link.h"
+#include "known_ids.h"
 #include "read_waiter.h"
 #include "recorded_damage.h"
 #include "store/pets/reader.h"
@@ -18,6 +19,8 @@ namespace {
 using Waiter = ReadWaiter;
 
 struct Fixture {
+    Fixture() { know_ids(cache); }
+
     const store::Schema schema{"petstore"};
     const store::PetCommands catalogue{schema};
     FakeLink link;
@@ -99,24 +102,115 @@ TEST_CASE("a page's replies may come in any order", "[store]")
     }
 }
 
-TEST_CASE("data read while commands were reordered are not kept", "[store]")
+TEST_CASE("data read before commands were reordered are not kept", "[store]")
 {
     Fixture f;
     f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
-    SECTION("before the reply")
-    {
-        ++f.link.overtaken;
-        f.link.reply(bulk("s1:x"));
-    }
-    SECTION("after it")
-    {
-        f.link.reply(bulk("s1:x"));
-        CHECK(f.cache.find(ReadKey::of_pet(7), kNow) != nullptr);
-        ++f.link.overtaken;
-    }
+    f.link.reply(bulk("s1:x"));
+    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) != nullptr);
+    ++f.link.overtaken;
     CHECK(body_of(f.waiter)
           == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
     CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
+}
+
+TEST_CASE("data read while commands were reordered are read again", "[store]")
+{
+    Fixture f;
+    f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
+    ++f.link.overtaken;
+    f.link.reply(bulk("s1:x"));
+    CHECK(f.waiter.results.empty());
+    f.link.reply(array({bulk("1000"), bulk("1")}));  // the version
+    f.link.reply(array({bulk("1"), bulk(kOneSegment)}));
+    // The bucket, because it was missed twice.
+    f.link.reply(array(std::vector<std::string>(128, bulk("s1:y"))));
+    CHECK(body_of(f.waiter)
+          == R"({"id":7,"name":"y","categoryId":1,"status":"sold"})");
+}
+
+namespace {
+
+std::string segments(const std::string& more)
+{
+    return bulk("0000000001:0000000000000001 " + more + std::string(40, 'f'));
+}
+
+}  // namespace
+
+TEST_CASE("ids are read once, and again after a change of everything",
+          "[store]")
+{
+    Fixture f;
+    f.cache.put(one_segment(), 1);
+    const store::Version before{10, 1};
+    CHECK(f.cache.lacks(ReadKey::of_pet(11), before));
+    CHECK_FALSE(f.cache.lacks(ReadKey::of_pet(10), before));
+    CHECK(f.cache.find(ReadKey::of_pet(1), before) == nullptr);
+
+    // A create after a failover has started a segment: id 11 is lost.
+    const store::Version now{11, 2};
+    CHECK_FALSE(f.cache.lacks(ReadKey::of_pet(11), now));
+    f.reader.read(ReadKey::of_pet(11), now, f.waiter);
+    REQUIRE(f.link.commands.back()[0] == "LRANGE");
+    f.link.reply(array({}));  // of the log
+    REQUIRE(f.link.commands.back()
+            == std::vector<std::string>{"MGET",
+                                        "petstore:{petstore:pets}:changes",
+                                        "petstore:{petstore:pets}:segments"});
+    Waiter other;
+    f.reader.read(ReadKey::of_pet(5000), now, other);  // shares the read
+    REQUIRE(f.link.commands.size() == 1);
+    f.link.reply(array({bulk("2"), segments("0000000011:0000000000005000 ")}));
+    REQUIRE(error_of(f.waiter));
+    CHECK(error_of(f.waiter)->code == api::ErrorCode::pet_not_found);
+    REQUIRE(f.link.commands.back()
+            == std::vector<std::string>{
+                "LINDEX", "petstore:{petstore:pets}:bucket:0", "10"});
+    f.link.reply(bulk("s1:x"));
+    CHECK(body_of(other)
+          == R"({"id":5000,"name":"x","categoryId":1,"status":"sold"})");
+}
+
+TEST_CASE("what was read at a place that is no longer the pet's has no use",
+          "[store]")
+{
+    Fixture f;
+    f.cache.put(one_segment(), 1);
+    CHECK(f.cache.find(ReadKey::of_pet(1), {20, 1}) == nullptr);
+    // Read ahead, by the ids of before.
+    REQUIRE(f.reader.read_ahead(ReadKey::of_pet(15)));
+    const store::Version now{20, 2};
+    f.reader.confirm(ReadKey::of_pet(15), now);
+    f.reader.read(ReadKey::of_pet(15), now, f.waiter);
+    f.link.reply(bulk("s1:other"));
+    CHECK(f.waiter.results.empty());
+    f.link.reply(array({}));  // of the log
+    f.link.reply(array({bulk("2"), segments("0000000011:0000000000005000 ")}));
+    REQUIRE(error_of(f.waiter));
+    CHECK(error_of(f.waiter)->code == api::ErrorCode::pet_not_found);
+    CHECK(f.link.commands.empty());
+}
+
+TEST_CASE("damaged ids fail every request that needs them, with one line",
+          "[store]")
+{
+    const std::string value =
+        GENERATE(bulk("x"), kNil, segments("0000000001:0000000000000007 "));
+    Fixture f;
+    ++f.link.generation;
+    CHECK_FALSE(f.reader.read_ahead(ReadKey::of_pet(7)));
+    Waiter page;
+    f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
+    f.reader.read(sold(), kNow, page);
+    REQUIRE(f.link.commands.size() == 1);
+    f.link.reply(array({bulk("1"), value}));
+    for (const Waiter* waiter : {&f.waiter, &page}) {
+        REQUIRE(error_of(*waiter));
+        CHECK(error_of(*waiter)->code == api::ErrorCode::internal_error);
+    }
+    CHECK(f.log.keys
+          == std::vector<std::string>{"petstore:{petstore:pets}:segments"});
 }
 
 TEST_CASE("NOSCRIPT as the reply to a plain command fails the read", "[store]")
@@ -167,6 +261,7 @@ TEST_CASE("a reader may be destroyed with reads in flight", "[store]")
     {
         petstore::metrics::CacheLookups lookups;
         store::ReadCache cache{{link, catalogue, log}, lookups, 1 << 20};
+        know_ids(cache);
         store::VersionQueue versions{link, cache};
         Reader reader{cache, versions};
         reader.read(sold(), kNow, waiter);
@@ -199,12 +294,13 @@ struct Shop {
         for (int i = 0; i < pets; ++i) {
             add();
         }
+        know_ids(cache);
         cache.find(pet(1), now);  // tells the reader the version
     }
 
     void add()
     {
-        const auto id = ++now.last_id;
+        const auto id = ++now.count;
         records.push_back(std::string(1, "aps"[id % 3]) + "7:pet "
                           + std::to_string(id));
     }
@@ -249,8 +345,7 @@ struct Shop {
         const auto status = key.query().status;
         std::string body;
         int rows = 0;
-        for (auto id = key.id + 1; id <= now.last_id && rows < key.limit;
-             ++id) {
+        for (auto id = key.id + 1; id <= now.count && rows < key.limit; ++id) {
             if (!status || record(id)[0] == static_cast<char>(*status)) {
                 body += (rows++ ? "," : "") + json(id);
             }
@@ -266,7 +361,7 @@ struct Shop {
         if (command[0] == "EVALSHA") {
             int left = std::stoi(command[5]);
             for (auto id = std::stoll(command[4]) + 1;
-                 id <= now.last_id && left > 0; ++id) {
+                 id <= now.count && left > 0; ++id) {
                 if (record(id)[0] == command[7][0]) {
                     items.push_back(integer(id));
                     items.push_back(bulk(record(id)));
@@ -275,14 +370,18 @@ struct Shop {
             }
             return link.reply(array(items));
         }
+        if (command == Names{"MGET", schema.changes(), schema.segments()}) {
+            return link.reply(
+                array({bulk(std::to_string(now.changes)), bulk(kOneSegment)}));
+        }
         if (command[0] == "MGET") {
-            return link.reply(array(
-                {now.last_id ? bulk(std::to_string(now.last_id)) : kNil,
-                 now.last_id ? bulk(std::to_string(now.changes)) : kNil}));
+            return link.reply(
+                array({now.count ? bulk(std::to_string(now.count)) : kNil,
+                       now.count ? bulk(std::to_string(now.changes)) : kNil}));
         }
         if (command[0] == "GET") {
-            return link.reply(now.last_id ? bulk(std::to_string(now.last_id))
-                                          : kNil);
+            return link.reply(now.count ? bulk(std::to_string(now.count))
+                                        : kNil);
         }
         const auto name = command[1];
         if (name == schema.change_log()) {
@@ -295,7 +394,7 @@ struct Shop {
             return link.reply(array(items));
         }
         const auto first = std::stoll(name.substr(name.rfind(':') + 1)) * 128;
-        const auto size = std::min<long long>(now.last_id - first, 128);
+        const auto size = std::min<long long>(now.count - first, 128);
         if (command[0] == "LINDEX") {
             const auto at = std::stoll(command[2]);
             return link.reply(at < size ? bulk(record(first + at + 1)) : kNil);
@@ -325,6 +424,7 @@ struct Shop {
     // gets its response. Returns the commands sent.
     Names ask(const ReadKey& key)
     {
+        know_ids(cache);
         const bool ahead = reader.read_ahead(key);
         if (ahead) {
             reader.confirm(key, now);
@@ -433,7 +533,7 @@ TEST_CASE("a pet created elsewhere is visible at once", "[store]")
     CHECK(shop.ask(Shop::page(190)) == kNone);
     for (int i = 0; i < 60; ++i) {
         shop.add();
-        const auto last = shop.now.last_id;
+        const auto last = shop.now.count;
         shop.ask(Shop::page(last - 10));
         shop.ask(Shop::page(last - 30, 50, api::Status::pending));
         shop.ask(Shop::pet(last));
@@ -681,7 +781,7 @@ TEST_CASE("fewer changes than before invalidate everything", "[store]")
     }
     shop.now.changes -= 100;
     shop.record(3) = "s8:another";
-    CHECK(shop.ask(Shop::pet(3)) == kOne);
+    CHECK(shop.ask(Shop::pet(3)) == Names{"MGET"});  // the ids, then the pet
     // From now on, changes have new numbers.
     CHECK(shop.ask(Shop::pet(4)) == kWhole);
     CHECK(shop.ask(Shop::pet(5)) == kNone);
@@ -786,12 +886,12 @@ TEST_CASE("filtered pages load the buckets that hold them", "[store]")
 TEST_CASE("a page of a rare status is left to the script", "[store]")
 {
     Shop shop(128 * 40);
-    for (api::PetId id = 1; id <= shop.now.last_id; ++id) {
+    for (api::PetId id = 1; id <= shop.now.count; ++id) {
         shop.record(id)[0] = 'a';
     }
     shop.record(5000)[0] = 's';
     for (int i = 0; i < 3; ++i) {
-        for (api::PetId id = 1 + i; id < shop.now.last_id; id += 128) {
+        for (api::PetId id = 1 + i; id < shop.now.count; id += 128) {
             shop.ask(Shop::pet(id));
         }
     }
@@ -842,7 +942,7 @@ api::ErrorCode failure(Shop& shop, const ReadKey& key,
 TEST_CASE("pets missing from a bucket are damage", "[store]")
 {
     Shop shop(200);
-    shop.now.last_id = 190;  // Redis has lost the last ten
+    shop.now.count = 190;  // Redis has lost the last ten
     const store::Version known{200, shop.now.changes};
     for (const auto& key :
          {Shop::pet(191), Shop::pet(195), Shop::pet(200), Shop::page(189, 1),
@@ -953,13 +1053,12 @@ TEST_CASE("an impossible version is damage", "[store]")
         const char* key;
     };
     for (const auto& [version, name] :
-         {Case{{-1, 5}, "last-id"}, Case{{0, 5}, "last-id"},
-          Case{{-1, -1}, "last-id"}, Case{{7, -1}, "changes"},
+         {Case{{-1, 5}, "count"}, Case{{0, 5}, "count"},
+          Case{{-1, -1}, "count"}, Case{{7, -1}, "changes"},
           Case{{0, -1}, "changes"}, Case{{7, 0}, "changes"}}) {
-        CAPTURE(version.last_id, version.changes);
+        CAPTURE(version.count, version.changes);
         Shop shop(200);
         CHECK(shop.cache.find(Shop::pet(1), version) == nullptr);
-        CHECK_FALSE(Reader::is_beyond(Shop::pet(1000), version));
         for (const auto& key :
              {Shop::pet(1), Shop::pet(1000), Shop::page(0), Shop::page(1000),
               Shop::page(0, 20, api::Status::sold)}) {
@@ -988,14 +1087,14 @@ TEST_CASE("the numbers of a version are parsed", "[store]")
         const auto& reply = replies(array({last_id, changes}));
         return store::Version::parse(reply[0], reply[1]);
     };
-    CHECK(parsed(bulk("7"), bulk("5")).last_id == 7);
+    CHECK(parsed(bulk("7"), bulk("5")).count == 7);
     CHECK(parsed(bulk("7"), bulk("5")).changes == 5);
     CHECK(parsed(kNil, kNil).is_empty());
     CHECK(parsed(bulk("0"), kNil).is_empty());
     for (const char* wrong : {"", "x", "-1", "007", "1.5", "1e3", " 1", "0x10",
                               "nan", "99999999999999999999"}) {
         CAPTURE(wrong);
-        CHECK(parsed(bulk(wrong), bulk("5")).last_id == -1);
+        CHECK(parsed(bulk(wrong), bulk("5")).count == -1);
         CHECK(parsed(bulk("7"), bulk(wrong)).changes == -1);
     }
 }
@@ -1013,7 +1112,7 @@ struct Vacancy {
         REQUIRE(shop.link.commands.size() == 2);
         CHECK(shop.link.commands[0]
               == Names{"LINDEX", kCatalogue + "bucket:0", "0"});
-        CHECK(shop.link.commands[1] == Names{"GET", kCatalogue + "last-id"});
+        CHECK(shop.link.commands[1] == Names{"GET", kCatalogue + "count"});
         shop.link.reply(first_pet);
         CHECK(waiter.results.empty());
         shop.link.reply(last_id);
@@ -1033,7 +1132,6 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
     const auto key = GENERATE(Shop::page(0), Shop::page(1000), Shop::pet(1),
                               Shop::page(0, 20, api::Status::sold));
     CHECK(vacancy.shop.cache.find(key, {}) == nullptr);
-    CHECK_FALSE(Reader::is_beyond(key, {}));
 
     // Empty, set back to 0, or with a pet created in between.
     const auto check_empty = [&](const ReadOutcome& result) {
@@ -1060,10 +1158,10 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
         CHECK(log.keys == std::vector<std::string>{kCatalogue + name});
         log.keys.clear();
     };
-    check_damage(vacancy.read(key, bulk("a1:x"), kNil), "last-id");
-    check_damage(vacancy.read(key, bulk("a1:x"), bulk("0")), "last-id");
-    check_damage(vacancy.read(key, kNil, bulk("x")), "last-id");
-    check_damage(vacancy.read(key, kNil, "-WRONGTYPE x\r\n"), "last-id");
+    check_damage(vacancy.read(key, bulk("a1:x"), kNil), "count");
+    check_damage(vacancy.read(key, bulk("a1:x"), bulk("0")), "count");
+    check_damage(vacancy.read(key, kNil, bulk("x")), "count");
+    check_damage(vacancy.read(key, kNil, "-WRONGTYPE x\r\n"), "count");
     check_damage(vacancy.read(key, "-WRONGTYPE x\r\n", bulk("1")), "bucket:0");
 
     const auto failed = vacancy.read(key, "-LOADING x\r\n", kNil);
@@ -1118,7 +1216,7 @@ TEST_CASE("a request without a version reads it first", "[store]")
         }
         if (const auto* error = error_of(waiter)) {
             CHECK(error->code == api::ErrorCode::pet_not_found);
-            CHECK(key.id > shop.now.last_id);
+            CHECK(key.id > shop.now.count);
         } else {
             CHECK(body_of(waiter) == shop.expected(key));
         }
@@ -1135,7 +1233,7 @@ TEST_CASE("a request without a version reads it first", "[store]")
     shop.reader.read(Shop::page(0), std::nullopt, waiter);
     shop.link.reply(array({kNil, bulk("5")}));
     CHECK(error_of(waiter)->code == api::ErrorCode::internal_error);
-    CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + "last-id"});
+    CHECK(shop.log.keys == std::vector<std::string>{kCatalogue + "count"});
 
     for (const std::string reply :
          {"-LOADING x\r\n", "*1\r\n$1\r\n7\r\n", "$1\r\n7\r\n"}) {
@@ -1150,7 +1248,7 @@ TEST_CASE("a request without a version reads it first", "[store]")
     CHECK(error_of(lost)->code == api::ErrorCode::service_unavailable);
 }
 
-TEST_CASE("a version from before a lost connection proves no damage", "[store]")
+TEST_CASE("what was read before a connection was lost is read again", "[store]")
 {
     Shop shop(200);
     const auto key = GENERATE(Shop::pet(150), Shop::page(140, 50));
@@ -1158,7 +1256,11 @@ TEST_CASE("a version from before a lost connection proves no damage", "[store]")
     shop.reader.read(key, shop.now, waiter);
     shop.link.generation = 2;
     shop.link.reply(key.is_pet() ? kNil : array({}));
-    CHECK(error_of(waiter)->code == api::ErrorCode::service_unavailable);
+    CHECK(waiter.results.empty());
+    while (!shop.link.commands.empty()) {
+        shop.reply();
+    }
+    CHECK(body_of(waiter) == shop.expected(key));
     CHECK(shop.log.keys.empty());
 }
 
@@ -1172,7 +1274,7 @@ TEST_CASE("buckets are dropped with the connection, or for a smaller catalogue",
     if (GENERATE(false, true)) {
         shop.link.generation = 2;
     } else {
-        shop.now.last_id = 150;
+        shop.now.count = 150;
     }
     shop.record(4) = "s8:another";
     CHECK(shop.cache.find(Shop::pet(4), shop.now) == nullptr);
@@ -1327,6 +1429,7 @@ TEST_CASE("a dropped bucket load does not end its successor", "[store]")
     shop.reader.read(Shop::pet(2), shop.now, old);
     REQUIRE(shop.sent() == kWhole);
     shop.link.generation = 2;
+    know_ids(shop.cache);
     shop.reader.read(Shop::pet(5), shop.now, missed);
     shop.reader.read(Shop::pet(3), shop.now, first);
     REQUIRE(shop.sent() == Names{"LRANGE whole", "LINDEX", "LRANGE whole"});

@@ -54,11 +54,12 @@ TEST_CASE("128 ids share a bucket", "[store]")
     CHECK(store::bucket_of(1) == 0);
     CHECK(store::bucket_of(128) == 0);
     CHECK(store::bucket_of(129) == 1);
-    CHECK(store::position_of(1) == 0);
-    CHECK(store::position_of(128) == 127);
-    CHECK(store::position_of(129) == 0);
-    CHECK(store::position_of(130) == 1);
+    CHECK(store::row_of(1) == 0);
+    CHECK(store::row_of(128) == 127);
+    CHECK(store::row_of(129) == 0);
+    CHECK(store::row_of(130) == 1);
     for (const api::PetId id : {1, 2, 128, 129, 256, 257, 1'000'000}) {
-        CHECK(store::id_at(store::bucket_of(id), store::position_of(id)) == id);
+        CHECK(store::position_at(store::bucket_of(id), store::row_of(id))
+              == id);
     }
 }

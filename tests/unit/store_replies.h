@@ -59,11 +59,11 @@ inline std::string asked(const std::vector<Asked>& accounts)
 }
 
 // The trailer of limit.lua's reply.
-inline std::string stamp(std::int64_t now, std::string_view last_id = "0",
+inline std::string stamp(std::int64_t now, std::string_view count = "0",
                          std::string_view changes = "0")
 {
-    return encode_numbers({now}) + static_cast<char>(last_id.size())
-           + static_cast<char>(changes.size()) + std::string(last_id)
+    return encode_numbers({now}) + static_cast<char>(count.size())
+           + static_cast<char>(changes.size()) + std::string(count)
            + std::string(changes);
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("Redis keys have the documented names", "[store]")
     CHECK(schema.strikes("acc") == "shop:{acc}:strikes");
     CHECK(schema.bans("acc") == "shop:{acc}:bans");
     CHECK(schema.catalogue() == "shop:{shop:pets}:");
-    CHECK(schema.last_pet_id() == "shop:{shop:pets}:last-id");
+    CHECK(schema.pet_count() == "shop:{shop:pets}:count");
     CHECK(schema.changes() == "shop:{shop:pets}:changes");
     CHECK(schema.bucket(12) == "shop:{shop:pets}:bucket:12");
     CHECK(schema.status_bitmap(api::Status::available)
@@ -66,7 +66,7 @@ TEST_CASE("the keys of an account share a slot, and so do the catalogue's",
         CHECK(slot_of(name) == "a1");
     }
     for (const auto& name :
-         {schema.last_pet_id(), schema.changes(), schema.bucket(1),
+         {schema.pet_count(), schema.changes(), schema.bucket(1),
           schema.status_bitmap(api::Status::sold),
           schema.idempotency("a1", digest_of(2))}) {
         CHECK(slot_of(name) == "petstore:pets");

@@ -21,12 +21,12 @@ struct Waiter final : store::Waiter<DatedVersion> {
         ++calls;
         failed = outcome.failed();
         if (!failed) {
-            last_id = outcome.value().version.last_id;
+            count = outcome.value().version.count;
         }
     }
 
     int calls = 0;
-    api::PetId last_id = -1;
+    api::PetId count = -1;
     bool failed = false;
 };
 
@@ -63,11 +63,11 @@ TEST_CASE("the requests of an iteration share one command for the version",
     auto& third = f.read();
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(kVersion);
-    CHECK(first.last_id == 3);
-    CHECK(second.last_id == 3);
+    CHECK(first.count == 3);
+    CHECK(second.count == 3);
     CHECK(third.calls == 0);
     f.link.reply(array({bulk("4"), bulk("5")}));
-    CHECK(third.last_id == 4);
+    CHECK(third.count == 4);
     CHECK(first.calls == 1);
     CHECK(f.log.keys.empty());
 }
@@ -104,7 +104,7 @@ TEST_CASE("a version that cannot be sent fails at once, and is tried again",
     auto& next = f.read();
     f.link.end_iteration();
     f.link.reply(kVersion);
-    CHECK(next.last_id == 3);
+    CHECK(next.count == 3);
 }
 
 TEST_CASE("a version that has arrived serves no request of the same iteration",
@@ -121,14 +121,14 @@ TEST_CASE("a version is replaced by the latest of its history", "[store]")
 {
     Fixture f;
     const auto old = f.cache.note({3, 5});
-    CHECK(f.cache.latest(old)->last_id == 3);
+    CHECK(f.cache.latest(old)->count == 3);
     const auto next = f.cache.note({4, 6});
-    CHECK(f.cache.latest(old)->last_id == 4);
+    CHECK(f.cache.latest(old)->count == 4);
 
     // A damaged version neither replaces a valid one nor is replaced by it.
     const auto damaged = f.cache.note({-1, 6});
-    CHECK(f.cache.latest(damaged)->last_id == -1);
-    CHECK(f.cache.latest(next)->last_id == 4);
+    CHECK(f.cache.latest(damaged)->count == -1);
+    CHECK(f.cache.latest(next)->count == 4);
 
     SECTION("a lost connection")
     {

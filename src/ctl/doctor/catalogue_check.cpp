@@ -18,8 +18,11 @@ std::optional<std::int64_t> number(const redis::Reply& reply)
     return reply.is_error() ? std::nullopt : api::parse_int64(reply.text());
 }
 
-// The last id that a bitmap can hold. If CONFIG is forbidden, assumes Redis's
-// default, which suffices.
+// Far more than restarts and failovers cause in years.
+constexpr std::size_t kManySegments = 1000;
+
+// The last position that a bitmap can hold. If CONFIG is forbidden, assumes
+// Redis's default, which suffices.
 std::int64_t last_bit(RedisSession& server)
 {
     server.send(redis::Command("CONFIG").arg("GET").arg("proto-max-bulk-len"));
@@ -34,8 +37,26 @@ std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
     const std::int64_t bits = last_bit(server);
     const std::int64_t most = std::min(bits, store::kMaxPets);
     const store::PetCommands commands(schema);
-    server.send(commands.last_id());
+    server.send(commands.count());
     const std::int64_t pets = number(server.receive_any()).value_or(0);
+    server.send(commands.ids());
+    const redis::Reply& reply = server.receive_any();
+    const auto ids = reply.size() == 2 ? store::PetIds::parse(reply[1].text())
+                                       : std::nullopt;
+    if (pets > 0 && !ids) {
+        return {
+            {Verdict::wrong, kCheck, "no ids",
+             "the Redis key " + schema.segments()
+                 + " is damaged, and requests for pets fail: restore it from a backup"}};
+    }
+    if (ids && ids->segments() >= kManySegments) {
+        return {
+            {Verdict::warning, kCheck,
+             std::to_string(ids->segments()) + " segments of ids",
+             "creates are refused from "
+                 + std::to_string(store::PetIds::kMaxSegments)
+                 + " on: find out why Redis restarts or fails over so often"}};
+    }
     const std::string found =
         std::to_string(pets) + " of at most " + std::to_string(most);
     if (bits < store::kMaxPets) {
@@ -68,7 +89,7 @@ std::vector<Finding> check_catalogue(RedisSession& redis,
     try {
         const auto map = redis.cluster()->map();
         if (const auto primary =
-                map.primary_of(redis::hash_slot(schema.last_pet_id()))) {
+                map.primary_of(redis::hash_slot(schema.pet_count()))) {
             RedisSession server = redis.open(map.primaries()[*primary]);
             return check(server, schema);
         }

@@ -183,6 +183,7 @@ private:
         };
         attempt("MGET");
         attempt("GET");
+        attempt("GETRANGE", "0", "0");
         attempt("INCRBY", kProbe);
         attempt("LINDEX", "0");
         attempt("LRANGE", "0", "0");

@@ -38,14 +38,13 @@ StoreMover::Moved StoreMover::run()
     moved.accounts = AccountMover(source_, destination_, schema_).run();
 
     redis::Command freeze(store::scripts::freeze_catalogue(), 1);
-    const std::string last(
-        source_.run(freeze.key(schema_.last_pet_id())).text());
+    const std::string last(source_.run(freeze.key(schema_.pet_count())).text());
     moved.pets = api::parse_int64(last).value_or(0);
     const Content content = find(source_);
     copy(content.catalogue);
     if (moved.pets != 0) {
         destination_.call(
-            redis::Command("SET").key(schema_.last_pet_id()).arg(last));
+            redis::Command("SET").key(schema_.pet_count()).arg(last));
     }
 
     copy(content.records);
@@ -117,7 +116,7 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
         schema_.limits(), schema_.limits_place(), schema_.limits_probe(),
         schema_.hosts(),  schema_.key_index(),    schema_.account_index()};
     const std::string accounts = schema_.prefix() + ":{";
-    const std::string last_id = schema_.last_pet_id();
+    const std::string count = schema_.pet_count();
     auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
     while (!scan.done()) {
         const redis::Reply* const names = scan.take(redis.call(scan.next()));
@@ -127,7 +126,7 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
         for (std::size_t i = 0; i < names->size(); ++i) {
             const std::string_view name = (*names)[i].text();
             if (begins_with(name, schema_.catalogue())) {
-                if (name != last_id) {
+                if (name != count) {
                     found.catalogue.emplace_back(name);
                 }
             } else if (!begins_with(name, accounts)
@@ -144,8 +143,7 @@ void StoreMover::empty_destination()
 {
     const Content old = find(destination_);
     remove(old.records);
-    remove(
-        {schema_.key_index(), schema_.account_index(), schema_.last_pet_id()});
+    remove({schema_.key_index(), schema_.account_index(), schema_.pet_count()});
     remove(old.catalogue);
 }
 

@@ -53,8 +53,14 @@ void add_pet_commands(CLI::App& app, Action& action)
         "import", "Create a pet for each line of a file of NDJSON");
     const auto source = std::make_shared<std::string>();
     command->add_option("FILE", *source, "- is standard input")->required();
-    command->callback([&action, source] {
-        action = [source](Context& context) { import_pets(context, *source); };
+    const auto keep_ids = std::make_shared<bool>(false);
+    command->add_flag(
+        "--keep-ids", *keep_ids,
+        "Give the pets the ids of the file, which must ascend; the catalogue must be empty");
+    command->callback([&action, source, keep_ids] {
+        action = [source, keep_ids](Context& context) {
+            import_pets(context, *source, *keep_ids);
+        };
     });
 
     command =

@@ -38,7 +38,10 @@ public:
 
     void run()
     {
-        const api::PetId end = last_id();
+        const store::Position end = read_count();
+        if (end > 0) {
+            read_ids();
+        }
         Progress progress(static_cast<std::uint64_t>(end));
         bool more = end > 0;
         while (more) {
@@ -51,35 +54,47 @@ public:
 private:
     // 0 for an empty catalogue. Throws Failure if a Redis key of the version is
     // damaged or lost. The first pet is read before these keys, so a pet
-    // without a last id means damage, not a pet created in between.
-    api::PetId last_id()
+    // without a count means damage, not a pet created in between.
+    store::Position read_count()
     {
         redis_.send(commands_.get(1));
         redis_.send(commands_.version());
-        redis_.send(commands_.last_id());
+        redis_.send(commands_.count());
         const bool has_pets = !receive(schema_.bucket(0)).is(redis::Type::nil);
         const redis::Reply& numbers = redis_.receive();
         const auto version = numbers.size() == 2
                                  ? store::Version::parse(numbers[0], numbers[1])
                                  : store::Version{-1, -1};
-        receive(schema_.last_pet_id());  // checks the type, which MGET ignores
+        receive(schema_.pet_count());  // checks the type, which MGET ignores
         if (version.damage() == store::Version::Damage::changes) {
             throw damaged(schema_.changes());
         }
-        if (version.damage() == store::Version::Damage::last_id
+        if (version.damage() == store::Version::Damage::count
             || (has_pets && version.is_empty())) {
-            throw damaged(schema_.last_pet_id());
+            throw damaged(schema_.pet_count());
         }
-        return version.last_id;
+        return version.count;
     }
 
-    // Reads and writes kWindow pages. Ids are dense, so the start of each page
-    // is known in advance. Returns whether there are more.
-    bool window(api::PetId end)
+    // Must follow read_count(), so that no pet lacks an id.
+    void read_ids()
+    {
+        const redis::Reply& reply = redis_.call(commands_.ids());
+        auto ids = reply.size() == 2 ? store::PetIds::parse(reply[1].text())
+                                     : std::nullopt;
+        if (!ids) {
+            throw damaged(schema_.segments());
+        }
+        ids_ = std::move(*ids);
+    }
+
+    // Reads and writes kWindow pages. The start of each page is known in
+    // advance. Returns whether there are more.
+    bool window(store::Position end)
     {
         std::vector<Pending> pages;
         for (int i = 0; i < kWindow; ++i) {
-            api::ListQuery query;
+            store::PageQuery query;
             query.limit = api::kMaxPageLimit;
             query.after = last_ + i * api::kMaxPageLimit;
             const auto commands = commands_.list_all(query);
@@ -96,12 +111,13 @@ private:
             if (page.damaged) {
                 throw stopped(*page.damaged);
             }
-            const api::PetId missing = page.reader.missing(end);
+            const store::Position missing = page.reader.missing(end);
             const auto done =
-                page.reader.finish(store::PageReader::Form::lines);
+                page.reader.finish(ids_, store::PageReader::Form::lines);
             write(done.body);
             if (done.last) {
                 last_ = done.last;
+                last_id_ = done.last_id;
             }
             if (missing) {
                 throw stopped(store::bucket_of(missing));
@@ -143,7 +159,7 @@ private:
 
     Failure stopped(std::int64_t bucket) const
     {
-        return Failure("stopped after pet " + std::to_string(last_)
+        return Failure("stopped after pet " + std::to_string(last_id_)
                        + ": the Redis key " + schema_.bucket(bucket)
                        + " is damaged");
     }
@@ -161,7 +177,9 @@ private:
     const store::Schema& schema_;
     store::PetCommands commands_;
     std::ostream& out_;
-    api::PetId last_ = 0;
+    store::PetIds ids_;
+    store::Position last_ = 0;
+    api::PetId last_id_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "../../api/json.h"
 #include "../../redis/error_table.h"
 #include "../../store/pets/pet_batch.h"
+#include "../../store/pets/pet_ids.h"
 #include "../exit.h"
 #include "../redis/redis_error.h"
 #include "../terminal/interruption.h"
@@ -18,6 +19,10 @@ namespace petstore::ctl {
 
 namespace {
 
+// Leaves room for the ids that follow, from Redis's clock or above the last
+// one.
+constexpr api::PetId kMostGiven = store::PetIds::kMaxId / 2;
+
 // Sends pets in batches, each after the reply to the previous one, so that no
 // pet is created after one that failed. Redis creates one batch while the lines
 // of the next are read.
@@ -27,10 +32,21 @@ public:
         : redis_(redis), filling_(schema), sent_(schema)
     {}
 
-    // `line`: the pet's line number. Throws Failure, like flush(); the counters
-    // are correct even then.
-    void add(const api::NewPet& pet, std::uint64_t line)
+    // `line`: the pet's line number. `id`: 0 unless it is given. Throws
+    // Failure, like flush(); the counters are correct even then.
+    void add(const api::NewPet& pet, api::PetId id, std::uint64_t line)
     {
+        if (filling_.pets.size() == 0) {
+            filling_.id = id;
+        } else if (id != 0
+                   && id
+                          != filling_.id
+                                 + static_cast<api::PetId>(
+                                     filling_.pets.size())) {
+            finish();
+            send();
+            filling_.id = id;
+        }
         filling_.pets.add(pet);
         filling_.lines.push_back(line);
         if (filling_.pets.full()) {
@@ -47,6 +63,10 @@ public:
                 const auto line = sent_.lines.front();
                 // Drop the rest, so that they are never sent again.
                 sent_.remove_first(sent_.pets.size());
+                if (store::is_taken(*error)) {
+                    throw Failure(
+                        "ids can be kept only in a catalogue without other pets");
+                }
                 throw RedisError("line " + std::to_string(line) + ": Redis",
                                  error->text());
             }
@@ -89,12 +109,14 @@ private:
         void remove_first(std::size_t count)
         {
             pets.remove_first(count);
+            id += id != 0 ? static_cast<api::PetId>(count) : 0;
             lines.erase(lines.begin(),
                         lines.begin() + static_cast<std::ptrdiff_t>(count));
         }
 
         store::PetBatch pets;
         std::vector<std::uint64_t> lines;
+        api::PetId id = 0;  // of the first pet, if it is given
     };
 
     // sent_ must be empty.
@@ -107,7 +129,11 @@ private:
 
     void call()
     {
-        auto command = sent_.pets.create();
+        auto command =
+            sent_.id == 0
+                ? sent_.pets.create()
+                : sent_.pets.create_at(
+                    static_cast<store::Position>(imported_) + 1, sent_.id);
         if (as_text_) {
             command.use_script_text();
         }
@@ -180,8 +206,10 @@ bool is_blank(std::string_view line)
 
 class Import {
 public:
-    Import(RedisSession& redis, const store::Schema& schema, LineReader& lines)
-        : lines_(lines), importer_(redis, schema), progress_(lines.size())
+    Import(RedisSession& redis, const store::Schema& schema, LineReader& lines,
+           bool keep_ids)
+        : lines_(lines), keep_ids_(keep_ids), importer_(redis, schema),
+          progress_(lines.size())
     {}
 
     // Throws Failure.
@@ -218,7 +246,7 @@ private:
             if (!pet) {
                 break;
             }
-            importer_.add(*pet, lines_.number());
+            importer_.add(*pet, keep_ids_ ? id_ : 0, lines_.number());
             progress_.update(importer_.imported(), lines_.bytes());
         }
         if (interruption_.requested()) {
@@ -240,12 +268,23 @@ private:
             }
         } while (is_blank(line));
 
-        auto pet = api::parse_new_pet(line, api::IdMember::ignore);
+        const api::PetId before = std::exchange(id_, 0);
+        auto pet = api::parse_exported_pet(line, id_);
         if (const auto* error = std::get_if<api::Error>(&pet)) {
-            throw Failure("line " + std::to_string(lines_.number()) + ": "
-                          + std::string(error->message.text()));
+            throw invalid_line(error->message.text());
+        }
+        if (keep_ids_ && (id_ <= before || id_ > kMostGiven)) {
+            throw invalid_line(
+                "id must be an integer above that of the pet before, and at most "
+                + std::to_string(kMostGiven) + ".");
         }
         return std::get<api::NewPet>(std::move(pet));
+    }
+
+    Failure invalid_line(std::string_view problem) const
+    {
+        return Failure("line " + std::to_string(lines_.number()) + ": "
+                       + std::string(problem));
     }
 
     [[noreturn]] void stop(const std::string& reason,
@@ -256,6 +295,8 @@ private:
     }
 
     LineReader& lines_;
+    const bool keep_ids_;
+    api::PetId id_ = 0;  // of the pet that was read last
     Interruption interruption_;
     Importer importer_;
     Progress progress_;
@@ -263,10 +304,11 @@ private:
 
 }  // namespace
 
-void import_pets(Context& context, const std::string& file)
+void import_pets(Context& context, const std::string& file, bool keep_ids)
 {
     LineReader lines(file);
-    Import import(context.pets(Access::change), context.schema(), lines);
+    Import import(context.pets(Access::change), context.schema(), lines,
+                  keep_ids);
     import.run();
     if (context.json()) {
         print_json({{"imported", import.imported()}});

@@ -87,7 +87,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             settings, conf, *links_[settings.limit_node],
             *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
         store::Storage& storage = storages_.back()->storage();
-        readiness_.add(storage.catalogue_link, storage.schema.last_pet_id(),
+        readiness_.add(storage.catalogue_link, storage.schema.pet_count(),
                        storage.schema);
         redis::Link& accounts =
             storages_.back()->accounts(*links_[settings.limit_node]);

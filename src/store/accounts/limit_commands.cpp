@@ -128,7 +128,7 @@ LimitResult parse_answer(const redis::Reply& answer, api::Millis now,
 // The end of every reply: when it was decided, and the catalogue's version.
 struct Stamp {
     api::Millis now;
-    std::string_view last_id;
+    std::string_view count;
     std::string_view changes;
 };
 
@@ -140,13 +140,13 @@ std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
     if (!now || bytes.size() < kNumbers) {
         return std::nullopt;
     }
-    const auto last_id = static_cast<unsigned char>(bytes[kLengths]);
+    const auto count = static_cast<unsigned char>(bytes[kLengths]);
     const auto changes = static_cast<unsigned char>(bytes[kLengths + 1]);
     const std::string_view numbers = bytes.substr(kNumbers);
-    if (numbers.size() != std::size_t{last_id} + changes) {
+    if (numbers.size() != std::size_t{count} + changes) {
         return std::nullopt;
     }
-    return Stamp{*now, numbers.substr(0, last_id), numbers.substr(last_id)};
+    return Stamp{*now, numbers.substr(0, count), numbers.substr(count)};
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ std::optional<Stamp> parse_stamp(std::string_view bytes) noexcept
 LimitCommands::LimitCommands(const Schema& schema, Catalogue catalogue,
                              Accounts accounts)
     : schema_(schema), brings_version_(catalogue == Catalogue::here),
-      accounts_(accounts), last_id_(schema.last_pet_id()),
+      accounts_(accounts), count_(schema.pet_count()),
       changes_(schema.changes())
 {}
 
@@ -198,7 +198,7 @@ LimitCommands::decide_together(const std::vector<LimitRequest>& requests,
         command.key(schema_.account_state(request.account));
     }
     if (brings_version_) {
-        command.arg(last_id_).arg(changes_);
+        command.arg(count_).arg(changes_);
     }
     return std::move(command.own(packed));
 }
@@ -246,7 +246,7 @@ LimitCommands::parse_decisions(const redis::Reply& reply,
     }
     std::optional<Version> version;
     if (brings_version_) {
-        version = Version::parse(stamp->last_id, stamp->changes);
+        version = Version::parse(stamp->count, stamp->changes);
     }
     for (std::size_t i = 0; i < accounts; ++i) {
         results[i] = windows.empty()

@@ -118,7 +118,7 @@ private:
     const Schema& schema_;
     const bool brings_version_;
     const Accounts accounts_;
-    const std::string last_id_;
+    const std::string count_;
     const std::string changes_;
 };
 

@@ -1,16 +1,19 @@
--- Creates pets in the given order, with consecutive ids: records, index and
--- idempotency records in one step. The pets of a bucket are created together or not
--- at all. If one is not created, nor are those after it.
+-- Creates pets in the given order, at consecutive positions and with consecutive
+-- ids: records, index and idempotency records in one step. The pets of a bucket are
+-- created together or not at all. If one is not created, nor are those after it.
 --
--- KEYS  1 last id   2 changes   3… bitmaps of the pets' statuses, in the order
---       in which these first appear; then, if the pets have them, the
+-- KEYS  1 count   2 changes   3 segments   4… bitmaps of the pets' statuses, in the
+--       order in which these first appear; then, if the pets have them, the
 --       idempotency record of each, all different
--- ARGV  1 prefix of bucket names (buckets share the slot of KEYS)
+-- ARGV  1 prefix of the catalogue's names (which share the slot of KEYS)
 --       2 seconds to keep the idempotency records, or '' if there are none
 --       3… records; if there are idempotency records, each is followed by the
 --         digest of its body, and the last one by '1' if a repeated request must
 --         write, too: WAIT and WAITAOF wait for the last write of their
 --         connection, which then also covers the original create
+--       last: the replication id of this server, as the connection last reported it
+--         (see redis::Command::replication_id), or '=<position>:<id>' for pets
+--         whose ids are given: where the first one must be
 --
 -- Reply: {number of created pets, id of the first, error or nil}, then, if there
 -- are idempotency records, for each pet:
@@ -22,12 +25,17 @@
 --   error FULL <why>   there can be no more pets; nothing was changed
 --   error DAMAGED <key>   inconsistent data: an id would be reused, or a record
 --                   would belong to another pet; nothing was changed
-local try, byte = redis.pcall, string.byte
+--   error TAKEN     another pet has this position, or a given id is not above the
+--                   last one; nothing was changed
+local try, byte, match, sub = redis.pcall, string.byte, string.match, string.sub
+-- The replication id of a server that does not report it.
+local UNKNOWN = '----------------------------------------'
 
+local hint = ARGV[#ARGV]
 local once = ARGV[2] ~= ''
-local rewrite = once and #ARGV % 2 == 1
-local step, last_arg = once and 2 or 1, rewrite and #ARGV - 1 or #ARGV
-local bitmaps, used = {}, 2
+local rewrite = once and #ARGV % 2 == 0
+local step, last_arg = once and 2 or 1, rewrite and #ARGV - 2 or #ARGV - 1
+local bitmaps, used = {}, 3
 for i = 3, last_arg, step do
   local letter = byte(ARGV[i])
   if not bitmaps[letter] then
@@ -66,47 +74,108 @@ if once then
   end
 end
 
-local count, created, id, failure = stop - start + 1, 0, 0
+local count, created, position, id, failure = stop - start + 1, 0, 0, 0
+local segments -- the new value
 if count > 0 then
-  local newest = try('INCRBY', KEYS[1], count)
+  -- '1' is a string because formatting a number would cost a printf.
+  local newest = try('INCRBY', KEYS[1], count == 1 and '1' or count)
   if type(newest) == 'table' then
     failure = damaged(KEYS[1], newest)
   else
-    id = newest - count + 1
-    if id <= 1 then
+    position = newest - count + 1
+    -- The last segment, and the replication id under which it began.
+    local tail = try('GETRANGE', KEYS[3], '-68', '-1')
+    local first, first_id, began_under
+    if type(tail) == 'string' then
+      local rest
+      first, first_id, rest = match(tail, '^(%d+):(%d+) ()')
+      if rest ~= 29 then first = nil end
+      began_under = sub(tail, 29)
+    end
+    if position <= 1 then
       -- Unless this is the very first pet, ids would be reused.
       local changes = try('GET', KEYS[2])
       if type(changes) == 'table' then
         failure = damaged(KEYS[2], changes)
-      elseif changes or id < 1 then
+      elseif changes or position < 1 then
         failure = damaged(KEYS[1])
+      elseif tail ~= '' then
+        failure = damaged(KEYS[3], tail)
+      end
+      id = 1
+    elseif first and position >= first + 0 then
+      id = position - first + first_id
+    else
+      failure = damaged(KEYS[3], tail)
+    end
+
+    if began_under ~= hint and not failure then
+      -- If the data have another history, pets that are lost may have had the next
+      -- ids. The clock has passed those, unless it was set back or belongs to
+      -- another server.
+      local history, next_id = UNKNOWN, id
+      local place, given = match(hint, '^=(%d+):(%d+)$')
+      if given then
+        id = tonumber(given)
+        if tonumber(place) ~= position or id < next_id then
+          failure = redis.error_reply('TAKEN other pets have these positions or ids')
+        end
+      elseif hint ~= UNKNOWN then
+        local info = try('INFO', 'replication')
+        local now = type(info) == 'string' and match(info, 'master_replid:(%x+)')
+        if now and #now == 40 then history = now end
+        if position > 1 and history ~= UNKNOWN and history ~= began_under then
+          local t = redis.call('TIME')
+          id = t[1] * 1000000 + t[2]
+          if id <= next_id then
+            id = next_id + 0x100000 + tonumber(sub(history, 1, 6), 16)
+          end
+        end
+      end
+      if not failure and (position == 1 or id ~= next_id or given and began_under ~= UNKNOWN) then
+        local before = ''
+        if position > 1 then
+          local changes = try('GET', KEYS[2])
+          if type(changes) ~= 'string' or not match(changes, '^%d+$') or #changes > 18 then
+            failure = damaged(KEYS[2], changes)
+          end
+          -- Without a segment that has no pets.
+          before = sub(redis.call('GET', KEYS[3]), 1, position == first + 0 and -69 or -41)
+          if #before >= 2800000 then -- 28 bytes each
+            failure = redis.error_reply('FULL the catalogue has 100000 segments, the most it can have')
+          end
+        end
+        segments = string.format('%s%010.0f:%016.0f %s', before, position, id, history)
       end
     end
+    if id > 9007199254739968 then -- Lua's numbers are exact up to 2^53
+      failure = damaged(KEYS[3])
+    end
     while created < count and not failure do
-      local first, before = start + created, id + created - 1
+      local first, before = start + created, position + created - 1
       if before >= 4000000000 then -- kMaxPets, the end of a bucket
         failure = redis.error_reply('FULL the catalogue has 4000000000 pets, the most it can have')
         break
       end
-      local position = before % 128
-      local last = first + 127 - position
+      local row = before % 128
+      local last = first + 127 - row
       if last > stop then last = stop end
       local size = last - first + 1
-      local bucket = ARGV[1] .. 'bucket:' .. (before - position) / 128
+      local bucket = ARGV[1] .. 'bucket:' .. (before - row) / 128
       local length = try('RPUSH', bucket, unpack(records, first, last))
       if type(length) == 'table' then
         failure = damaged(bucket, length)
-      elseif length ~= position + size then
+      elseif length ~= row + size then
         failure = damaged(before == 0 and KEYS[1] or bucket)
       else
         for i = first, last do
           local bitmap = bitmaps[byte(records[i])]
           -- '1' is a string because formatting a number would cost a printf.
-          local bit = try('SETBIT', bitmap, id + i - start, '1')
+          local bit = try('SETBIT', bitmap, position + i - start, '1')
           if type(bit) == 'table' then
             failure = damaged(bitmap, bit)
             for j = first, i - 1 do
-              redis.call('SETBIT', bitmaps[byte(records[j])], id + j - start, '0')
+              redis.call('SETBIT', bitmaps[byte(records[j])], position + j - start, '0')
             end
             break
           end
@@ -119,7 +188,7 @@ if count > 0 then
       end
     end
     if failure then
-      if id == 1 and created == 0 then
+      if position == 1 and created == 0 then
         redis.call('DEL', KEYS[1])
       else
         redis.call('INCRBY', KEYS[1], created - count)
@@ -130,10 +199,19 @@ if count > 0 then
 end
 
 -- Nothing can fail after this point: SET overwrites any type.
-if id == 1 and created > 0 then
-  -- Distinguishes a recreated catalogue from its predecessor.
-  local t = redis.call('TIME')
-  redis.call('SET', KEYS[2], string.format('%.0f', t[1] * 1000000 + t[2]))
+if segments and created > 0 then
+  redis.call('SET', KEYS[3], segments)
+  if position == 1 then
+    -- Distinguishes a recreated catalogue from its predecessor.
+    local t = redis.call('TIME')
+    redis.call('SET', KEYS[2], string.format('%.0f', t[1] * 1000000 + t[2]))
+    -- Versions that would take the number of pets for an id stop at this.
+    redis.call('SET', ARGV[1] .. 'last-id', 'format-2')
+  else
+    -- Without an entry for this number, workers read the segments again.
+    redis.call('INCR', KEYS[2])
+    redis.call('DEL', ARGV[1] .. 'change-log')
+  end
 end
 if not once then return {created, id, failure} end
 for i = 1, created do

@@ -2,28 +2,40 @@
 --
 -- KEYS  1 changes   2, 3, 4 bitmaps of available, pending, sold
 --       5 change log: "<changes>:<bucket>" for each of the latest changes
--- ARGV  1 id   2 letter of the new status   3 prefix of the names of last id
---       and buckets (they share the slot of KEYS)
+-- ARGV  1 id   2 letter of the new status   3 prefix of the names of count,
+--       segments and buckets (they share the slot of KEYS)
 -- Reply: 1 changed, 0 already had this status, -1 no such pet
 --   error FULL <why>   the bitmap cannot hold the pet; nothing was changed
 --   error DAMAGED <key>   inconsistent data; nothing was changed
 local LOG_LENGTH = 1024
 local BITMAPS = {a = KEYS[2], p = KEYS[3], s = KEYS[4]}
 local id, letter = tonumber(ARGV[1]), ARGV[2]
-local position = (id - 1) % 128
-local number = (id - 1 - position) / 128
-local bucket = ARGV[3] .. 'bucket:' .. number
-local counter = ARGV[3] .. 'last-id'
+local counter, ids = ARGV[3] .. 'count', ARGV[3] .. 'segments'
 
-local record = redis.pcall('LINDEX', bucket, position)
-if type(record) == 'table' then return damaged(bucket, record) end
-local last = redis.pcall('GET', counter)
-if type(last) == 'table' then return damaged(counter, last) end
-if last and not string.match(last, '^%d+$') then return damaged(counter) end
-if id > tonumber(last or 0) then
-  if record or not last and redis.pcall('GET', KEYS[1]) then return damaged(counter) end
-  return -1
+local count = redis.pcall('GET', counter)
+if type(count) == 'table' then return damaged(counter, count) end
+if count and not string.match(count, '^%d+$') then return damaged(counter) end
+if not count and redis.pcall('GET', KEYS[1]) then return damaged(counter) end
+
+-- The pet's position, from the last segment that starts at or before its id.
+local segments = redis.pcall('GET', ids)
+if type(segments) == 'table' then return damaged(ids, segments) end
+if count and not segments then return damaged(ids) end
+local position, end_of_segment = 0, tonumber(count or 0) + 1
+for first, first_id in string.gmatch(segments or '', '(%d+):(%d+) ') do
+  if id < tonumber(first_id) then
+    end_of_segment = math.min(end_of_segment, tonumber(first))
+    break
+  end
+  position = first + id - first_id
 end
+if position < 1 or position >= end_of_segment then return -1 end
+
+local row = (position - 1) % 128
+local number = (position - 1 - row) / 128
+local bucket = ARGV[3] .. 'bucket:' .. number
+local record = redis.pcall('LINDEX', bucket, row)
+if type(record) == 'table' then return damaged(bucket, record) end
 if not record or not string.match(record, '^[aps]%-?%d+:.') then return damaged(bucket) end
 local before = string.sub(record, 1, 1)
 if before == letter then return 0 end
@@ -46,14 +58,14 @@ if changes <= 1 then -- was missing: the first pet sets it far higher
 end
 local old, new = BITMAPS[before], BITMAPS[letter]
 local bit
-bit, failure = try(old, 'SETBIT', old, id, 0)
+bit, failure = try(old, 'SETBIT', old, position, 0)
 if not bit then return failure end
-undo[2] = {'SETBIT', old, id, bit}
-bit, failure = try(new, 'SETBIT', new, id, 1)
+undo[2] = {'SETBIT', old, position, bit}
+bit, failure = try(new, 'SETBIT', new, position, 1)
 if not bit then return failure end
-undo[3] = {'SETBIT', new, id, bit}
+undo[3] = {'SETBIT', new, position, bit}
 local changed
-changed, failure = try(bucket, 'LSET', bucket, position, letter .. string.sub(record, 2))
+changed, failure = try(bucket, 'LSET', bucket, row, letter .. string.sub(record, 2))
 if not changed then return failure end
 
 -- Without an entry, workers drop all the pets that they cache, not only those of

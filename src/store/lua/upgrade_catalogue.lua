@@ -16,6 +16,6 @@ local info = redis.pcall('INFO', 'replication')
 local id = type(info) == 'string' and string.match(info, 'master_replid:(%x+)') or ''
 if #id ~= 40 then id = string.rep('-', 40) end
 redis.call('SET', KEYS[2], last)
-redis.call('SET', KEYS[3], '1:1 ' .. id)
+redis.call('SET', KEYS[3], '0000000001:0000000000000001 ' .. id)
 redis.call('SET', KEYS[1], FENCE)
 return last

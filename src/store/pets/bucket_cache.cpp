@@ -9,7 +9,7 @@ namespace petstore::store {
 int rows_at(std::int64_t number, const Version& now) noexcept
 {
     return static_cast<int>(std::clamp<std::int64_t>(
-        now.last_id - number * kBucketSize, 0, kBucketSize));
+        now.count - number * kBucketSize, 0, kBucketSize));
 }
 
 const Bucket* BucketCache::find(std::int64_t number,

@@ -12,7 +12,7 @@
 namespace petstore::store {
 
 // One worker's cached buckets. A bucket is valid until one of its pets is
-// changed. New pets only make it too short, which Version::last_id shows.
+// changed. New pets only make it too short, which Version::count shows.
 class BucketCache {
 public:
     // Borrows `log`.

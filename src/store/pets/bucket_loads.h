@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cache_load.h"
+#include "page_builder.h"
 
 namespace petstore::store {
 
@@ -43,7 +44,7 @@ public:
     // Loads the buckets that the read lacks if they were missed before. Returns
     // the load that arrives last, or nullptr if the request should read without
     // buckets.
-    BucketLoad* load_for(const ReadKey& key, const Version& now);
+    BucketLoad* load_for(const Place& place, const Version& now);
 
     // Loads the buckets of a filtered page for later requests, if they were
     // missed before: which ones hold it is known only once the page was read.

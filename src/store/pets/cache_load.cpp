@@ -1,6 +1,7 @@
 #include "cache_load.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../../redis/error_table.h"
 
@@ -27,6 +28,35 @@ void ChangesLoad::take(std::size_t, const redis::Reply& reply)
     }
 }
 
+IdsLoad::IdsLoad(Loads& loads, NoKey key, ReadCache& cache,
+                 Continuation& continuation)
+    : CacheLoad(loads, key, cache, continuation, Loaded::What::ids)
+{}
+
+void IdsLoad::send_commands()
+{
+    send(source().commands.ids());
+}
+
+void IdsLoad::take(std::size_t, const redis::Reply& reply)
+{
+    if (reply.is_error()) {
+        return fail(failure_of(reply, false));
+    }
+    if (reply.size() != 2) {
+        return fail(read_not_sent());
+    }
+    const auto changes = Version::parse(reply[0], reply[0]).changes;
+    if (changes <= 0 || !is_current()) {
+        return;  // the version is read again
+    }
+    if (auto ids = PetIds::parse(reply[1].text())) {
+        cache().put(std::move(*ids), changes);
+    } else {
+        fail(source().damaged(source().schema().segments()));
+    }
+}
+
 VacancyCheck::VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,
                            Continuation& continuation)
     : CacheLoad(loads, key, cache, continuation, Loaded::What::vacancy)
@@ -35,7 +65,7 @@ VacancyCheck::VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,
 void VacancyCheck::send_commands()
 {
     send(source().commands.get(1));
-    send(source().commands.last_id());
+    send(source().commands.count());
 }
 
 void VacancyCheck::take(std::size_t index, const redis::Reply& reply)
@@ -43,7 +73,7 @@ void VacancyCheck::take(std::size_t index, const redis::Reply& reply)
     const bool is_pet = index == 0;
     const auto damaged = [&] {
         return is_pet ? source().damaged_bucket(0)
-                      : source().damaged(source().schema().last_pet_id());
+                      : source().damaged(source().schema().pet_count());
     };
     if (reply.is_error()) {
         return fail(redis::is_wrong_type(reply) ? damaged()
@@ -53,8 +83,8 @@ void VacancyCheck::take(std::size_t index, const redis::Reply& reply)
         has_pets_ = !reply.is(redis::Type::nil);
         return;
     }
-    const auto last_id = Version::parse(reply, reply).last_id;
-    if (last_id < 0 || (has_pets_ && last_id == 0)) {
+    const auto count = Version::parse(reply, reply).count;
+    if (count < 0 || (has_pets_ && count == 0)) {
         fail(damaged());
     }
 }

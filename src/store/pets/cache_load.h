@@ -17,7 +17,7 @@ struct WaitingRead {
 
 // What a read has put into the cache, or found out about the catalogue.
 struct Loaded {
-    enum class What { bucket, changes, vacancy } what;
+    enum class What { ids, bucket, changes, vacancy, response } what;
     std::uint64_t generation;  // of the cache when the read started
 };
 
@@ -93,9 +93,20 @@ private:
     const std::int64_t changes_;
 };
 
-// A catalogue without a last id is empty, or has lost that key. Reads the first
-// pet, then the last id again. A create writes both at once, so if there is a
-// pet but still no last id, the key was lost: damage.
+// Reads which ids the pets have.
+class IdsLoad final : public CacheLoad<IdsLoad> {
+public:
+    IdsLoad(Loads& loads, NoKey key, ReadCache& cache,
+            Continuation& continuation);
+
+private:
+    void send_commands() override;
+    void take(std::size_t index, const redis::Reply& reply) override;
+};
+
+// A catalogue without a count is empty, or has lost that key. Reads the first
+// pet, then the count again. A create writes both at once, so if there is a pet
+// but still no count, the key was lost: damage.
 class VacancyCheck final : public CacheLoad<VacancyCheck> {
 public:
     VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,

@@ -13,8 +13,8 @@ namespace petstore::store {
 // in Redis. A time is a number of changes (Version::changes).
 //
 // set_status.lua appends an entry "<changes>:<bucket>" for each change. Other
-// ways to raise the number (`petstorectl cache clear`, older versions of
-// set_status.lua, an operator) append none; a number without an entry counts as
+// ways to raise the number (the start of a segment of PetIds, `petstorectl
+// cache clear`, an operator) append none; a number without an entry counts as
 // a change of all buckets.
 class ChangeLog {
 public:
@@ -56,6 +56,12 @@ public:
         return read >= now
                || (now <= known_ && all_changed_ <= read
                    && last_change(buckets) <= read);
+    }
+
+    // The same for data that only a change of all buckets outdates.
+    bool all_unchanged(std::int64_t read, std::int64_t now) const noexcept
+    {
+        return read >= now || (now <= known_ && all_changed_ <= read);
     }
 
 private:

@@ -4,30 +4,43 @@
 
 namespace petstore::store {
 
-BucketSpan span_of(const ReadKey& key, const Version& now) noexcept
+Place place_of(const ReadKey& key, const PetIds& ids,
+               const Version& now) noexcept
 {
-    if (key.is_pet()) {
-        const std::int64_t number = bucket_of(key.id);
-        return {number, number};
-    }
-    if (key.is_filtered() || key.id >= now.last_id) {
-        return {};
-    }
-    const api::PetId rest = now.last_id - key.id;
-    return {bucket_of(key.id + 1),
-            bucket_of(key.id + std::min<api::PetId>(rest, key.limit + 1))};
+    return {key, key.is_pet() ? ids.position_of(key.id, now.count)
+                              : ids.last_until(key.id)};
 }
 
-PageBuilder::PageBuilder(const ReadKey& key, const Version& now,
+BucketSpan span_of(const Place& place, const Version& now) noexcept
+{
+    const auto& [key, position] = place;
+    if (key.is_pet() ? position == 0
+                     : key.is_filtered() || position >= now.count) {
+        return {};
+    }
+    if (key.is_pet()) {
+        const std::int64_t number = bucket_of(position);
+        return {number, number};
+    }
+    const Position rest = now.count - position;
+    return {bucket_of(position + 1),
+            bucket_of(position + std::min<Position>(rest, key.limit + 1))};
+}
+
+PageBuilder::PageBuilder(const Place& place, const Version& now,
                          BucketCache& buckets) noexcept
-    : version_(now), page_(!key.is_pet()),
-      complete_(page_ ? take_page(key, buckets) : take_pet(key, buckets))
+    : version_(now), page_(!place.key.is_pet()),
+      complete_(page_ ? take_page(place, buckets)
+                      : take_pet(place.position, buckets))
 {}
 
-bool PageBuilder::take_pet(const ReadKey& key, BucketCache& buckets) noexcept
+bool PageBuilder::take_pet(Position position, BucketCache& buckets) noexcept
 {
-    const std::int64_t number = bucket_of(key.id);
-    const int row = static_cast<int>(position_of(key.id));
+    if (position == 0) {
+        return false;
+    }
+    const std::int64_t number = bucket_of(position);
+    const int row = static_cast<int>(row_of(position));
     const Bucket* bucket = buckets.find(number, version_);
     if (bucket == nullptr || row >= bucket->size()) {
         return false;
@@ -36,15 +49,16 @@ bool PageBuilder::take_pet(const ReadKey& key, BucketCache& buckets) noexcept
     return true;
 }
 
-bool PageBuilder::take_page(const ReadKey& key, BucketCache& buckets) noexcept
+bool PageBuilder::take_page(const Place& place, BucketCache& buckets) noexcept
 {
-    if (key.id >= version_.last_id) {
+    const auto& [key, position] = place;
+    if (position >= version_.count) {
         return true;
     }
     const auto status = key.query().status;
-    const std::int64_t first = bucket_of(key.id + 1);
-    const std::int64_t last = bucket_of(version_.last_id);
-    int begin = static_cast<int>(position_of(key.id + 1));
+    const std::int64_t first = bucket_of(position + 1);
+    const std::int64_t last = bucket_of(version_.count);
+    int begin = static_cast<int>(row_of(position + 1));
     int left = key.limit;
     for (std::int64_t number = first; number <= last; ++number, begin = 0) {
         const Bucket* bucket = number < first + kMaxWalk
@@ -83,13 +97,14 @@ void PageBuilder::add(std::int64_t number, const Bucket& bucket,
     }
 }
 
-std::shared_ptr<CachedResponse> PageBuilder::response() const
+std::shared_ptr<CachedResponse> PageBuilder::response(const PetIds& ids) const
 {
     auto response = std::make_shared<CachedResponse>();
     std::string& body = response->body;
     body.resize(max_json_);
 
     api::PetId last = 0;
+    PetIds::Walk walk(ids);
     char* end = body.data();
     if (page_) {
         *end++ = '[';
@@ -101,7 +116,7 @@ std::shared_ptr<CachedResponse> PageBuilder::response() const
             if (last != 0) {
                 *end++ = ',';
             }
-            last = id_at(piece.number, row);
+            last = walk.id_at(position_at(piece.number, row));
             end = piece.bucket->write_pet(end, row, last);
         }
     }

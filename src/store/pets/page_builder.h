@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bucket_cache.h"
+#include "pet_ids.h"
 #include "response_cache.h"
 
 namespace petstore::store {
@@ -13,22 +14,32 @@ namespace petstore::store {
 // the bitmap in Redis is faster.
 inline constexpr std::int64_t kMaxWalk = 16;
 
+// Where what a read asks for is in the catalogue.
+struct Place {
+    ReadKey key;
+    // The pet's, or the last one before the page; 0 for none.
+    Position position;
+};
+
+Place place_of(const ReadKey& key, const PetIds& ids,
+               const Version& now) noexcept;
+
 // The buckets that hold a pet or an unfiltered page. Empty for a filtered page,
 // whose buckets only the search finds.
-BucketSpan span_of(const ReadKey& key, const Version& now) noexcept;
+BucketSpan span_of(const Place& place, const Version& now) noexcept;
 
 // The pets of a response, found in the cached buckets. Borrows these: valid
 // until `buckets` changes.
 class PageBuilder {
 public:
-    PageBuilder(const ReadKey& key, const Version& now,
+    PageBuilder(const Place& place, const Version& now,
                 BucketCache& buckets) noexcept;
 
     // False if a bucket is missing or outdated, or kMaxWalk is exceeded.
     bool complete() const noexcept { return complete_; }
 
-    // The response as of `now`. The selection must be complete.
-    std::shared_ptr<CachedResponse> response() const;
+    // The response as of `now`, with these ids. The selection must be complete.
+    std::shared_ptr<CachedResponse> response(const PetIds& ids) const;
 
 private:
     struct Piece {
@@ -37,8 +48,8 @@ private:
         RowSet rows;
     };
 
-    bool take_pet(const ReadKey& key, BucketCache& buckets) noexcept;
-    bool take_page(const ReadKey& key, BucketCache& buckets) noexcept;
+    bool take_pet(Position position, BucketCache& buckets) noexcept;
+    bool take_page(const Place& place, BucketCache& buckets) noexcept;
     void add(std::int64_t number, const Bucket& bucket, RowSet rows) noexcept;
 
     std::array<Piece, kMaxWalk> pieces_;

@@ -40,6 +40,11 @@ private:
 
 }  // namespace
 
+bool is_taken(const redis::Reply& error) noexcept
+{
+    return error.is_error() && error.text().substr(0, 6) == "TAKEN ";
+}
+
 void PetBatch::add(const api::NewPet& pet)
 {
     pets_.push_back({encode_record(pet), {}, {}});
@@ -66,14 +71,27 @@ void PetBatch::remove_first(std::size_t count)
 
 redis::Command PetBatch::create(bool rewrites) const
 {
+    return std::move(create_without_end(rewrites).replication_id());
+}
+
+redis::Command PetBatch::create_at(Position position, api::PetId id) const
+{
+    return std::move(create_without_end(false).own(
+        "=" + std::to_string(position) + ":" + std::to_string(id)));
+}
+
+redis::Command PetBatch::create_without_end(bool rewrites) const
+{
     Statuses statuses;
     for (const Pet& pet : pets_) {
         statuses.add(pet.record[0]);
     }
     redis::Command command(
         scripts::create_pets(),
-        static_cast<std::int64_t>(2 + statuses.size() + (once() ? size() : 0)));
-    command.key(schema_->last_pet_id()).key(schema_->changes());
+        static_cast<std::int64_t>(3 + statuses.size() + (once() ? size() : 0)));
+    command.key(schema_->pet_count())
+        .key(schema_->changes())
+        .key(schema_->segments());
     for (const char letter : statuses) {
         command.key(schema_->status_bitmap(static_cast<api::Status>(letter)));
     }

@@ -10,6 +10,7 @@
 #include "../../redis/command.h"
 #include "../../redis/reply.h"
 #include "../schema.h"
+#include "record.h"
 
 namespace petstore::store {
 
@@ -63,6 +64,9 @@ private:
     bool valid_ = false;
 };
 
+// Whether the reply to PetBatch::create_at() is this error.
+bool is_taken(const redis::Reply& error) noexcept;
+
 // Pets to create in order with one call of a script. Either all have an
 // Idempotency, with no key used twice by one account, or none has.
 class PetBatch {
@@ -90,6 +94,11 @@ public:
     // repeated request writes, too: see redis::DurableLink.
     redis::Command create(bool rewrites = false) const;
 
+    // The same for pets without Idempotency that must get consecutive positions
+    // and ids from these on: fails with an error of is_taken() if others have
+    // them.
+    redis::Command create_at(Position position, api::PetId id) const;
+
     // The reply to that call, which is borrowed.
     CreatedPets read(const redis::Reply& reply) const noexcept;
 
@@ -101,6 +110,7 @@ private:
     };
 
     bool once() const noexcept;
+    redis::Command create_without_end(bool rewrites) const;
 
     const Schema* schema_;
     std::vector<Pet> pets_;

@@ -11,37 +11,37 @@ namespace petstore::store {
 
 namespace {
 
-// Clients can forge cursors beyond the largest id. No pet has an id this large,
-// and below it neither sums here nor Lua's numbers overflow.
-constexpr api::PetId kLastStart = std::int64_t{1} << 52;
+// Clients can forge cursors beyond the last pet. No pet has a position this
+// large, and below it neither sums here nor Lua's numbers overflow.
+constexpr Position kLastStart = std::int64_t{1} << 52;
 
 // How many bits of a bitmap one call searches: 1 MB, which takes about 100 µs
 // if none is set.
-constexpr api::PetId kSearchSpan = std::int64_t{1} << 23;
+constexpr Position kSearchSpan = std::int64_t{1} << 23;
 
 // The last bit that a search after `after` examines, which is the last of its
 // byte.
-constexpr api::PetId search_end(api::PetId after) noexcept
+constexpr Position search_end(Position after) noexcept
 {
     return (std::min(after, kLastStart) + kSearchSpan) | 7;
 }
 
-// What an unfiltered page reads from one bucket: ids [first, end).
+// What an unfiltered page reads from one bucket: positions [first, end).
 struct Slice {
     std::int64_t bucket;
-    api::PetId first;
-    api::PetId end;
+    Position first;
+    Position end;
 };
 
 // Includes the row after the page.
-Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
+Slice slice_of(const PageQuery& query, std::size_t index) noexcept
 {
-    const api::PetId first = std::min(query.after, kLastStart) + 1;
-    const api::PetId end = first + query.limit + 1;
+    const Position first = std::min(query.after, kLastStart) + 1;
+    const Position end = first + query.limit + 1;
     const std::int64_t bucket =
         bucket_of(first) + static_cast<std::int64_t>(index);
-    return {bucket, std::max(first, id_at(bucket, 0)),
-            std::min(end, id_at(bucket + 1, 0))};
+    return {bucket, std::max(first, position_at(bucket, 0)),
+            std::min(end, position_at(bucket + 1, 0))};
 }
 
 }  // namespace
@@ -49,7 +49,14 @@ Slice slice_of(const api::ListQuery& query, std::size_t index) noexcept
 redis::Command PetCommands::version() const
 {
     redis::Command command("MGET");
-    command.key(schema_.last_pet_id()).key(schema_.changes());
+    command.key(schema_.pet_count()).key(schema_.changes());
+    return command;
+}
+
+redis::Command PetCommands::ids() const
+{
+    redis::Command command("MGET");
+    command.key(schema_.changes()).key(schema_.segments());
     return command;
 }
 
@@ -60,10 +67,10 @@ redis::Command PetCommands::change_log(std::int64_t entries) const
     return command;
 }
 
-redis::Command PetCommands::get(api::PetId id) const
+redis::Command PetCommands::get(Position position) const
 {
     redis::Command command("LINDEX");
-    command.key(schema_.bucket(bucket_of(id))).arg(position_of(id));
+    command.key(schema_.bucket(bucket_of(position))).arg(row_of(position));
     return command;
 }
 
@@ -74,8 +81,7 @@ redis::Command PetCommands::bucket(std::int64_t number) const
     return command;
 }
 
-std::vector<redis::Command>
-PetCommands::list_all(const api::ListQuery& query) const
+std::vector<redis::Command> PetCommands::list_all(const PageQuery& query) const
 {
     std::vector<redis::Command> commands;
     for (std::size_t i = 0;; ++i) {
@@ -85,13 +91,13 @@ PetCommands::list_all(const api::ListQuery& query) const
         }
         commands.emplace_back("LRANGE")
             .key(schema_.bucket(slice.bucket))
-            .arg(position_of(slice.first))
-            .arg(position_of(slice.end - 1));
+            .arg(row_of(slice.first))
+            .arg(row_of(slice.end - 1));
     }
 }
 
-redis::Command PetCommands::list_by_status(const api::ListQuery& query,
-                                           api::PetId last_id) const
+redis::Command PetCommands::list_by_status(const PageQuery& query,
+                                           Position count) const
 {
     const api::Status status = query.status.value();
     const char letter = static_cast<char>(status);
@@ -102,7 +108,7 @@ redis::Command PetCommands::list_by_status(const api::ListQuery& query,
         .arg(schema_.catalogue())
         .own({&letter, 1})
         .arg(search_end(query.after));
-    if (last_id > search_end(query.after)) {
+    if (count > search_end(query.after)) {
         command.arg(1);
     }
     return command;
@@ -121,19 +127,20 @@ redis::Command PetCommands::set_status(api::PetId id, api::Status status) const
     return command;
 }
 
-redis::Command PetCommands::last_id() const
+redis::Command PetCommands::count() const
 {
     redis::Command command("GET");
-    command.key(schema_.last_pet_id());
+    command.key(schema_.pet_count());
     return command;
 }
 
 redis::Command PetCommands::clear_caches() const
 {
-    redis::Command command(scripts::clear_caches(), 3);
+    redis::Command command(scripts::clear_caches(), 4);
     command.key(schema_.changes())
-        .key(schema_.last_pet_id())
-        .key(schema_.change_log());
+        .key(schema_.pet_count())
+        .key(schema_.change_log())
+        .key(schema_.segments());
     return command;
 }
 
@@ -165,7 +172,7 @@ bool PageReader::add_slice(std::size_t index, const redis::Reply& reply)
             return false;
         }
         if (!ended_
-            && !add_row(slice.first + static_cast<api::PetId>(i),
+            && !add_row(slice.first + static_cast<Position>(i),
                         record.text())) {
             return false;
         }
@@ -185,15 +192,15 @@ bool PageReader::add_filtered(const redis::Reply& reply)
             || reply[end].integer() != 0)) {
         return false;
     }
-    api::PetId before = searched_;
+    Position before = searched_;
     for (std::size_t i = 0; i < end; i += 2) {
         if (!reply[i].is(redis::Type::integer) || reply[i].integer() <= before
             || !reply[i + 1].is(redis::Type::string)) {
             return false;
         }
-        const api::PetId id = before = reply[i].integer();
-        damaged_bucket_ = bucket_of(id);
-        if (!add_row(id, reply[i + 1].text())) {
+        before = reply[i].integer();
+        damaged_bucket_ = bucket_of(before);
+        if (!add_row(before, reply[i + 1].text())) {
             return false;
         }
     }
@@ -203,43 +210,42 @@ bool PageReader::add_filtered(const redis::Reply& reply)
     return true;
 }
 
-std::optional<api::ListQuery>
-PageReader::rest(api::PetId last_id) const noexcept
+std::optional<PageQuery> PageReader::rest(Position count) const noexcept
 {
-    if (!query_.status || next_ != 0 || ended_ || searched_ >= last_id) {
+    if (!query_.status || next_ != 0 || ended_ || searched_ >= count) {
         return std::nullopt;
     }
-    api::ListQuery rest = query_;
+    PageQuery rest = query_;
     rest.after = searched_;
     rest.limit -= static_cast<int>(rows_.size());
     return rest;
 }
 
-bool PageReader::add_row(api::PetId id, std::string_view record)
+bool PageReader::add_row(Position position, std::string_view record)
 {
     if (rows_.size() == static_cast<std::size_t>(query_.limit)) {
-        next_ = id;
+        next_ = position;
         return true;
     }
-    const auto pet = decode_record(id, record);
+    const auto pet = decode_record(0, record);
     if (!pet || (query_.status && pet->status != *query_.status)) {
         return false;
     }
-    rows_.push_back({id, records_.size(), record.size()});
+    rows_.push_back({position, records_.size(), record.size()});
     records_.append(record);
     return true;
 }
 
-api::PetId PageReader::missing(api::PetId last_id) const noexcept
+Position PageReader::missing(Position count) const noexcept
 {
     if (query_.status || next_ != 0
-        || query_.after >= last_id - static_cast<api::PetId>(rows_.size())) {
+        || query_.after >= count - static_cast<Position>(rows_.size())) {
         return 0;
     }
-    return query_.after + static_cast<api::PetId>(rows_.size()) + 1;
+    return query_.after + static_cast<Position>(rows_.size()) + 1;
 }
 
-PageReader::Page PageReader::finish(Form form)
+PageReader::Page PageReader::finish(const PetIds& ids, Form form)
 {
     // What the JSON of a pet adds to its record: member names, id, punctuation.
     constexpr std::size_t kFrame = 80;
@@ -252,14 +258,17 @@ PageReader::Page PageReader::finish(Form form)
         page.body += '[';
     }
     bool first = true;
+    PetIds::Walk walk(ids);
     for (const Row& row : rows_) {
-        page.last = row.id;
+        page.last = row.position;
+        page.last_id = walk.id_at(row.position);
         if (array && !first) {
             page.body += ',';
         }
         api::append_pet_json(
-            page.body, split_record(row.id, std::string_view(records_).substr(
-                                                row.offset, row.size)));
+            page.body,
+            split_record(page.last_id, std::string_view(records_).substr(
+                                           row.offset, row.size)));
         if (!array) {
             page.body += '\n';
         }

@@ -34,7 +34,7 @@ struct PetSource {
     {
         return damaged(version.damage() == Version::Damage::changes
                            ? schema().changes()
-                           : schema().last_pet_id());
+                           : schema().pet_count());
     }
 };
 

@@ -51,11 +51,12 @@ void ReadCache::drop_all() noexcept
     responses_.clear();
     buckets_.clear();
     changes_.clear();
+    ids_.reset();
 }
 
 void ReadCache::advance(const Version& now) noexcept
 {
-    if (now.last_id < latest_.last_id || now.changes < latest_.changes) {
+    if (now.count < latest_.count || now.changes < latest_.changes) {
         drop_all();  // the catalogue was set back
     }
     latest_ = now;
@@ -87,7 +88,14 @@ std::optional<Version> ReadCache::latest(const DatedVersion& version) noexcept
 
 Version ReadCache::known() const noexcept
 {
-    return {latest_.last_id, std::min(latest_.changes, changes_.known())};
+    return {latest_.count, std::min(latest_.changes, changes_.known())};
+}
+
+bool ReadCache::lacks(const ReadKey& key, const Version& now) const noexcept
+{
+    const PetIds* const ids = this->ids(now);
+    return key.is_pet() && ids != nullptr
+           && ids->position_of(key.id, now.count) == 0;
 }
 
 SharedResponse ReadCache::find(const ReadKey& key, const Version& now)
@@ -104,6 +112,9 @@ SharedResponse ReadCache::find(const ReadKey& key, const Version& now)
 SharedResponse ReadCache::lookup(const ReadKey& key, const Version& now)
 {
     const auto* cached = responses_.find(key);
+    if (cached == nullptr && lacks(key, now)) {
+        return nullptr;
+    }
     const bool current =
         cached != nullptr && (*cached)->is_current(now, changes_);
     lookups_.response.add(current);
@@ -116,12 +127,17 @@ SharedResponse ReadCache::lookup(const ReadKey& key, const Version& now)
 SharedResponse ReadCache::build(const ReadKey& key, const Version& now,
                                 bool keep)
 {
-    const PageBuilder page(key, now, buckets_);
+    const PetIds* const ids = this->ids(now);
+    if (ids == nullptr) {
+        lookups_.pet.add(false);
+        return nullptr;
+    }
+    const PageBuilder page(place_of(key, *ids, now), now, buckets_);
     lookups_.pet.add(page.complete());
     if (!page.complete()) {
         return nullptr;
     }
-    auto response = page.response();
+    auto response = page.response(*ids);
     if (keep || built_.seen_before(ReadKey::Hash()(key))) {
         responses_.put(key, response);
     }

@@ -9,6 +9,7 @@
 #include "bucket_cache.h"
 #include "change_log.h"
 #include "doorkeeper.h"
+#include "pet_ids.h"
 #include "pet_source.h"
 #include "response_cache.h"
 
@@ -64,6 +65,30 @@ public:
     // The latest state whose changes are known.
     Version known() const noexcept;
 
+    // --- ids
+    // ------------------------------------------------------------------
+
+    // The ids of all pets that exist at `now`; nullptr if not in memory.
+    const PetIds* ids(const Version& now) const noexcept
+    {
+        return ids_ && changes_.all_unchanged(ids_read_, now.changes) ? &*ids_
+                                                                      : nullptr;
+    }
+
+    // Those of the latest pets may be missing; nullptr if there are none in
+    // memory.
+    const PetIds* ids() const noexcept { return ids_ ? &*ids_ : nullptr; }
+
+    // Whether it is known that no pet had this id at `now`.
+    bool lacks(const ReadKey& key, const Version& now) const noexcept;
+
+    // Read when there were `changes`.
+    void put(PetIds ids, std::int64_t changes) noexcept
+    {
+        ids_ = std::move(ids);
+        ids_read_ = changes;
+    }
+
     // --- responses
     // ------------------------------------------------------------
 
@@ -118,6 +143,8 @@ private:
     std::uint64_t reorderings_ = 0;
     std::uint64_t generation_ = 0;
     Version latest_;  // empty if unknown
+    std::optional<PetIds> ids_;
+    std::int64_t ids_read_ = 0;
 };
 
 }  // namespace petstore::store

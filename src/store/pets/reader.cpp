@@ -37,23 +37,49 @@ Reader::Reader(ReadCache& cache, VersionQueue& versions) noexcept
 
 Reader::~Reader() = default;
 
+// The load in flight whose data will belong to the cache, if any.
+template <typename Load>
+Load* Reader::current(const SharedReads<Load, WaitingRead>& loads) noexcept
+{
+    Load* const load = loads.find();
+    return load != nullptr && load->generation() == cache_.generation()
+               ? load
+               : nullptr;
+}
+
 bool Reader::read_ahead(const ReadKey& key)
 {
     if (cache_.has(key) || newest_load(key) != nullptr) {
         return false;
     }
+    Continuation& continuation = *this;
+    const PetIds* const ids = cache_.ids();
+    if (ids == nullptr) {
+        // Without them, the place of a pet is unknown.
+        if (current(ids_loads_) == nullptr) {
+            ids_loads_.start_ahead({}, cache_, continuation).begin();
+        }
+        return false;
+    }
     const Version& latest = cache_.latest();
-    if (latest.last_id != 0) {
+    const Place place =
+        place_of(key, *ids, latest.count != 0 ? latest : Version{kMaxPets, 0});
+    if (key.is_pet() && place.position == 0) {
+        return false;
+    }
+    if (latest.count != 0) {
         // While the changes are being read, use the latest state whose changes
         // are known.
         const Version known = cache_.known();
-        if (is_beyond(key, latest)
-            || PageBuilder(key, known, cache_.buckets()).complete()
-            || bucket_loads_.load_for(key, known) != nullptr) {
+        if (PageBuilder(place, known, cache_.buckets()).complete()
+            || bucket_loads_.load_for(place, known) != nullptr) {
             return false;
         }
     }
-    loads_.start_ahead(key, std::nullopt, cache_, bucket_loads_).begin();
+    loads_
+        .start_ahead(key, place.position, std::nullopt, cache_, bucket_loads_,
+                     continuation)
+        .begin();
     return newest_load(key) != nullptr;
 }
 
@@ -87,28 +113,39 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
             return vacancy_checks_.start({}, waiting, cache_, continuation)
                 .begin();
         }
-        const std::uint64_t generation = cache_.generation();
         const ChangeLog& changes = cache_.changes();
         if (now->changes > changes.known() && changes.reaches(now->changes)) {
             // A read started for an earlier version often includes the changes
             // that the request needs.
-            ChangesLoad* const load = changes_loads_.find();
-            if (load != nullptr && load->generation() == generation) {
+            if (ChangesLoad* const load = current(changes_loads_)) {
                 return load->join(waiting);
             }
             return changes_loads_.start({}, waiting, *now, cache_, continuation)
                 .begin();
         }
-        if (load_for(key, *now) == nullptr) {
-            if (BucketLoad* const load = bucket_loads_.load_for(key, *now)) {
+        const PetIds* const ids = cache_.ids(*now);
+        if (ids == nullptr) {
+            if (IdsLoad* const load = current(ids_loads_)) {
                 return load->join(waiting);
             }
+            return ids_loads_.start({}, waiting, cache_, continuation).begin();
         }
-        read_directly(key, *now, waiter);
+        read_at(place_of(key, *ids, *now), *now, waiter);
     } catch (...) {
         // Out of memory, before the waiter was added to a load.
         waiter.on_result(read_not_sent());
     }
+}
+
+void Reader::read_at(const Place& place, const Version& now,
+                     Waiter<SharedResponse>& waiter)
+{
+    if (load_for(place, now) == nullptr) {
+        if (BucketLoad* const load = bucket_loads_.load_for(place, now)) {
+            return load->join({place.key, now, &waiter});
+        }
+    }
+    read_directly(place, now, waiter);
 }
 
 void Reader::read_version(const ReadKey& key, Waiter<SharedResponse>& waiter)
@@ -121,9 +158,6 @@ void Reader::serve(const ReadKey& key, const Version& now,
                    Waiter<SharedResponse>& waiter) noexcept
 {
     try {
-        if (is_beyond(key, now)) {
-            return waiter.on_result(Failure{no_such_pet()});
-        }
         if (auto response = cache_.find(key, now)) {
             return waiter.on_result(std::move(response));
         }
@@ -144,20 +178,25 @@ void Reader::resume(const WaitingRead& waiting,
         const auto [what, generation] = loaded.value();
         if (what == Loaded::What::vacancy) {
             // Even if pets were created since.
-            return key.is_pet()
-                       ? waiter->on_result(Failure{no_such_pet()})
-                       : waiter->on_result(SharedResponse(
-                           PageBuilder(key, {}, cache_.buckets()).response()));
+            return key.is_pet() ? waiter->on_result(Failure{no_such_pet()})
+                                : waiter->on_result(SharedResponse(
+                                    PageBuilder({key, 0}, {}, cache_.buckets())
+                                        .response(PetIds())));
         }
         if (generation != cache_.generation()) {
             // `now` belongs to data that were dropped.
             return read_version(key, *waiter);
         }
+        const PetIds* const ids = cache_.ids(now);
+        if (what == Loaded::What::ids && ids == nullptr) {
+            // `now` is later than these ids, or the catalogue was set back.
+            return read_version(key, *waiter);
+        }
         SharedResponse response;
-        if (what == Loaded::What::bucket) {
+        if (what == Loaded::What::bucket && ids != nullptr) {
             response = cache_.build(key, now, false);
             if (response == nullptr) {
-                return read_directly(key, now, *waiter);
+                return read_directly(place_of(key, *ids, now), now, *waiter);
             }
         } else if (now.changes <= cache_.changes().known()) {
             response = cache_.lookup(key, now);
@@ -172,13 +211,21 @@ void Reader::resume(const WaitingRead& waiting,
 }
 
 // Reads the pet or page alone, not whole buckets.
-void Reader::read_directly(const ReadKey& key, const Version& now,
+void Reader::read_directly(const Place& place, const Version& now,
                            Waiter<SharedResponse>& waiter)
 {
-    if (ResponseLoad* const load = load_for(key, now)) {
-        return load->join(&waiter);
+    const auto& [key, position] = place;
+    if (key.is_pet() && position == 0) {
+        return waiter.on_result(Failure{no_such_pet()});
     }
-    loads_.start(key, &waiter, now, cache_, bucket_loads_).begin();
+    const WaitingRead waiting{key, now, &waiter};
+    if (ResponseLoad* const load = load_for(place, now)) {
+        return load->join(waiting);
+    }
+    Continuation& continuation = *this;
+    loads_
+        .start(key, waiting, position, now, cache_, bucket_loads_, continuation)
+        .begin();
 }
 
 // The load in flight that requests may join once they have its version.
@@ -191,10 +238,11 @@ ResponseLoad* Reader::newest_load(const ReadKey& key) noexcept
 }
 
 // The one that is new enough, if any.
-ResponseLoad* Reader::load_for(const ReadKey& key, const Version& now) noexcept
+ResponseLoad* Reader::load_for(const Place& place, const Version& now) noexcept
 {
-    ResponseLoad* const load = newest_load(key);
-    return load != nullptr && load->version() && load->version()->covers(now)
+    ResponseLoad* const load = newest_load(place.key);
+    return load != nullptr && load->position() == place.position
+                   && load->version() && load->version()->covers(now)
                ? load
                : nullptr;
 }

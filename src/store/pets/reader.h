@@ -24,14 +24,6 @@ public:
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    // Whether the pet's id is higher than the last one. Always false for an
-    // empty catalogue, which read() examines.
-    static bool is_beyond(const ReadKey& key, const Version& now) noexcept
-    {
-        return key.is_pet() && key.id > now.last_id
-               && now.damage() == Version::Damage::none && !now.is_empty();
-    }
-
     // Starts a read before the version is known, so that it is sent in the same
     // write as the limiter's command, right behind it. Does nothing if the
     // response (current or not) or everything it needs is in memory or being
@@ -57,16 +49,21 @@ private:
     void serve(const ReadKey& key, const Version& now,
                Waiter<SharedResponse>& waiter) noexcept;
     void read_version(const ReadKey& key, Waiter<SharedResponse>& waiter);
-    void read_directly(const ReadKey& key, const Version& now,
+    void read_at(const Place& place, const Version& now,
+                 Waiter<SharedResponse>& waiter);
+    void read_directly(const Place& place, const Version& now,
                        Waiter<SharedResponse>& waiter);
+    template <typename Load>
+    Load* current(const SharedReads<Load, WaitingRead>& loads) noexcept;
     ResponseLoad* newest_load(const ReadKey& key) noexcept;
-    ResponseLoad* load_for(const ReadKey& key, const Version& now) noexcept;
+    ResponseLoad* load_for(const Place& place, const Version& now) noexcept;
 
     ReadCache& cache_;
     VersionQueue& versions_;
     redis::InFlight<Unversioned> unversioned_;
     BucketLoads bucket_loads_;
     ResponseLoads loads_;
+    SharedReads<IdsLoad, WaitingRead> ids_loads_;
     SharedReads<ChangesLoad, WaitingRead> changes_loads_;
     SharedReads<VacancyCheck, WaitingRead> vacancy_checks_;
 };

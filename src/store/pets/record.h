@@ -9,26 +9,29 @@
 
 namespace petstore::store {
 
-// Pets are stored in buckets: lists of 128 records with consecutive ids. Ids
-// start at 1, have no gaps and are never deleted, so the id gives the bucket
-// and the position. A record is "<status letter><category digits>:<name>".
+// Where a pet is in the catalogue. Positions start at 1, have no gaps, and are
+// in the order of the ids: see PetIds. Pets are never deleted.
+using Position = std::int64_t;
+
+// Pets are stored in buckets: lists of 128 records. A record is "<status
+// letter><category digits>:<name>".
 //
 // The scripts in store/lua contain the same 128.
 inline constexpr std::int64_t kBucketSize = 128;
 
-inline std::int64_t bucket_of(api::PetId id) noexcept
+inline std::int64_t bucket_of(Position position) noexcept
 {
-    return (id - 1) / kBucketSize;
+    return (position - 1) / kBucketSize;
 }
-inline std::int64_t position_of(api::PetId id) noexcept
+inline std::int64_t row_of(Position position) noexcept
 {
-    return (id - 1) % kBucketSize;
+    return (position - 1) % kBucketSize;
 }
 
-// The inverse of bucket_of() and position_of().
-inline api::PetId id_at(std::int64_t bucket, std::int64_t position) noexcept
+// The inverse of bucket_of() and row_of().
+inline Position position_at(std::int64_t bucket, std::int64_t row) noexcept
 {
-    return bucket * kBucketSize + position + 1;
+    return bucket * kBucketSize + row + 1;
 }
 
 // Buckets `first` … `last`; empty if `last` < `first`.

@@ -31,7 +31,7 @@ struct CachedResponse {
     bool is_current(const Version& now, const ChangeLog& log) const noexcept
     {
         return log.unchanged(buckets, version.changes, now.changes)
-               && (!is_last_page || version.last_id == now.last_id);
+               && (!is_last_page || version.count == now.count);
     }
 };
 

@@ -15,10 +15,13 @@ api::Error no_such_pet() noexcept
 }
 
 ResponseLoad::ResponseLoad(ResponseLoads& loads, const ReadKey& key,
+                           Position position,
                            const std::optional<Version>& version,
-                           ReadCache& cache, BucketLoads& buckets)
+                           ReadCache& cache, BucketLoads& buckets,
+                           Continuation& continuation)
     : Fetch(cache.source().link), ResponseLoads::Item(loads, key),
-      cache_(cache), buckets_(buckets), generation_(cache.generation()),
+      cache_(cache), buckets_(buckets), continuation_(continuation),
+      position_(position), generation_(cache.generation()),
       connection_(connection()), version_(version)
 {}
 
@@ -31,13 +34,14 @@ void ResponseLoad::send_commands()
 {
     const PetCommands& commands = source().commands;
     if (key().is_pet()) {
-        return send(commands.get(key().id));
+        return send(commands.get(position_));
     }
-    const auto query = key().query();
+    const auto [limit, status, after] = key().query();
+    const PageQuery query{limit, status, position_};
     page_.emplace(query);
     if (query.status) {
         return call(commands.list_by_status(
-            query, version_ ? version_->last_id : cache_.latest().last_id));
+            query, version_ ? version_->count : cache_.latest().count));
     }
     for (const auto& command : commands.list_all(query)) {
         send(command);
@@ -72,8 +76,8 @@ void ResponseLoad::take_page(std::size_t index, const redis::Reply& reply)
     if (!version_) {
         return;
     }
-    if (const auto rest = page_->rest(version_->last_id)) {
-        call(source().commands.list_by_status(*rest, version_->last_id));
+    if (const auto rest = page_->rest(version_->count)) {
+        call(source().commands.list_by_status(*rest, version_->count));
     }
 }
 
@@ -83,76 +87,88 @@ void ResponseLoad::take_error(std::size_t index, const redis::Reply& error)
         fail(source().damaged(name));
     } else if (redis::is_wrong_type(error)) {
         fail(source().damaged_bucket(page_ ? page_->bucket(index)
-                                           : bucket_of(key().id)));
+                                           : bucket_of(position_)));
     } else {
         fail(failure_of(error, false));
     }
 }
 
 // The first pet that existed at version_ and was not found; 0 for none.
-api::PetId ResponseLoad::missing() const noexcept
+Position ResponseLoad::missing() const noexcept
 {
     if (!version_) {
         return 0;
     }
     if (page_) {
-        return page_->missing(version_->last_id);
+        return page_->missing(version_->count);
     }
-    return absent_ && key().id <= version_->last_id ? key().id : 0;
+    return absent_ && position_ <= version_->count ? position_ : 0;
+}
+
+// The ids, if what was read can be used: the cache belongs to the same data,
+// and this is still the position to read.
+const PetIds* ResponseLoad::ids() const noexcept
+{
+    if (!version_ || generation_ != cache_.generation()) {
+        return nullptr;
+    }
+    const PetIds* const ids = cache_.ids(*version_);
+    return ids != nullptr
+                   && place_of(key(), *ids, *version_).position == position_
+               ? ids
+               : nullptr;
 }
 
 void ResponseLoad::on_done() noexcept
 {
+    const PetIds* const ids = this->ids();
+    if (ids == nullptr && !failure()) {
+        const Loaded again{Loaded::What::response, generation_};
+        return end_each([&](const WaitingRead& read) {
+            continuation_.resume(read, again);
+        });
+    }
     Outcome<SharedResponse> result = read_not_sent();
     try {
-        result = finish();
+        if (failure()) {
+            result = *failure();
+        } else {
+            result = finish(*ids);
+        }
     } catch (...) {
         // Out of memory.
     }
-    end(result);
+    end_each([&](const WaitingRead& read) { read.waiter->on_result(result); });
 }
 
-Outcome<SharedResponse> ResponseLoad::finish()
+Outcome<SharedResponse> ResponseLoad::finish(const PetIds& ids)
 {
-    if (failure()) {
-        return *failure();
-    }
-    const bool may_keep = generation_ == cache_.generation();
-    if (const api::PetId id = missing()) {
-        // If the data were dropped, the version may be another server's.
-        return may_keep ? source().damaged_bucket(bucket_of(id))
-                        : read_not_sent();
-    }
-    if (absent_) {
-        return Failure{no_such_pet()};
+    if (const Position position = missing()) {
+        return source().damaged_bucket(bucket_of(position));
     }
     const auto response = std::make_shared<CachedResponse>();
     if (page_) {
-        take_rows(*response);
+        take_rows(*response, ids);
     } else if (!take_record(*response)) {
-        return source().damaged_bucket(bucket_of(key().id));
+        return source().damaged_bucket(bucket_of(position_));
     }
-    if (version_ && may_keep) {
-        response->version = *version_;
-        cache_.put(key(), response);
-        if (key().is_filtered()) {
-            buckets_.load_for_later(response->buckets, *version_);
-        }
+    response->version = *version_;
+    cache_.put(key(), response);
+    if (key().is_filtered()) {
+        buckets_.load_for_later(response->buckets, *version_);
     }
     return SharedResponse(response);
 }
 
-void ResponseLoad::take_rows(CachedResponse& response)
+void ResponseLoad::take_rows(CachedResponse& response, const PetIds& ids)
 {
-    auto page = page_->finish();
+    auto page = page_->finish(ids);
     response.body = std::move(page.body);
-    response.next_after = page.more ? page.last : 0;
+    response.next_after = page.more ? page.last_id : 0;
     response.is_last_page = !page.more;
-    if (version_) {
-        const api::PetId end = page.more ? page.next : version_->last_id;
-        response.buckets = {bucket_of(std::min(key().id, end) + 1),
-                            bucket_of(end)};
-    }
+    const Position end = page.more ? page.next : version_->count;
+    response.buckets = {bucket_of(std::min(position_, end) + 1),
+                        bucket_of(end)};
 }
 
 // False if the record is damaged.
@@ -161,7 +177,7 @@ bool ResponseLoad::take_record(CachedResponse& response) const
     const auto pet = decode_record(key().id, record_);
     if (pet) {
         api::append_pet_json(response.body, *pet);
-        response.buckets = {bucket_of(key().id), bucket_of(key().id)};
+        response.buckets = {bucket_of(position_), bucket_of(position_)};
     }
     return pet.has_value();
 }

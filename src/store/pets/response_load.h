@@ -17,20 +17,21 @@ api::Error no_such_pet() noexcept;
 
 class ResponseLoad;
 using ResponseLoads =
-    SharedReads<ResponseLoad, Waiter<SharedResponse>*, ReadKey, ReadKey::Hash>;
+    SharedReads<ResponseLoad, WaitingRead, ReadKey, ReadKey::Hash>;
 
 // Reads one pet or page, without whole buckets.
 class ResponseLoad final : public Fetch, public ResponseLoads::Item {
 public:
     // Without a version if it reads ahead; confirm() and join() may follow.
-    // Borrows `cache` and `buckets`.
-    ResponseLoad(ResponseLoads& loads, const ReadKey& key,
+    // Borrows the rest.
+    ResponseLoad(ResponseLoads& loads, const ReadKey& key, Position position,
                  const std::optional<Version>& version, ReadCache& cache,
-                 BucketLoads& buckets);
+                 BucketLoads& buckets, Continuation& continuation);
 
     void confirm(const Version& version) noexcept { version_ = version; }
     const std::optional<Version>& version() const noexcept { return version_; }
     std::uint64_t generation() const noexcept { return generation_; }
+    Position position() const noexcept { return position_; }
 
 private:
     void send_commands() override;
@@ -41,13 +42,16 @@ private:
     std::uint64_t connection() const noexcept;
     void take_page(std::size_t index, const redis::Reply& reply);
     void take_error(std::size_t index, const redis::Reply& error);
-    api::PetId missing() const noexcept;
-    Outcome<SharedResponse> finish();
-    void take_rows(CachedResponse& response);
+    Position missing() const noexcept;
+    const PetIds* ids() const noexcept;
+    Outcome<SharedResponse> finish(const PetIds& ids);
+    void take_rows(CachedResponse& response, const PetIds& ids);
     bool take_record(CachedResponse& response) const;
 
     ReadCache& cache_;
     BucketLoads& buckets_;
+    Continuation& continuation_;
+    const Position position_;         // see Place
     const std::uint64_t generation_;  // of the cache
     const std::uint64_t connection_;  // its generation
     // Read before the data, so the data are at least as new.

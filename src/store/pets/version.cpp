@@ -19,25 +19,25 @@ std::int64_t counter_of(const redis::Reply& value) noexcept
 
 }  // namespace
 
-Version Version::parse(const redis::Reply& last_id,
+Version Version::parse(const redis::Reply& count,
                        const redis::Reply& changes) noexcept
 {
-    return {counter_of(last_id), counter_of(changes)};
+    return {counter_of(count), counter_of(changes)};
 }
 
-Version Version::parse(std::string_view last_id,
+Version Version::parse(std::string_view count,
                        std::string_view changes) noexcept
 {
-    return {counter_of(last_id), counter_of(changes)};
+    return {counter_of(count), counter_of(changes)};
 }
 
 Version::Damage Version::damage() const noexcept
 {
-    if (last_id < 0 || (last_id == 0 && changes > 0)) {
-        return Damage::last_id;
+    if (count < 0 || (count == 0 && changes > 0)) {
+        return Damage::count;
     }
-    return changes < 0 || (last_id > 0 && changes == 0) ? Damage::changes
-                                                        : Damage::none;
+    return changes < 0 || (count > 0 && changes == 0) ? Damage::changes
+                                                      : Damage::none;
 }
 
 }  // namespace petstore::store

@@ -84,7 +84,7 @@ void Operator::reload()
 
 void Operator::act_on_redis()
 {
-    switch (random_.between(0, 13)) {
+    switch (random_.between(0, 15)) {
     case 0:
     case 1: {
         const auto time = random_.millis(5, random_.pick({50, 50, 300, 900}));
@@ -193,11 +193,11 @@ void Operator::damage()
                         random_.pick<std::string>(
                             {"", "x", "a1", "a1:\xff\xfe", "z9:name", "a1:"})});
     case 5:
-        return command({"SET", pets + "last-id",
+        return command({"SET", pets + "count",
                         random_.pick({"0", "-5", "x", "100000", "129",
                                       "9223372036854775807"})});
     case 6:
-        return command({"DEL", pets + "last-id"});
+        return command({"DEL", pets + "count"});
     case 7:
         return command({"SET", pets + "changes",
                         random_.pick({"0", "x", "9223372036854775807"})});
@@ -213,6 +213,14 @@ void Operator::damage()
     case 12:
         command({"DEL", pets + "status:available"});
         return command({"RPUSH", pets + "status:available", "a list"});
+    case 13:
+        return command({"DEL", pets + "segments"});
+    case 14:
+        return command({"SET", pets + "segments",
+                        random_.pick<std::string>(
+                            {"", "x", random_.bytes(68),
+                             "0000000001:0000000000000007 "
+                                 + std::string(40, 'a')})});
     default:
         command({"SWAPDB", "0", "1"});
         std::this_thread::sleep_for(random_.millis(1, 200));

@@ -15,8 +15,15 @@ public:
     SparseCatalogue(const Redis& redis, long long pets)
         : client_(redis.client()), pets_(pets)
     {
-        command({"SET", key("last-id"), std::to_string(pets)});
+        command({"SET", key("count"), std::to_string(pets)});
         command({"SET", key("changes"), "1000"});
+        // Creates continue these ids, because the replication id is the true
+        // one.
+        const std::string info = command({"INFO", "replication"}).text;
+        const std::string field = "master_replid:";
+        command({"SET", key("segments"),
+                 "0000000001:0000000000000001 "
+                     + info.substr(info.find(field) + field.size(), 40)});
     }
 
     static std::string key(const std::string& name)
