@@ -560,14 +560,12 @@ TEST_CASE("model: a pet never takes the place of another one")
     }
     check({{"DEL", last_id}, {"RPUSH", last_id, "7"}}, last_id);
     check({{"DEL", segments}, {"RPUSH", segments, "7"}}, segments);
-    check({{"SET", segments, "x"}}, segments);
-    check({{"SET", segments, kOneSegment.substr(1)}}, segments);
-    check({{"SET", segments,
-            "0000009000:0000000000009000 " + std::string(40, 'a')}},
-          segments);
-    check({{"SET", segments,
-            "0000000001:9007199254740000 " + std::string(40, 'a')}},
-          segments);
+    for (const std::string& value :
+         {std::string("x"), kOneSegment.substr(1),
+          "0000009000:0000000000009000 " + std::string(40, 'a'),
+          "0000000001:9007199254740000 " + std::string(40, 'a')}) {
+        check({{"SET", segments, value}}, count ? segments : last_id);
+    }
     if (count > 0) {
         check({{"DEL", segments}}, segments);
         // Another history, but its start would raise these.

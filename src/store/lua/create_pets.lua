@@ -97,10 +97,10 @@ if count > 0 then
       local changes = try('GET', KEYS[2])
       if type(changes) == 'table' then
         failure = damaged(KEYS[2], changes)
-      elseif changes or position < 1 then
-        failure = damaged(KEYS[1])
-      elseif tail ~= '' then
+      elseif type(tail) == 'table' then
         failure = damaged(KEYS[3], tail)
+      elseif changes or position < 1 or tail ~= '' then
+        failure = damaged(KEYS[1])
       end
       id = 1
     elseif first and position >= first + 0 then
