@@ -90,8 +90,11 @@ ngx_command_t commands[] = {
     {ngx_string("petstore_cors"), kLevels | NGX_CONF_1MORE, set_cors,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
-    {ngx_string("petstore_plan"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE3, set_plan,
+    {ngx_string("petstore_plan"),
+     NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE3 | NGX_CONF_TAKE4, set_plan,
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_cost"), kLevels | NGX_CONF_TAKE1, set_cost,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_ban"), kLevels | NGX_CONF_1MORE, set_ban,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_anonymous_limit"), kLevels | NGX_CONF_TAKE12,

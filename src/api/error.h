@@ -20,6 +20,7 @@ enum class ErrorCode {
     missing_api_key,
     invalid_api_key,
     insufficient_scope,
+    cost_exceeds_plan,
     pet_not_found,
     not_found,
     method_not_allowed,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "date.h"
 #include "error.h"
@@ -43,6 +45,24 @@ struct Decision {
     Millis now = 0;         // Redis's clock
 };
 
+// All windows, from the shortest to the longest.
+struct WindowKind {
+    Window Decision::*window;
+    std::string_view name;
+};
+inline constexpr WindowKind kWindows[] = {{&Decision::minute, "minute"},
+                                          {&Decision::day, "day"},
+                                          {&Decision::month, "month"}};
+
+// The cost of a request in units: a plain decimal number from 1 to kMaxCost;
+// nullopt otherwise.
+inline constexpr std::int64_t kMaxCost = 10'000;
+std::optional<std::int64_t> parse_cost(std::string_view text) noexcept;
+
+// Whether the request was denied because it costs more than a limit allows in a
+// whole window: no later request of that cost can be admitted either.
+bool exceeds_plan(const Decision& decision) noexcept;
+
 // The values of the X-RateLimit headers.
 struct RateView {
     std::int64_t limit = 0;
@@ -50,21 +70,21 @@ struct RateView {
     UnixTime reset = 0;  // seconds, rounded up
 };
 
-// Admitted: the window with fewer requests left, or on a tie the one that
-// resets later. Limited: the violated window with 0 remaining; if both are
-// violated, the one that resets later. Banned: the end of the ban.
+// Admitted, or above the plan: the window with the least left, or on a tie the
+// one that resets later. Limited: the violated window with 0 remaining; of
+// several, the one that resets last. Banned: the end of the ban.
 RateView rate_view(const Decision& decision) noexcept;
 
 // When a denied account may retry: the end of the ban or of the violated
-// window; of two violated windows, the later end.
+// window; of several, the latest end.
 Millis denial_end(const Decision& decision) noexcept;
 
 // Whole seconds from `now` to `end`, rounded up, at least 1. Not computed from
 // the rounded Reset, which could exceed the window by a second.
 std::int64_t retry_after(Millis end, Millis now) noexcept;
 
-// The rate_limit_exceeded or api_key_banned error. Its message says which limit
-// was hit and when to retry.
+// The rate_limit_exceeded, api_key_banned or cost_exceeds_plan error. Its
+// message says which limit was hit and when to retry.
 Error denial(const Decision& decision, Millis now);
 
 UnixTime seconds_up(Millis time) noexcept;

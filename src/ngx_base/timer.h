@@ -76,12 +76,13 @@ private:
     ngx_event_t event_{};
 };
 
-// Limits a repeated log message to one per second.
-class OncePerSecond {
+// Limits a repeated log message to one per interval.
+template <ngx_msec_t Interval>
+class OncePer {
 public:
     bool due() noexcept
     {
-        if (used_ && ngx_current_msec - last_ < 1000) {
+        if (used_ && ngx_current_msec - last_ < Interval) {
             return false;
         }
         used_ = true;
@@ -93,5 +94,8 @@ private:
     ngx_msec_t last_ = 0;
     bool used_ = false;
 };
+
+using OncePerSecond = OncePer<1000>;
+using OncePerMinute = OncePer<60'000>;
 
 }  // namespace petstore::ngx_base

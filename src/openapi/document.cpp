@@ -24,7 +24,9 @@ constexpr std::string_view kRateHeaders[] = {
 constexpr std::string_view kWindowHeaders[] = {
     "X-RateLimit-Limit-Minute",  "X-RateLimit-Remaining-Minute",
     "X-RateLimit-Reset-Minute",  "X-RateLimit-Limit-Day",
-    "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day"};
+    "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
+    "X-RateLimit-Limit-Month",   "X-RateLimit-Remaining-Month",
+    "X-RateLimit-Reset-Month"};
 constexpr std::string_view kIetfHeaders[] = {"RateLimit-Policy", "RateLimit"};
 constexpr std::string_view kCorsHeaders[] = {"Access-Control-Allow-Origin",
                                              "Access-Control-Expose-Headers"};

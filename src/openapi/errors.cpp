@@ -59,6 +59,8 @@ constexpr Row kErrors[] = {
     {ErrorCode::invalid_api_key, kAll, "The API key is not valid."},
     {ErrorCode::insufficient_scope, kAll,
      "The API key lacks the scope for this operation."},
+    {ErrorCode::cost_exceeds_plan, kAll,
+     "The cost of this request, 100, exceeds the limit of 60 requests per minute."},
     {ErrorCode::pet_not_found, kGet, "There is no pet with this id."},
     {ErrorCode::not_found, kGet, "The path does not exist."},
     {ErrorCode::method_not_allowed, kAll,
@@ -156,7 +158,7 @@ std::string_view description_of(int status) noexcept
     case 401:
         return "No API key was sent, or one that is unknown, expired, disabled or deleted.";
     case 403:
-        return "The API key lacks the scope for this operation, or the server refuses this client.";
+        return "The API key lacks the scope for this operation, its plan is too small for the cost of this request, or the server refuses this client.";
     case 404:
         return "There is no such pet or path.";
     case 405:

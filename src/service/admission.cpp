@@ -76,7 +76,7 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
-    constexpr std::int64_t cost = 1;
+    const std::int64_t cost = find_cost(task_);
     const auto now = task_.now();
     if (const auto denial = key_->account->denial(key_->limits, cost, now)) {
         const bool confirm = key_->account->needs_confirmation(now);

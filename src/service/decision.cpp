@@ -24,6 +24,16 @@ Consequence count_denial(Task& task, const ValidKey& key,
 
 }  // namespace
 
+std::int64_t find_cost(Task& task) noexcept
+{
+    std::int64_t& cost = task.state().cost;
+    if (cost == 0) {
+        const std::int64_t fixed = task.settings().cost;
+        cost = fixed != 0 ? fixed : task.request().cost();
+    }
+    return cost;
+}
+
 bool take_decision(const api::Decision& decision, store::Monotonic sent,
                    const store::CachedKey& key, store::Storage& storage)
 {
@@ -50,7 +60,9 @@ Consequence apply_decision(Task& task, const ValidKey& key,
         task.log().dry_run(key->account.get());
         return Consequence::admit;
     }
-    return first ? count_denial(task, key, decision) : Consequence::deny;
+    return first && !api::exceeds_plan(decision)
+               ? count_denial(task, key, decision)
+               : Consequence::deny;
 }
 
 void confirm_denial(Task& task, const ValidKey& key) noexcept

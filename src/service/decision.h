@@ -7,6 +7,10 @@ namespace petstore::service {
 
 using ValidKey = store::Ref<store::CachedKey>;
 
+// What the client's request costs. Evaluated once, in the first location that
+// asks; later ones share the result.
+std::int64_t find_cost(Task& task) noexcept;
+
 // Remembers the limiter's decision on a command sent at `sent`, for later
 // requests of the account. Returns false if the key has expired meanwhile.
 bool take_decision(const api::Decision& decision, store::Monotonic sent,

@@ -12,7 +12,6 @@ Refusal refuse_address(const Task& task, const api::RateView& rate)
     const api::Millis now = task.storage().clock.host_time() / 1000 * 1000;
     api::Decision decision;
     decision.minute = {rate.limit, rate.limit, rate.reset * 1000};
-    decision.day = {1, 0, 0};
     Refusal refusal{api::denial(decision, now), {}};
     refusal.response.retry_after = api::retry_after(decision.minute.reset, now);
     return refusal;
@@ -63,8 +62,10 @@ Refusal deny(Task& task, const api::Decision& decision)
     task.report().limit_status =
         decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
     Refusal refusal{api::denial(decision, decision.now), {}};
-    refusal.response.retry_after =
-        api::retry_after(api::denial_end(decision), decision.now);
+    if (!api::exceeds_plan(decision)) {
+        refusal.response.retry_after =
+            api::retry_after(api::denial_end(decision), decision.now);
+    }
     return refusal;
 }
 

@@ -42,6 +42,10 @@ public:
     virtual std::optional<Field> header(Header name) const noexcept = 0;
     virtual std::int64_t content_length() const noexcept = 0;  // -1: unknown
 
+    // What the request costs, in units, where Settings::cost leaves it to a
+    // variable.
+    virtual std::int64_t cost() noexcept { return 1; }
+
     // Counts this request in the window of its client's address.
     virtual AddressWindow count_address() noexcept = 0;
 

@@ -76,6 +76,9 @@ struct RedisTime {
 struct RequestState : RequestReport {
     bool reports_main = false;
     KeyLookup key;
+    // In units, as in the first location that asked for a decision. 0: none
+    // has.
+    std::int64_t cost = 0;
     SharedDecision decision;
     std::optional<api::RateView> rate;     // of the rate headers
     std::optional<AddressWindow> address;  // once the request counted there

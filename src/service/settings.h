@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct Settings {
     std::string link_base;     // prefix of links: base URL and path
     std::size_t max_body = 0;  // bytes
     api::UnixTime get_sunset = kNeverGone;
+    std::int64_t cost = 1;  // of a request, in units; 0: Request::cost()
     bool limit_dry_run = false;
     bool enforce_address_limit = false;
     api::BanPolicy ban;

@@ -158,6 +158,10 @@ TEST_CASE("configuration: valid directives are accepted")
         "petstore_limit_headers windows;",
         "petstore_limit_headers ietf;",
         "petstore_limit_dry_run on;",
+        "petstore_cost 1;",
+        "petstore_cost 10000;",
+        "petstore_cost $arg_cost;",
+        "petstore_cost ${arg_cost};",
         "petstore_base_url https://api.example.com;",
         "petstore_base_url http://[::1]:8080;",
         "petstore_max_body_size 1m;",
@@ -176,9 +180,10 @@ TEST_CASE("configuration: valid directives are accepted")
             CHECK(result.code == 0);
         }
     }
-    for (const char* line :
-         {"petstore_plan gold minute=10 day=100;", "petstore_zone 1m;",
-          "petstore_worker_memory 1g;", "petstore_json_errors on;"}) {
+    for (const char* line : {"petstore_plan gold minute=10 day=100;",
+                             "petstore_plan gold month=1000 minute=10 day=100;",
+                             "petstore_zone 1m;", "petstore_worker_memory 1g;",
+                             "petstore_json_errors on;"}) {
         auto options = any();
         options.http = line;
         CHECK(NginxServer::check(options).code == 0);
@@ -199,6 +204,9 @@ TEST_CASE("configuration: errors name the file and line of the directive")
         "petstore_plan gold minute=x day=1;",
         "petstore_plan gold minute=0 day=1;",
         "petstore_plan gold minute=10;",
+        "petstore_plan gold minute=10 month=20;",
+        "petstore_cost 0;",
+        "petstore_cost ten;",
         "petstore_ban maybe;",
         "petstore_ban threshold=0;",
         "petstore_ban duration=x;",

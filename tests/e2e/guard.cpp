@@ -34,6 +34,7 @@ Response limits_of_its_own(const BackEnd::Request&)
              {"X-RateLimit-Reset", "4"},
              {"X-RateLimit-Limit-Minute", "5"},
              {"X-RateLimit-Reset-Day", "6"},
+             {"X-RateLimit-Remaining-Month", "14"},
              {"RateLimit", "\"own\";r=7;t=8"},
              {"RateLimit-Policy", "\"own\";q=9;w=10"},
              {"RateLimit-Limit", "11"},

@@ -1,62 +1,14 @@
 // docs/limits.md, "Windows": setting Redis's clock back prolongs no window and
 // no ban.
-#include <cstdio>
 #include <ctime>
 
-#include "support/limits.h"
+#include "support/redis_clock.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-// A clock for Redis that the test can set.
-class FakeClock {
-public:
-    FakeClock() { set(0); }
-
-    // Sets the offset from the true time, in seconds.
-    void set(long long offset) const
-    {
-        write_file(dir_ / "new", std::to_string(offset));
-        std::rename((dir_ / "new").c_str(), (dir_ / "clock").c_str());
-    }
-
-    std::vector<std::pair<std::string, std::string>> env() const
-    {
-        return {{"LD_PRELOAD", E2E_FAKE_CLOCK}, {"FAKE_CLOCK", dir_ / "clock"}};
-    }
-
-private:
-    TempDir dir_;
-};
-
 constexpr long long kHour = 3600;
-
-struct Clocked {
-    Clocked() : redis({}, RedisServer::Start::now, clock.env()) {}
-
-    NginxOptions options(const std::string& location = "")
-    {
-        NginxOptions options;
-        options.redis = redis.url();
-        options.location = "petstore_limit_headers windows;" + location;
-        return options;
-    }
-
-    // Sets the offset from the true time, in seconds, and waits until Redis
-    // notices: Valkey 9 reads the clock only now and then.
-    void set_clock(long long offset) const
-    {
-        clock.set(offset);
-        REQUIRE(wait_until([&] {
-            const auto off = redis_now(redis) - unix_time() - offset;
-            return off >= -1 && off <= 1;
-        }));
-    }
-
-    FakeClock clock;
-    RedisServer redis;
-};
 
 std::string in_days(int days)
 {
@@ -85,7 +37,7 @@ Response denied_by_redis(Http& http, const RedisServer& redis)
 
 TEST_CASE("limits clock: a window set back by an hour ends within a minute")
 {
-    Clocked host;
+    ClockedRedis host;
     const auto key = limited_key(host.redis, 5, 100);
     NginxServer nginx(host.options("petstore_ban off;"));
     Http http(nginx.url(), key.secret);
@@ -123,7 +75,7 @@ TEST_CASE("limits clock: a window set back by an hour ends within a minute")
 
 TEST_CASE("limits clock: a day set back by weeks ends within a day")
 {
-    Clocked host;
+    ClockedRedis host;
     const auto key = limited_key(host.redis, 100, 3);
     NginxServer nginx(host.options("petstore_ban off;"));
     Http http(nginx.url(), key.secret);
@@ -144,7 +96,7 @@ TEST_CASE("limits clock: a day set back by weeks ends within a day")
 
 TEST_CASE("limits clock: a key works again once a clock ahead is set right")
 {
-    Clocked host;
+    ClockedRedis host;
     const auto key = create_key(
         host.redis, {"--plan", "business", "--expires", in_days(30)});
     NginxServer nginx(host.options());
@@ -179,7 +131,7 @@ TEST_CASE("limits clock: a key works again once a clock ahead is set right")
 TEST_CASE(
     "limits clock: a ban set back by hours lasts no longer than it should")
 {
-    Clocked host;
+    ClockedRedis host;
     const auto key = limited_key(host.redis, 2);
     NginxServer nginx(host.options(
         "petstore_ban threshold=2 window=60s duration=300s max=1h;"));

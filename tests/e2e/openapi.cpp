@@ -116,6 +116,7 @@ TEST_CASE("openapi: the document describes its location")
     CHECK(other["paths"]["/pets/{petId}"]["get"]["x-deprecated-sunset"]
           == "2031-01-02");
     CHECK(one["components"]["headers"].contains("X-RateLimit-Limit-Day"));
+    CHECK(one["components"]["headers"].contains("X-RateLimit-Limit-Month"));
     CHECK_FALSE(
         other["components"]["headers"].contains("X-RateLimit-Limit-Day"));
     CHECK(http.get(kPath).header("etag")

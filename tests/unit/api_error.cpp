@@ -23,6 +23,7 @@ TEST_CASE("every error has the status and name of the contract", "[error]")
         {ErrorCode::missing_api_key, 401, "missing_api_key"},
         {ErrorCode::invalid_api_key, 401, "invalid_api_key"},
         {ErrorCode::insufficient_scope, 403, "insufficient_scope"},
+        {ErrorCode::cost_exceeds_plan, 403, "cost_exceeds_plan"},
         {ErrorCode::pet_not_found, 404, "pet_not_found"},
         {ErrorCode::not_found, 404, "not_found"},
         {ErrorCode::method_not_allowed, 405, "method_not_allowed"},

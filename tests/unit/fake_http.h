@@ -318,6 +318,11 @@ struct FakeRequest final : petstore::service::Request {
         return Field{found->second, repeated == name};
     }
     std::int64_t content_length() const noexcept override { return length; }
+    std::int64_t cost() noexcept override
+    {
+        ++cost_evaluations;
+        return variable_cost;
+    }
     petstore::service::AddressWindow count_address() noexcept override
     {
         ++counted;
@@ -335,6 +340,8 @@ struct FakeRequest final : petstore::service::Request {
     std::int64_t length = -1;
     petstore::service::AddressWindow address{{60, 59, 1'700'000'060}, false};
     int counted = 0;  // in its address's window
+    std::int64_t variable_cost = 1;
+    int cost_evaluations = 0;
 };
 
 using DecisionStage = petstore::service::SharedDecision::Stage;

@@ -107,6 +107,18 @@ void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     conf.admits_in_content = conf.answers && !passes_on(cf);
 }
 
+void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main)
+{
+    if (conf.cost == NGX_CONF_UNSET) {
+        conf.cost_variable = prev.cost_variable;
+    }
+    ngx_conf_merge_value(conf.cost, prev.cost, 1);
+    conf.service.cost = conf.cost;
+    if (conf.cost == 0) {
+        conf.variable_cost = main.variable_costs++;
+    }
+}
+
 openapi::Settings document_settings(const LocConf& conf)
 {
     openapi::Settings settings;
@@ -237,6 +249,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           : api::http_date(conf.get_sunset);
 
         auto& main = main_conf(cf);
+        merge_cost(prev, conf, main);
         if (conf.serves) {
             choose_document(main, conf);
         }

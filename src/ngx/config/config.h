@@ -95,6 +95,8 @@ struct MainConf : MainConfBase {
     std::deque<CorsPolicy> cors;
     std::vector<Document> documents;
     std::deque<TlsLevel> tls_levels;
+    std::size_t variable_costs =
+        0;  // locations with a variable in petstore_cost
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location serves the API or is guarded
     bool has_guard = false;        // any location needs the phase handler
@@ -141,6 +143,8 @@ struct LocConfBase {
     ngx_flag_t json_errors = NGX_CONF_UNSET;
     // nullptr: off
     CorsPolicy* cors = static_cast<CorsPolicy*>(NGX_CONF_UNSET_PTR);
+    ngx_int_t cost = NGX_CONF_UNSET;  // in units; 0: that of the variable
+    ngx_int_t cost_variable = NGX_CONF_UNSET;  // its index
     ngx_flag_t limit_dry_run = NGX_CONF_UNSET;
     ngx_uint_t limit_headers = NGX_CONF_UNSET_UINT;
     ngx_int_t anonymous_limit = NGX_CONF_UNSET;
@@ -176,6 +180,7 @@ struct LocConf : LocConfBase {
     bool admits_in_content = false;  // and nothing passes requests on before
     std::size_t storage = 0;         // index in MainConf::storages
     std::optional<std::size_t> durable;  // index in MainConf::durables
+    std::size_t variable_cost = 0;       // see MainConf::variable_costs
     service::Settings service;
     std::string deprecated_link;  // Link of the deprecated operation
     std::string sunset;           // its Sunset; empty if off
@@ -210,6 +215,6 @@ using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
     set_status, set_health, set_guard, set_redis, set_durability,
     set_limit_redis, set_positioned_text, set_prefix, set_base_url,
-    set_get_sunset, set_cors, set_plan, set_ban, set_anonymous_limit;
+    set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit;
 
 }  // namespace petstore::ngx

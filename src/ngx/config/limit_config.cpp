@@ -1,6 +1,7 @@
 // The directives of limits and bans.
 #include <algorithm>
 
+#include "../../api/limit.h"
 #include "../../api/plan.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
@@ -8,6 +9,27 @@
 #include "config.h"
 
 namespace petstore::ngx {
+
+namespace {
+
+// The name in "$name" or "${name}"; empty for any other text.
+std::string_view variable_name(std::string_view text) noexcept
+{
+    if (text.empty() || text.front() != '$') {
+        return {};
+    }
+    text.remove_prefix(1);
+    if (text.size() > 2 && text.front() == '{' && text.back() == '}') {
+        text = text.substr(1, text.size() - 2);
+    }
+    const bool valid = std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+               || (c >= '0' && c <= '9') || c == '_';
+    });
+    return valid ? text : std::string_view();
+}
+
+}  // namespace
 
 char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
@@ -22,20 +44,33 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         }
         Parameters::Value minute;
         Parameters::Value day;
+        Parameters::Value month;
         const bool taken = Parameters(cf).each(
-            2, "\"minute=N\" or \"day=N\"", [&](Parameters& parameters) {
+            2, "\"minute=N\", \"day=N\" or \"month=N\"",
+            [&](Parameters& parameters) {
                 parameters.number("minute", api::kMaxLimit, minute);
                 parameters.number("day", api::kMaxLimit, day);
+                parameters.number("month", api::kMaxLimit, month);
             });
         if (!taken) {
             return kConfError;
         }
-        if (*minute > *day) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "the minute limit %L of plan \"%V\" exceeds its day limit %L",
-                *minute, &name, *day);
+        if (!minute || !day) {
+            return refuse(
+                cf, "plan \"%V\" in \"petstore_plan\" directive lacks \"%s=N\"",
+                &name, minute ? "day" : "minute");
         }
+        const auto warn_if_above = [&](const char* window, std::int64_t limit,
+                                       const char* longer, std::int64_t most) {
+            if (limit > most) {
+                ngx_conf_log_error(
+                    NGX_LOG_WARN, cf, 0,
+                    "the %s limit %L of plan \"%V\" exceeds its %s limit %L",
+                    window, limit, &name, longer, most);
+            }
+        };
+        warn_if_above("minute", *minute, "day", *day);
+        warn_if_above("day", *day, "month", month.value_or(*day));
         SourcePosition& position =
             main.plan_positions[std::string(ngx_base::view(name))];
         if (position.known()) {
@@ -45,7 +80,8 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 &position.file, position.line);
         }
         position = current_position(cf);
-        main.plans.set(std::string(ngx_base::view(name)), {*minute, *day});
+        main.plans.set(std::string(ngx_base::view(name)),
+                       {*minute, *day, month.value_or(0)});
         return kConfOk;
     });
 }
@@ -92,6 +128,29 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         }
         return kConfOk;
     });
+}
+
+char* set_cost(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.cost != NGX_CONF_UNSET) {
+        return kDuplicate;
+    }
+    const ngx_str_t& argument = arguments(cf)[1];
+    const std::string_view variable = variable_name(ngx_base::view(argument));
+    if (!variable.empty()) {
+        ngx_str_t name = ngx_base::borrow(variable);
+        loc.cost = 0;
+        loc.cost_variable = ngx_http_get_variable_index(cf, &name);
+        return loc.cost_variable == NGX_ERROR ? kConfError : kConfOk;
+    }
+    const auto cost = api::parse_cost(ngx_base::view(argument));
+    if (!cost) {
+        return refuse_value(cf, argument,
+                            "a number from 1 to 10000, or a variable");
+    }
+    loc.cost = static_cast<ngx_int_t>(*cost);
+    return kConfOk;
 }
 
 char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept

@@ -30,7 +30,7 @@ std::string_view exposed_headers(ngx_uint_t limit_headers) noexcept
     switch (limit_headers) {
     case kHeadersWindows:
         return PETSTORE_EXPOSED
-            ", X-RateLimit-Limit-Minute, X-RateLimit-Remaining-Minute, X-RateLimit-Reset-Minute, X-RateLimit-Limit-Day, X-RateLimit-Remaining-Day, X-RateLimit-Reset-Day";
+            ", X-RateLimit-Limit-Minute, X-RateLimit-Remaining-Minute, X-RateLimit-Reset-Minute, X-RateLimit-Limit-Day, X-RateLimit-Remaining-Day, X-RateLimit-Reset-Day, X-RateLimit-Limit-Month, X-RateLimit-Remaining-Month, X-RateLimit-Reset-Month";
     case kHeadersIetf:
         return PETSTORE_EXPOSED ", RateLimit, RateLimit-Policy";
     default:

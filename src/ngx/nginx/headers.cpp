@@ -149,14 +149,18 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
     return found;
 }
 
-void remove_headers(ngx_http_request_t* r,
-                    std::initializer_list<std::string_view> names) noexcept
+void remove_headers(ngx_http_request_t* r, std::string_view prefix,
+                    std::initializer_list<std::string_view> suffixes) noexcept
 {
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
-        for (const std::string_view name : names) {
-            if (is_named(line, name)) {
-                line.hash = 0;
-            }
+        const std::string_view name = ngx_base::view(line.key);
+        if (api::equals_ignoring_case(name.substr(0, prefix.size()), prefix)
+            && std::any_of(suffixes.begin(), suffixes.end(),
+                           [&](std::string_view suffix) {
+                               return api::equals_ignoring_case(
+                                   name.substr(prefix.size()), suffix);
+                           })) {
+            line.hash = 0;
         }
     });
 }

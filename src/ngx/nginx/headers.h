@@ -29,11 +29,12 @@ void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept;
 // Whether the response has a header of this name.
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 
-// Removes the response headers with these names, ignoring case.
-void remove_headers(ngx_http_request_t* r,
-                    std::initializer_list<std::string_view> names) noexcept;
+// Removes the response headers whose names are the prefix and one of the
+// suffixes, ignoring case.
+void remove_headers(ngx_http_request_t* r, std::string_view prefix,
+                    std::initializer_list<std::string_view> suffixes) noexcept;
 
-// The same for names that begin with `prefix`.
+// The same with any suffix.
 void remove_headers_with_prefix(ngx_http_request_t* r,
                                 std::string_view prefix) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "../../ngx_base/str.h"
 #include "../nginx/headers.h"
+#include "../worker/worker.h"
 #include "../worker/zone.h"
 #include "address_limit.h"
 
@@ -95,6 +96,31 @@ HttpRequest::header(service::Header name) const noexcept
 std::int64_t HttpRequest::content_length() const noexcept
 {
     return r_->headers_in.content_length_n;
+}
+
+std::int64_t HttpRequest::cost() noexcept
+{
+    const auto index = static_cast<ngx_uint_t>(conf_.cost_variable);
+    const auto* value = ngx_http_get_flushed_variable(r_, index);
+    if (value != nullptr && value->valid) {
+        const std::string_view text(reinterpret_cast<const char*>(value->data),
+                                    value->len);
+        if (const auto cost = api::parse_cost(text)) {
+            return *cost;
+        }
+    }
+    // The value is not logged: it may come from the client.
+    if (Worker::current()->cost_line(conf_).due()) {
+        const auto* core = static_cast<const ngx_http_core_main_conf_t*>(
+            ngx_http_get_module_main_conf(r_, ngx_http_core_module));
+        const auto* variables =
+            static_cast<const ngx_http_variable_t*>(core->variables.elts);
+        ngx_log_error(
+            NGX_LOG_ERR, r_->connection->log, 0,
+            "petstore: the request costs 1, because \"$%V\" of \"petstore_cost\" is not a number from 1 to %L",
+            &variables[index].name, api::kMaxCost);
+    }
+    return 1;
 }
 
 service::AddressWindow HttpRequest::count_address() noexcept

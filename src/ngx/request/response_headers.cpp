@@ -1,5 +1,8 @@
 #include "response_headers.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/headers.h"
@@ -27,48 +30,84 @@ bool add_deprecation_headers(ngx_http_request_t* r) noexcept
            && add_header(r, "Link", conf.deprecated_link);
 }
 
+// petstore_limit_headers windows.
+struct WindowHeaders {
+    api::Window api::Decision::*window;
+    std::string_view limit;
+    std::string_view remaining;
+    std::string_view reset;
+};
+
+constexpr WindowHeaders kWindowHeaders[] = {
+    {&api::Decision::minute, "X-RateLimit-Limit-Minute",
+     "X-RateLimit-Remaining-Minute", "X-RateLimit-Reset-Minute"},
+    {&api::Decision::day, "X-RateLimit-Limit-Day", "X-RateLimit-Remaining-Day",
+     "X-RateLimit-Reset-Day"},
+    {&api::Decision::month, "X-RateLimit-Limit-Month",
+     "X-RateLimit-Remaining-Month", "X-RateLimit-Reset-Month"},
+};
+
 // One header per window, as API gateways send them.
 bool add_window_headers(ngx_http_request_t* r,
                         const api::Decision& decision) noexcept
 {
-    const auto& minute = decision.minute;
-    const auto& day = decision.day;
-    return add_header_number(r, "X-RateLimit-Limit-Minute", minute.limit)
-           && add_header_number(r, "X-RateLimit-Remaining-Minute",
-                                minute.remaining())
-           && add_header_number(r, "X-RateLimit-Reset-Minute",
-                                api::seconds_up(minute.reset))
-           && add_header_number(r, "X-RateLimit-Limit-Day", day.limit)
-           && add_header_number(r, "X-RateLimit-Remaining-Day", day.remaining())
-           && add_header_number(r, "X-RateLimit-Reset-Day",
-                                api::seconds_up(day.reset));
+    return std::all_of(
+        std::begin(kWindowHeaders), std::end(kWindowHeaders),
+        [&](const WindowHeaders& headers) {
+            const api::Window& window = decision.*headers.window;
+            return window.limit == 0
+                   || (add_header_number(r, headers.limit, window.limit)
+                       && add_header_number(r, headers.remaining,
+                                            window.remaining())
+                       && add_header_number(r, headers.reset,
+                                            api::seconds_up(window.reset)));
+        });
 }
 
-// draft-ietf-httpapi-ratelimit-headers: both windows as named policies.
+// The length of a window in seconds; that of the current month.
+std::int64_t seconds_of(const api::WindowKind& kind, api::Millis now) noexcept
+{
+    if (kind.window == &api::Decision::minute) {
+        return api::kMinuteSeconds;
+    }
+    if (kind.window == &api::Decision::day) {
+        return api::kDaySeconds;
+    }
+    const api::Day today = api::day_of(now / 1000);
+    return (api::first_of_next_month(today) - api::first_of_month(today))
+           * api::kDaySeconds;
+}
+
+// draft-ietf-httpapi-ratelimit-headers: the windows as named policies.
 bool add_ietf_headers(ngx_http_request_t* r,
                       const api::Decision& decision) noexcept
 {
-    u_char text[256];
-    const auto& minute = decision.minute;
-    const auto& day = decision.day;
-    auto left = [&](const api::Window& window) -> std::int64_t {
-        const auto seconds = api::seconds_up(window.reset - decision.now);
-        return seconds > 0 ? seconds : 0;
-    };
-    u_char* end = ngx_snprintf(text, sizeof(text),
-                               "\"minute\";q=%L;w=60, \"day\";q=%L;w=86400",
-                               minute.limit, day.limit);
-    if (!add_header_copy(r, "RateLimit-Policy",
-                         {reinterpret_cast<char*>(text),
-                          static_cast<std::size_t>(end - text)})) {
-        return false;
+    u_char policies[256];
+    u_char limits[256];
+    u_char* policies_end = policies;
+    u_char* limits_end = limits;
+    for (const api::WindowKind& kind : api::kWindows) {
+        const api::Window& window = decision.*kind.window;
+        if (window.limit == 0) {
+            continue;
+        }
+        const char* const separator = policies_end == policies ? "" : ", ";
+        policies_end = ngx_slprintf(
+            policies_end, std::end(policies), "%s\"%*s\";q=%L;w=%L", separator,
+            kind.name.size(), kind.name.data(), window.limit,
+            seconds_of(kind, decision.now));
+        const auto left = api::seconds_up(window.reset - decision.now);
+        limits_end =
+            ngx_slprintf(limits_end, std::end(limits), "%s\"%*s\";r=%L;t=%L",
+                         separator, kind.name.size(), kind.name.data(),
+                         window.remaining(), left > 0 ? left : 0);
     }
-    end = ngx_snprintf(
-        text, sizeof(text), "\"minute\";r=%L;t=%L, \"day\";r=%L;t=%L",
-        minute.remaining(), left(minute), day.remaining(), left(day));
-    return add_header_copy(
-        r, "RateLimit",
-        {reinterpret_cast<char*>(text), static_cast<std::size_t>(end - text)});
+    const auto text = [](const u_char* start, const u_char* end) {
+        return std::string_view(reinterpret_cast<const char*>(start),
+                                static_cast<std::size_t>(end - start));
+    };
+    return add_header_copy(r, "RateLimit-Policy", text(policies, policies_end))
+           && add_header_copy(r, "RateLimit", text(limits, limits_end));
 }
 
 // The rate to report; without a decision, that of the client's address.
@@ -118,13 +157,13 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
 
 void remove_rate_headers(ngx_http_request_t* r) noexcept
 {
-    remove_headers(r, {"X-RateLimit-Limit", "X-RateLimit-Remaining",
-                       "X-RateLimit-Reset", "X-RateLimit-Limit-Minute",
-                       "X-RateLimit-Remaining-Minute",
-                       "X-RateLimit-Reset-Minute", "X-RateLimit-Limit-Day",
-                       "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
-                       "RateLimit", "RateLimit-Policy", "RateLimit-Limit",
-                       "RateLimit-Remaining", "RateLimit-Reset"});
+    remove_headers(r, "X-RateLimit-",
+                   {"Limit", "Remaining", "Reset", "Limit-Minute",
+                    "Remaining-Minute", "Reset-Minute", "Limit-Day",
+                    "Remaining-Day", "Reset-Day", "Limit-Month",
+                    "Remaining-Month", "Reset-Month"});
+    remove_headers(r, "RateLimit",
+                   {"", "-Policy", "-Limit", "-Remaining", "-Reset"});
 }
 
 bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept

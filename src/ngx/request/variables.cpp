@@ -96,6 +96,13 @@ ngx_int_t limit_remaining(ngx_http_request_t* r,
     return formatted(r, value, "%L", state.rate->remaining, 0);
 }
 
+ngx_int_t cost(ngx_http_request_t* r, const service::RequestState& state,
+               ngx_http_variable_value_t* value)
+{
+    return state.cost == 0 ? found(value, {})
+                           : formatted(r, value, "%L", state.cost, 0);
+}
+
 ngx_int_t error_code(ngx_http_request_t*, const service::RequestState& state,
                      ngx_http_variable_value_t* value)
 {
@@ -129,6 +136,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
         {ngx_string("petstore_plan"), handler<plan>},
         {ngx_string("petstore_limit_status"), handler<limit_status>},
         {ngx_string("petstore_limit_remaining"), handler<limit_remaining>},
+        {ngx_string("petstore_cost"), handler<cost>},
         {ngx_string("petstore_error_code"), handler<error_code>},
         {ngx_string("petstore_redis_time"), handler<redis_time>},
     };

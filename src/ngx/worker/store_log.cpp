@@ -124,7 +124,7 @@ void log_ban(ngx_log_t& log, const store::Account& account,
         "petstore: account %*s banned for %L s after %L denied requests",
         account.id().size(), account.id().data(),
         (status.decision.ban_until - status.decision.now) / 1000,
-        status.denials);
+        status.strikes);
 }
 
 }  // namespace petstore::ngx

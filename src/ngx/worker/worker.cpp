@@ -66,7 +66,8 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
-      readiness_(log), warm_up_(*this, &log, true)
+      readiness_(log), cost_lines_(conf.variable_costs),
+      warm_up_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {

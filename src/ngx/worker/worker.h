@@ -70,6 +70,12 @@ public:
         return conf.durable ? &durables_[*conf.durable]->link() : nullptr;
     }
 
+    // For the log line of a petstore_cost whose variable is not a number.
+    ngx_base::OncePerMinute& cost_line(const LocConf& conf) noexcept
+    {
+        return cost_lines_[conf.variable_cost];
+    }
+
     static Worker* current() noexcept;
 
     // nginx's init_process and exit_process. No Worker is created if no
@@ -95,6 +101,7 @@ private:
     std::vector<std::unique_ptr<ngx_redis::DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
     Readiness readiness_;
+    std::vector<ngx_base::OncePerMinute> cost_lines_;  // by variable_cost
 
     // Connects in the first event-loop iteration, so that a first request waits
     // at most for the rest of the handshake. Not during the worker's start,

@@ -60,6 +60,7 @@ const setups = {
     '': {},
     same: {}, // one account and store for all these requests
     'read-only': { keys: { scopes: 'read' } },
+    costly: location('petstore_cost 100;'),
     'one-per-minute': { keys: { perMinute: 1, perDay: 100 },
         prepare: (store, key) => list(store, key) },
     banned: { keys: { perMinute: 1, perDay: 100 },
