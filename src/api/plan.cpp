@@ -54,6 +54,12 @@ bool PlanTable::knows(std::string_view name) const noexcept
     return name == kEnterprise || plans_.find(name) != plans_.end();
 }
 
+const Limits& PlanTable::limits_of(std::string_view name) const noexcept
+{
+    const auto plan = plans_.find(name);
+    return plan != plans_.end() ? plan->second : plans_.find(kFree)->second;
+}
+
 PlanInForce PlanTable::plan_in_force(const OwnPlan& key,
                                      const OwnPlan& account) const noexcept
 {
@@ -71,11 +77,7 @@ PlanInForce PlanTable::plan_in_force(const OwnPlan& key,
     result.overrides =
         own_plan || key.per_minute || key.per_day || key.per_month;
 
-    auto plan = plans_.find(result.plan);
-    if (plan == plans_.end()) {
-        plan = plans_.find(kFree);
-    }
-    result.limits = plan->second;
+    result.limits = limits_of(result.plan);
     if (result.per_minute) {
         result.limits.minute = in_range(*result.per_minute, 0);
     }

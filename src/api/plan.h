@@ -18,7 +18,16 @@ struct Limits {
     std::int64_t month = 0;  // 0: no monthly limit
 
     bool has_month() const noexcept { return month != 0; }
+
+    bool operator==(const Limits& other) const noexcept
+    {
+        return minute == other.minute && day == other.day
+               && month == other.month;
+    }
 };
+
+// By the names of plans.
+using NamedLimits = std::map<std::string, Limits, std::less<>>;
 
 inline constexpr std::int64_t kMinuteSeconds = 60;
 inline constexpr std::int64_t kDaySeconds = 86400;
@@ -49,6 +58,9 @@ public:
 
     void set(std::string name, Limits limits);
 
+    // The plans that have limits themselves.
+    const NamedLimits& plans() const noexcept { return plans_; }
+
     // All of these, in alphabetical order, and "enterprise". Throws
     // std::bad_alloc.
     std::vector<std::string> names() const;
@@ -56,16 +68,18 @@ public:
     // True for the plans in the table and for "enterprise".
     bool knows(std::string_view name) const noexcept;
 
+    // An undefined plan, and enterprise without limits, count as free: an
+    // operator's mistake must not lift the limits.
+    const Limits& limits_of(std::string_view name) const noexcept;
+
     // The limit of a window is the first of: the key's own; that of the key's
     // own plan, which decides for every window; the account's own; that of the
-    // account's plan. An undefined plan, and enterprise without limits, count
-    // as free: an operator's mistake must not lift the limits. The result
-    // refers to the names in its arguments.
+    // account's plan. The result refers to the names in its arguments.
     PlanInForce plan_in_force(const OwnPlan& key,
                               const OwnPlan& account) const noexcept;
 
 private:
-    std::map<std::string, Limits, std::less<>> plans_;
+    NamedLimits plans_;
 };
 
 }  // namespace petstore::api

@@ -31,6 +31,8 @@ void Admission::proceed(FoundKey found)
         return refuse(refuse_key(task_, *found.refused));
     }
     if (task_.may_wait()) {
+        // Ahead of the record, so that it need not be waited for.
+        task_.storage().plans.current();
         const std::string_view account =
             key_ != nullptr ? key_->account->id() : std::string_view();
         task_.storage().key_loader.load(digest_, {epoch_, account},
@@ -68,7 +70,12 @@ void Admission::take_clock(const store::Done&)
     check(Record::remembered);
 }
 
-// 3. The limits: by a decision about the same client's request, by a denial of
+void Admission::take_plans(const store::Done&)
+{
+    check_limits(Record::remembered);
+}
+
+// 4. The limits: by a decision about the same client's request, by a denial of
 // a moment ago, or by asking the limiter.
 void Admission::check_limits(Record record)
 {
@@ -76,6 +83,15 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
+    // 3. The plans, which seldom have to be waited for.
+    store::PlansInForce& plans = task_.storage().plans;
+    if (!plans.current()) {
+        if (task_.may_wait()) {
+            plans.wait(plans_read_.begin());
+        }
+        return;
+    }
+    plans.update(*key_);
     const std::int64_t cost = find_cost(task_);
     const auto now = task_.now();
     if (const auto denial = key_->account->denial(key_->limits, cost, now)) {

@@ -13,8 +13,8 @@
 
 namespace petstore::service {
 
-// Admits or refuses a request: key → expiry → limits → rate headers. A refused
-// request is answered here; its handler is not called.
+// Admits or refuses a request: key → expiry → plans → limits → rate headers. A
+// refused request is answered here; its handler is not called.
 //
 // This class decides in which order the steps are taken, and waits for Redis.
 // The steps (find_key, decision, refusal) return what they led to and know
@@ -51,6 +51,7 @@ private:
     void take_key(const store::Ref<store::CachedKey>& key);
     void check(Record record);
     void take_clock(const store::Done&);
+    void take_plans(const store::Done&);
     void check_limits(Record record);
     void share_decision();
     void take_marker(const store::Done&);
@@ -70,6 +71,8 @@ private:
     Await<store::Ref<store::CachedKey>, Admission, &Admission::take_key>
         key_read_{task_, *this};
     Await<store::Done, Admission, &Admission::take_clock> clock_read_{task_,
+                                                                      *this};
+    Await<store::Done, Admission, &Admission::take_plans> plans_read_{task_,
                                                                       *this};
     Await<store::Done, Admission, &Admission::take_marker> marker_read_{task_,
                                                                         *this};

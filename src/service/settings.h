@@ -8,7 +8,6 @@
 
 #include "../api/date.h"
 #include "../api/limit.h"
-#include "../api/plan.h"
 #include "../store/pets/response_cache.h"
 
 namespace petstore::service {
@@ -29,7 +28,6 @@ struct Settings {
     bool limit_dry_run = false;
     bool enforce_address_limit = false;
     api::BanPolicy ban;
-    const api::PlanTable* plans = nullptr;
 
     // The OpenAPI document, ready to be sent, and its ETag.
     std::shared_ptr<const store::CachedResponse> document;

@@ -108,8 +108,8 @@ void Task::use_last_rate() noexcept
     if (last != nullptr) {
         state.rate = *last;
     } else {
-        const auto free = context_.settings.plans->plan_in_force({}, {});
-        state.rate = api::RateView{free.limits.minute, 0,
+        const api::PlanTable& plans = context_.storage.plans.table();
+        state.rate = api::RateView{plans.limits_of("free").minute, 0,
                                    context_.storage.redis_clock.now() + 1};
     }
 }

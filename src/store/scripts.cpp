@@ -98,7 +98,7 @@ const redis::Script& settle_usage()
 
 const redis::Script& clear_caches()
 {
-    static const std::string text = joined(k_damaged_lua, k_clear_caches_lua);
+    static const std::string text = joined({k_damaged_lua, k_clear_caches_lua});
     static const redis::Script script("clear_caches", text);
     return script;
 }
@@ -107,6 +107,18 @@ const redis::Script& freeze_catalogue()
 {
     static const redis::Script script("freeze_catalogue",
                                       k_freeze_catalogue_lua);
+    return script;
+}
+
+const redis::Script& publish_plans()
+{
+    static const redis::Script script("publish_plans", k_publish_plans_lua);
+    return script;
+}
+
+const redis::Script& set_plan()
+{
+    static const redis::Script script("set_plan", k_set_plan_lua);
     return script;
 }
 

@@ -14,6 +14,8 @@ const redis::Script& strike();
 const redis::Script& clock();
 const redis::Script& touch_account();
 const redis::Script& freeze_catalogue();
+const redis::Script& publish_plans();
+const redis::Script& set_plan();  // for petstorectl
 const redis::Script& unban();
 const redis::Script& settle_usage();  // before an account is reset or deleted
 const redis::Script& clear_caches();

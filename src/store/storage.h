@@ -20,12 +20,14 @@
 #include "pets/pet_commands.h"
 #include "pets/reader.h"
 #include "pets/version_queue.h"
+#include "plans/plans_in_force.h"
 #include "schema.h"
 
 namespace petstore::store {
 
 // Receives the storage's reports for the operator.
 class StorageLog : public KeyLog,
+                   public PlanLog,
                    public BanLog,
                    public LimitLog,
                    public CreateLog {
@@ -49,7 +51,7 @@ struct Storage {
         redis::Alarm& report_alarm;
         StorageLog& log;
         metrics::CacheLookups& lookups;
-        const api::PlanTable& plans;
+        const api::PlanTable& plans;  // of the configuration
     };
 
     // Throws std::bad_alloc.
@@ -62,9 +64,12 @@ struct Storage {
                              ? LimitCommands::Accounts::cluster
                              : LimitCommands::Accounts::together),
           pet_commands(schema), catalogue_link(environment.catalogue),
-          lookups(environment.lookups), keys(memory.keys),
+          lookups(environment.lookups),
+          plans(environment.catalogue, schema, clock, environment.plans, log,
+                log),
+          keys(memory.keys),
           key_loader(environment.catalogue, environment.accounts, key_commands,
-                     environment.plans, keys, log),
+                     plans.table(), keys, log),
           read_cache({environment.catalogue, pet_commands, log}, lookups,
                      memory.responses),
           versions(environment.scheduler, read_cache),
@@ -100,6 +105,7 @@ struct Storage {
     const PetCommands pet_commands;
     redis::Link& catalogue_link;
     metrics::CacheLookups& lookups;
+    PlansInForce plans;
     KeyCache keys;
     KeyLoader key_loader;
     ReadCache read_cache;

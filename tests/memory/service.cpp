@@ -31,6 +31,7 @@ struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void look_up_refused() noexcept override {}
+    void plans_forbidden() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
     void catalogue_full() noexcept override {}
     void limits_elsewhere() noexcept override { ++damages; }
@@ -127,7 +128,6 @@ struct Requests {
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
-        settings.plans = &plans;
         settings.ban.threshold = 0;
         make(list, api::Method::get, "/v1/pets");
         make(get, api::Method::get, "/v1/pets/1");
@@ -169,6 +169,8 @@ struct Requests {
             namespace scripts = store::scripts;
             if (sent.is("HGETALL")) {
                 sent.handler->on_reply(look_up());
+            } else if (sent.is("HSCAN")) {
+                sent.handler->on_reply(stored_plans);
             } else if (sent.calls(scripts::clock())) {
                 sent.handler->on_reply(time);
             } else if (sent.calls(scripts::limit())) {
@@ -238,6 +240,8 @@ struct Requests {
         array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
                bulk("an-account-whose-name-needs-memory"), bulk("plan"),
                bulk("pro"), bulk("epoch"), bulk("7")})};
+    const Ready stored_plans{
+        array({bulk("0"), array({bulk("pro"), bulk("200 5000")})})};
     const Ready time{array({bulk("1000"), bulk("0")})};
     // Decisions on one request, because each request is sent alone.
     const Ready admitted{decided(1, 0)};

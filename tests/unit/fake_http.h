@@ -50,6 +50,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
         unknown_plans.emplace_back(plan);
     }
     void look_up_refused() noexcept override { ++refused_look_ups; }
+    void plans_forbidden() noexcept override { ++forbidden_plans; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
     void catalogue_full() noexcept override { ++full_reports; }
     void limits_elsewhere() noexcept override { ++moved_limits; }
@@ -64,6 +65,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> damaged_keys;
     std::vector<std::string> unknown_plans;
     int refused_look_ups = 0;
+    int forbidden_plans = 0;
     int unexpected_replies = 0;
     int full_reports = 0;
     int moved_limits = 0;
@@ -103,7 +105,6 @@ struct FakeWorker {
         settings.base_path = "/v1";
         settings.link_base = "/v1";
         settings.max_body = 16384;
-        settings.plans = &plans;
     }
 
     // --- what Redis was asked ------------------------------------------------

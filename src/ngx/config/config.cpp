@@ -273,7 +273,6 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         if (conf.guard) {
             main.in_use = true;
             conf.main = &main;
-            service.plans = &main.plans;
             if (!choose_storage(cf, main, conf)) {
                 return kConfError;
             }

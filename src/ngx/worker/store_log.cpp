@@ -100,6 +100,22 @@ void StoreLog::limits_not_compared() noexcept
         "petstore: this user may not read in each Redis whose limits the limit Redis has (NOPERM): those of another store are not noticed");
 }
 
+void StoreLog::plans_forbidden() noexcept
+{
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply");
+}
+
+void StoreLog::plans_not_published(std::string_view error_code) noexcept
+{
+    ngx_str_t code = ngx_base::borrow(error_code);
+    ngx_log_error(
+        NGX_LOG_WARN, &log_, 0,
+        "petstore: Redis refuses the plans that this host publishes (%V): petstorectl does not know them",
+        &code);
+}
+
 void StoreLog::catalogue_full() noexcept
 {
     if (full_.due()) {

@@ -4,6 +4,7 @@
 #include "../../ngx_base/ngx.h"
 #include "../../ngx_base/timer.h"
 #include "../../store/accounts/limits_link.h"
+#include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 
 namespace petstore::ngx {
@@ -12,7 +13,9 @@ class WorkerMetrics;
 
 // Writes the store's reports to the error log. Logs ids and digests, never an
 // API key.
-class StoreLog final : public store::StorageLog, public store::LimitsLink::Log {
+class StoreLog final : public store::StorageLog,
+                       public store::PublishLog,
+                       public store::LimitsLink::Log {
 public:
     // `log` is the cycle's log. All must outlive this object.
     struct Servers {
@@ -32,6 +35,8 @@ public:
     void limits_elsewhere() noexcept override;
     void foreign_limits(bool foreign) noexcept override;
     void limits_not_compared() noexcept override;
+    void plans_forbidden() noexcept override;
+    void plans_not_published(std::string_view error_code) noexcept override;
     void catalogue_full() noexcept override;
     void request_refused() noexcept override;
     void account_banned(const store::Account& account,

@@ -1,7 +1,9 @@
 #include "worker.h"
 
+#include "../../api/build_version.h"
 #include "../../api/digest.h"
 #include "../../ngx_base/exception_border.h"
+#include "../../ngx_base/str.h"
 #include "../../store/scripts.h"
 #include "../module.h"
 
@@ -38,6 +40,19 @@ void initialize_digests()
     store::scripts::clock();
     store::scripts::create_pets();
     store::scripts::list_by_status();
+    store::scripts::publish_plans();
+}
+
+// Those of petstore_plan, without the built-in ones.
+api::NamedLimits configured_plans(const MainConf& conf)
+{
+    api::NamedLimits plans;
+    for (const auto& [name, limits] : conf.plans.plans()) {
+        if (conf.plan_positions.count(name) != 0) {
+            plans.emplace(name, limits);
+        }
+    }
+    return plans;
 }
 
 }  // namespace
@@ -67,7 +82,7 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
       readiness_(log), cost_lines_(conf.variable_costs),
-      warm_up_(*this, &log, true)
+      warm_up_(*this, &log, true), publish_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {
@@ -155,6 +170,35 @@ void Worker::warm_up() noexcept
     }
 }
 
+void Worker::publish_plans(const MainConf& conf, const ngx_cycle_t& cycle)
+{
+    const store::HostOfPlans host = {
+        std::string(ngx_base::view(cycle.hostname)),
+        std::string(ngx_base::view(cycle.conf_file)), api::build_version()};
+    const api::NamedLimits plans = configured_plans(conf);
+    for (const auto& storage : storages_) {
+        const store::Storage& of = storage->storage();
+        publishers_.push_back(std::make_unique<store::PlanPublisher>(
+            of.catalogue_link, of.schema, nginx_clock, host, plans,
+            storage->log()));
+    }
+    publish_.start(0);
+}
+
+// A worker that quits is about to be replaced, perhaps by one with another
+// configuration.
+void Worker::publish_if_due() noexcept
+{
+    constexpr ngx_msec_t kInterval = 5000;
+    if (ngx_exiting) {
+        return;
+    }
+    for (const auto& publisher : publishers_) {
+        publisher->publish_if_due();
+    }
+    publish_.start(kInterval);
+}
+
 Worker* Worker::current() noexcept
 {
     return current_worker;
@@ -174,6 +218,9 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
             current_worker = new Worker(*conf, *cycle->log);
             if (ngx_process == NGX_PROCESS_WORKER) {
                 current_worker->warm_up_.start(0);
+            }
+            if (ngx_worker == 0) {
+                current_worker->publish_plans(*conf, *cycle);
             }
             return static_cast<ngx_int_t>(NGX_OK);
         });

@@ -11,6 +11,7 @@
 #include "../../ngx_redis/node.h"
 #include "../../ngx_redis/sentinel_addresses.h"
 #include "../../redis/in_flight.h"
+#include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 #include "../config/config.h"
 #include "../monitoring/health.h"
@@ -30,6 +31,7 @@ public:
                   WorkerMetrics& metrics, ngx_log_t& log);
 
     store::Storage& storage() noexcept { return storage_; }
+    StoreLog& log() noexcept { return log_; }
 
     // To the accounts; `made_for` is the link to their Redis.
     redis::Link& accounts(redis::Link& made_for) noexcept
@@ -90,6 +92,8 @@ private:
     addresses_of(const ngx_redis::NodeSettings& settings, const MainConf& conf,
                  ngx_log_t& log);
     void warm_up() noexcept;
+    void publish_plans(const MainConf& conf, const ngx_cycle_t& cycle);
+    void publish_if_due() noexcept;
 
     // Declared before their users.
     WorkerMetrics metrics_;
@@ -100,6 +104,7 @@ private:
     std::vector<redis::Link*> links_;  // by index in MainConf::nodes
     std::vector<std::unique_ptr<ngx_redis::DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
+    std::vector<std::unique_ptr<store::PlanPublisher>> publishers_;
     Readiness readiness_;
     std::vector<ngx_base::OncePerMinute> cost_lines_;  // by variable_cost
 
@@ -107,6 +112,7 @@ private:
     // at most for the rest of the handshake. Not during the worker's start,
     // when its clock is not yet set and other modules may block.
     ngx_base::Timer<Worker, &Worker::warm_up> warm_up_;
+    ngx_base::Timer<Worker, &Worker::publish_if_due> publish_;
 
 public:
     redis::InFlight<ContentRequest> content_requests;

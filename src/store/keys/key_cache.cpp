@@ -15,6 +15,28 @@ constexpr std::size_t kRefusedShare = 16;
 
 }  // namespace
 
+void CachedKey::set_limits(const api::PlanInForce& plan) noexcept
+{
+    limits = plan.limits;
+    own_limits = static_cast<std::uint8_t>((plan.per_minute ? kMinute : 0)
+                                           | (plan.per_day ? kDay : 0)
+                                           | (plan.per_month ? kMonth : 0));
+}
+
+void CachedKey::take_limits(const api::PlanTable& plans) noexcept
+{
+    const api::Limits& of_plan = plans.limits_of(record.plan());
+    if (!(own_limits & kMinute)) {
+        limits.minute = of_plan.minute;
+    }
+    if (!(own_limits & kDay)) {
+        limits.day = of_plan.day;
+    }
+    if (!(own_limits & kMonth)) {
+        limits.month = of_plan.month;
+    }
+}
+
 std::size_t
 KeyCache::KeyBytes::operator()(const Ref<CachedKey>& key) const noexcept
 {

@@ -10,6 +10,7 @@
 #include "../../api/digest.h"
 #include "../../api/key.h"
 #include "../../api/limit.h"
+#include "../../api/plan.h"
 #include "../accounts/account.h"
 #include "../bounded_cache.h"
 #include "../clock.h"
@@ -54,11 +55,23 @@ struct CachedKey : RefCounted {
     // the record was read. For LimitQueue only.
     std::uint32_t generation = 0;
 
+    // Of the plans that the limits are from. For PlansInForce only.
+    static constexpr std::uint32_t kNoPlans = 0;
+    std::uint32_t plans_generation = kNoPlans;
+
+    // Windows whose limit is not the plan's: the key's own, or the account's.
+    enum OwnLimits : std::uint8_t { kMinute = 1, kDay = 2, kMonth = 4 };
+    std::uint8_t own_limits = 0;
+
     api::Digest digest{};  // of the API key; set by KeyCache
     Ref<Account> account;
     std::int64_t epoch = 0;
     api::Limits limits;
     CachedRecord record;
+
+    void set_limits(const api::PlanInForce& plan) noexcept;
+    // Replaces those that are the plan's.
+    void take_limits(const api::PlanTable& plans) noexcept;
 };
 
 // Why a key is not valid, and its id if it has a record.

@@ -120,7 +120,7 @@ Outcome<Ref<CachedKey>> KeyLoader::take(const Load& load,
     auto key = make_ref<CachedKey>();
     const api::PlanInForce plan = plans_.plan_in_force(record, {});
     key->record = CachedRecord(record, plan.plan);
-    key->limits = plan.limits;
+    key->set_limits(plan);
     if (!plans_.knows(plan.plan)) {
         log_.unknown_plan(record.id, plan.plan);
     }

@@ -1,0 +1,187 @@
+#include "plan_listing.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "../../api/text.h"
+
+namespace petstore::store {
+
+namespace {
+
+using PlanJson = nlohmann::json;
+
+constexpr std::string_view kEnterprisePlan = "enterprise";
+
+// [minute, day] or [minute, day, month], perhaps followed by more.
+std::optional<api::Limits> limits_of(const PlanJson& numbers)
+{
+    std::string text;
+    for (const PlanJson& number : numbers) {
+        if (!number.is_number_integer()) {
+            break;
+        }
+        text.append(text.empty() ? "" : " ").append(number.dump());
+    }
+    return parse_limits(text);
+}
+
+bool take_text(const PlanJson& json, const char* member, std::string& text)
+{
+    const auto found = json.find(member);
+    if (found == json.end() || !found->is_string()) {
+        return false;
+    }
+    text = found->get<std::string>();
+    return true;
+}
+
+bool take_plans(const PlanJson& json, api::NamedLimits& plans)
+{
+    const auto found = json.find("plans");
+    if (found == json.end() || !found->is_object()) {
+        return false;
+    }
+    for (const auto& [name, numbers] : found->items()) {
+        const auto limits = limits_of(numbers);
+        if (!api::is_plan_name(name) || !numbers.is_array() || !limits) {
+            return false;
+        }
+        plans.emplace(name, *limits);
+    }
+    return true;
+}
+
+std::string words_of(const api::Limits& limits)
+{
+    std::string words = std::to_string(limits.minute) + " per minute, "
+                        + std::to_string(limits.day) + " per day";
+    if (limits.has_month()) {
+        words += ", " + std::to_string(limits.month) + " per month";
+    }
+    return words;
+}
+
+std::string words_of(const PublishedHost& host)
+{
+    return host.name + " (" + host.configuration + ')';
+}
+
+}  // namespace
+
+std::optional<PublishedHost> parse_host(std::string_view value)
+{
+    PublishedHost host;
+    const std::size_t space = std::min(value.find(' '), value.size());
+    const auto published = api::parse_int64(value.substr(0, space));
+    value.remove_prefix(std::min(space + 1, value.size()));
+    const PlanJson json = PlanJson::parse(value, nullptr, false);
+    if (!published || !api::has_four_digit_year(*published) || !json.is_object()
+        || !take_text(json, "host", host.name)
+        || !take_text(json, "config", host.configuration)
+        || !take_text(json, "version", host.version)
+        || !take_plans(json, host.plans)) {
+        return std::nullopt;
+    }
+    host.published = *published;
+    return host;
+}
+
+std::string_view to_string(PlanSource source) noexcept
+{
+    switch (source) {
+    case PlanSource::built_in:
+        return "built-in";
+    case PlanSource::configuration:
+        return "nginx.conf";
+    case PlanSource::redis:
+        return "redis";
+    }
+    return "";
+}
+
+KnownPlans::KnownPlans(StoredPlans stored, std::vector<PublishedHost> hosts)
+    : stored_(std::move(stored)), hosts_(std::move(hosts))
+{
+    std::sort(hosts_.begin(), hosts_.end(),
+              [](const PublishedHost& a, const PublishedHost& b) {
+                  return std::tie(a.name, a.configuration)
+                         < std::tie(b.name, b.configuration);
+              });
+    const auto define = [&](const std::string& name, const api::Limits& limits,
+                            PlanSource source) {
+        plans_[name] = {limits, source};
+        table_.set(name, limits);
+    };
+    plans_[std::string(kEnterprisePlan)] = {};
+    for (const auto& [name, limits] : table_.plans()) {
+        plans_[name] = {limits, PlanSource::built_in};
+    }
+    for (auto host = hosts_.rbegin(); host != hosts_.rend(); ++host) {
+        for (const auto& [name, limits] : host->plans) {
+            define(name, limits, PlanSource::configuration);
+        }
+    }
+    for (const auto& [name, limits] : stored_.plans) {
+        define(name, limits, PlanSource::redis);
+    }
+}
+
+bool KnownPlans::defined_without_redis(std::string_view name) const
+{
+    return api::PlanTable().knows(name)
+           || std::any_of(hosts_.begin(), hosts_.end(),
+                          [&](const PublishedHost& host) {
+                              return host.plans.find(name) != host.plans.end();
+                          });
+}
+
+std::vector<std::string> KnownPlans::differences() const
+{
+    const api::PlanTable built_in;
+    std::vector<std::string> differences;
+    for (const auto& [name, plan] : plans_) {
+        // What hosts use → the first of them.
+        std::map<std::string, const PublishedHost*> definitions;
+        for (const PublishedHost& host : hosts_) {
+            const auto own = host.plans.find(name);
+            const auto other = built_in.plans().find(name);
+            definitions.emplace(own != host.plans.end() ? words_of(own->second)
+                                : other != built_in.plans().end()
+                                    ? words_of(other->second)
+                                    : "not defined",
+                                &host);
+        }
+        if (plan.source != PlanSource::configuration
+            || definitions.size() < 2) {
+            continue;
+        }
+        std::string text = name + ": ";
+        for (const auto& [definition, host] : definitions) {
+            text.append(text.back() == ' ' ? "" : "; ")
+                .append(definition + " on " + words_of(*host));
+        }
+        differences.push_back(std::move(text));
+    }
+    return differences;
+}
+
+std::vector<std::string> KnownPlans::overridden() const
+{
+    std::vector<std::string> overridden;
+    for (const PublishedHost& host : hosts_) {
+        for (const auto& [name, limits] : host.plans) {
+            const auto stored = stored_.plans.find(name);
+            if (stored != stored_.plans.end() && !(stored->second == limits)) {
+                overridden.push_back(name + ": " + words_of(stored->second)
+                                     + " instead of " + words_of(limits)
+                                     + " on " + words_of(host));
+            }
+        }
+    }
+    return overridden;
+}
+
+}  // namespace petstore::store

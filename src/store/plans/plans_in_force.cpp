@@ -1,0 +1,129 @@
+#include "plans_in_force.h"
+
+#include <utility>
+
+#include "../../redis/error_table.h"
+#include "../failure.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::string_view kMayNotRead = "NOPERM";
+
+}  // namespace
+
+class PlansInForce::Load final : public PlansInForce::Loads::Item,
+                                 public redis::ReplyHandler {
+public:
+    Load(Loads& loads, NoKey, PlansInForce& owner) noexcept
+        : Item(loads, NoKey()), owner_(owner), sent_(owner.clock_.monotonic())
+    {}
+
+    bool reports(const redis::Reply& error) const noexcept override
+    {
+        return error.error_code() == kMayNotRead || redis::is_wrong_type(error);
+    }
+
+    void on_reply(const redis::Reply& reply) noexcept override
+    {
+        try {
+            owner_.take(reply, sent_);
+        } catch (...) {
+            owner_.answered_ = false;
+        }
+        end(Outcome<Done>(Done()));
+    }
+
+    void on_no_reply(redis::NoReply) noexcept override
+    {
+        owner_.answered_ = false;
+        end(Outcome<Done>(Done()));
+    }
+
+private:
+    PlansInForce& owner_;
+    const Monotonic sent_;
+};
+
+PlansInForce::PlansInForce(redis::Link& link, const Schema& schema,
+                           const Clock& clock, const api::PlanTable& configured,
+                           DamageLog& damage_log, PlanLog& log)
+    : link_(link), commands_(schema), clock_(clock), configured_(configured),
+      damage_log_(damage_log), log_(log), table_(configured)
+{}
+
+PlansInForce::~PlansInForce() = default;
+
+bool PlansInForce::current() noexcept
+{
+    const Monotonic now = clock_.monotonic();
+    if ((!asked_ || now - asked_at_ >= kInterval) && loads_.size() == 0) {
+        asked_ = true;
+        asked_at_ = now;
+        read();
+    }
+    return loads_.size() == 0 || !answered_
+           || (known_ && now - read_at_ < kValidFor);
+}
+
+void PlansInForce::read() noexcept
+{
+    Load* load = nullptr;
+    try {
+        load = &loads_.start_ahead({}, *this);
+        link_.send(commands_.read(), *load);  // may end it at once
+    } catch (...) {
+        if (load != nullptr) {
+            load->on_no_reply(redis::NoReply::not_sent);
+        }
+        answered_ = false;
+    }
+}
+
+void PlansInForce::wait(Waiter<Done>& waiter) noexcept
+{
+    try {
+        loads_.find()->join(&waiter);
+    } catch (...) {
+        waiter.on_result(read_not_sent());
+    }
+}
+
+// After a temporary error, the plans read last still count.
+void PlansInForce::take(const redis::Reply& reply, Monotonic sent)
+{
+    const bool forbidden = reply.error_code() == kMayNotRead;
+    if (reply.is_error() && !forbidden && !redis::is_wrong_type(reply)) {
+        answered_ = false;
+        return;
+    }
+    if (forbidden && !forbidden_) {
+        log_.plans_forbidden();
+    }
+    use(forbidden ? StoredPlans() : PlanCommands::parse(reply));
+    forbidden_ = forbidden;
+    answered_ = true;
+    known_ = true;
+    read_at_ = sent;
+}
+
+void PlansInForce::use(const StoredPlans& stored)
+{
+    if (stored.is_damaged() && !std::exchange(damaged_, true)) {
+        damage_log_.damaged(commands_.name());
+    }
+    damaged_ = stored.is_damaged();
+    if (stored.plans == stored_) {
+        return;
+    }
+    api::PlanTable table = configured_;
+    for (const auto& [name, limits] : stored.plans) {
+        table.set(name, limits);
+    }
+    stored_ = stored.plans;
+    table_ = std::move(table);
+    ++generation_;
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../../api/plan.h"
+#include "../../redis/link.h"
+#include "../clock.h"
+#include "../damage.h"
+#include "../keys/key_cache.h"
+#include "../shared_read.h"
+#include "plan_commands.h"
+
+namespace petstore::store {
+
+// Receives reports about the plans in Redis for the operator.
+class PlanLog {
+public:
+    // An ACL rule forbids reading the plans in Redis. Reported once, until it
+    // permits that.
+    virtual void plans_forbidden() noexcept = 0;
+
+protected:
+    ~PlanLog() = default;
+};
+
+// The plans by which a worker limits: those of its configuration, replaced by
+// those of the same name in Redis. One per Storage.
+//
+// Requests keep them up to date; an idle worker reads nothing. While requests
+// arrive, the plans are read once per second, and none waits for that. Only
+// those that would decide by older plans than kValidFor wait, if Redis answered
+// the last time: the first ones of a worker, together with its key's record,
+// and the first ones after a pause. Without an answer, the plans read last
+// count, or the configuration's, so that a Redis that is away, or may not be
+// read, stops no request that does not need it.
+class PlansInForce {
+public:
+    // In milliseconds. A change is in effect after kValidFor.
+    static constexpr Monotonic kInterval = 1000;
+    static constexpr Monotonic kValidFor = 1900;
+
+    // All borrowed.
+    PlansInForce(redis::Link& link, const Schema& schema, const Clock& clock,
+                 const api::PlanTable& configured, DamageLog& damage_log,
+                 PlanLog& log);
+    ~PlansInForce();
+    PlansInForce(const PlansInForce&) = delete;
+    PlansInForce& operator=(const PlansInForce&) = delete;
+
+    const api::PlanTable& table() const noexcept { return table_; }
+
+    // Takes the limits of a cached key again if plans have changed since.
+    void update(CachedKey& key) const noexcept
+    {
+        if (key.plans_generation != generation_) {
+            key.take_limits(table_);
+            key.plans_generation = generation_;
+        }
+    }
+
+    // Whether a request may be limited by the table now. Starts a read if one
+    // is due. If false, wait() is possible until the end of this event-loop
+    // iteration.
+    bool current() noexcept;
+
+    // Calls the waiter once the table is as current as it can be; with a
+    // failure only if out of memory, before this returns.
+    void wait(Waiter<Done>& waiter) noexcept;
+
+private:
+    class Load;
+    using Loads = SharedReads<Load, Waiter<Done>*>;
+
+    void read() noexcept;
+    void take(const redis::Reply& reply, Monotonic sent);
+    void use(const StoredPlans& stored);
+
+    redis::Link& link_;
+    const PlanCommands commands_;
+    const Clock& clock_;
+    const api::PlanTable& configured_;
+    DamageLog& damage_log_;
+    PlanLog& log_;
+    api::PlanTable table_;
+    api::NamedLimits stored_;  // the plans in Redis that the table has
+    std::uint32_t generation_ = CachedKey::kNoPlans + 1;  // of the table
+
+    bool asked_ = false;
+    Monotonic asked_at_ = 0;
+    bool answered_ = true;  // the last read, or none has ended yet
+    bool known_ = false;    // by a read that was sent at read_at_
+    Monotonic read_at_ = 0;
+    bool damaged_ = false;  // reported
+    bool forbidden_ = false;
+    Loads loads_;
+};
+
+}  // namespace petstore::store
