@@ -122,9 +122,9 @@ const redis::Script& set_plan()
     return script;
 }
 
-const redis::Script& write_key()
+const redis::Script& write_record()
 {
-    static const redis::Script script("write_key", k_write_key_lua);
+    static const redis::Script script("write_record", k_write_record_lua);
     return script;
 }
 

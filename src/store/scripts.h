@@ -19,7 +19,7 @@ const redis::Script& set_plan();  // for petstorectl
 const redis::Script& unban();
 const redis::Script& settle_usage();  // before an account is reset or deleted
 const redis::Script& clear_caches();
-const redis::Script& write_key();     // for petstorectl, see stored_key.h
+const redis::Script& write_record();  // for petstorectl, see stored_key.h
 const redis::Script& delete_key();    // likewise
 const redis::Script& take_account();  // for petstorectl limits
 const redis::Script& upgrade_state();  // for petstorectl upgrade

@@ -175,8 +175,8 @@ private:
         if (c[0] == "TIME") {
             return array({bulk(std::to_string(time)), bulk("0")});
         }
-        if (is(c, scripts::write_key)) {
-            return write_key(c);
+        if (is(c, scripts::write_record)) {
+            return write_record(c);
         }
         if (is(c, scripts::delete_key)) {
             const auto found = hashes.find(c[3]);
@@ -208,7 +208,7 @@ private:
         return items;
     }
 
-    std::string write_key(const Words& c)
+    std::string write_record(const Words& c)
     {
         const auto found = hashes.find(c[3]);
         const std::string seen =

@@ -26,7 +26,7 @@ KeyCommands::Found parse(const std::vector<std::string>& fields)
     return KeyCommands::parse(replies(array(items)));
 }
 
-// The record written by write_key.lua, as the reply to HGETALL.
+// The record written by write_record.lua, as the reply to HGETALL.
 KeyCommands::Found round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;

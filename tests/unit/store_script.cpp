@@ -15,7 +15,7 @@ TEST_CASE("all scripts are embedded with their digests", "[store]")
     for (const redis::Script* script :
          {&s::create_pets(), &s::list_by_status(), &s::set_status(),
           &s::limit(), &s::strike(), &s::touch_account(), &s::unban(),
-          &s::write_key(), &s::delete_key(), &s::clear_caches()}) {
+          &s::write_record(), &s::delete_key(), &s::clear_caches()}) {
         CAPTURE(script->name);
         CHECK(script->text.find("KEYS") != std::string_view::npos);
         CHECK(script->sha1.size() == 40);

@@ -54,7 +54,7 @@ TEST_CASE("a key is written only if unchanged since it was read", "[store]")
     auto key = some_key();
     auto command = words(kCommands.write(key, key.record.epoch));
     REQUIRE(command.size() > 6);
-    CHECK(command[1] == store::scripts::write_key().sha1);
+    CHECK(command[1] == store::scripts::write_record().sha1);
     CHECK(command[2] == "1");
     CHECK(command[3] == record_name());
     CHECK(command[4] == "17");

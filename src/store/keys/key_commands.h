@@ -8,6 +8,7 @@
 #include "../../api/key.h"
 #include "../../redis/command.h"
 #include "../../redis/reply.h"
+#include "../record_fields.h"
 #include "../schema.h"
 
 namespace petstore::store {
@@ -21,13 +22,13 @@ public:
     redis::Command get(const api::Digest& digest) const;  // HGETALL
 
     struct Found {
-        enum class Result { found, absent, invalid } result;
+        using Result = RecordFound;
+        Result result;
         api::KeyRecord record;
     };
-    // `invalid`: the value exists but is not a key record: id or account is
-    // missing, or a field has a text that no version of petstorectl wrote. The
-    // record then has the valid fields, so that its account is known. A label
-    // is never invalid, so escape it where it is shown.
+    // `invalid` also if id or account is missing. The record then has the valid
+    // fields, so that its account is known. A label is never invalid, so escape
+    // it where it is shown.
     static Found parse(const redis::Reply& reply);
 
 private:

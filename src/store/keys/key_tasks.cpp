@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../accounts/account_record.h"
 
 namespace petstore::store {
 
@@ -136,6 +137,9 @@ Task<> store_disabled(const KeyServers& servers, StoredKey& key)
     }
     // The account first: an existing state will take the epoch of the record.
     co_await touch(servers, key.record.account, 0);
+    // Unless there is one.
+    co_await change(servers.keys, AccountCommands(servers.schema)
+                                      .write(account_of(key.record), {}));
 
     // Before the index: if interrupted, the record expires after a day.
     key.record.disabled = true;

@@ -8,18 +8,6 @@ namespace {
 
 constexpr std::int64_t kKeepUnfinished = std::int64_t{24} * 60 * 60 * 1000;
 
-void add(redis::Command& command, const char* field, std::string_view value)
-{
-    command.arg(field).own(value);
-}
-
-void add(redis::Command& command, const char* field,
-         const std::optional<std::int64_t>& value)
-{
-    command.arg(field);
-    value ? command.arg(*value) : command.arg("");
-}
-
 }  // namespace
 
 redis::Command StoredKeyCommands::read(const api::Digest& digest) const
@@ -48,25 +36,22 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
                                         std::optional<std::int64_t> seen) const
 {
     const api::KeyRecord& record = key.record;
-    redis::Command command(scripts::write_key(), 1);
+    redis::Command command(scripts::write_record(), 1);
     command.key(schema_.key_record(key.digest))
         .own(seen ? std::to_string(*seen) : "")
         .own(key.unfinished ? std::to_string(kKeepUnfinished) : "");
-    add(command, "id", record.id);
-    add(command, "account", record.account);
-    add(command, "plan", record.plan);
-    add(command, "per_minute", record.per_minute);
-    add(command, "per_day", record.per_day);
-    add(command, "per_month", record.per_month);
-    add(command, "label", record.label);
-    add(command, "scopes", api::scopes_text(record));
-    add(command, "created", std::to_string(record.created));
-    add(command, "expires", record.expires);
-    add(command, "disabled", record.disabled ? "1" : "0");
-    add(command, "last4", record.last4);
-    add(command, "replaced_by", record.replaced_by);
-    add(command, "unfinished", key.unfinished ? "1" : "");
-    add(command, "successors", key.successors);
+    fields::add(command, "id", record.id);
+    fields::add(command, "account", record.account);
+    fields::add(command, record);
+    fields::add(command, "label", record.label);
+    fields::add(command, "scopes", api::scopes_text(record));
+    fields::add(command, "created", std::to_string(record.created));
+    fields::add(command, "expires", record.expires);
+    fields::add(command, "disabled", record.disabled ? "1" : "0");
+    fields::add(command, "last4", record.last4);
+    fields::add(command, "replaced_by", record.replaced_by);
+    fields::add(command, "unfinished", key.unfinished ? "1" : "");
+    fields::add(command, "successors", key.successors);
     return command;
 }
 

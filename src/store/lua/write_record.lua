@@ -1,5 +1,5 @@
--- Writes the record of an API key, unless it has changed since the caller read
--- it. Each write raises the record's epoch, which serves as its version.
+-- Writes the record of an API key or an account, unless it has changed since
+-- the caller read it. Each write raises the record's epoch, which serves as its version.
 --
 -- KEYS  1 record
 -- ARGV  1  the epoch that the caller read; empty if no record may exist yet
