@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 
 #include "memory.h"
@@ -16,9 +17,17 @@ public:
     InlineText() noexcept { set_length(0); }
 
     // Throws std::bad_alloc.
-    explicit InlineText(std::string_view first, std::string_view second = {})
+    explicit InlineText(std::string_view text)
+        : InlineText(std::initializer_list<std::string_view>{text})
+    {}
+
+    // The parts in a row, without separators.
+    InlineText(std::initializer_list<std::string_view> parts)
     {
-        const std::size_t size = first.size() + second.size();
+        std::size_t size = 0;
+        for (const std::string_view part : parts) {
+            size += part.size();
+        }
         char* to = bytes_;
         if (size <= kMaxInline) {
             set_length(size);
@@ -28,8 +37,9 @@ public:
             std::memcpy(bytes_, &block, sizeof(block));
             set_length(kOnHeap);
         }
-        first.copy(to, first.size());
-        second.copy(to + first.size(), second.size());
+        for (const std::string_view part : parts) {
+            to += part.copy(to, part.size());
+        }
     }
     InlineText(InlineText&& other) noexcept { take(other); }
     InlineText& operator=(InlineText&& other) noexcept

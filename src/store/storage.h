@@ -13,7 +13,6 @@
 #include "accounts/redis_clock.h"
 #include "clock.h"
 #include "keys/key_cache.h"
-#include "keys/key_commands.h"
 #include "keys/key_loader.h"
 #include "memory.h"
 #include "pets/create_queue.h"
@@ -58,7 +57,6 @@ struct Storage {
     Storage(const std::string& prefix, const Environment& environment,
             MemoryShares memory)
         : clock(environment.clock), log(environment.log), schema(prefix),
-          key_commands(schema),
           limit_commands(schema, catalogue_place(environment),
                          environment.accounts.is_cluster()
                              ? LimitCommands::Accounts::cluster
@@ -68,7 +66,7 @@ struct Storage {
           plans(environment.catalogue, schema, clock, environment.plans, log,
                 log),
           keys(memory.keys),
-          key_loader(environment.catalogue, environment.accounts, key_commands,
+          key_loader(environment.catalogue, environment.accounts, schema,
                      plans.table(), keys, log),
           read_cache({environment.catalogue, pet_commands, log}, lookups,
                      memory.responses),
@@ -100,7 +98,6 @@ struct Storage {
     const Clock& clock;
     StorageLog& log;
     const Schema schema;
-    const KeyCommands key_commands;
     const LimitCommands limit_commands;
     const PetCommands pet_commands;
     redis::Link& catalogue_link;

@@ -82,9 +82,13 @@ def petstore_key(key):
         redis_command("HSET", "petstore:keys", name, digest),
         redis_command(
             "HSET", "petstore:key:" + digest, "id", name, "account", name,
-            "plan", "enterprise", "per_minute", UNLIMITED, "per_day", UNLIMITED,
             "label", "bench", "scopes", "read,write", "created", 1_700_000_000,
             "disabled", 0, "last4", key[-4:], "epoch", 0,
+        ),
+        redis_command(
+            "HSET", "petstore:account:" + name, "id", name, "plan", "enterprise",
+            "per_minute", UNLIMITED, "per_day", UNLIMITED, "label", "bench",
+            "created", 1_700_000_000, "disabled", 0, "implicit", 1, "epoch", 0,
         ),
     )  # fmt: skip
 

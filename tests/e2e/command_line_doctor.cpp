@@ -155,7 +155,9 @@ TEST_CASE("doctor: each rule that workers lack is named")
     };
     examine(redis, all, {"~petstore:*"}, "",
             [](const auto& url) { return doctor(url); });
-    examine(redis, main, {"~petstore:{petstore:pets}:*", "%R~petstore:key:*"},
+    examine(redis, main,
+            {"~petstore:{petstore:pets}:*", "%R~petstore:key:*",
+             "%R~petstore:account:*"},
             "", [&](const auto& url) {
                 return doctor(url, {"--limit-redis", limits.url()});
             });

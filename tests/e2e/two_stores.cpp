@@ -183,7 +183,8 @@ TEST_CASE("two stores: without the right to read the marker, one warning")
     const TwoRedis redis;
     const auto key = redis.create_key();
     redis.main.command({"ACL", "SETUSER", "worker", "on", ">pw", "+@all",
-                        "~petstore:{petstore:pets}:*", "%R~petstore:key:*"});
+                        "~petstore:{petstore:pets}:*", "%R~petstore:key:*",
+                        "%R~petstore:account:*"});
     NginxOptions options = redis.with();
     options.redis = "redis://worker:pw@" + redis.main.address();
     NginxServer nginx(options);

@@ -27,10 +27,13 @@ public:
                 commands +=
                     encode({"HSET", "petstore:key:" + digest(number), "id",
                             padded('k', number), "account", padded('a', number),
-                            "plan", "business", "scopes", "read,write"});
+                            "scopes", "read,write"})
+                    + encode({"HSET", "petstore:account:" + padded('a', number),
+                              "id", padded('a', number), "created", "1", "plan",
+                              "business"});
             }
             client.send(commands);
-            for (int number = i; number < end; ++number) {
+            for (int reply = 2 * i; reply < 2 * end; ++reply) {
                 client.read();
             }
         }

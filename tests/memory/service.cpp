@@ -30,6 +30,7 @@ struct SilentAlarm final : redis::Alarm {
 struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
+    void not_upgraded(std::string_view) noexcept override {}
     void look_up_refused() noexcept override {}
     void plans_forbidden() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
@@ -236,10 +237,12 @@ struct Requests {
     SilentAlarm alarm;
     SilentLog log;
     metrics::CacheLookups lookups;
-    const Ready record{
-        array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
-               bulk("an-account-whose-name-needs-memory"), bulk("plan"),
-               bulk("pro"), bulk("epoch"), bulk("7")})};
+    // Of the key, and of its account, which has the same id.
+    const Ready record{array(
+        {bulk("id"), bulk("an-account-whose-name-needs-memory"),
+         bulk("account"), bulk("an-account-whose-name-needs-memory"),
+         bulk("external_id"), bulk("a-customer's-id"), bulk("plan"),
+         bulk("pro"), bulk("created"), bulk("1"), bulk("epoch"), bulk("7")})};
     const Ready stored_plans{
         array({bulk("0"), array({bulk("pro"), bulk("200 5000")})})};
     const Ready time{array({bulk("1000"), bulk("0")})};

@@ -49,6 +49,10 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     {
         unknown_plans.emplace_back(plan);
     }
+    void not_upgraded(std::string_view account) noexcept override
+    {
+        accounts_without_record.emplace_back(account);
+    }
     void look_up_refused() noexcept override { ++refused_look_ups; }
     void plans_forbidden() noexcept override { ++forbidden_plans; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
@@ -64,6 +68,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
 
     std::vector<std::string> damaged_keys;
     std::vector<std::string> unknown_plans;
+    std::vector<std::string> accounts_without_record;
     int refused_look_ups = 0;
     int forbidden_plans = 0;
     int unexpected_replies = 0;
@@ -122,7 +127,10 @@ struct FakeWorker {
                 return "text of " + std::string(script->name);
             }
         }
-        return command[0];
+        return command[0] == "HGETALL"
+                       && command[1].find(":account:") != std::string::npos
+                   ? "account"
+                   : command[0];
     }
 
     // The commands without a reply, oldest first.
@@ -147,24 +155,42 @@ struct FakeWorker {
 
     using Fields = std::map<std::string, std::string>;
 
-    // A key record with additional fields.
-    static std::string record(const Fields& fields = {})
+    static std::string hash(Fields fields, const Fields& more)
     {
-        Fields all = fields;
-        all.insert({{"id", "k1"},
-                    {"account", "a1"},
-                    {"epoch", std::to_string(kEpoch)}});
+        fields.insert(more.begin(), more.end());
         std::vector<std::string> items;
-        for (const auto& [name, value] : all) {
+        for (const auto& [name, value] : fields) {
             items.push_back(bulk(name));
             items.push_back(bulk(value));
         }
         return array(items);
     }
 
-    void reply_record(const Fields& fields = {})
+    // A key record with additional fields.
+    static std::string record(const Fields& fields = {})
+    {
+        return hash(fields, {{"id", "k1"},
+                             {"account", "a1"},
+                             {"epoch", std::to_string(kEpoch)}});
+    }
+
+    // The record of the account that a command asks for.
+    static std::string account_record(const FakeLink::Words& command,
+                                      const Fields& fields = {})
+    {
+        return hash(fields,
+                    {{"id", command[1].substr(command[1].rfind(':') + 1)},
+                     {"created", "1"}});
+    }
+
+    // The key's record, then its account's if the worker asks for it.
+    void reply_record(const Fields& fields = {}, const Fields& account = {})
     {
         reply_to("HGETALL", record(fields));
+        if (!idle() && name_of(link.commands.back()) == "account") {
+            link.reply(account_record(link.commands.back(), account),
+                       link.commands.size() - 1);
+        }
     }
     void reply_no_record() { reply_to("HGETALL", array({})); }
 

@@ -238,7 +238,31 @@ TEST_CASE("a refused key's id is known if it has a record", "[service]")
     CHECK(again.state().key.refused.refusal == refusal);
     REQUIRE(again.state().key.refused.id != nullptr);
     CHECK(*again.state().key.refused.id == "k1");
-    CHECK(worker.link.sent.size() == (asked ? 2 : 1));
+    // A disabled key is refused without its account's record.
+    CHECK(worker.link.sent.size() == (asked ? 3 : 1));
+}
+
+TEST_CASE("the keys of a disabled account are refused as disabled", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({}, {{"disabled", "1"}});
+    CHECK(client.status == 401);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::disabled);
+    REQUIRE(client.state().key.refused.id != nullptr);
+    CHECK(*client.state().key.refused.id == "k1");
+    CHECK(worker.cached_key() == nullptr);
+}
+
+TEST_CASE("the keys of a deleted account are unknown", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({}, {{"deleted", "1"}});
+    CHECK(client.status == 401);
+    CHECK(client.state().key.refused.refusal == api::KeyRefusal::unknown);
 }
 
 TEST_CASE("an unknown key has no id", "[service]")

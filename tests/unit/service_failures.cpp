@@ -104,6 +104,27 @@ TEST_CASE("a damaged key record is an internal error", "[service]")
     CHECK(client.ended());
 }
 
+TEST_CASE("a damaged account record is an internal error", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_record({}, {{"plan", "Pro"}});
+    CHECK(client.status == 500);
+    CHECK(worker.cached_key() == nullptr);
+}
+
+TEST_CASE("a store of an earlier version is unavailable", "[service]")
+{
+    FakeWorker worker;
+    FakeClient client(worker);
+    client.start();
+    worker.reply_to("HGETALL", FakeWorker::record());
+    worker.reply_to("account", array({}));
+    check_unavailable(client);
+    CHECK(worker.log.accounts_without_record == Names{"a1"});
+}
+
 TEST_CASE("a request that the limiter did not decide on is refused",
           "[service]")
 {

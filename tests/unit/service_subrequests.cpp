@@ -38,7 +38,8 @@ TEST_CASE("subrequests wait for one decision and share it", "[service]")
     CHECK(f.first.rate() == Rate{60, 57, f.worker.now() + 30});
     CHECK(f.first.state().decision.asker == nullptr);
     f.worker.link.end_iteration();
-    CHECK(f.worker.link.sent.size() == 2);  // the key's record and the decision
+    // The records of key and account, and the decision.
+    CHECK(f.worker.link.sent.size() == 3);
 }
 
 TEST_CASE("a subrequest after the decision uses it", "[service]")

@@ -17,7 +17,7 @@ TEST_CASE("a text is kept, whatever its length", "[store]")
         const Text kept(text);
         CHECK(kept.view() == text);
         CHECK((kept.owned_bytes() != 0) == (size > 23));
-        CHECK(Text("ab", text).view() == "ab" + text);
+        CHECK(Text({"ab", text}).view() == "ab" + text);
     }
 }
 

@@ -26,7 +26,7 @@ store::Ref<CachedKey> key_of(int i)
     auto key = store::make_ref<CachedKey>();
     api::KeyRecord record;
     record.id = std::to_string(i);
-    key->record = store::CachedRecord(record, "free");
+    key->record = store::CachedRecord(record, {}, "free");
     return key;
 }
 
@@ -38,7 +38,7 @@ store::Ref<CachedKey> usual_key_of(KeyCache& cache, int i)
     api::KeyRecord record;
     record.id = id;
     auto key = store::make_ref<CachedKey>();
-    key->record = store::CachedRecord(record, "enterprise");
+    key->record = store::CachedRecord(record, {}, "enterprise");
     key->account = cache.account("a" + id.substr(1));
     return key;
 }
@@ -89,16 +89,44 @@ TEST_CASE("a cached record keeps what requests need", "[store]")
     api::KeyRecord record;
     record.id = "k1";
     record.scopes = api::kScopeRead;
+    record.further_scopes = "admin,reports";
     record.expires = 5;
     record.disabled = true;
-    const store::CachedRecord cached(record, "gold");
+    api::AccountRecord account;
+    account.external_id = std::string(128, 'x');
+    const store::CachedRecord cached(record, account, "gold");
     CHECK(cached.id() == "k1");
     CHECK(cached.plan() == "gold");
+    CHECK(cached.external_id() == account.external_id);
+    CHECK(cached.further_scopes() == "admin,reports");
     CHECK(cached.scopes == api::kScopeRead);
     CHECK(cached.expires == 5);
     CHECK(cached.disabled);
     CHECK(store::CachedRecord().id().empty());
     CHECK(store::CachedRecord().plan().empty());
+    CHECK(store::CachedRecord().external_id().empty());
+    CHECK(store::CachedRecord().further_scopes().empty());
+}
+
+TEST_CASE("a disabled account disables its keys", "[store]")
+{
+    api::AccountRecord account;
+    CHECK_FALSE(store::CachedRecord({}, account, "free").disabled);
+    account.disabled = true;
+    CHECK(store::CachedRecord({}, account, "free").disabled);
+}
+
+TEST_CASE("ids, plan and a short external id need no memory of their own",
+          "[store]")
+{
+    api::KeyRecord record;
+    record.id = std::string(16, 'k');
+    api::AccountRecord account;
+    account.external_id = "customer_42";
+    const store::CachedRecord cached(record, account, "business");
+    CHECK(cached.owned_bytes() == 0);
+    CHECK(sizeof(cached) == 64);
+    CHECK(sizeof(CachedKey) == 152);  // a block of 160
 }
 
 TEST_CASE("keys stay within their memory, and those in use stay longest",
@@ -279,8 +307,9 @@ TEST_CASE("a key larger than a quarter of the memory is not kept", "[store]")
     KeyCache cache(kMegabyte);
     cache.put(digest_of(1), key_of(1));
     api::KeyRecord record;
+    record.further_scopes = std::string(kMegabyte / 2, 'x');
     auto key = store::make_ref<CachedKey>();
-    key->record = store::CachedRecord(record, std::string(kMegabyte / 2, 'x'));
+    key->record = store::CachedRecord(record, {}, "free");
     cache.put(digest_of(2), key);
     CHECK(cache.find(digest_of(2)) == nullptr);
     // It evicts the record that it was to replace.

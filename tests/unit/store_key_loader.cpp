@@ -25,9 +25,14 @@ struct Log final : store::KeyLog {
     {
         plan = name;
     }
+    void not_upgraded(std::string_view account) noexcept override
+    {
+        without_record = account;
+    }
     void look_up_refused() noexcept override { ++refused; }
 
     std::string damaged_key;
+    std::string without_record;
     int refused = 0;
     std::string plan;
 };
@@ -69,14 +74,33 @@ std::string record(const std::string& account, std::int64_t epoch,
                   bulk(std::to_string(epoch))});
 }
 
+std::string account(const std::string& id,
+                    const std::vector<std::string>& more = {})
+{
+    std::vector<std::string> items = {bulk("id"), bulk(id), bulk("created"),
+                                      bulk("1")};
+    for (const auto& each : more) {
+        items.push_back(bulk(each));
+    }
+    return array(items);
+}
+
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const store::KeyCommands keys{schema};
     const api::PlanTable plans;
     FakeLink link;
     store::KeyCache cache{1 << 20};
     Log log;
-    KeyLoader loader{link, link, keys, plans, cache, log};
+    KeyLoader loader{link, link, schema, plans, cache, log};
+
+    // The replies to the oldest look-up, if no other one is in flight.
+    void reply(const std::string& id, std::int64_t epoch)
+    {
+        link.reply(record(id, epoch));
+        link.reply(account(id));
+    }
+    // The name of the Redis key that was read last.
+    std::string read() const { return link.sent.back()[1]; }
 };
 
 }  // namespace
@@ -91,6 +115,10 @@ TEST_CASE("requests for one key share one look-up and its record", "[store]")
     REQUIRE(f.link.sent.size() == 1);
     CHECK(f.link.sent[0].front() == "HGETALL");
     f.link.reply(record("a", 5));
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[1] == FakeLink::Words{"HGETALL", "petstore:account:a"});
+    CHECK(waiters[0].calls == 0);
+    f.link.reply(account("a"));
     const auto cached = f.cache.find(digest_of(1));
     REQUIRE(cached);
     CHECK(cached->epoch == 5);
@@ -113,9 +141,10 @@ TEST_CASE("a look-up sent before the account's epoch changed is not joined",
     f.loader.load(digest_of(1), {7}, later);  // joins the second
     REQUIRE(f.link.sent.size() == 2);
     f.link.reply(record("a", 5));
+    f.link.reply(account("a"), 1);
     CHECK(early.key->epoch == 5);
     CHECK(stale.calls == 0);
-    f.link.reply(record("a", 8));
+    f.reply("a", 8);
     // The account was at epoch 9 before the record was read.
     CHECK(stale.key->epoch == 9);
     CHECK(later.key == stale.key);
@@ -133,20 +162,20 @@ TEST_CASE("a record read while its account's Redis changed is outdated",
     {
         f.loader.load(digest_of(1), {}, unknown);
         ++f.link.generation;
-        f.link.reply(record("a", 5));
+        f.reply("a", 5);
         CHECK(unknown.key->generation == generation);
     }
     SECTION("the account is known")
     {
         f.loader.load(digest_of(1), {9, "a"}, known);
         ++f.link.generation;
-        f.link.reply(record("a", 9));
+        f.reply("a", 9);
         CHECK(known.key->generation == generation);
     }
     SECTION("it has another account now")
     {
         f.loader.load(digest_of(1), {9, "b"}, known);
-        f.link.reply(record("a", 9));
+        f.reply("a", 9);
         CHECK(known.key->generation != generation);
     }
 }
@@ -207,9 +236,15 @@ TEST_CASE("a failed look-up fails every waiter", "[store]")
 {
     Fixture f;
     std::vector<Waiter> waiters(3);
-    f.link.full = GENERATE(false, true);
+    const bool account = GENERATE(false, true);
+    const bool full = GENERATE(false, true);
+    f.link.full = full && !account;
     for (auto& waiter : waiters) {
         f.loader.load(digest_of(1), {}, waiter);
+    }
+    if (account) {
+        f.link.full = full;
+        f.link.reply(record("a", 5));
     }
     if (!f.link.full) {
         if (GENERATE(false, true)) {
@@ -234,9 +269,9 @@ TEST_CASE("a waiter may look up the same key again", "[store]")
     first.digest = digest_of(1);
     first.next = &second;
     f.loader.load(digest_of(1), {}, first);
-    f.link.reply(record("a", 5));
-    REQUIRE(f.link.sent.size() == 2);
-    f.link.reply(record("a", 6));
+    f.reply("a", 5);
+    REQUIRE(f.link.sent.size() == 3);
+    f.reply("a", 6);
     CHECK(second.calls == 1);
     CHECK(second.key->epoch == 6);
 }
@@ -247,7 +282,160 @@ TEST_CASE("an unknown plan is logged and limits as the free plan does",
     Fixture f;
     Waiter waiter;
     f.loader.load(digest_of(1), {}, waiter);
-    f.link.reply(record("a", 5, "gold"));
+    SECTION("of the key")
+    {
+        f.link.reply(record("a", 5, "gold"));
+        f.link.reply(account("a", {"plan", "pro"}));
+    }
+    SECTION("of the account")
+    {
+        f.link.reply(record("a", 5, ""));
+        f.link.reply(account("a", {"plan", "gold"}));
+    }
     CHECK(f.log.plan == "gold");
     CHECK(waiter.key->limits.minute == 60);
+}
+
+TEST_CASE("plan, numbers and external id come from the account", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5, ""));
+    f.link.reply(account(
+        "a", {"plan", "business", "per_day", "77", "external_id", "cust_42"}));
+    REQUIRE(waiter.key);
+    CHECK(waiter.key->record.plan() == "business");
+    CHECK(waiter.key->record.external_id() == "cust_42");
+    CHECK(waiter.key->limits.minute == 1000);
+    CHECK(waiter.key->limits.day == 77);
+    CHECK_FALSE(waiter.key->record.disabled);
+}
+
+TEST_CASE("the keys of a disabled account are disabled", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5));
+    f.link.reply(account("a", {"disabled", "1"}));
+    REQUIRE(waiter.key);
+    CHECK(waiter.key->record.disabled);
+}
+
+TEST_CASE("a disabled key is refused without its account", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(array({bulk("id"), bulk("k"), bulk("account"), bulk("a"),
+                        bulk("disabled"), bulk("1")}));
+    CHECK(f.link.sent.size() == 1);
+    REQUIRE(waiter.key);
+    CHECK(waiter.key->record.disabled);
+}
+
+TEST_CASE("a key of a deleted account is not found", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5));
+    f.link.reply(account("a", {"deleted", "9"}));
+    CHECK(waiter.calls == 1);
+    CHECK_FALSE(waiter.key);
+    CHECK_FALSE(waiter.error);
+    CHECK_FALSE(f.cache.find(digest_of(1)));
+}
+
+TEST_CASE("a key whose account has no record is of an earlier version",
+          "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5));
+    f.link.reply("*0\r\n");
+    CHECK(waiter.calls == 1);
+    REQUIRE(waiter.error);
+    CHECK(waiter.error->code == api::ErrorCode::service_unavailable);
+    CHECK(f.log.without_record == "a");
+    CHECK_FALSE(f.cache.find(digest_of(1)));
+}
+
+TEST_CASE("a damaged account record is an internal error and is logged",
+          "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5));
+    f.link.reply(GENERATE(as<std::string>{}, account("b"),
+                          account("a", {"plan", "Pro"}), "-WRONGTYPE x\r\n"));
+    CHECK(waiter.calls == 1);
+    REQUIRE(waiter.error);
+    CHECK(waiter.error->code == api::ErrorCode::internal_error);
+    CHECK(f.log.damaged_key == "petstore:account:a");
+    CHECK_FALSE(f.cache.find(digest_of(1)));
+}
+
+TEST_CASE("keys of one account share the read of its record", "[store]")
+{
+    Fixture f;
+    f.link.cluster = GENERATE(false, true);
+    const std::int64_t epoch = GENERATE(0, 9);
+    // In a Cluster, only one that was sent after the epoch was known.
+    const bool shared = epoch != 0 || !f.link.cluster;
+    Waiter first;
+    Waiter second;
+    f.loader.load(digest_of(1), {epoch}, first);
+    f.loader.load(digest_of(2), {epoch}, second);
+    f.link.reply(record("a", 5));
+    f.link.reply(record("a", 6));
+    CHECK(f.link.sent.size() == (shared ? 3 : 4));
+    f.link.reply(account("a"));
+    if (!shared) {
+        f.link.reply(account("a"));
+    }
+    REQUIRE(first.key);
+    REQUIRE(second.key);
+    CHECK(first.key->epoch == (epoch == 0 ? 5 : 9));
+    CHECK(second.key->epoch == (epoch == 0 ? 6 : 9));
+    CHECK(first.key->account == second.key->account);
+}
+
+// Between the two, account and key may have changed, in that order.
+TEST_CASE("an account's record that was read before the key's is not used",
+          "[store]")
+{
+    Fixture f;
+    const std::int64_t epoch = GENERATE(0, 9);
+    Waiter first;
+    Waiter second;
+    f.loader.load(digest_of(1), {}, first);
+    f.link.reply(record("a", 5));
+    CHECK(f.read() == "petstore:account:a");
+    f.loader.load(digest_of(2), {epoch}, second);
+    f.link.reply(record("a", 6, ""), 1);
+    REQUIRE(f.link.sent.size() == 4);
+    CHECK(f.read() == "petstore:account:a");
+    f.link.reply(account("a", {"per_day", "1"}));
+    CHECK(first.calls == 1);
+    CHECK(second.calls == 0);
+    f.link.reply(account("a", {"per_day", "2"}));
+    REQUIRE(second.key);
+    CHECK(second.key->limits.day == 2);
+}
+
+// The key may have changed between the two reads, before the account did. If
+// the account's epoch were taken, the old key would be valid.
+TEST_CASE("the epoch of the account's record is not taken", "[store]")
+{
+    Fixture f;
+    Waiter waiter;
+    f.loader.load(digest_of(1), {}, waiter);
+    f.link.reply(record("a", 5));
+    f.link.reply(account("a", {"epoch", "8"}));
+    REQUIRE(waiter.key);
+    CHECK(waiter.key->epoch == 5);
 }

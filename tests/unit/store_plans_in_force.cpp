@@ -235,7 +235,7 @@ TEST_CASE("a cached key takes the limits of changed plans", "[store]")
     record.per_day = 7;
     const auto plan = f.configured.plan_in_force(record, {});
     const auto key = store::make_ref<store::CachedKey>();
-    key->record = store::CachedRecord(record, plan.plan);
+    key->record = store::CachedRecord(record, {}, plan.plan);
     key->set_limits(plan);
     f.plans.update(*key);
     CHECK(key->limits == Limits{10, 7});

@@ -43,7 +43,7 @@ struct Fixture {
         record.id = "k";
         record.expires = clock.host / 1000 + 600;
         auto key = store::make_ref<store::CachedKey>();
-        key->record = store::CachedRecord(record, "free");
+        key->record = store::CachedRecord(record, {}, "free");
         key->account = accounts.get(account);
         return key;
     }

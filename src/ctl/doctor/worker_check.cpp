@@ -193,6 +193,8 @@ private:
         attempt("DEL");
         attempt_on(schema_.key_record({}), "%R~" + schema_.prefix() + ":key:*",
                    "HGETALL");
+        attempt_on(schema_.account_record("doctor"),
+                   "%R~" + schema_.prefix() + ":account:*", "HGETALL");
     }
 
     void attempt_on(const std::string& name, const std::string& pattern,

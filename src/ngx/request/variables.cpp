@@ -80,6 +80,13 @@ ngx_int_t plan(ngx_http_request_t*, const service::RequestState& state,
                                         : std::string_view());
 }
 
+ngx_int_t external_id(ngx_http_request_t*, const service::RequestState& state,
+                      ngx_http_variable_value_t* value)
+{
+    return found(value, state.key.valid ? state.key.valid->record.external_id()
+                                        : std::string_view());
+}
+
 ngx_int_t limit_status(ngx_http_request_t*, const service::RequestState& state,
                        ngx_http_variable_value_t* value)
 {
@@ -133,6 +140,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
         {ngx_string("petstore_key_id"), handler<key_id>},
         {ngx_string("petstore_key_refusal"), handler<key_refusal>},
         {ngx_string("petstore_account"), handler<account>},
+        {ngx_string("petstore_external_id"), handler<external_id>},
         {ngx_string("petstore_plan"), handler<plan>},
         {ngx_string("petstore_limit_status"), handler<limit_status>},
         {ngx_string("petstore_limit_remaining"), handler<limit_remaining>},

@@ -37,6 +37,16 @@ void StoreLog::unknown_plan(std::string_view key,
         key.size(), key.data(), plan.size(), plan.data());
 }
 
+void StoreLog::not_upgraded(std::string_view account) noexcept
+{
+    if (not_upgraded_.due()) {
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: account %*s has no record: stop nginx on all hosts and run \"petstorectl upgrade\"",
+            account.size(), account.data());
+    }
+}
+
 void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 {
     ++refusals.count;

@@ -30,6 +30,7 @@ public:
     void damaged(std::string_view redis_key) noexcept override;
     void unknown_plan(std::string_view key,
                       std::string_view plan) noexcept override;
+    void not_upgraded(std::string_view account) noexcept override;
     void look_up_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
     void limits_elsewhere() noexcept override;
@@ -55,6 +56,7 @@ private:
 
     Refusals look_ups_;
     Refusals requests_;
+    ngx_base::OncePerSecond not_upgraded_;
     ngx_base::OncePerSecond unexpected_;
     ngx_base::OncePerSecond elsewhere_;
     ngx_base::OncePerSecond full_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "../../api/account.h"
 #include "../../api/digest.h"
 #include "../../api/key.h"
 #include "../../api/limit.h"
@@ -19,16 +20,23 @@
 
 namespace petstore::store {
 
-// The part of a key record that workers need, in compact form.
+// The part of the records of a key and its account that workers need, in
+// compact form.
 class CachedRecord : public api::KeyRights {
 public:
     CachedRecord() = default;
     // `plan`: that in force.
-    CachedRecord(const api::KeyRecord& record, std::string_view plan)
-        : api::KeyRights(static_cast<const api::KeyRights&>(record)),
-          id_size_(static_cast<std::uint32_t>(record.id.size())),
-          texts_(record.id, plan)
-    {}
+    CachedRecord(const api::KeyRecord& key, const api::AccountRecord& account,
+                 std::string_view plan)
+        : api::KeyRights(static_cast<const api::KeyRights&>(key)),
+          id_size_(static_cast<std::uint8_t>(key.id.size())),
+          plan_size_(static_cast<std::uint8_t>(plan.size())),
+          external_id_size_(
+              static_cast<std::uint8_t>(account.external_id.size())),
+          texts_{key.id, plan, account.external_id, key.further_scopes}
+    {
+        disabled |= account.disabled;
+    }
 
     std::string_view id() const noexcept
     {
@@ -36,23 +44,36 @@ public:
     }
     std::string_view plan() const noexcept
     {
-        return texts_.view().substr(id_size_);
+        return texts_.view().substr(id_size_, plan_size_);
+    }
+    std::string_view external_id() const noexcept  // the account's
+    {
+        const std::size_t start = std::size_t{id_size_} + plan_size_;
+        return texts_.view().substr(start, external_id_size_);
+    }
+    std::string_view further_scopes() const noexcept
+    {
+        return texts_.view().substr(std::size_t{id_size_} + plan_size_
+                                    + external_id_size_);
     }
 
     // Heap memory that the record owns.
     std::size_t owned_bytes() const noexcept { return texts_.owned_bytes(); }
 
 private:
-    std::uint32_t id_size_ = 0;
-    InlineText<32> texts_;  // id and plan
+    // None is longer than 128 bytes.
+    std::uint8_t id_size_ = 0;
+    std::uint8_t plan_size_ = 0;
+    std::uint8_t external_id_size_ = 0;
+    InlineText<37> texts_;  // fills 64 bytes
 };
 
-// A key record with the epoch it is valid for. Shared by the cache and the
+// A key with the epoch its records are valid for. Shared by the cache and the
 // requests that use it. A worker has one for each key in use, and hardly any of
 // them in the CPU's caches: each byte and each pointer to follow counts.
 struct CachedKey : RefCounted {
     // The connection_generation() of the accounts' link (its lower half) before
-    // the record was read. For LimitQueue only.
+    // the records were read. For LimitQueue only.
     std::uint32_t generation = 0;
 
     // Of the plans that the limits are from. For PlansInForce only.

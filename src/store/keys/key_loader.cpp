@@ -1,29 +1,129 @@
 #include "key_loader.h"
 
+#include <utility>
+
 #include "../../redis/error_table.h"
 #include "../failure.h"
 
 namespace petstore::store {
 
-// A look-up in flight.
+namespace {
+
+Failure not_upgraded_failure()
+{
+    return Failure{{api::ErrorCode::service_unavailable, {}}};
+}
+
+}  // namespace
+
+// A look-up in flight: of the key's record, then of its account's.
 class KeyLoader::Load final : public KeyLoader::Loads::Item,
-                              public redis::ReplyHandler {
+                              public redis::ReplyHandler,
+                              public Waiter<api::AccountRecord> {
 public:
     Load(Loads& loads, const api::Digest& digest, KeyLoader& owner,
          const Required& required)
-        : Item(loads, digest), owner_(owner), epoch_(required.epoch),
-          account_(required.account),
-          generation_(owner.accounts_.connection_generation(account_))
+        : Item(loads, digest), owner_(owner), number_(++owner.started_),
+          epoch_(required.epoch), account_(required.account),
+          generation_(owner.limits_.connection_generation(account_))
     {}
 
+    std::uint64_t number() const noexcept { return number_; }
     std::int64_t epoch() const noexcept { return epoch_; }
     const std::string& account() const noexcept { return account_; }
     std::uint64_t generation() const noexcept { return generation_; }
 
+    // The key's record.
+    void on_reply(const redis::Reply& reply) noexcept override
+    {
+        attempt([&] {
+            if (reply.is_error() && !redis::is_wrong_type(reply)) {
+                return fail(failure_of(reply, false));
+            }
+            auto found = KeyCommands::parse(reply);
+            if (found.result == RecordFound::invalid) {
+                owner_.log_.damaged(owner_.keys_.name(key()));
+                return fail(Failure{damage_error()});
+            }
+            if (found.result == RecordFound::absent) {
+                return end(Outcome<Ref<CachedKey>>(nullptr));
+            }
+            record_ = std::move(found.record);
+            if (record_.disabled) {  // refused whatever its account permits
+                return finish({});
+            }
+            owner_.read_account(record_.account, *this);
+        });
+    }
+
+    void on_no_reply(redis::NoReply cause) noexcept override
+    {
+        fail(failure_of(cause, false));
+    }
+
+    // Its account's record.
+    void on_result(const Outcome<api::AccountRecord>& account) noexcept override
+    {
+        attempt([&] {
+            if (account.failed()) {
+                return fail(*account.failure());
+            }
+            if (account.value().deleted != 0) {
+                return end(Outcome<Ref<CachedKey>>(nullptr));
+            }
+            finish(account.value());
+        });
+    }
+
+private:
+    // `step` destroys this at its end, if at all.
+    template <typename Step>
+    void attempt(Step&& step) noexcept
+    {
+        try {
+            step();
+        } catch (...) {
+            fail(read_not_sent());
+        }
+    }
+
+    void finish(const api::AccountRecord& account)
+    {
+        end(Outcome<Ref<CachedKey>>(owner_.cache(*this, record_, account)));
+    }
+
+    void fail(const Failure& failure) noexcept
+    {
+        end(Outcome<Ref<CachedKey>>(failure));
+    }
+
+    KeyLoader& owner_;
+    const std::uint64_t number_;
+    const std::int64_t epoch_;
+    const std::string account_;       // empty if unknown
+    const std::uint64_t generation_;  // of the account's link before the load
+    api::KeyRecord record_;
+};
+
+// The read of an account's record, for all look-ups of its keys that may share
+// it.
+class KeyLoader::AccountRead final : public KeyLoader::AccountReads::Item,
+                                     public redis::ReplyHandler {
+public:
+    AccountRead(AccountReads& reads, const std::string& account,
+                KeyLoader& owner)
+        : Item(reads, account), owner_(owner), newest_load_(owner.started_)
+    {}
+
+    bool started_after(const Load& load) const noexcept
+    {
+        return newest_load_ >= load.number();
+    }
+
     void on_reply(const redis::Reply& reply) noexcept override
     {
         try {
-            end(owner_.take(*this, reply));
+            end(owner_.take_account(key(), reply));
         } catch (...) {
             fail(read_not_sent());
         }
@@ -37,20 +137,18 @@ public:
 private:
     void fail(const Failure& failure) noexcept
     {
-        end(Outcome<Ref<CachedKey>>(failure));
+        end(Outcome<api::AccountRecord>(failure));
     }
 
     KeyLoader& owner_;
-    const std::int64_t epoch_;
-    const std::string account_;       // empty if unknown
-    const std::uint64_t generation_;  // of the account's link before the load
+    const std::uint64_t newest_load_;  // when the read started
 };
 
-KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts,
-                     const KeyCommands& keys, const api::PlanTable& plans,
+KeyLoader::KeyLoader(redis::Link& link, const redis::Link& limits,
+                     const Schema& schema, const api::PlanTable& plans,
                      KeyCache& cache, KeyLog& log)
-    : link_(link), accounts_(accounts), keys_(keys), plans_(plans),
-      cache_(cache), log_(log)
+    : link_(link), limits_(limits), keys_(schema), accounts_(schema),
+      plans_(plans), cache_(cache), log_(log)
 {}
 
 KeyLoader::~KeyLoader() = default;
@@ -59,8 +157,8 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
                      Waiter<Ref<CachedKey>>& waiter) noexcept
 {
     try {
-        // A look-up sent before the account's epoch was known may return an
-        // older record.
+        // A look-up sent before the account's epoch was known may return older
+        // records.
         Load* const load = loads_.find(digest);
         if (load != nullptr && load->epoch() >= required.epoch) {
             load->join(&waiter);
@@ -82,10 +180,44 @@ void KeyLoader::start(const api::Digest& digest, const Required& required,
     link_.send(command, loads_.start(digest, &waiter, *this, required));
 }
 
-// The generation of the account's link before the record was read. If the
+// The account's record must be read after the required epoch was known and, so
+// that the epoch in the key's record holds for both, after the key's record
+// was: the servers of a Cluster give no such order.
+void KeyLoader::read_account(const std::string& account, Load& load)
+{
+    AccountRead* const read = account_reads_.find(account);
+    if (read != nullptr && read->started_after(load)
+        && (load.epoch() != 0 || !link_.is_cluster())) {
+        return read->join(&load);
+    }
+    const auto command = accounts_.read(account);
+    link_.send(command, account_reads_.start(account, &load, *this));
+}
+
+Outcome<api::AccountRecord> KeyLoader::take_account(const std::string& account,
+                                                    const redis::Reply& reply)
+{
+    if (reply.is_error() && !redis::is_wrong_type(reply)) {
+        return failure_of(reply, false);
+    }
+    auto found = AccountCommands::parse(reply, account);
+    switch (found.result) {
+    case RecordFound::absent:
+        log_.not_upgraded(account);
+        return not_upgraded_failure();
+    case RecordFound::invalid:
+        log_.damaged(accounts_.name(account));
+        return Failure{damage_error()};
+    case RecordFound::found:
+        break;
+    }
+    return std::move(found.record);
+}
+
+// The generation of the account's link before the records were read. If the
 // account was unknown then, and any account's generation has changed since,
-// this one's may have changed too. The record then gets an outdated generation,
-// so that the limiter reports the current epoch and the record is read again.
+// this one's may have changed too. The key then gets an outdated generation, so
+// that the limiter reports the current epoch and both records are read again.
 std::uint32_t KeyLoader::generation_of(const std::string& account,
                                        const Load& load) const noexcept
 {
@@ -93,39 +225,28 @@ std::uint32_t KeyLoader::generation_of(const std::string& account,
         return static_cast<std::uint32_t>(load.generation());
     }
     const auto now =
-        static_cast<std::uint32_t>(accounts_.connection_generation(account));
+        static_cast<std::uint32_t>(limits_.connection_generation(account));
     return load.account().empty()
-                   && load.generation() == accounts_.connection_generation({})
+                   && load.generation() == limits_.connection_generation({})
                ? now
                : now - 1;
 }
 
-Outcome<Ref<CachedKey>> KeyLoader::take(const Load& load,
-                                        const redis::Reply& reply)
+Ref<CachedKey> KeyLoader::cache(const Load& load, const api::KeyRecord& record,
+                                const api::AccountRecord& account)
 {
-    if (reply.is_error() && !redis::is_wrong_type(reply)) {
-        return failure_of(reply, false);
-    }
-    using Result = KeyCommands::Found::Result;
-    const auto found = KeyCommands::parse(reply);
-    if (found.result == Result::invalid) {
-        log_.damaged(keys_.name(load.key()));
-        return Failure{damage_error()};
-    }
-    if (found.result == Result::absent) {
-        return Ref<CachedKey>();
-    }
-
-    const api::KeyRecord& record = found.record;
+    const api::PlanInForce plan = plans_.plan_in_force(record, account);
     auto key = make_ref<CachedKey>();
-    const api::PlanInForce plan = plans_.plan_in_force(record, {});
-    key->record = CachedRecord(record, plan.plan);
+    key->record = CachedRecord(record, account, plan.plan);
     key->set_limits(plan);
     if (!plans_.knows(plan.plan)) {
         log_.unknown_plan(record.id, plan.plan);
     }
-    // A record read after the account's epoch was known is at least that new.
-    // Otherwise the epoch in the record counts.
+    // Records read after the account's epoch was known are at least that new.
+    // Otherwise the epoch in the key's record counts: if it is the account's,
+    // nothing has changed since that write, and the account's record was read
+    // later. The epoch in the account's record proves nothing: the key may have
+    // changed between the two reads, before the account did.
     key->epoch = load.epoch() == 0 ? record.epoch : load.epoch();
     key->generation = generation_of(record.account, load);
     key->account = cache_.account(record.account);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "../../api/account.h"
 #include "../../api/plan.h"
 #include "../../redis/link.h"
+#include "../accounts/account_record.h"
 #include "../damage.h"
 #include "../shared_read.h"
 #include "key_cache.h"
@@ -12,41 +15,45 @@
 
 namespace petstore::store {
 
-// Receives reports about key records for the operator.
+// Receives reports about the records of keys and accounts for the operator.
 class KeyLog : public DamageLog {
 public:
     virtual void unknown_plan(std::string_view key,
                               std::string_view plan) noexcept = 0;
+    // A key's account has no record: the store has the format of an earlier
+    // version.
+    virtual void not_upgraded(std::string_view account) noexcept = 0;
     virtual void look_up_refused() noexcept = 0;
 
 protected:
     ~KeyLog() = default;
 };
 
-// Reads key records into the cache. Requests that need the same record share
-// one look-up and its record, so the limiter can decide on all of them with one
-// command. One per Storage.
+// Reads the record of a key, then that of its account, into the cache. Requests
+// that need the same key share one look-up and its result, so the limiter can
+// decide on all of them with one command. One per Storage.
 class KeyLoader {
 public:
-    // The most look-ups in flight. The rest of the link's queue is reserved for
-    // requests with known keys, so a flood of invented keys cannot fill it.
+    // The most look-ups in flight. Each waits for one command at a time. The
+    // rest of the link's queue is reserved for requests with known keys, so a
+    // flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
 
-    // All arguments are borrowed. `accounts` is the link that the limiter uses.
-    KeyLoader(redis::Link& link, const redis::Link& accounts,
-              const KeyCommands& keys, const api::PlanTable& plans,
+    // All arguments are borrowed. `limits` is the link that the limiter uses.
+    KeyLoader(redis::Link& link, const redis::Link& limits,
+              const Schema& schema, const api::PlanTable& plans,
               KeyCache& cache, KeyLog& log);
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
 
-    // The record must not be older than this epoch of its account.
+    // The records must not be older than this epoch of the account.
     struct Required {
         std::int64_t epoch = 0;         // 0 accepts any
         std::string_view account = {};  // empty if unknown
     };
 
     // Calls the waiter exactly once, possibly before returning; with nullptr if
-    // there is no such key.
+    // there is no such key, or its account was deleted.
     void load(const api::Digest& digest, const Required& required,
               Waiter<Ref<CachedKey>>& waiter) noexcept;
 
@@ -54,19 +61,29 @@ private:
     class Load;
     using Loads =
         SharedReads<Load, Waiter<Ref<CachedKey>>*, api::Digest, DigestHash>;
+    class AccountRead;
+    using AccountReads =
+        SharedReads<AccountRead, Waiter<api::AccountRecord>*, std::string>;
 
     void start(const api::Digest& digest, const Required& required,
                Waiter<Ref<CachedKey>>& waiter);
+    void read_account(const std::string& account, Load& load);
+    Outcome<api::AccountRecord> take_account(const std::string& account,
+                                             const redis::Reply& reply);
     std::uint32_t generation_of(const std::string& account,
                                 const Load& load) const noexcept;
-    Outcome<Ref<CachedKey>> take(const Load& load, const redis::Reply& reply);
+    Ref<CachedKey> cache(const Load& load, const api::KeyRecord& record,
+                         const api::AccountRecord& account);
 
     redis::Link& link_;
-    const redis::Link& accounts_;
-    const KeyCommands& keys_;
+    const redis::Link& limits_;
+    const KeyCommands keys_;
+    const AccountCommands accounts_;
     const api::PlanTable& plans_;
     KeyCache& cache_;
     KeyLog& log_;
+    std::uint64_t started_ = 0;  // look-ups
+    AccountReads account_reads_;
     Loads loads_;
 };
 
