@@ -83,6 +83,9 @@ std::map<std::string, std::string> contents(const RedisServer& redis,
         } else {
             fields[""] = client.command({"DUMP", key.text}).text;
         }
+        if (contains(name, "P:account:")) {
+            fields.erase("epoch");  // the time of writing
+        }
         if (!contains(name, "probe")) {
             found[name] = Json(fields).dump(-1, ' ', false,
                                             Json::error_handler_t::replace);
@@ -204,14 +207,15 @@ TEST_CASE("upgrade: accounts get the plan of their newest usable key")
         return fields;
     };
     using Fields = std::map<std::string, std::string>;
-    CHECK(record("petstore:account:" + kBusy)
+    auto busy = record("petstore:account:" + kBusy);
+    CHECK(busy.erase("epoch") == 1);
+    CHECK(busy
           == Fields{{"id", kBusy},
                     {"created", "1700000000"},
                     {"label", "Acme"},
                     {"plan", "pro"},
                     {"disabled", "0"},
-                    {"implicit", "1"},
-                    {"epoch", "0"}});
+                    {"implicit", "1"}});
     CHECK(record("petstore:account:" + kBanned).at("per_day") == "60");
     CHECK(record("petstore:account:" + kIdle).at("plan") == "free");
     CHECK(record("petstore:accounts")

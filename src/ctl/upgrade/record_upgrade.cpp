@@ -5,6 +5,7 @@
 
 #include "../../api/text.h"
 #include "../../redis/error_table.h"
+#include "../../store/accounts/account_record.h"
 #include "../exit.h"
 #include "../terminal/interruption.h"
 #include "conversion.h"
@@ -20,36 +21,6 @@ api::UnixTime time_of(RedisSession& redis)
     const redis::Reply& reply = redis.call(redis::Command("TIME"));
     return reply.size() == 2 ? api::parse_int64(reply[0].text()).value_or(0)
                              : 0;
-}
-
-void take_plan(const redis::Reply& fields, api::OwnPlan& plan)
-{
-    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-        const std::string_view field = fields[i].text();
-        const std::string_view value = fields[i + 1].text();
-        if (field == "plan") {
-            plan.plan = value;
-        } else if (field == "per_minute") {
-            plan.per_minute = api::parse_int64(value);
-        } else if (field == "per_day") {
-            plan.per_day = api::parse_int64(value);
-        }
-    }
-}
-
-void add(redis::Command& command, const char* field, std::string_view value)
-{
-    if (!value.empty()) {
-        command.arg(field).own(value);
-    }
-}
-
-void add(redis::Command& command, const char* field,
-         const std::optional<std::int64_t>& value)
-{
-    if (value) {
-        command.arg(field).arg(*value);
-    }
 }
 
 }  // namespace
@@ -91,7 +62,7 @@ void RecordUpgrade::read_keys(const std::vector<std::string>& names)
 
 void RecordUpgrade::take_key(const std::string& name, const redis::Reply& reply)
 {
-    using Result = store::KeyCommands::Found::Result;
+    using Result = store::RecordFound;
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
         redis_.check(reply);
     }
@@ -128,14 +99,15 @@ void RecordUpgrade::convert(const Batch& accounts, api::UnixTime now)
 void RecordUpgrade::read_accounts(const Batch& accounts, api::UnixTime now)
 {
     for (const Account* const account : accounts) {
-        redis_.send(redis::Command("HGETALL").key(
-            schema_.account_record(account->record.id)));
+        redis_.send(store::AccountCommands(schema_).read(account->record.id));
     }
     for (Account* const account : accounts) {
-        const redis::Reply& reply = redis_.receive();
-        if (reply.size() != 0) {
-            account->exists = true;
-            take_plan(reply, account->record);
+        const std::string id = account->record.id;
+        auto found = store::AccountCommands::parse(redis_.receive(), id);
+        account->exists = found.result != store::RecordFound::absent;
+        if (account->exists) {
+            account->record = std::move(found.record);
+            account->record.id = id;
             continue;
         }
         std::vector<const api::KeyRecord*> valid;
@@ -200,17 +172,9 @@ void RecordUpgrade::write_accounts(const Batch& accounts)
         if (account->exists) {
             continue;
         }
-        const api::AccountRecord& record = account->record;
-        redis::Command write("HSET");
-        write.key(schema_.account_record(record.id));
-        add(write, "id", record.id);
-        add(write, "created", std::optional(record.created));
-        add(write, "label", record.label);
-        add(write, "plan", record.plan);
-        add(write, "per_minute", record.per_minute);
-        add(write, "per_day", record.per_day);
-        write.arg("disabled").arg("0").arg("implicit").arg("1");
-        write.arg("epoch").arg("0");
+        auto write = store::AccountCommands(schema_).write(account->record,
+                                                           std::nullopt);
+        write.use_script_text();
         send(write);
     }
     receive_all();
