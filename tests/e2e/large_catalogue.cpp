@@ -194,6 +194,7 @@ TEST_CASE("large catalogue: reaching proto-max-bulk-len is not damage")
 TEST_CASE("large catalogue: doctor warns before it is full")
 {
     RedisServer redis;
+    redis.command({"SET", "petstore:limits", "elsewhere-format-2"});
     CHECK(finding(redis, "verdict") == "");  // no pets
     const auto verdict_at = [&](long long pets) {
         SparseCatalogue sparse(redis, pets);

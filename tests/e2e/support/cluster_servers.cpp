@@ -479,17 +479,26 @@ Key ClusterServers::create_key(const std::vector<std::string>& arguments,
                                std::optional<std::size_t> primary) const
 {
     Key key = e2e::create_key(scratch_, arguments);
+    const std::string account = "petstore:account:";
+    const auto made_with = account + key.account;
     if (primary) {
         key.account = account_on(*primary);
     }
+    const auto copy = [this](const std::string& from, const std::string& to,
+                             const Words& changed) {
+        Words words = {"HSET", to};
+        for (const auto& field : scratch_.command({"HGETALL", from}).items) {
+            words.push_back(field.text);
+        }
+        words.insert(words.end(), changed.begin(), changed.end());
+        command(words);
+    };
     const auto name =
         scratch_.command({"KEYS", "petstore:key:*"}).items.at(0).text;
-    Words words = {"HSET", name};
-    for (const auto& field : scratch_.command({"HGETALL", name}).items) {
-        words.push_back(field.text);
-    }
-    words.insert(words.end(), {"account", key.account});
-    command(words);
+    copy(made_with, account + key.account, {"id", key.account});
+    copy(name, name, {"account", key.account});
+    const std::string fence = "petstore:limits";
+    command({"SET", fence, scratch_.command({"GET", fence}).text});
     scratch_.command({"FLUSHALL"});
     return key;
 }
