@@ -7,6 +7,22 @@
 
 namespace petstore::store {
 
+namespace {
+
+// The account of a key that is created without one.
+api::AccountRecord account_of(const api::KeyRecord& key)
+{
+    api::AccountRecord account;
+    static_cast<api::OwnPlan&>(account) = key;
+    account.id = key.account;
+    account.label = key.label;
+    account.created = key.created;
+    account.implicit = true;
+    return account;
+}
+
+}  // namespace
+
 using Found = KeyCommands::Found::Result;
 
 Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
