@@ -216,11 +216,11 @@ void Operator::damage()
     case 13:
         return command({"DEL", pets + "segments"});
     case 14:
-        return command({"SET", pets + "segments",
-                        random_.pick<std::string>(
-                            {"", "x", random_.bytes(68),
-                             "0000000001:0000000000000007 "
-                                 + std::string(40, 'a')})});
+        return command(
+            {"SET", pets + "segments",
+             random_.pick<std::string>(
+                 {"", "x", random_.bytes(68),
+                  "0000000001:0000000000000007 " + std::string(40, 'a')})});
     default:
         command({"SWAPDB", "0", "1"});
         std::this_thread::sleep_for(random_.millis(1, 200));
