@@ -22,7 +22,7 @@ enum TakenField : std::size_t {
     kState,
     kStrikes = kState + 2,
     kBans = kStrikes + 2,
-    kUsage = kBans + 2,  // of the first month
+    kUsageOfMonths = kBans + 2,  // of the first month
 };
 
 bool is_usage(std::string_view suffix)
@@ -177,7 +177,7 @@ void AccountMover::move(const std::vector<std::string>& accounts)
 std::size_t AccountMover::copy(const std::string& account,
                                const redis::Reply& taken)
 {
-    if (taken.size() != kUsage + 2 * months_.size()) {
+    if (taken.size() != kUsageOfMonths + 2 * months_.size()) {
         throw Failure("unexpected reply of Redis to take_account.lua");
     }
     // Do not change the copy of an earlier move: workers may have used it. All
@@ -217,7 +217,7 @@ std::size_t AccountMover::copy_usage(const std::string& account,
 {
     std::size_t sent = 0;
     for (std::size_t i = 0; i < months_.size(); ++i) {
-        const redis::Reply& fields = taken[kUsage + 2 * i];
+        const redis::Reply& fields = taken[kUsageOfMonths + 2 * i];
         if (fields.size() == 0) {
             continue;
         }
@@ -229,7 +229,8 @@ std::size_t AccountMover::copy_usage(const std::string& account,
             set.own(fields[j].text());
         }
         destination_.send(set);
-        const std::int64_t expires = taken[kUsage + 2 * i + 1].integer();
+        const std::int64_t expires =
+            taken[kUsageOfMonths + 2 * i + 1].integer();
         destination_.send(
             expires > 0
                 ? redis::Command("PEXPIREAT").key(name).arg(expires)
