@@ -104,8 +104,8 @@ StoreUpgrade::Upgraded StoreUpgrade::run()
 // Fails unless the options name all of the store, and it is in one place.
 void StoreUpgrade::check() const
 {
-    constexpr char kFirst[] =
-        ". Nothing was changed: do that with the version that this store was used by so far";
+    constexpr char kUnchanged[] =
+        ". Nothing was changed. To complete a move, use the petstorectl that this store was used with so far";
     const LimitsMarker main = read_marker(main_, schema_);
     try {
         main.refuse_moved();
@@ -118,10 +118,8 @@ void StoreUpgrade::check() const
         if (main.is_elsewhere() || limits.is_here()) {
             refuse_others(main, limits);
         }
-    } catch (const UsageError&) {
-        throw;
     } catch (const Failure& failure) {
-        throw Failure(failure.what() + std::string(kFirst), failure.kind());
+        throw Failure(failure.what() + std::string(kUnchanged), failure.kind());
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
 }
