@@ -138,10 +138,9 @@ void StoreUpgrade::check_rights()
 void StoreUpgrade::convert_catalogue()
 {
     redis::Command catalogue(store::scripts::upgrade_catalogue(), 3);
-    const std::string& names = schema_.catalogue();
-    catalogue.key(names + "last-id")
-        .key(names + "count")
-        .key(names + "segments");
+    catalogue.key(schema_.pet_fence())
+        .key(schema_.pet_count())
+        .key(schema_.segments());
     upgraded_.pets =
         api::parse_int64(main_.run(std::move(catalogue)).text()).value_or(0);
 }
