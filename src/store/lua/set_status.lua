@@ -29,13 +29,18 @@ for first, first_id in string.gmatch(segments or '', '(%d+):(%d+) ') do
   end
   position = first + id - first_id
 end
-if position < 1 or position >= end_of_segment then return -1 end
+if position < 1 then return -1 end
 
 local row = (position - 1) % 128
 local number = (position - 1 - row) / 128
 local bucket = ARGV[3] .. 'bucket:' .. number
 local record = redis.pcall('LINDEX', bucket, row)
 if type(record) == 'table' then return damaged(bucket, record) end
+if position >= end_of_segment then
+  -- Either the id is in a gap, or the count is too low.
+  if record and end_of_segment > tonumber(count or 0) then return damaged(counter) end
+  return -1
+end
 if not record or not string.match(record, '^[aps]%-?%d+:.') then return damaged(bucket) end
 local before = string.sub(record, 1, 1)
 if before == letter then return 0 end
