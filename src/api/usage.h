@@ -18,6 +18,9 @@ struct UsagePeriod {
     Day to = 0;  // included
     Step step = Step::day;
 
+    // No day: for windows and the last use alone.
+    static constexpr UsagePeriod none() noexcept { return {0, -1, Step::day}; }
+
     // Without days after `today`, and without those of months that Redis keeps
     // no more. May contain no day: to < from.
     UsagePeriod kept_at(Day today) const noexcept;

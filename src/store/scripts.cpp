@@ -96,6 +96,12 @@ const redis::Script& settle_usage()
     return script;
 }
 
+const redis::Script& read_usage()
+{
+    static const redis::Script script("read_usage", k_read_usage_lua);
+    return script;
+}
+
 const redis::Script& clear_caches()
 {
     static const std::string text = joined({k_damaged_lua, k_clear_caches_lua});

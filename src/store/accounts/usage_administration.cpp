@@ -1,0 +1,170 @@
+#include "usage_administration.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../redis/scan.h"
+#include "account_record.h"
+#include "account_tasks.h"
+#include "usage_commands.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::size_t kAtOnce = 256;
+
+// Counters, and the ledgers from `from` to `to`.
+Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
+                   api::AccountUsage& usage)
+{
+    const UsageCommands commands(servers.schema);
+    const std::string& account = usage.account.id;
+    const redis::Reply& reply =
+        co_await ask(servers.accounts, commands.read(account, from, to));
+    const std::string wrong = commands.parse(reply, account, from, to, usage);
+    if (!wrong.empty()) {
+        throw damaged("the usage of account " + account
+                      + " is damaged: see the Redis key " + wrong);
+    }
+}
+
+// The day of the last admitted request, if the state does not tell it: the
+// account is new, banned, or was not used for more than a year.
+Task<std::optional<api::Day>> last_day(const KeyServers& servers,
+                                       const api::AccountUsage& usage)
+{
+    const api::Day today = api::day_of(usage.now / 1000);
+    const api::UsagePeriod kept = api::UsagePeriod{0, today}.kept_at(today);
+    api::AccountUsage all;
+    all.account.id = usage.account.id;
+    co_await read_counts(servers, kept.from, kept.to, all);
+    const auto last =
+        std::find_if(all.days.rbegin(), all.days.rend(),
+                     [](const auto& day) { return day.admitted > 0; });
+    co_return last == all.days.rend() ? std::nullopt
+                                      : std::optional(last->start);
+}
+
+// nullopt if there is no such account.
+Task<std::optional<api::AccountUsage>>
+read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
+{
+    const redis::Reply& reply =
+        co_await ask(servers.keys, AccountCommands(servers.schema).read(id));
+    auto found = AccountCommands::parse(reply, id);
+    if (found.result == RecordFound::absent) {
+        co_return std::nullopt;
+    }
+    if (found.result == RecordFound::invalid) {
+        throw damaged("the record of account " + id + " is damaged");
+    }
+    api::AccountUsage usage;
+    usage.account = std::move(found.record);
+    co_await read_counts(servers, period.from, period.to, usage);
+    if (!usage.last_used) {
+        usage.last_used = co_await last_day(servers, usage);
+    }
+    co_return usage;
+}
+
+Task<api::AccountUsage> read_existing(const KeyServers& servers, std::string id,
+                                      api::UsagePeriod period)
+{
+    auto usage = co_await read_usage(servers, std::move(id), period);
+    if (!usage) {
+        throw refused(Refusal::account_not_found, api::ErrorCode::not_found,
+                      "there is no account with this id");
+    }
+    co_return std::move(*usage);
+}
+
+// Damage concerns its account alone.
+Task<> read_into(const KeyServers& servers, const std::string& id,
+                 const api::UsagePeriod& period,
+                 std::optional<api::AccountUsage>& usage, UsageListing& listing)
+{
+    try {
+        usage = co_await read_usage(servers, id, period);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::damaged) {
+            throw;
+        }
+        listing.damaged.emplace_back(failed.failure.error.message.text());
+    }
+}
+
+Task<UsageListing> read_several(const KeyServers& servers,
+                                std::vector<std::string> ids,
+                                api::UsagePeriod period)
+{
+    UsageListing listing;
+    std::vector<std::optional<api::AccountUsage>> found(ids.size());
+    const auto read_one = [&](const std::string& id) {
+        const auto place = static_cast<std::size_t>(&id - ids.data());
+        return read_into(servers, id, period, found[place], listing);
+    };
+    co_await ForEach(ids, kAtOnce, read_one);
+    for (auto& usage : found) {
+        if (usage) {
+            listing.accounts.push_back(std::move(*usage));
+        }
+    }
+    co_return listing;
+}
+
+Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
+{
+    std::map<std::string, std::int64_t> created;  // a scan may repeat an entry
+    auto scan = redis::Scan::of_hash(servers.schema.account_index());
+    while (!scan.done()) {
+        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
+        const redis::Reply* const entries = scan.take(reply);
+        if (entries == nullptr) {
+            throw damaged("unexpected reply of Redis to HSCAN");
+        }
+        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
+            const std::string_view id = (*entries)[i].text();
+            if (api::is_id(id)) {
+                created.emplace(
+                    id, api::parse_int64((*entries)[i + 1].text()).value_or(0));
+            }
+        }
+    }
+    std::vector<std::string> ids;
+    ids.reserve(created.size());
+    for (const auto& [id, time] : created) {
+        ids.push_back(id);
+    }
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](const std::string& a, const std::string& b) {
+                         return created.at(a) < created.at(b);
+                     });
+    co_return ids;
+}
+
+}  // namespace
+
+void UsageAdministration::read(std::string account,
+                               const api::UsagePeriod& period,
+                               Waiter<api::AccountUsage>& waiter)
+{
+    run(running_, read_existing(servers_, std::move(account), period), waiter);
+}
+
+void UsageAdministration::read(std::vector<std::string> accounts,
+                               const api::UsagePeriod& period,
+                               Waiter<UsageListing>& waiter)
+{
+    run(running_, read_several(servers_, std::move(accounts), period), waiter);
+}
+
+void UsageAdministration::accounts(Waiter<std::vector<std::string>>& waiter)
+{
+    run(running_, read_accounts(servers_), waiter);
+}
+
+}  // namespace petstore::store

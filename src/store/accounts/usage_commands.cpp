@@ -1,0 +1,160 @@
+#include "usage_commands.h"
+
+#include <algorithm>
+#include <map>
+
+#include "../../api/text.h"
+#include "../scripts.h"
+#include "account_state.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::size_t kTimeParts = 2;   // of the reply
+constexpr std::size_t kNotLedgers = 3;  // the first keys
+
+// Anything else counts as 0.
+std::int64_t count_in(const redis::Reply& reply) noexcept
+{
+    return std::max<std::int64_t>(api::parse_int64(reply.text()).value_or(0),
+                                  0);
+}
+
+api::AccountUsage::Counter open_counter(std::int64_t used, api::Millis end,
+                                        api::Millis now) noexcept
+{
+    return end > now ? api::AccountUsage::Counter{used, end}
+                     : api::AccountUsage::Counter{};
+}
+
+// Whether Redis can have given it to limit.lua as a day.
+bool is_day(std::int64_t day) noexcept
+{
+    return day >= 0 && day <= api::kLastDay;
+}
+
+using Days = std::map<api::Day, api::UsageCount>;
+
+bool take_state(std::string_view bytes, api::AccountUsage& usage, Days& days)
+{
+    const auto state = AccountState::decode(bytes);
+    if (!state || !is_day(state->utc_day) || !is_day(state->usual_day)
+        || state->used_on_utc_day() < 0) {
+        return false;
+    }
+    const api::Millis now = usage.now;
+    usage.minute = open_counter(state->minute_used, state->minute_end, now);
+    usage.day = open_counter(state->day_used, state->day_end, now);
+    usage.banned_until = state->ban_until > now ? state->ban_until : 0;
+
+    const api::Day next = api::first_of_next_month(state->utc_day);
+    usage.month =
+        open_counter(state->month_used, next * api::kDaySeconds * 1000, now);
+    if (const auto today = state->month_used - state->month_base; today > 0) {
+        days[state->utc_day].admitted = today;
+        usage.last_used = state->utc_day;
+    } else if (state->usual_day > 0) {
+        usage.last_used = state->usual_day;
+    }
+    return true;
+}
+
+// The part of a ledger's field that is the day of the month: "07" in "07" and
+// "07d"; 0 if it is neither.
+int day_in(std::string_view field) noexcept
+{
+    constexpr std::size_t kDigits = 2;
+    if (field.size() == kDigits + 1 && field.back() == 'd') {
+        field.remove_suffix(1);
+    }
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return field.size() == kDigits && is_digit(field[0]) && is_digit(field[1])
+               ? (field[0] - '0') * 10 + field[1] - '0'
+               : 0;
+}
+
+// Adds a month's counts: the running day may be in its ledger, too, if the
+// counters were emptied. False for a value that no script wrote. Ignores fields
+// added by later versions.
+bool take_ledger(const redis::Reply& reply, api::Day first, api::Day next,
+                 Days& days)
+{
+    for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
+        const std::string_view field = reply[i].text();
+        const int day = day_in(field);
+        if (day == 0) {
+            continue;
+        }
+        const auto count = api::parse_int64(reply[i + 1].text());
+        if (first + day > next || !count || *count < 0
+            || *count > AccountState::kLargest) {
+            return false;
+        }
+        api::UsageCount& counts = days[first + day - 1];
+        (field.back() == 'd' ? counts.denied : counts.admitted) += *count;
+    }
+    return reply.is(redis::Type::array);
+}
+
+}  // namespace
+
+std::vector<std::string> UsageCommands::keys(const std::string& account,
+                                             api::Day from, api::Day to) const
+{
+    std::vector<std::string> keys = {schema_.account_state(account),
+                                     schema_.strikes(account),
+                                     schema_.bans(account)};
+    for (api::Day day = from; day <= to; day = api::first_of_next_month(day)) {
+        const auto [year, month] = api::month_of(day);
+        keys.push_back(schema_.usage(account, year, month));
+    }
+    return keys;
+}
+
+redis::Command UsageCommands::read(const std::string& account, api::Day from,
+                                   api::Day to) const
+{
+    const auto names = keys(account, from, to);
+    redis::Command command(scripts::read_usage(),
+                           static_cast<std::int64_t>(names.size()));
+    for (const std::string& name : names) {
+        command.key(name);
+    }
+    return command;
+}
+
+std::string UsageCommands::parse(const redis::Reply& reply,
+                                 const std::string& account, api::Day from,
+                                 api::Day to, api::AccountUsage& usage) const
+{
+    const auto names = keys(account, from, to);
+    if (reply.size() != names.size() + kTimeParts) {
+        const auto number = static_cast<std::size_t>(reply.integer());
+        return number >= 1 && number <= names.size() ? names[number - 1]
+                                                     : names[0];
+    }
+    Days days;
+    usage.now = count_in(reply[0]) * 1000 + count_in(reply[1]) / 1000;
+    const redis::Reply& state = reply[kTimeParts];
+    if (!state.is(redis::Type::nil) && !take_state(state.text(), usage, days)) {
+        return names[0];
+    }
+    usage.strikes = count_in(reply[kTimeParts + 1]);
+    usage.bans = count_in(reply[kTimeParts + 2]);
+
+    api::Day first = api::first_of_month(from);
+    for (std::size_t i = kNotLedgers; i < names.size(); ++i) {
+        const api::Day next = api::first_of_next_month(first);
+        if (!take_ledger(reply[kTimeParts + i], first, next, days)) {
+            return names[i];
+        }
+        first = next;
+    }
+    for (const auto& [day, counts] : days) {
+        usage.days.push_back({day, counts.admitted, counts.denied});
+    }
+    return "";
+}
+
+}  // namespace petstore::store
