@@ -165,7 +165,7 @@ TEST_CASE("ids: data restored into a running Redis need cache clear")
     CHECK(store.http.get("/v1/pets/1").status == 200);
 }
 
-TEST_CASE("ids: damaged segments are reported, and nothing is created")
+TEST_CASE("ids: damaged segments fail every read, and are reported")
 {
     Store store;
     CHECK(create(store.http) == 1);
@@ -178,12 +178,9 @@ TEST_CASE("ids: damaged segments are reported, and nothing is created")
         store.redis.command(damage);
         store.redis.command({"INCR", "petstore:{petstore:pets}:changes"});
         for (const char* path : {"/v1/pets", "/v1/pets/1"}) {
-            const auto before = split(store.nginx.error_log(), '\n').size();
             expect_error(store.http.get(path), 500, "internal_error");
-            const auto log = store.nginx.error_log();
-            CHECK(split(log, '\n').size() == before + 1);
-            CHECK(contains(log, kSegments));
         }
+        CHECK(contains(store.nginx.error_log(), kSegments + " is damaged"));
         const auto exported = ctl(store.redis.url(), {"pet", "export"});
         CHECK(exported.code == 1);
         CHECK(contains(exported.err, kSegments));
