@@ -16,6 +16,11 @@ Scan Scan::of_hash(std::string key)
     return {Kind::hash, std::move(key)};
 }
 
+Scan Scan::of_set(std::string key)
+{
+    return {Kind::set, std::move(key)};
+}
+
 Command Scan::next() const
 {
     if (kind_ == Kind::keys) {
@@ -23,7 +28,7 @@ Command Scan::next() const
         command.own(cursor_).arg("MATCH").own(what_).arg("COUNT").arg(kCount);
         return command;
     }
-    Command command("HSCAN");
+    Command command(kind_ == Kind::hash ? "HSCAN" : "SSCAN");
     command.key(what_).own(cursor_).arg("COUNT").arg(kCount);
     return command;
 }
@@ -32,7 +37,7 @@ const Reply* Scan::take(const Reply& reply)
 {
     const bool valid = reply.size() == 2 && reply[0].is(Type::string)
                        && !reply[0].text().empty() && reply[1].is(Type::array)
-                       && (kind_ == Kind::keys || reply[1].size() % 2 == 0);
+                       && (kind_ != Kind::hash || reply[1].size() % 2 == 0);
     cursor_ = valid && reply[0].text() != "0" ? reply[0].text() : "";
     return valid ? &reply[1] : nullptr;
 }

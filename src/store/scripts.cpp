@@ -88,6 +88,12 @@ const redis::Script& unban()
     return script;
 }
 
+const redis::Script& claim()
+{
+    static const redis::Script script("claim", k_claim_lua);
+    return script;
+}
+
 const redis::Script& settle_usage()
 {
     static const std::string text =

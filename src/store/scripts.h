@@ -17,12 +17,13 @@ const redis::Script& freeze_catalogue();
 const redis::Script& publish_plans();
 const redis::Script& set_plan();  // for petstorectl
 const redis::Script& unban();
+const redis::Script& claim();         // of an external id
 const redis::Script& settle_usage();  // before an account is reset or deleted
 const redis::Script& read_usage();
 const redis::Script& clear_caches();
-const redis::Script& write_record();  // for petstorectl, see stored_key.h
-const redis::Script& delete_key();    // likewise
-const redis::Script& take_account();  // for petstorectl limits
+const redis::Script& write_record();   // for petstorectl, see stored_key.h
+const redis::Script& delete_key();     // likewise
+const redis::Script& take_account();   // for petstorectl limits
 const redis::Script& upgrade_state();  // for petstorectl upgrade
 const redis::Script& upgrade_catalogue();
 

@@ -122,8 +122,10 @@ public:
     std::map<std::string, Hash> hashes;
     std::map<std::string, std::int64_t> epochs;  // of accounts, by state
     std::map<std::string, std::string> strings;
-    std::set<std::string> banned;  // states
-    std::set<std::string> away;    // keys of a Cluster's server
+    std::map<std::string, std::set<std::string>> sets;
+    std::set<std::string> banned;      // states
+    std::vector<std::string> settled;  // states, and whether they were reset
+    std::set<std::string> away;        // keys of a Cluster's server
     std::function<void(const Words&)> before;
     std::map<std::string, std::string> replies;  // instead, by first word
     std::vector<Words> sent;
@@ -160,13 +162,27 @@ private:
             return integer(static_cast<long long>(hashes[c[1]].erase(c[2])));
         }
         if (c[0] == "DEL") {
-            return integer(static_cast<long long>(hashes.erase(c[1])));
+            return integer(
+                static_cast<long long>(hashes.erase(c[1]) + sets.erase(c[1])));
         }
         if (c[0] == "HGETALL") {
             return array(items(c[1]));
         }
         if (c[0] == "HSCAN") {
             return array({bulk("0"), array(items(c[1]))});
+        }
+        if (c[0] == "SADD") {
+            return integer(sets[c[1]].insert(c[2]).second ? 1 : 0);
+        }
+        if (c[0] == "SREM") {
+            return integer(static_cast<long long>(sets[c[1]].erase(c[2])));
+        }
+        if (c[0] == "SSCAN") {
+            std::vector<std::string> members;
+            for (const auto& member : sets[c[1]]) {
+                members.push_back(bulk(member));
+            }
+            return array({bulk("0"), array(members)});
         }
         if (c[0] == "GET") {
             const auto found = strings.find(c[1]);
@@ -184,6 +200,21 @@ private:
                 return integer(0);
             }
             hashes.erase(c[3]);
+            return integer(1);
+        }
+        if (is(c, scripts::claim)) {
+            std::string& account = strings[c[3]];
+            const bool replaced = account == c[4];
+            if (replaced) {
+                account = c[5];
+            }
+            if (account.empty()) {
+                strings.erase(c[3]);
+            }
+            return integer(replaced ? 1 : 0);
+        }
+        if (is(c, scripts::settle_usage)) {
+            settled.push_back(c[3] + ' ' + c[4]);
             return integer(1);
         }
         if (is(c, scripts::touch_account)) {

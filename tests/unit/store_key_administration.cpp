@@ -49,7 +49,8 @@ struct Admin {
 
     Result<StoredKey> add(const StoredKey& key)
     {
-        return run<StoredKey>([&](auto& waiter) { keys.add(key, waiter); });
+        return run<StoredKey>(
+            [&](auto& waiter) { keys.add(key, std::nullopt, waiter); });
     }
     Result<api::KeyRecord> set_label(const std::string& id)
     {
@@ -70,7 +71,12 @@ struct Admin {
     }
     Result<bool> restore(const StoredKey& key)
     {
-        return run<bool>([&](auto& waiter) { keys.restore(key, waiter); });
+        api::AccountRecord account;
+        account.id = key.record.account;
+        account.created = key.record.created;
+        account.plan = "pro";
+        return run<bool>(
+            [&](auto& waiter) { keys.restore(key, account, waiter); });
     }
     Result<StoredKey> find(const std::string& id)
     {
@@ -188,8 +194,9 @@ TEST_CASE("of two commands that add one key, one is refused", "[store]")
 TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
 {
     Admin admin;
-    const auto stored = admin.run<StoredKey>(
-        [&](auto& waiter) { admin.keys.store(new_key('s', "k1"), waiter); });
+    const auto stored = admin.run<StoredKey>([&](auto& waiter) {
+        admin.keys.store(new_key('s', "k1"), std::nullopt, waiter);
+    });
     REQUIRE_FALSE(stored.failed());
     CHECK(admin.record('s').at("disabled") == "1");
     CHECK(admin.record('s').at("unfinished") == "1");
@@ -420,20 +427,23 @@ TEST_CASE("restoring a key can be repeated after any lost reply", "[store]")
     auto key = new_key('s', "k1");
     key.record.disabled = true;
     key.record.label = "old";
-    at_each_command([](Admin&) {},
-                    [&](Admin& admin) {
-                        const auto restored = admin.restore(key);
-                        return !restored.failed();
-                    },
-                    [](Admin& admin) {
-                        const auto& record = admin.record('s');
-                        CHECK(record.at("id") == "k1");
-                        CHECK(record.at("account") == "ak1");
-                        CHECK(record.at("label") == "old");
-                        CHECK(record.at("disabled") == "1");
-                        CHECK(record.count("unfinished") == 0);
-                        CHECK(admin.epoch("ak1") != 0);
-                    });
+    at_each_command(
+        [](Admin&) {},
+        [&](Admin& admin) {
+            const auto restored = admin.restore(key);
+            return !restored.failed();
+        },
+        [](Admin& admin) {
+            const auto& record = admin.record('s');
+            CHECK(record.at("id") == "k1");
+            CHECK(record.at("account") == "ak1");
+            CHECK(record.at("label") == "old");
+            CHECK(record.at("disabled") == "1");
+            CHECK(record.count("unfinished") == 0);
+            CHECK(admin.epoch("ak1") != 0);
+            CHECK(admin.world.hashes.at("P:account:ak1").at("plan") == "pro");
+            CHECK(admin.world.sets.at("P:account-keys:ak1").size() == 1);
+        });
 }
 
 TEST_CASE("what exists is not restored", "[store]")
@@ -523,7 +533,7 @@ TEST_CASE("a key is announced where its account is", "[store]")
     Admin admin;
     KeyAdministration keys({admin.world, accounts, admin.world.schema});
     Result<StoredKey> added;
-    keys.add(new_key('s', "k1"), added);
+    keys.add(new_key('s', "k1"), std::nullopt, added);
     for (int i = 0; i < 10; ++i) {
         admin.world.run();
         accounts.run();

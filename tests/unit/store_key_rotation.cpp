@@ -39,12 +39,12 @@ struct Rotations {
     {
         auto key = key_of("secret", "old");
         key.record.account = "a1";
-        key.record.plan = "pro";
         key.record.label = "mine";
         store::KeyAdministration keys(world.servers());
         Result<StoredKey> added;
-        keys.add(key, added);
+        keys.add(key, std::nullopt, added);
         world.run();
+        set_old("plan", "pro");
     }
 
     KeyRotation rotation() { return {world.servers(), clock, "old"}; }

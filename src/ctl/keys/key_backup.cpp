@@ -196,8 +196,15 @@ void restore_keys(Context& context, const std::string& file)
         }
         try {
             auto key = parse_line(line);
-            context.await<bool>(
-                [&](auto& waiter) { keys.restore(std::move(key), waiter); })
+            api::AccountRecord account;
+            static_cast<api::OwnPlan&>(account) = key.record;
+            account.id = key.record.account;
+            account.label = key.record.label;
+            account.created = key.record.created;
+            account.implicit = true;
+            context.await<bool>([&](auto& waiter) {
+                keys.restore(std::move(key), std::move(account), waiter);
+            })
                 ? ++restored
                 : ++unchanged;
         } catch (const BadLine& bad) {

@@ -191,7 +191,7 @@ void create_key(Context& context, const KeyOptions& options)
     set_secret(key, secret);
 
     key = context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.store(key, waiter); });
+        [&](auto& waiter) { keys.store(key, std::nullopt, waiter); });
     show_or_undo(context, key, secret, [&] {
         context.await<store::Done>(
             [&](auto& waiter) { keys.discard(key, waiter); });
@@ -228,7 +228,7 @@ void import_key(Context& context, const KeyOptions& options,
     key.record.id = new_id();
     key.record.account = new_id();
     key = context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.add(key, waiter); });
+        [&](auto& waiter) { keys.add(key, std::nullopt, waiter); });
 
     if (context.json()) {
         print_json(json_of(key.record));

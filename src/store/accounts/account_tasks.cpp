@@ -4,7 +4,10 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../keys/key_tasks.h"
 #include "../scripts.h"
+#include "account_record.h"
+#include "external_id_tasks.h"
 
 namespace petstore::store {
 
@@ -65,6 +68,188 @@ Task<> announce(const KeyServers& servers, const std::string& account,
         co_await touch(servers, account, written);
     } catch (...) {
         rethrow_not_in_effect();
+    }
+}
+
+Failed account_not_found()
+{
+    return refused(Refusal::account_not_found, api::ErrorCode::not_found,
+                   "there is no such account");
+}
+
+Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
+                                                     const std::string& id)
+{
+    const redis::Reply& reply =
+        co_await ask(servers.keys, AccountCommands(servers.schema).read(id));
+    auto found = AccountCommands::parse(reply, id);
+    if (found.result == RecordFound::invalid) {
+        throw damaged("the record of account " + id + " is damaged");
+    }
+    if (found.result == RecordFound::absent) {
+        co_return std::nullopt;
+    }
+    co_return std::move(found.record);
+}
+
+Task<api::AccountRecord> find_account(const KeyServers& servers,
+                                      const AccountName& name)
+{
+    std::string id = name.id;
+    if (id.empty()) {
+        id = co_await read_claim(servers, name.external_id);
+    }
+    if (!api::is_id(id)) {
+        throw account_not_found();
+    }
+    auto account = co_await read_account(servers, id);
+    if (!account || account->deleted != 0
+        || (name.id.empty() && account->external_id != name.external_id)) {
+        throw account_not_found();
+    }
+    co_return std::move(*account);
+}
+
+Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
+                         std::optional<std::int64_t> seen)
+{
+    const redis::Reply& reply = co_await change_first(
+        servers.keys, AccountCommands(servers.schema).write(account, seen));
+    if (reply.integer() <= 0) {
+        co_return false;
+    }
+    account.epoch = reply.integer();
+    co_return true;
+}
+
+Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
+{
+    redis::Command command("HSET");
+    command.key(servers.schema.account_index())
+        .own(account.id)
+        .own(std::to_string(account.created));
+    co_await change(servers.keys, std::move(command));
+    std::optional<std::int64_t> seen;
+    for (bool written = false; !written;) {
+        written = co_await write_account(servers, account, seen);
+        if (!written) {
+            const auto there = co_await read_account(servers, account.id);
+            if (there && there->deleted == 0) {
+                co_return false;
+            }
+            seen.reset();
+            if (there) {
+                seen = there->epoch;
+            }
+        }
+    }
+    co_return true;
+}
+
+Task<api::AccountRecord> create_account(KeyServers servers,
+                                        api::AccountRecord account)
+{
+    const std::string external_id = account.external_id;
+    if (!external_id.empty()) {
+        co_await claim(servers, external_id, account.id);
+    }
+    const bool added = co_await add_account(servers, account);
+    if (added && !external_id.empty()) {
+        const bool confirmed =
+            co_await is_confirmed(servers, external_id, account.id);
+        if (!confirmed) {
+            co_await remove_account(servers, account.id, "", false);
+            throw external_id_taken();
+        }
+    }
+    const AccountName name{account.id, {}};
+    co_return co_await find_account(servers, name);
+}
+
+Task<> settle_usage(const KeyServers& servers, const std::string& account,
+                    bool reset)
+{
+    redis::Command command(scripts::settle_usage(), 1);
+    command.key(servers.schema.account_state(account)).arg(reset ? 1 : 0);
+    co_await change_first(servers.accounts, std::move(command));
+}
+
+namespace {
+
+Task<bool> has_keys(const KeyServers& servers, const std::string& account,
+                    const std::string& except)
+{
+    const KeyListing keys = co_await list_keys_of(servers, account);
+    const auto is_other = [&](const auto& id) { return id != except; };
+    co_return std::any_of(
+        keys.keys.begin(), keys.keys.end(),
+        [&](const StoredKey& key) { return is_other(key.record.id); })
+        || std::any_of(keys.damaged.begin(), keys.damaged.end(), is_other)
+        || !keys.damaged_entries.empty() || !keys.unread.empty();
+}
+
+// Removes what refers to a deleted account, but for its usage.
+Task<> clear_references(const KeyServers& servers,
+                        const api::AccountRecord& account)
+{
+    redis::Command command("DEL");
+    command.key(servers.schema.account_keys(account.id));
+    co_await change(servers.keys, std::move(command));
+    if (!account.external_id.empty()) {
+        co_await release(servers, account.external_id, account.id);
+    }
+}
+
+}  // namespace
+
+Task<bool> remove_account(const KeyServers& servers, const std::string& id,
+                          const std::string& except, bool if_implicit)
+{
+    std::optional<bool> was_disabled;
+    for (;;) {
+        auto account = co_await read_account(servers, id);
+        if (!account) {
+            co_return true;
+        }
+        if (account->deleted != 0) {
+            co_await clear_references(servers, *account);
+            co_return true;
+        }
+        // Before anything is disabled.
+        bool in_use = if_implicit && !account->implicit;
+        if (!in_use) {
+            in_use = co_await has_keys(servers, id, except);
+        }
+        if (in_use && !was_disabled) {
+            co_return false;
+        }
+        if (!was_disabled) {
+            was_disabled = account->disabled;
+        }
+        account->disabled = in_use ? *was_disabled : true;
+        bool written =
+            co_await write_account(servers, *account, account->epoch);
+        if (!written) {
+            continue;
+        }
+        co_await announce(servers, id, account->epoch);
+        if (in_use) {
+            co_return false;
+        }
+        // A key that was added meanwhile has changed the record since, or is
+        // found now: see store_disabled().
+        in_use = co_await has_keys(servers, id, except);
+        if (in_use) {
+            continue;
+        }
+        co_await settle_usage(servers, id, false);
+        const api::Millis now = co_await redis_time(servers);
+        account->deleted = now / 1000;
+        written = co_await write_account(servers, *account, account->epoch);
+        if (written) {
+            co_await clear_references(servers, *account);
+            co_return true;
+        }
     }
 }
 

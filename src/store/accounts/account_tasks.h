@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "../../api/account.h"
 #include "../../api/date.h"
 #include "../../api/limit.h"
 #include "../key_servers.h"
 #include "../task.h"
+#include "account_listing.h"
 
 // What operations do with the states of accounts.
 
@@ -23,6 +26,45 @@ Task<> touch(const KeyServers& servers, const std::string& account,
 // The same for a change that is stored, but not in effect if this fails.
 Task<> announce(const KeyServers& servers, const std::string& account,
                 std::int64_t written);
+
+// Refuses an account that does not exist or was deleted. Damaged ones too.
+Task<api::AccountRecord> find_account(const KeyServers& servers,
+                                      const AccountName& name);
+
+// The account's record, also a deleted one's; nullopt if there is none. A
+// damaged one is refused.
+Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
+                                                     const std::string& id);
+
+// Writes the record and sets its epoch, unless the record has changed since it
+// was read as `seen`, or exists, without `seen`: then returns false.
+Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
+                         std::optional<std::int64_t> seen);
+
+// Adds an account to the index, and writes its record unless there is one that
+// is not deleted. The index first, so that no account is invisible. False if
+// there is one.
+Task<bool> add_account(const KeyServers& servers, api::AccountRecord account);
+
+// The same for one that may have an external id. The result is the record that
+// there is. Refuses an external id that another account has.
+Task<api::AccountRecord> create_account(KeyServers servers,
+                                        api::AccountRecord account);
+
+// Moves the running day into the usage and, to reset the account, empties its
+// windows. Takes effect with announce().
+Task<> settle_usage(const KeyServers& servers, const std::string& account,
+                    bool reset);
+
+// Deletes an account. False if it has keys, other than `except`, or, with
+// `if_implicit`, if it did not come into being with a key; it then stays as it
+// is.
+Task<bool> remove_account(const KeyServers& servers, const std::string& id,
+                          const std::string& except, bool if_implicit);
+
+Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
+
+Failed account_not_found();
 
 // A number in a reply; anything else counts as 0.
 std::int64_t number_of(const redis::Reply& reply) noexcept;

@@ -18,9 +18,16 @@ Task<std::optional<StoredKey>> find_key(KeyServers servers, api::Digest digest)
     co_return co_await find_optional(servers, digest);
 }
 
-Task<StoredKey> store_key(KeyServers servers, StoredKey key)
+Task<StoredKey> store_key(KeyServers servers, StoredKey key,
+                          KeyAdministration::Owner owner)
 {
-    co_await store_disabled(servers, key);
+    auto of = KeyOwner::new_account;
+    if (owner) {
+        const auto account = co_await find_account(servers, *owner);
+        key.record.account = account.id;
+        of = KeyOwner::existing;
+    }
+    co_await store_disabled(servers, key, of);
     co_return key;
 }
 
@@ -37,10 +44,11 @@ Task<StoredKey> enable_key(KeyServers servers, StoredKey key,
 
 constexpr char kOthersAdd[] = "another command is adding this key";
 
-Task<StoredKey> add_key(KeyServers servers, StoredKey key)
+Task<StoredKey> add_key(KeyServers servers, StoredKey key,
+                        KeyAdministration::Owner owner)
 {
-    co_await store_disabled(servers, key);
-    co_return co_await enable_key(servers, key, kOthersAdd);
+    const StoredKey stored = co_await store_key(servers, key, owner);
+    co_return co_await enable_key(servers, stored, kOthersAdd);
 }
 
 Task<> discard_key(KeyServers servers, std::string id, api::Digest digest)
@@ -48,7 +56,8 @@ Task<> discard_key(KeyServers servers, std::string id, api::Digest digest)
     co_await discard(servers, id, digest);
 }
 
-Task<bool> restore_key(KeyServers servers, StoredKey key)
+Task<bool> restore_key(KeyServers servers, StoredKey key,
+                       api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
     const auto other = co_await read_index(servers, wanted.id);
@@ -63,7 +72,8 @@ Task<bool> restore_key(KeyServers servers, StoredKey key)
     if (there && !there->unfinished) {
         co_return false;
     }
-    co_await store_disabled(servers, key);
+    co_await create_account(servers, account);
+    co_await store_disabled(servers, key, KeyOwner::predecessors);
     if (key.record.id != wanted.id || key.record.account != wanted.account) {
         throw overtaken(kOthersAdd);
     }
@@ -126,14 +136,17 @@ void KeyAdministration::list(Waiter<KeyListing>& waiter)
     run(running_, list_keys(servers_), waiter);
 }
 
-void KeyAdministration::add(StoredKey key, Waiter<StoredKey>& waiter)
+void KeyAdministration::add(StoredKey key, Owner owner,
+                            Waiter<StoredKey>& waiter)
 {
-    run(running_, add_key(servers_, std::move(key)), waiter);
+    run(running_, add_key(servers_, std::move(key), std::move(owner)), waiter);
 }
 
-void KeyAdministration::store(StoredKey key, Waiter<StoredKey>& waiter)
+void KeyAdministration::store(StoredKey key, Owner owner,
+                              Waiter<StoredKey>& waiter)
 {
-    run(running_, store_key(servers_, std::move(key)), waiter);
+    run(running_, store_key(servers_, std::move(key), std::move(owner)),
+        waiter);
 }
 
 void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
@@ -149,9 +162,11 @@ void KeyAdministration::discard(const StoredKey& key, Waiter<Done>& waiter)
     run(running_, discard_key(servers_, key.record.id, key.digest), waiter);
 }
 
-void KeyAdministration::restore(StoredKey key, Waiter<bool>& waiter)
+void KeyAdministration::restore(StoredKey key, api::AccountRecord account,
+                                Waiter<bool>& waiter)
 {
-    run(running_, restore_key(servers_, std::move(key)), waiter);
+    run(running_, restore_key(servers_, std::move(key), std::move(account)),
+        waiter);
 }
 
 void KeyAdministration::update(std::string id, Change change,

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "../../api/account.h"
+#include "../accounts/account_listing.h"
 #include "../key_servers.h"
 #include "../operations.h"
 #include "../waiter.h"
@@ -35,20 +37,28 @@ public:
 
     void list(Waiter<KeyListing>& waiter);
 
+    // Where a new key belongs: to a new account with the id key.record.account,
+    // which gets the key's plan, numbers and label, and is deleted with its
+    // last key; or to an existing one. The key then has plan and numbers of its
+    // own.
+    using Owner = std::optional<AccountName>;  // nullopt: a new account
+
     // Adds a key whose secret its owner has. Repeating it with the same secret
     // completes it. The result has the key's id and account.
-    void add(StoredKey key, Waiter<StoredKey>& waiter);
+    void add(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
 
     // The same in two steps, for a secret that must be shown before it works.
     // In between, discard() undoes the first.
-    void store(StoredKey key, Waiter<StoredKey>& waiter);
+    void store(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
     void enable(StoredKey key, Waiter<StoredKey>& waiter);
     void discard(const StoredKey& key, Waiter<Done>& waiter);
 
     // Adds a key from a backup, with its id, account and other properties.
     // False if it exists already; it then stays as it is. Refuses an id that
-    // another key has.
-    void restore(StoredKey key, Waiter<bool>& waiter);
+    // another key has. `account` is written if there is no such account, and
+    // else ignored.
+    void restore(StoredKey key, api::AccountRecord account,
+                 Waiter<bool>& waiter);
 
     // Applies `change` to the record, puts it into effect and returns the
     // record. Calls `change` again if another write was faster. A failure that
@@ -56,6 +66,7 @@ public:
     using Change = std::function<std::optional<Failure>(api::KeyRecord&)>;
     void update(std::string id, Change change, Waiter<api::KeyRecord>& waiter);
 
+    // And its account, if that came into being with a key and this is the last.
     void remove(std::string id, Waiter<Done>& waiter);
 
 private:

@@ -38,14 +38,13 @@ Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
     co_return index;
 }
 
-// Adds one record. `away`: groups of servers, see Link::group_of(); waiting
-// once for a server that is away is enough.
+// Adds one record.
 Task<> list_key(const KeyServers& servers, const std::string& id,
                 const api::Digest& digest, KeyListing& listing,
-                std::set<std::size_t>& away)
+                ServersAway& away)
 {
-    const auto group = servers.keys.group_of(servers.schema.key_record(digest));
-    if (away.count(group) != 0) {
+    const std::string record = servers.schema.key_record(digest);
+    if (away.is_away(servers, record)) {
         listing.unread.push_back(id);
         co_return;
     }
@@ -54,9 +53,8 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
     try {
         found = co_await read_record(servers, key);
     } catch (const Failed& failed) {
-        if (failed.lost && servers.keys.is_cluster()) {
+        if (away.take(servers, record, failed)) {
             listing.unread.push_back(id);
-            away.insert(group);
             co_return;
         }
         if (failed.failure.refusal != Refusal::damaged) {
@@ -72,23 +70,102 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
     }
 }
 
+Task<std::set<std::string>> read_key_ids(const KeyServers& servers,
+                                         const std::string& account)
+{
+    std::set<std::string> ids;
+    auto scan = redis::Scan::of_set(servers.schema.account_keys(account));
+    while (!scan.done()) {
+        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
+        const redis::Reply* const members = scan.take(reply);
+        if (members == nullptr) {
+            throw damaged("unexpected reply of Redis to SSCAN");
+        }
+        for (std::size_t i = 0; i < members->size(); ++i) {
+            ids.emplace((*members)[i].text());
+        }
+    }
+    co_return ids;
+}
+
+// Finds the entry of a key in the index, and adds its record.
+Task<> list_indexed_key(const KeyServers& servers, const std::string& id,
+                        KeyListing& listing, ServersAway& away)
+{
+    std::optional<api::Digest> digest;
+    try {
+        digest = co_await read_index(servers, id);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::damaged) {
+            throw;
+        }
+        listing.damaged_entries.insert(id);
+        co_return;
+    }
+    if (digest) {
+        co_await list_key(servers, id, *digest, listing, away);
+    }
+}
+
+void sort_by_age(std::vector<StoredKey>& keys)
+{
+    std::sort(keys.begin(), keys.end(),
+              [](const StoredKey& a, const StoredKey& b) {
+                  return std::tie(a.record.created, a.record.id)
+                         < std::tie(b.record.created, b.record.id);
+              });
+}
+
 }  // namespace
+
+bool ServersAway::is_away(const KeyServers& servers,
+                          const std::string& key) const
+{
+    return away_.count(servers.keys.group_of(key)) != 0;
+}
+
+bool ServersAway::take(const KeyServers& servers, const std::string& key,
+                       const Failed& failed)
+{
+    if (!failed.lost || !servers.keys.is_cluster()) {
+        return false;
+    }
+    away_.insert(servers.keys.group_of(key));
+    return true;
+}
 
 Task<KeyListing> list_keys(KeyServers servers)
 {
     KeyListing listing;
     const auto index = co_await read_entries(servers, listing);
     listing.keys.reserve(index.size());
-    std::set<std::size_t> away;
+    ServersAway away;
     const auto list_one = [&](const auto& entry) {
         return list_key(servers, entry.first, entry.second, listing, away);
     };
     co_await ForEach(index, KeyListing::kAtOnce, list_one);
-    std::sort(listing.keys.begin(), listing.keys.end(),
-              [](const StoredKey& a, const StoredKey& b) {
-                  return std::tie(a.record.created, a.record.id)
-                         < std::tie(b.record.created, b.record.id);
-              });
+    sort_by_age(listing.keys);
+    co_return listing;
+}
+
+Task<KeyListing> list_keys_of(const KeyServers& servers,
+                              const std::string& account)
+{
+    KeyListing listing;
+    const auto ids = co_await read_key_ids(servers, account);
+    ServersAway away;
+    const auto list_one = [&](const std::string& id) {
+        return list_indexed_key(servers, id, listing, away);
+    };
+    co_await ForEach(ids, KeyListing::kAtOnce, list_one);
+    // The entry counts only if the record agrees.
+    const auto is_other = [&](const StoredKey& key) {
+        return key.record.account != account;
+    };
+    listing.keys.erase(
+        std::remove_if(listing.keys.begin(), listing.keys.end(), is_other),
+        listing.keys.end());
+    sort_by_age(listing.keys);
     co_return listing;
 }
 

@@ -119,7 +119,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     for (const Successor& other : overtaken) {
         co_await discard(servers, other.id, other.digest);
     }
-    co_await store_disabled(servers, next);
+    co_await store_disabled(servers, next, KeyOwner::predecessors);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
     const auto claimed = co_await find_claimed(servers, id, next);

@@ -9,16 +9,44 @@ namespace petstore::store {
 
 namespace {
 
-// The account of a key that is created without one.
-api::AccountRecord account_of(const api::KeyRecord& key)
+// The account of a key that is created without one, and takes its plan.
+api::AccountRecord take_account(api::KeyRecord& key)
 {
     api::AccountRecord account;
-    static_cast<api::OwnPlan&>(account) = key;
+    static_cast<api::OwnPlan&>(account) =
+        std::exchange(static_cast<api::OwnPlan&>(key), {});
     account.id = key.account;
     account.label = key.label;
     account.created = key.created;
     account.implicit = true;
     return account;
+}
+
+// Completes what must be true before the key may work: its account exists.
+// The write makes a deletion of the account look for keys again, which then
+// finds this one.
+Task<> join_account(const KeyServers& servers, const std::string& id,
+                    bool stays_implicit)
+{
+    for (bool written = false; !written;) {
+        auto account = co_await read_account(servers, id);
+        if (!account || account->deleted != 0) {
+            throw account_not_found();
+        }
+        account->implicit &= stays_implicit;
+        written = co_await write_account(servers, *account, account->epoch);
+    }
+}
+
+Task<> change_entry(const KeyServers& servers, const char* verb,
+                    std::string key, std::string member, std::string value)
+{
+    redis::Command command(verb);
+    command.key(key).own(member);
+    if (!value.empty()) {
+        command.own(value);
+    }
+    co_await change(servers.keys, std::move(command));
 }
 
 }  // namespace
@@ -134,7 +162,7 @@ Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
     co_return true;
 }
 
-Task<> store_disabled(const KeyServers& servers, StoredKey& key)
+Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
 {
     StoredKey there(key.digest);
     const Found found = co_await read_record(servers, there);
@@ -148,27 +176,43 @@ Task<> store_disabled(const KeyServers& servers, StoredKey& key)
                              + there.record.id);
         }
         key.record.id = there.record.id;
-        key.record.account = there.record.account;
+        if (owner == KeyOwner::new_account) {
+            key.record.account = there.record.account;
+        }
         seen = there.record.epoch;
     }
+    const std::string account = key.record.account;
     // The account first: an existing state will take the epoch of the record.
-    co_await touch(servers, key.record.account, 0);
-    // Unless there is one.
-    co_await change(servers.keys, AccountCommands(servers.schema)
-                                      .write(account_of(key.record), {}));
+    co_await touch(servers, account, 0);
+    if (owner == KeyOwner::new_account) {
+        co_await add_account(servers, take_account(key.record));
+    }
 
-    // Before the index: if interrupted, the record expires after a day.
+    // Before the indexes: if interrupted, the record expires after a day.
     key.record.disabled = true;
     key.unfinished = true;
     const bool written = co_await write(servers, key, seen);
     if (!written) {
         throw overtaken("another command is adding this key");
     }
-    redis::Command command("HSET");
-    command.key(servers.schema.key_index())
-        .own(key.record.id)
-        .own(api::to_hex(api::bytes_of(key.digest)));
-    co_await change(servers.keys, std::move(command));
+    co_await change_entry(servers, "HSET", servers.schema.key_index(),
+                          key.record.id,
+                          api::to_hex(api::bytes_of(key.digest)));
+    co_await change_entry(servers, "SADD", servers.schema.account_keys(account),
+                          key.record.id, "");
+    std::optional<Failed> gone;
+    try {
+        co_await join_account(servers, account, owner != KeyOwner::existing);
+    } catch (Failed& failed) {
+        if (failed.failure.refusal != Refusal::account_not_found) {
+            throw;
+        }
+        gone = std::move(failed);
+    }
+    if (gone) {
+        co_await discard(servers, key.record.id, key.digest);
+        throw std::move(*gone);
+    }
 }
 
 Task<bool> enable(const KeyServers& servers, StoredKey& key)
@@ -179,6 +223,22 @@ Task<bool> enable(const KeyServers& servers, StoredKey& key)
 }
 
 namespace {
+
+// Removes the account, if it is to be deleted with this key, and the key's
+// entry in it. A damaged account stays.
+Task<> leave_account(const KeyServers& servers, const std::string& account,
+                     const std::string& id)
+{
+    try {
+        co_await remove_account(servers, account, id, true);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::damaged) {
+            throw;
+        }
+    }
+    co_await change_entry(servers, "SREM", servers.schema.account_keys(account),
+                          id, "");
+}
 
 // False if the record changed meanwhile.
 Task<bool> remove_record(const KeyServers& servers, const std::string& id,
@@ -193,6 +253,7 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     if (found == Found::invalid) {
         if (!record.account.empty()) {
             co_await announce(servers, record.account, record.epoch);
+            co_await leave_account(servers, record.account, id);
         }
         redis::Command command("DEL");
         command.key(servers.schema.key_record(digest));
@@ -204,6 +265,8 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     if (!written) {
         co_return false;
     }
+    // Before the record, which names the account if this is repeated.
+    co_await leave_account(servers, record.account, id);
     const redis::Reply& reply = co_await change(
         servers.keys, StoredKeyCommands(servers.schema).remove(key));
     co_return reply.integer() == 1;

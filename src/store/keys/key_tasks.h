@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "../accounts/account_tasks.h"
@@ -47,21 +48,43 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
 // Writes a record that was read, and announces it. False if it has changed.
 Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
 
-// Stores a new key, still disabled, and adds it to the index. If an earlier
-// attempt with the same secret was interrupted, `key` gets its id and account.
-// Refuses a key that exists.
-Task<> store_disabled(const KeyServers& servers, StoredKey& key);
+// Stores a new key, still disabled, and adds it to the indexes. If an earlier
+// attempt with the same secret was interrupted, `key` gets its id, and with a
+// new account also that. Refuses a key that exists. What the key's account is:
+enum class KeyOwner {
+    new_account,  // gets the key's plan, numbers and label, and is deleted with
+                  // its last key
+    existing,     // is not deleted with its last key from now on
+    predecessors  // that of the key that a rotation replaces
+};
+Task<> store_disabled(const KeyServers& servers, StoredKey& key,
+                      KeyOwner owner);
 
 // Enables a key that was stored so. False if the key was changed or removed.
 // Workers accept it without announce(), because none can have cached its
 // record. After announce(), each reads the record only once.
 Task<bool> enable(const KeyServers& servers, StoredKey& key);
 
-// Removes a key. Disables it everywhere before deleting its record: only the
-// record names the account to touch, and workers may have it cached.
+// Removes a key, and its account if that came into being with a key and this is
+// the last. Disables it everywhere before deleting its record: only the record
+// names the account to touch, and workers may have it cached.
 Task<> discard(const KeyServers& servers, const std::string& id,
                const api::Digest& digest);
 
 Task<KeyListing> list_keys(KeyServers servers);
+Task<KeyListing> list_keys_of(const KeyServers& servers,
+                              const std::string& account);
+
+// For lists: in a Cluster, waiting once for a server that is away is enough.
+class ServersAway {
+public:
+    bool is_away(const KeyServers& servers, const std::string& key) const;
+    // Whether the server of this Redis key is away, according to a failure.
+    bool take(const KeyServers& servers, const std::string& key,
+              const Failed& failed);
+
+private:
+    std::set<std::size_t> away_;  // groups of servers, see Link::group_of()
+};
 
 }  // namespace petstore::store

@@ -1,0 +1,96 @@
+#include "external_id_tasks.h"
+
+#include <utility>
+
+#include "../scripts.h"
+#include "account_tasks.h"
+
+namespace petstore::store {
+
+Failed external_id_taken()
+{
+    return refused(Refusal::external_id_taken, api::ErrorCode::bad_request,
+                   "another account has this external id");
+}
+
+namespace {
+
+// Whether the account that a claim names has the external id.
+Task<bool> has_external_id(const KeyServers& servers,
+                           const std::string& account,
+                           const std::string& external_id)
+{
+    const auto record = co_await read_account(servers, account);
+    co_return record && record->deleted == 0
+        && record->external_id == external_id;
+}
+
+Task<bool> replace_claim(const KeyServers& servers,
+                         const std::string& external_id,
+                         const std::string& from, const std::string& to)
+{
+    redis::Command command(scripts::claim(), 1);
+    command.key(servers.schema.external_id(external_id)).own(from).own(to);
+    const redis::Reply& reply =
+        co_await change(servers.keys, std::move(command));
+    co_return reply.integer() == 1;
+}
+
+}  // namespace
+
+Task<std::string> read_claim(const KeyServers& servers,
+                             const std::string& external_id)
+{
+    const std::string key = servers.schema.external_id(external_id);
+    const redis::Reply& reply = co_await ask(servers.keys, get_command(key));
+    std::string account(reply.text());
+    if (!account.empty() && !api::is_id(account)) {
+        throw damaged("the Redis key " + key + " is damaged");
+    }
+    co_return account;
+}
+
+Task<> claim(const KeyServers& servers, const std::string& external_id,
+             const std::string& account)
+{
+    for (bool claimed = false; !claimed;) {
+        const std::string other = co_await read_claim(servers, external_id);
+        if (other == account) {
+            co_return;
+        }
+        if (!other.empty()) {
+            const bool taken =
+                co_await has_external_id(servers, other, external_id);
+            if (taken) {
+                throw external_id_taken();
+            }
+        }
+        claimed = co_await replace_claim(servers, external_id, other, account);
+        if (!claimed || other.empty()) {
+            continue;
+        }
+        // The other account's record may have been written meanwhile.
+        const bool taken =
+            co_await has_external_id(servers, other, external_id);
+        if (taken) {
+            co_await replace_claim(servers, external_id, account, other);
+            throw external_id_taken();
+        }
+    }
+}
+
+Task<bool> is_confirmed(const KeyServers& servers,
+                        const std::string& external_id,
+                        const std::string& account)
+{
+    const std::string now = co_await read_claim(servers, external_id);
+    co_return now == account;
+}
+
+Task<> release(const KeyServers& servers, const std::string& external_id,
+               const std::string& account)
+{
+    co_await replace_claim(servers, external_id, account, "");
+}
+
+}  // namespace petstore::store

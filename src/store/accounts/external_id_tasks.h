@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "../key_servers.h"
+#include "../task.h"
+
+// External ids: one Redis key for each names the account that has it. It is
+// only a claim: it counts if the record of that account has the external id,
+// and if not, another account may take it over. So an interrupted operation
+// leaves nothing that must be repaired.
+
+namespace petstore::store {
+
+Failed external_id_taken();
+
+// The account that an external id names; empty for none. Only its record says
+// whether it has it.
+Task<std::string> read_claim(const KeyServers& servers,
+                             const std::string& external_id);
+
+// Claims an external id for an account, before its record is written. Refuses
+// one that another account has (external_id_taken).
+Task<> claim(const KeyServers& servers, const std::string& external_id,
+             const std::string& account);
+
+// After the record was written: false if another account took over the claim
+// before. The record must then lose the external id.
+Task<bool> is_confirmed(const KeyServers& servers,
+                        const std::string& external_id,
+                        const std::string& account);
+
+// Frees an external id, if the account has the claim.
+Task<> release(const KeyServers& servers, const std::string& external_id,
+               const std::string& account);
+
+}  // namespace petstore::store

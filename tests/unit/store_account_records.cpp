@@ -1,0 +1,354 @@
+#include "catch.h"
+
+#include <functional>
+#include <string>
+
+#include "api/digest.h"
+#include "api/text.h"
+#include "key_world.h"
+#include "store/accounts/account_administration.h"
+#include "store/keys/key_administration.h"
+
+using namespace petstore;
+using store::AccountName;
+using store::Refusal;
+using store::StoredKey;
+
+namespace {
+
+struct Office {
+    template <typename T>
+    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
+    {
+        Result<T> result;
+        start(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+
+    Result<api::AccountRecord> create(const std::string& id,
+                                      const std::string& external_id = "")
+    {
+        api::AccountRecord account;
+        account.id = id;
+        account.external_id = external_id;
+        account.created = 1'600'000'000;
+        return run<api::AccountRecord>(
+            [&](auto& waiter) { accounts.create(account, waiter); });
+    }
+    Result<api::AccountRecord> find(const AccountName& name)
+    {
+        return run<api::AccountRecord>(
+            [&](auto& waiter) { accounts.find(name, waiter); });
+    }
+    Result<api::AccountRecord> rename(const std::string& id,
+                                      const std::string& external_id)
+    {
+        return run<api::AccountRecord>([&](auto& waiter) {
+            accounts.update(
+                {id, ""},
+                [&](api::AccountRecord& account) {
+                    account.external_id = external_id;
+                    return std::nullopt;
+                },
+                waiter);
+        });
+    }
+    Result<store::Done> remove(const std::string& id)
+    {
+        return run<store::Done>([&](auto& waiter) {
+            accounts.remove({id, ""}, waiter);
+        });
+    }
+    Result<StoredKey> add_key(const std::string& id,
+                              const store::KeyAdministration::Owner& owner)
+    {
+        StoredKey key(api::sha256(id));
+        key.record.id = id;
+        key.record.account = "of-" + id;
+        key.record.plan = "pro";
+        key.record.created = 1'600'000'000;
+        return run<StoredKey>(
+            [&](auto& waiter) { keys.add(key, owner, waiter); });
+    }
+    Result<store::Done> remove_key(const std::string& id)
+    {
+        return run<store::Done>([&](auto& waiter) { keys.remove(id, waiter); });
+    }
+    std::size_t key_count(const std::string& account)
+    {
+        return run<store::KeyListing>([&](auto& waiter) {
+                   accounts.keys_of({account, ""}, waiter);
+               })
+            .value()
+            .keys.size();
+    }
+    std::string claim(const std::string& external_id)
+    {
+        const auto found =
+            world.strings.find(world.schema.external_id(external_id));
+        return found == world.strings.end() ? "" : found->second;
+    }
+    KeyWorld::Hash& record(const std::string& account)
+    {
+        return world.hashes["P:account:" + account];
+    }
+
+    KeyWorld world;
+    store::AccountAdministration accounts{world.servers()};
+    store::KeyAdministration keys{world.servers()};
+};
+
+// Runs `operation` with the reply to each of its commands lost, and again until
+// it succeeds. `check` then examines the result.
+void repeat_at_each_command(const std::function<void(Office&)>& prepare,
+                            const std::function<bool(Office&)>& operation,
+                            const std::function<void(Office&)>& check)
+{
+    for (const auto how : {KeyWorld::Lost::before, KeyWorld::Lost::after}) {
+        for (int number = 1;; ++number) {
+            REQUIRE(number < 60);
+            CAPTURE(number, how == KeyWorld::Lost::after);
+            Office office;
+            prepare(office);
+            office.world.cut(number, how);
+            const bool done = operation(office);
+            const bool cut = office.world.was_cut();
+            CHECK(done != cut);
+            office.world.cut(0, how);
+            if (!done) {
+                CHECK(operation(office));
+            }
+            check(office);
+            if (!cut) {
+                CHECK(number > 2);
+                break;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("creating an account can be repeated after any lost reply", "[store]")
+{
+    repeat_at_each_command(
+        [](Office&) {},
+        [](Office& office) { return !office.create("a1", "cust").failed(); },
+        [](Office& office) {
+            CHECK(office.find({"a1", ""}).value().external_id == "cust");
+            CHECK(office.find({"", "cust"}).value().id == "a1");
+            CHECK(office.world.hashes["P:accounts"].count("a1") == 1);
+        });
+}
+
+TEST_CASE("an external id belongs to one account", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1", "cust").failed());
+    CHECK(office.create("a2", "cust").refusal() == Refusal::external_id_taken);
+    CHECK(office.find({"a2", ""}).refusal() == Refusal::account_not_found);
+    REQUIRE_FALSE(office.create("a2").failed());
+    CHECK(office.rename("a2", "cust").refusal() == Refusal::external_id_taken);
+
+    SECTION("until it is renamed")
+    {
+        REQUIRE_FALSE(office.rename("a1", "other").failed());
+        CHECK(office.find({"", "cust"}).refusal()
+              == Refusal::account_not_found);
+        CHECK_FALSE(office.rename("a2", "cust").failed());
+    }
+    SECTION("until it is deleted")
+    {
+        REQUIRE_FALSE(office.remove("a1").failed());
+        CHECK_FALSE(office.rename("a2", "cust").failed());
+    }
+    SECTION("a claim without a record is taken over")
+    {
+        office.world.strings[office.world.schema.external_id("new")] = "a9";
+        CHECK_FALSE(office.rename("a2", "new").failed());
+        CHECK(office.claim("new") == "a2");
+    }
+    SECTION("who loses the claim before it is confirmed loses the id")
+    {
+        office.world.before = [&](const KeyWorld::Words& command) {
+            if (command[0] == "GET"
+                && office.record("a2").count("external_id")) {
+                office.world.strings[command[1]] = "a1";
+            }
+        };
+        CHECK(office.rename("a2", "new").refusal()
+              == Refusal::external_id_taken);
+        office.world.before = nullptr;
+        CHECK(office.find({"a2", ""}).value().external_id.empty());
+    }
+}
+
+TEST_CASE("changing an account can be repeated after any lost reply", "[store]")
+{
+    repeat_at_each_command(
+        [](Office& office) {
+            REQUIRE_FALSE(office.create("a1", "old").failed());
+        },
+        [](Office& office) { return !office.rename("a1", "new").failed(); },
+        [](Office& office) {
+            CHECK(office.find({"", "new"}).value().id == "a1");
+            CHECK(office.find({"", "old"}).refusal()
+                  == Refusal::account_not_found);
+            CHECK(office.world.epochs.count("P:{a1}:state") == 1);
+        });
+}
+
+TEST_CASE("deleting an account can be repeated after any lost reply", "[store]")
+{
+    repeat_at_each_command(
+        [](Office& office) {
+            REQUIRE_FALSE(office.create("a1", "cust").failed());
+        },
+        [](Office& office) {
+            const auto removed = office.remove("a1");
+            return !removed.failed()
+                   || removed.refusal() == Refusal::account_not_found;
+        },
+        [](Office& office) {
+            CHECK(office.record("a1").count("deleted") == 1);
+            CHECK(office.record("a1").at("disabled") == "1");
+            CHECK(office.record("a1").at("external_id") == "cust");
+            REQUIRE_FALSE(office.world.settled.empty());
+            CHECK(office.world.settled.front() == "P:{a1}:state 0");
+            CHECK_FALSE(office.create("a2", "cust").failed());
+        });
+}
+
+TEST_CASE("an account with keys is not deleted", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1").failed());
+    REQUIRE_FALSE(office.add_key("k1", AccountName{"a1", ""}).failed());
+    CHECK(office.key_count("a1") == 1);
+    CHECK(office.remove("a1").refusal() == Refusal::account_in_use);
+    CHECK(office.record("a1").at("disabled") == "0");
+    REQUIRE_FALSE(office.remove_key("k1").failed());
+    CHECK(office.key_count("a1") == 0);
+    CHECK_FALSE(office.remove("a1").failed());
+    CHECK(office.add_key("k2", AccountName{"a1", ""}).refusal()
+          == Refusal::account_not_found);
+}
+
+TEST_CASE("a key that is added while its account is deleted keeps it",
+          "[store]")
+{
+    // The key arrives before each command of the deletion.
+    for (int at = 1; at < 30; ++at) {
+        CAPTURE(at);
+        Office office;
+        REQUIRE_FALSE(office.create("a1").failed());
+        KeyWorld& world = office.world;
+        store::KeyAdministration others(world.servers());
+        Result<store::Done> removed;
+        Result<StoredKey> added;
+        StoredKey key(api::sha256("k1"));
+        key.record.id = "k1";
+        int number = 0;
+        world.before = [&](const KeyWorld::Words&) {
+            if (++number == at) {
+                others.add(key, AccountName{"a1", ""}, added);
+            }
+        };
+        office.accounts.remove({"a1", ""}, removed);
+        world.run();
+        world.before = nullptr;
+        REQUIRE(removed.calls == 1);
+        if (added.calls == 0) {
+            break;
+        }
+        // Either the account is deleted or it has the key.
+        CHECK(added.failed() != removed.failed());
+        CHECK(office.find({"a1", ""}).failed() == added.failed());
+        if (!added.failed()) {
+            CHECK(office.record("a1").at("disabled") == "0");
+            CHECK(office.key_count("a1") == 1);
+        }
+    }
+}
+
+TEST_CASE("an account that came with a key goes with its last key", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.add_key("k1", std::nullopt).failed());
+    CHECK(office.record("of-k1").at("implicit") == "1");
+    CHECK(office.record("of-k1").at("plan") == "pro");
+    CHECK(office.world
+              .hashes["P:key:" + api::to_hex(api::bytes_of(api::sha256("k1")))]
+              .count("plan")
+          == 0);
+    SECTION("at once")
+    {
+        REQUIRE_FALSE(office.remove_key("k1").failed());
+        CHECK(office.record("of-k1").count("deleted") == 1);
+    }
+    SECTION("not if it was named since")
+    {
+        if (GENERATE(true, false)) {
+            REQUIRE_FALSE(
+                office.add_key("k2", AccountName{"of-k1", ""}).failed());
+            REQUIRE_FALSE(office.remove_key("k2").failed());
+        } else {
+            REQUIRE_FALSE(office.rename("of-k1", "cust").failed());
+        }
+        REQUIRE_FALSE(office.remove_key("k1").failed());
+        CHECK(office.record("of-k1").count("deleted") == 0);
+        CHECK(office.record("of-k1").count("implicit") == 0);
+    }
+}
+
+TEST_CASE("removing the last key can be repeated after any lost reply",
+          "[store]")
+{
+    repeat_at_each_command(
+        [](Office& office) {
+            REQUIRE_FALSE(office.add_key("k1", std::nullopt).failed());
+        },
+        [](Office& office) {
+            const auto removed = office.remove_key("k1");
+            return !removed.failed() || removed.refusal() == Refusal::not_found;
+        },
+        [](Office& office) {
+            CHECK(office.world.hashes["P:keys"].empty());
+            CHECK(office.record("of-k1").count("deleted") == 1);
+        });
+}
+
+TEST_CASE("an account is reset, and its usage stays", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1").failed());
+    const auto reset = office.run<store::Done>([&](auto& waiter) {
+        office.accounts.reset({"a1", ""}, waiter);
+    });
+    CHECK_FALSE(reset.failed());
+    CHECK(office.world.settled == std::vector<std::string>{"P:{a1}:state 1"});
+    CHECK(office.world.epochs.count("P:{a1}:state") == 1);
+}
+
+TEST_CASE("accounts are listed with what is wrong", "[store]")
+{
+    Office office;
+    for (const char* id : {"a1", "a2", "a3", "a4"}) {
+        REQUIRE_FALSE(office.create(id).failed());
+    }
+    REQUIRE_FALSE(office.remove("a2").failed());
+    office.record("a3")["disabled"] = "maybe";
+    office.world.hashes.erase("P:account:a4");
+    const bool with_deleted = GENERATE(true, false);
+    const auto listing = office
+                             .run<store::AccountListing>([&](auto& waiter) {
+                                 office.accounts.list(with_deleted, waiter);
+                             })
+                             .value();
+    CHECK(listing.accounts.size() == (with_deleted ? 2 : 1));
+    CHECK(listing.accounts.at(0).id == "a1");
+    CHECK(listing.damaged == std::vector<std::string>{"a3"});
+    CHECK(listing.missing == std::vector<std::string>{"a4"});
+}
