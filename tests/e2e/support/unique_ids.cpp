@@ -93,6 +93,16 @@ bool lose_end(const fs::path& file)
     return true;
 }
 
+// Until then, a replica that takes over has no catalogue, and a new one starts
+// at 1.
+void wait_for_pets(const RedisServer& redis)
+{
+    REQUIRE(wait_until([&] {
+        return !redis.command({"KEYS", "petstore:{petstore:pets}:count"})
+                    .items.empty();
+    }));
+}
+
 // The replicas of this primary get no more writes, and cannot follow it again
 // until it is restarted.
 void cut_off_replicas(const RedisServer& primary)
@@ -171,6 +181,7 @@ void check_ids_after_partitions(int rounds)
         Writers& old_writers =
             *all.emplace_back(std::make_unique<Writers>(*old_side, key, 2));
         create_some(old_writers);
+        wait_for_pets(*replica);
         cut_off_replicas(*primary);
         promote(*replica);
         // Both sides create.
@@ -204,11 +215,16 @@ void check_ids_behind_sentinels(int rounds, bool restarts)
     for (int round = 0; round < rounds; ++round) {
         create_some(writers);
         const auto primary = redis.primary();
+        for (std::size_t i = 0; i < redis.count(); ++i) {
+            wait_for_pets(redis.server(i));
+        }
         cut_off_replicas(redis.server(primary));
         create_some(writers);
         redis.server(primary).kill_hard();
         if (restarts) {
             redis.server(primary).start();
+            create_some(writers);
+            cut_off_replicas(redis.server(primary));
             create_some(writers);
             redis.server(primary).kill_hard();
         }
@@ -231,6 +247,7 @@ void check_ids_in_cluster(int rounds)
         create_some(writers);
         const auto primary = world.catalogue_server();
         const auto replica = world.redis.replica_of(primary);
+        wait_for_pets(world.redis.server(replica));
         cut_off_replicas(world.redis.server(primary));
         create_some(writers);
         world.redis.server(primary).kill_hard();
