@@ -50,9 +50,8 @@ void fill(Format1& store, long long now)
                "1700000000",
                {{"per_minute", "50"}, {"per_day", "60"}}});
     store.add({"idleKey000000001", kIdle, ""});
-    store.set_state(kBusy, {0, 10, ms + 3'000'000, 100, ms + 7'000'000});
-    store.set_state(kBanned,
-                    {ms + 100'000, 1, ms + 3'000'000, 2, ms + 7'000'000});
+    store.set_state(kBusy, {0, 10, ms + 50'000, 9995, ms + 7'000'000});
+    store.set_state(kBanned, {ms + 100'000, 1, ms + 50'000, 2, ms + 7'000'000});
     store.add_pets(300);
 }
 
@@ -173,10 +172,10 @@ TEST_CASE("upgrade: windows and bans go on")
 
     const auto ms = static_cast<double>(now);
     CHECK(numbers_of(redis, kBusy)
-          == std::vector<double>{1700000000000001, 0, 10, ms + 3'000'000, 100,
+          == std::vector<double>{1700000000000001, 0, 10, ms + 50'000, 9995,
                                  ms + 7'000'000, 0, 0, 0, 0});
     CHECK(numbers_of(redis, kBanned)
-          == std::vector<double>{1700000000000001, 0, 1, ms + 3'000'000, 2,
+          == std::vector<double>{1700000000000001, 0, 1, ms + 50'000, 2,
                                  ms + 7'000'000, 0, ms + 100'000, 0, 0});
     CHECK(redis.command({"PTTL", old.account_key(kBusy, "state")}).integer
           > 399LL * 86'400'000);
@@ -185,9 +184,9 @@ TEST_CASE("upgrade: windows and bans go on")
     options.redis = redis.url();
     NginxServer nginx(options);
     const auto busy = rate_headers_of(get(nginx, "busyNew000000001"));
-    CHECK(busy.limit == 300);
-    CHECK(busy.remaining == 289);
-    CHECK(busy.reset == (now + 3'000'000 + 999) / 1000);
+    CHECK(busy.limit == 10'000);
+    CHECK(busy.remaining == 4);
+    CHECK(busy.reset == (now + 7'000'000 + 999) / 1000);
     expect_error(get(nginx, "bannedKey0000001"), 429, "api_key_banned");
 }
 
@@ -371,7 +370,7 @@ TEST_CASE("upgrade: with two Redis, both are converted")
     CHECK(numbers_of(redis.limits, kBusy).size() == 10);
 
     NginxServer nginx(redis.with());
-    CHECK(rate_headers_of(get(nginx, "busyNew000000001")).remaining == 289);
+    CHECK(rate_headers_of(get(nginx, "busyNew000000001")).remaining == 4);
     nginx.quit();
     // And back, with everything.
     const auto returned = redis.ctl({"limits", "return"});
@@ -435,7 +434,7 @@ TEST_CASE("upgrade: in a Cluster")
     NginxOptions options;
     options.redis = cluster.url();
     NginxServer nginx(options);
-    CHECK(rate_headers_of(get(nginx, "busyNew000000001")).remaining == 289);
+    CHECK(rate_headers_of(get(nginx, "busyNew000000001")).remaining == 4);
     expect_error(get(nginx, "bannedKey0000001"), 429, "api_key_banned");
     Http http(nginx.url(), Format1::secret("idleKey000000001"));
     CHECK(http.post("/v1/pets", "{\"name\":\"a\",\"categoryId\":1}")

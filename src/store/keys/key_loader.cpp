@@ -11,7 +11,8 @@ namespace {
 
 Failure not_upgraded_failure()
 {
-    return Failure{{api::ErrorCode::service_unavailable, {}}};
+    return Failure{{api::ErrorCode::service_unavailable,
+                    "The service is being upgraded. Try again later."}};
 }
 
 }  // namespace
