@@ -15,7 +15,7 @@ set(TIER_ONE_BUILD
   accounts authentication balancer changed_buckets cluster cluster_command_line
   cluster_failover cluster_identity cluster_migration cluster_moving
   cluster_sharing command_line command_line_doctor command_line_help
-  command_line_keys command_line_output command_line_sentinel command_line_tls
+  command_line_accounts command_line_keys command_line_output command_line_sentinel command_line_tls
   configuration configuration_messages configuration_warnings cors create
   damage durability durability_failover failover freshness get guard
   guard_conf guard_faults guard_grpc guard_implied guard_redirects health
@@ -25,7 +25,7 @@ set(TIER_ONE_BUILD
   limits_once limits_walk list logs network_faults nginx_errors openapi
   packages pet_import redis_errors redis_faults redis_login redis_tls sentinel
   sentinel_faults status two_redis two_redis_move two_redis_operator
-  two_stores upgrade version)
+  two_stores upgrade usage version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.
 set(TIER_FULL ids_repeated upgrade_old)

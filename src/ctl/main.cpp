@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "../api/build_version.h"
+#include "accounts/account_commands.h"
+#include "accounts/usage_command.h"
 #include "command_line/command_line.h"
 #include "command_line/context.h"
 #include "doctor/doctor.h"
@@ -121,8 +123,9 @@ int run(int argc, char** argv)
     GlobalOptions options;
     Action action;
 
-    CLI::App app("Manages the API keys and pets of the pet store in Redis.",
-                 "petstorectl");
+    CLI::App app(
+        "Manages the accounts, API keys and pets of the pet store in Redis.",
+        "petstorectl");
     // Global options are allowed after the subcommand, too.
     app.fallthrough();
     app.require_subcommand(1);
@@ -158,7 +161,9 @@ int run(int argc, char** argv)
         ->envname("PETSTORE_PREFIX")
         ->capture_default_str();
     app.add_flag("--json", options.json, "Print JSON");
+    add_account_commands(app, action);
     add_key_commands(app, action);
+    add_usage_command(app, action);
     add_pet_commands(app, action);
     add_cache_commands(app, action);
     add_limits_commands(app, action);

@@ -1,110 +1,95 @@
 #include "account_commands.h"
 
-#include <optional>
+#include <memory>
+#include <string>
 
-#include "../../api/date.h"
-#include "../../api/plan.h"
-#include "../../store/accounts/account_administration.h"
-#include "../../store/keys/key_administration.h"
-#include "../terminal/output.h"
+#include "account_changes.h"
+#include "account_list.h"
+#include "account_name.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-// `limit` is null if only nginx.conf defines it.
-Json usage_json(const store::AccountUsage::Counter& counter,
-                const std::optional<std::int64_t>& limit)
+// Adds a command on one account.
+template <typename Run>
+CLI::App* add_command(CLI::App& parent, const char* name, const char* help,
+                      Action& action, const Run& run)
 {
-    Json json = {
-        {"used", counter.used}, {"limit", nullptr}, {"reset", nullptr}};
-    if (limit) {
-        json["limit"] = *limit;
-    }
-    if (counter.reset) {
-        json["reset"] = api::iso_time(api::seconds_up(counter.reset));
-    }
-    return json;
-}
-
-std::vector<std::string> row_of(std::string name,
-                                const store::AccountUsage::Counter& counter,
-                                const std::optional<std::int64_t>& limit)
-{
-    return {std::move(name), std::to_string(counter.used),
-            limit ? std::to_string(*limit) : "?",
-            counter.reset ? api::iso_time(api::seconds_up(counter.reset))
-                          : "-"};
-}
-
-api::KeyRecord find(Context& context, const store::KeyServers& servers,
-                    const std::string& id)
-{
-    store::KeyAdministration keys(servers);
-    return context
-        .await<store::StoredKey>([&](auto& waiter) { keys.find(id, waiter); })
-        .record;
+    CLI::App* const command = parent.add_subcommand(name, help);
+    const auto account = std::make_shared<NamedAccount>();
+    account->add_argument(*command);
+    command->callback([&action, account, run] {
+        action = [account, run](Context& context) {
+            run(context, resolve(context, *account));
+        };
+    });
+    return command;
 }
 
 }  // namespace
 
-void unban_account(Context& context, const std::string& id)
+void add_account_commands(CLI::App& app, Action& action)
 {
-    const auto servers = context.keys(Access::change);
-    const std::string account = find(context, servers, id).account;
-    store::AccountAdministration accounts(servers);
-    const bool was_banned = context.await<bool>(
-        [&](auto& waiter) { accounts.unban(account, waiter); });
-    if (context.json()) {
-        print_json(
-            {{"id", id}, {"account", account}, {"was_banned", was_banned}});
-    } else {
-        say(was_banned ? "The ban of account " + account + " is lifted."
-                       : "Account " + account + " was not banned.");
-    }
-}
+    CLI::App& account =
+        *app.add_subcommand("account", "Accounts: customers with their keys");
+    account.require_subcommand(1);
 
-void show_usage(Context& context, const std::string& id)
-{
-    const auto servers = context.keys(Access::read);
-    const api::KeyRecord record = find(context, servers, id);
-    store::AccountAdministration accounts(servers);
-    const auto used = context.await<store::AccountUsage>(
-        [&](auto& waiter) { accounts.usage(record.account, waiter); });
+    CLI::App* command = account.add_subcommand("create", "Create an account");
+    const auto created = std::make_shared<AccountOptions>();
+    created->add_to(*command, "--external-id");
+    command->callback([&action, created] {
+        action = [created](Context& context) {
+            create_account(context, *created);
+        };
+    });
 
-    const api::PlanTable plans;
-    const api::PlanInForce plan = plans.plan_in_force(record, {});
-    std::optional<std::int64_t> minute = plan.per_minute;
-    std::optional<std::int64_t> day = plan.per_day;
-    if (plans.knows(plan.plan)) {
-        minute = plan.limits.minute;
-        day = plan.limits.day;
-    }
-    Json banned_until = nullptr;
-    if (used.banned_until) {
-        banned_until = api::iso_time(api::seconds_up(used.banned_until));
-    }
+    command = account.add_subcommand("list", "List accounts, oldest first");
+    command->alias("ls");
+    const auto filter = std::make_shared<AccountFilter>();
+    filter->add_to(*command);
+    command->callback([&action, filter] {
+        action = [filter](Context& context) {
+            list_accounts(context, *filter);
+        };
+    });
 
-    if (context.json()) {
-        print_json({{"id", record.id},
-                    {"account", record.account},
-                    {"plan", plan.plan},
-                    {"minute", usage_json(used.minute, minute)},
-                    {"day", usage_json(used.day, day)},
-                    {"strikes", used.strikes},
-                    {"bans", used.bans},
-                    {"banned_until", banned_until}});
-        return;
-    }
-    print_table({{"WINDOW", "USED", "LIMIT", "RESETS"},
-                 row_of("minute", used.minute, minute),
-                 row_of("day", used.day, day)});
-    print_line("denied requests in the ban window: "
-               + std::to_string(used.strikes));
-    print_line("bans of the last 24 hours: " + std::to_string(used.bans));
-    if (used.banned_until) {
-        print_line("banned until " + banned_until.get<std::string>());
-    }
+    add_command(account, "show", "Show an account", action, show_account);
+
+    const auto changed = std::make_shared<AccountOptions>();
+    command = add_command(
+        account, "set",
+        "Change an account, and all its keys without a plan or numbers of their own",
+        action, [changed](Context& context, const std::string& id) {
+            set_account(context, id, *changed);
+        });
+    changed->add_to(*command, "--new-external-id");
+
+    add_command(account, "disable", "Disable an account with all its keys",
+                action,
+                [](Context& context, const std::string& id) {
+                    set_account_disabled(context, id, true);
+                })
+        ->alias("revoke");
+    add_command(account, "enable", "Enable a disabled account", action,
+                [](Context& context, const std::string& id) {
+                    set_account_disabled(context, id, false);
+                });
+
+    const auto sure = std::make_shared<bool>(false);
+    command = add_command(
+        account, "delete",
+        "Delete an account without keys (asks for confirmation on a terminal)",
+        action, [sure](Context& context, const std::string& id) {
+            delete_account(context, id, *sure);
+        });
+    command->add_flag("-y,--yes,--force", *sure, "Do not ask");
+
+    add_command(account, "unban", "End the ban of an account", action,
+                unban_account);
+    add_command(account, "reset",
+                "Empty the windows of an account; its usage stays", action,
+                reset_account);
 }
 
 }  // namespace petstore::ctl

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <string>
+#include <CLI/CLI.hpp>
 
 #include "../command_line/context.h"
 
 namespace petstore::ctl {
 
-// The commands on a key's account: `key unban` and `key usage`.
-
-void unban_account(Context& context, const std::string& id);
-void show_usage(Context& context, const std::string& id);
+// Defines `account …`. When one of its commands is parsed, `action` does it.
+void add_account_commands(CLI::App& app, Action& action);
 
 }  // namespace petstore::ctl

@@ -22,6 +22,7 @@ std::vector<std::string> values_of(const std::string& name)
         {"PLAN", {"free", "pro", "business", "enterprise"}},
         {"SCOPES", {"read", "write", "read,write"}},
         {"STATE", {"usable", "disabled", "expired", "unfinished"}},
+        {"STEP", {"day", "month"}},
         {"STATUS", {"available", "pending", "sold"}},
     };
     const auto found = kValues.find(name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "../../api/plan.h"
 #include "../../redis/deployment.h"
 #include "../../store/key_servers.h"
 #include "../../store/schema.h"
@@ -71,6 +72,9 @@ public:
 
     // Throws Failure if the options do not name the Redis with the limits.
     store::KeyServers keys(Access access);
+
+    // All plans, wherever they are defined.
+    api::PlanTable plans();
 
     // Waits for what the store gives to a waiter. Throws Failure.
     template <typename T, typename Start>

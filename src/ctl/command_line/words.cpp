@@ -70,6 +70,16 @@ std::string cannot_open(const std::string& path)
            + reason;
 }
 
+bool contains_ignoring_case(std::string text, std::string part)
+{
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    std::transform(text.begin(), text.end(), text.begin(), lower);
+    std::transform(part.begin(), part.end(), part.begin(), lower);
+    return text.find(part) != std::string::npos;
+}
+
 std::string_view closest(std::string_view word,
                          const std::vector<std::string>& candidates)
 {

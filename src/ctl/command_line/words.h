@@ -16,6 +16,9 @@ bool may_repeat_path(std::string_view path) noexcept;
 // What to report after an attempt to open `path` has failed with errno.
 std::string cannot_open(const std::string& path);
 
+// In ASCII.
+bool contains_ignoring_case(std::string text, std::string part);
+
 // The closest candidate; empty if none is close enough.
 std::string_view closest(std::string_view word,
                          const std::vector<std::string>& candidates);

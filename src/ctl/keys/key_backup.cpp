@@ -1,17 +1,23 @@
 #include "key_backup.h"
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "../../api/date.h"
-#include "../../api/plan.h"
+#include "../../api/administration_json.h"
 #include "../../api/text.h"
+#include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
 #include "../terminal/output.h"
+#include "../upgrade/conversion.h"
+#include "key_options.h"
+#include "key_output.h"
 
 namespace petstore::ctl {
 
@@ -107,12 +113,42 @@ private:
     const Json& object_;
 };
 
-store::StoredKey parse_line(std::string_view line)
+// Plan and numbers; null where there is none.
+void parse_own(const Members& members, api::OwnPlan& own)
 {
-    const Json object = Json::parse(line, nullptr, false);
-    if (!object.is_object()) {
-        throw BadLine("not a JSON object");
-    }
+    own.plan = members.text("plan");
+    Members::check(own.plan.empty() || api::is_plan_name(own.plan), "plan");
+    own.per_minute = members.limit("per_minute");
+    own.per_day = members.limit("per_day");
+    own.per_month = members.limit("per_month");
+}
+
+api::UnixTime parse_created(const Members& members)
+{
+    const auto created = members.date("created");
+    Members::check(created.has_value(), "created");
+    return *created;
+}
+
+api::AccountRecord parse_account(const Json& object)
+{
+    const Members members(object);
+    api::AccountRecord account;
+    account.id = members.id("id");
+    account.external_id = members.text("external_id");
+    Members::check(account.external_id.empty()
+                       || api::is_external_id(account.external_id),
+                   "external_id");
+    account.label = members.text("label");  // any text: it was one before
+    parse_own(members, account);
+    account.disabled = members.flag("disabled");
+    account.implicit = members.flag("implicit");
+    account.created = parse_created(members);
+    return account;
+}
+
+store::StoredKey parse_key(const Json& object)
+{
     const Members members(object);
     const auto digest = api::digest_of_hex(members.text("sha256"));
     Members::check(digest.has_value(), "sha256");
@@ -121,15 +157,12 @@ store::StoredKey parse_line(std::string_view line)
     api::KeyRecord& record = key.record;
     record.id = members.id("id");
     record.account = members.id("account");
-    record.plan = members.text("plan");
-    Members::check(api::is_plan_name(record.plan), "plan");
-    record.per_minute = members.limit("per_minute");
-    record.per_day = members.limit("per_day");
-    record.label = members.text("label");  // any text: it was one before
+    const Json* const own = members.find("own");
+    Members::check(own == nullptr || own->is_object(), "own");
+    parse_own(own != nullptr ? Members(*own) : members, record);
+    record.label = members.text("label");
     Members::check(api::set_scopes(record, members.names("scopes")), "scopes");
-    const auto created = members.date("created");
-    Members::check(created.has_value(), "created");
-    record.created = *created;
+    record.created = parse_created(members);
     record.expires = members.date("expires");
     record.disabled = members.flag("disabled");
     record.last4 = members.text("last4");
@@ -140,29 +173,152 @@ store::StoredKey parse_line(std::string_view line)
     return key;
 }
 
-std::string line_of(const store::StoredKey& key)
+Json own_json(const api::OwnPlan& own)
 {
-    Json line = {{"sha256", api::to_hex(api::bytes_of(key.digest))}};
-    line.update(json_of(key.record));
-    line["replaced_by"] = key.record.replaced_by.empty()
-                              ? Json(nullptr)
-                              : Json(key.record.replaced_by);
-    return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const auto number = [](const std::optional<std::int64_t>& of) {
+        return of ? Json(*of) : Json(nullptr);
+    };
+    return {{"plan", own.plan.empty() ? Json(nullptr) : Json(own.plan)},
+            {"per_minute", number(own.per_minute)},
+            {"per_day", number(own.per_day)},
+            {"per_month", number(own.per_month)}};
+}
+
+// An account is an object of one member, so that it is not taken for a key.
+std::string line_of(const api::AccountRecord& account)
+{
+    Json object = Json::parse(api::account_json(account, std::nullopt));
+    object.erase("last_used");
+    object.update(own_json(account));
+    object["implicit"] = account.implicit;
+    return one_line({{"account", std::move(object)}});
+}
+
+std::string line_of(const ShownKey& shown, const api::PlanTable& plans,
+                    api::UnixTime now)
+{
+    const api::KeyRecord& record = shown.key.record;
+    Json line = {{"sha256", api::to_hex(api::bytes_of(shown.key.digest))}};
+    line.update(json_of(shown, plans, now));
+    line["own"] = own_json(record);
+    line["replaced_by"] =
+        record.replaced_by.empty() ? Json(nullptr) : Json(record.replaced_by);
+    return one_line(line);
+}
+
+// A file of `key export`.
+struct Backup {
+    struct Key {
+        std::uint64_t line;
+        store::StoredKey key;
+        bool has_own;  // else of format 1, in which accounts had no records
+    };
+
+    std::map<std::string, api::AccountRecord> accounts;
+    std::vector<Key> keys;
+    std::uint64_t bad_line = 0;  // where it ends; 0 if it is valid
+    std::string problem;
+
+    void add(std::uint64_t number, std::string_view line)
+    {
+        const Json object = Json::parse(line, nullptr, false);
+        if (!object.is_object()) {
+            throw BadLine("not a JSON object");
+        }
+        const auto account = object.find("account");
+        if (account != object.end() && account->is_object()) {
+            auto record = parse_account(*account);
+            std::string id = record.id;
+            accounts.emplace(std::move(id), std::move(record));
+            return;
+        }
+        keys.push_back({number, parse_key(object),
+                        Members(object).find("own") != nullptr});
+    }
+
+    // Gives each key an account, which its line may lack.
+    void complete(api::UnixTime now)
+    {
+        std::map<std::string, std::vector<const api::KeyRecord*>> of_account;
+        for (Key& each : keys) {
+            api::KeyRecord& key = each.key.record;
+            if (!each.has_own) {
+                name_plan(key);
+            }
+            of_account[key.account].push_back(&key);
+        }
+        for (const auto& [id, its_keys] : of_account) {
+            accounts.emplace(id, account_of(its_keys, now));
+        }
+    }
+};
+
+Backup read_backup(const std::string& file, const Interruption& interruption)
+{
+    Backup backup;
+    LineReader lines(file);
+    std::string_view line;
+    while (!interruption.requested() && lines.next(line, interruption)) {
+        if (line.empty()) {
+            continue;
+        }
+        try {
+            backup.add(lines.number(), line);
+        } catch (const BadLine& bad) {
+            backup.bad_line = lines.number();
+            backup.problem = bad.what();
+            break;
+        }
+    }
+    return backup;
+}
+
+// Those without keys: others come with the first of their keys.
+void restore_accounts(Context& context, const store::KeyServers& servers,
+                      const Backup& backup)
+{
+    std::set<std::string> present;
+    for (const Backup::Key& each : backup.keys) {
+        present.insert(each.key.record.account);
+    }
+    store::AccountAdministration accounts(servers);
+    const auto there = context.await<store::AccountListing>(
+        [&](auto& waiter) { accounts.list(false, waiter); });
+    for (const api::AccountRecord& account : there.accounts) {
+        present.insert(account.id);
+    }
+    for (const auto& [id, account] : backup.accounts) {
+        if (present.count(id) == 0) {
+            const api::AccountRecord& record = account;
+            context.await<api::AccountRecord>(
+                [&](auto& waiter) { accounts.create(record, waiter); });
+        }
+    }
 }
 
 }  // namespace
 
 void export_keys(Context& context)
 {
-    store::KeyAdministration keys(context.keys(Access::read));
-    const auto listing = context.await<store::KeyListing>(
+    const auto servers = context.keys(Access::read);
+    const auto plans = context.plans();
+    store::KeyAdministration keys(servers);
+    auto listing = context.await<store::KeyListing>(
         [&](auto& waiter) { keys.list(waiter); });
+    const api::UnixTime now = now_of(context, servers);
+    store::AccountAdministration accounts(servers);
+    const auto all = context.await<store::AccountListing>(
+        [&](auto& waiter) { accounts.list(false, waiter); });
+    for (const api::AccountRecord& account : all.accounts) {
+        print_data(line_of(account));
+    }
     std::vector<std::string> damaged = listing.damaged;
     damaged.insert(damaged.end(), listing.damaged_entries.begin(),
                    listing.damaged_entries.end());
-    for (const store::StoredKey& key : listing.keys) {
-        if (!key.unfinished) {
-            print_data(line_of(key));
+    for (const ShownKey& shown :
+         shown_keys(context, servers, std::move(listing.keys))) {
+        if (!shown.key.unfinished) {
+            print_data(line_of(shown, plans, now));
         }
     }
     if (!listing.unread.empty()) {
@@ -175,13 +331,21 @@ void export_keys(Context& context)
                       + " is damaged and not exported, "
                       + count_text(damaged.size(), "key") + " in total");
     }
+    if (!all.damaged.empty()) {
+        flush_output();
+        throw Failure(
+            "account " + all.damaged.front() + " is damaged and not exported, "
+            + count_text(all.damaged.size(), "account") + " in total");
+    }
 }
 
 void restore_keys(Context& context, const std::string& file)
 {
-    store::KeyAdministration keys(context.keys(Access::change));
-    LineReader lines(file);
+    const auto servers = context.keys(Access::change);
+    store::KeyAdministration keys(servers);
     const Interruption interruption;
+    Backup backup = read_backup(file, interruption);
+    backup.complete(now_of(context, servers));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;
     const auto stopped = [&](const std::string& reason,
@@ -189,29 +353,23 @@ void restore_keys(Context& context, const std::string& file)
         return Failure(
             "restored " + count_text(restored, "key") + "; " + reason, kind);
     };
-    std::string_view line;
-    while (!interruption.requested() && lines.next(line, interruption)) {
-        if (line.empty()) {
-            continue;
+    restore_accounts(context, servers, backup);
+    for (const Backup::Key& each : backup.keys) {
+        if (interruption.requested()) {
+            break;
         }
         try {
-            auto key = parse_line(line);
-            api::AccountRecord account;
-            static_cast<api::OwnPlan&>(account) = key.record;
-            account.id = key.record.account;
-            account.label = key.record.label;
-            account.created = key.record.created;
-            account.implicit = true;
-            context.await<bool>([&](auto& waiter) {
-                keys.restore(std::move(key), std::move(account), waiter);
-            })
-                ? ++restored
-                : ++unchanged;
-        } catch (const BadLine& bad) {
-            throw stopped("line " + std::to_string(lines.number()) + ": "
-                          + bad.what());
+            const auto& account = backup.accounts.at(each.key.record.account);
+            auto key = each.key;
+            if (!each.has_own && follows(key.record, account)) {
+                static_cast<api::OwnPlan&>(key.record) = {};
+            }
+            const bool added = context.await<bool>([&](auto& waiter) {
+                keys.restore(std::move(key), account, waiter);
+            });
+            ++(added ? restored : unchanged);
         } catch (const Failure& failure) {
-            throw stopped("line " + std::to_string(lines.number()) + ": "
+            throw stopped("line " + std::to_string(each.line) + ": "
                               + failure.what()
                               + "; run the command again once that is solved",
                           failure.kind());
@@ -219,6 +377,10 @@ void restore_keys(Context& context, const std::string& file)
     }
     if (interruption.requested()) {
         throw stopped("interrupted, run the command again");
+    }
+    if (backup.bad_line != 0) {
+        throw stopped("line " + std::to_string(backup.bad_line) + ": "
+                      + backup.problem);
     }
     if (context.json()) {
         print_json({{"restored", restored}, {"unchanged", unchanged}});

@@ -1,12 +1,12 @@
 #include "key_commands.h"
 
-#include <exception>
 #include <memory>
-#include <optional>
 #include <unistd.h>
 
 #include "../../store/keys/key_administration.h"
-#include "../accounts/account_commands.h"
+#include "../accounts/account_name.h"
+#include "../accounts/plan_options.h"
+#include "../command_line/update.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
@@ -14,20 +14,12 @@
 #include "key_issue.h"
 #include "key_list.h"
 #include "key_options.h"
+#include "key_output.h"
+#include "key_usage.h"
 
 namespace petstore::ctl {
 
 namespace {
-
-void report_change(const Context& context, const api::KeyRecord& record,
-                   const std::string& message)
-{
-    if (context.json()) {
-        print_json(json_of(record));
-    } else {
-        say(message);
-    }
-}
 
 store::StoredKey find(Context& context, store::KeyAdministration& keys,
                       const std::string& id)
@@ -36,32 +28,16 @@ store::StoredKey find(Context& context, store::KeyAdministration& keys,
         [&](auto& waiter) { keys.find(id, waiter); });
 }
 
-// What `change` throws ends the update, and is thrown once that has ended.
-template <typename Change>
-api::KeyRecord update(Context& context, const store::KeyServers& servers,
-                      const std::string& id, const Change& change)
+// Reads the key with its account, and reports a change that was made to it.
+void report_key(Context& context, const store::KeyServers& servers,
+                const std::string& id, const std::string& message)
 {
-    std::exception_ptr invalid;
-    const auto guarded =
-        [&](api::KeyRecord& record) -> std::optional<store::Failure> {
-        try {
-            change(record);
-            return std::nullopt;
-        } catch (...) {
-            invalid = std::current_exception();
-            return store::Failure{{api::ErrorCode::invalid_field, ""}};
-        }
-    };
-    store::KeyAdministration keys(servers);
-    try {
-        return context.await<api::KeyRecord>(
-            [&](auto& waiter) { keys.update(id, guarded, waiter); });
-    } catch (const Failure&) {
-        if (invalid) {
-            std::rethrow_exception(invalid);
-        }
-        throw;
+    if (!context.json()) {
+        return say(message);
     }
+    store::KeyAdministration keys(servers);
+    const auto shown = shown_key(context, servers, find(context, keys, id));
+    print_json(json_of(shown, context.plans(), now_of(context, servers)));
 }
 
 void set(Context& context, const std::string& id, const KeyOptions& options)
@@ -71,33 +47,40 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     }
     options.check();
     const auto servers = context.keys(Access::change);
+    store::KeyAdministration keys(servers);
     const api::UnixTime now = now_of(context, servers);
-    const auto record =
-        update(context, servers, id, [&](api::KeyRecord& changed) {
-            options.apply(changed, now);
-            check_record(changed, now);
-        });
-    report_change(context, record, "Key " + id + " is changed.");
+    const auto plans = context.plans();
+    const auto account =
+        shown_key(context, servers, find(context, keys, id)).account;
+    update<api::KeyRecord>(context, keys, id, [&](api::KeyRecord& changed) {
+        options.apply(changed, now);
+        check_plan(plans.plan_in_force(changed, account), plans, "key");
+        check_expiry(changed, now);
+    });
+    report_key(context, servers, id, "Key " + id + " is changed.");
 }
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
-    const auto record =
-        update(context, context.keys(Access::change), id,
-               [&](api::KeyRecord& changed) { changed.disabled = disabled; });
-    report_change(context, record,
-                  "Key " + id + (disabled ? " is disabled." : " is enabled."));
+    const auto servers = context.keys(Access::change);
+    update<api::KeyRecord>(
+        context, store::KeyAdministration(servers), id,
+        [&](api::KeyRecord& changed) { changed.disabled = disabled; });
+    report_key(context, servers, id,
+               "Key " + id + (disabled ? " is disabled." : " is enabled."));
 }
 
 void show(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::read);
+    const auto plans = context.plans();
     store::KeyAdministration keys(servers);
-    const auto record = find(context, keys, id).record;
+    const auto shown = shown_key(context, servers, find(context, keys, id));
+    const api::UnixTime now = now_of(context, servers);
     if (context.json()) {
-        print_json(json_of(record));
+        print_json(json_of(shown, plans, now));
     } else {
-        print_key(record, now_of(context, servers));
+        print_key(shown, plans, now);
     }
 }
 
@@ -146,6 +129,9 @@ void remove(Context& context, const std::string& id, bool sure)
     }
 }
 
+constexpr char kAccountHelp[] =
+    "The account that gets the key; without it, a new one, which has the plan and the numbers";
+
 // Adds a command whose only argument is ID.
 void add_id_command(CLI::App& parent, const char* name, const char* help,
                     Action& action,
@@ -172,9 +158,13 @@ void add_key_commands(CLI::App& app, Action& action)
 
     CLI::App* command = key.add_subcommand("create", "Create a key");
     auto options = std::make_shared<KeyOptions>();
+    auto account = std::make_shared<NamedAccount>();
+    account->add_option(*command, kAccountHelp);
     options->add_to(*command);
-    command->callback([&action, options] {
-        action = [options](Context& context) { create_key(context, *options); };
+    command->callback([&action, options, account] {
+        action = [options, account](Context& context) {
+            create_key(context, *options, *account);
+        };
     });
 
     command = key.add_subcommand(
@@ -189,10 +179,12 @@ void add_key_commands(CLI::App& app, Action& action)
         ->add_option("--sha256", *hex, "SHA-256 of the key, instead of the key")
         ->type_name("HEX")
         ->excludes(argument);
+    account = std::make_shared<NamedAccount>();
+    account->add_option(*command, kAccountHelp);
     options->add_to(*command);
-    command->callback([&action, options, secret, hex] {
-        action = [options, secret, hex](Context& context) {
-            import_key(context, *options, *secret, *hex);
+    command->callback([&action, options, account, secret, hex] {
+        action = [options, account, secret, hex](Context& context) {
+            import_key(context, *options, *account, *secret, *hex);
         };
     });
 
@@ -276,9 +268,9 @@ void add_key_commands(CLI::App& app, Action& action)
     });
 
     add_id_command(key, "unban", "End the ban of the key's account", action,
-                   unban_account);
+                   unban_key);
     add_id_command(key, "usage", "Show what the key's account has used", action,
-                   show_usage);
+                   show_key_usage);
 
     key.add_subcommand(
            "export",

@@ -9,12 +9,15 @@
 #include "../../api/bearer.h"
 #include "../../api/date.h"
 #include "../../api/text.h"
+#include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/keys/key_rotation.h"
+#include "../accounts/account_output.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
 #include "../terminal/output.h"
+#include "key_output.h"
 #include "random.h"
 
 namespace petstore::ctl {
@@ -47,18 +50,20 @@ void set_secret(store::StoredKey& key, const std::string& secret)
 
 // Prints only the secret to standard output, so that KEY=$(petstorectl …)
 // works. Returns once all of it is written.
-void show(const Context& context, api::KeyRecord record,
+void show(const Context& context, ShownKey shown, const api::PlanTable& plans,
           const std::string& secret)
 {
     // Report a closed pipe as an error, so that the caller can clean up.
     std::signal(SIGPIPE, SIG_IGN);
+    api::KeyRecord& record = shown.key.record;
     record.disabled = false;  // print its final state
+    shown.key.unfinished = false;
     if (context.json()) {
-        print_json(json_of(record, secret));
+        print_json(json_of(shown, plans, record.created, secret));
     } else {
+        const auto plan = plans.plan_in_force(record, shown.account);
         say("Key " + record.id + " of account " + record.account + ", plan "
-            + (record.plan.empty() ? "free" : record.plan)
-            + ". The secret is shown only once:");
+            + plan_text(plans, plan.plan) + ". The secret is shown only once:");
         print_line(secret);
     }
     flush_output();
@@ -66,11 +71,12 @@ void show(const Context& context, api::KeyRecord record,
 
 // `undo` removes a key whose secret could not be shown.
 template <class Undo>
-void show_or_undo(const Context& context, const store::StoredKey& key,
-                  const std::string& secret, Undo undo)
+void show_or_undo(const Context& context, const ShownKey& shown,
+                  const api::PlanTable& plans, const std::string& secret,
+                  Undo undo)
 {
     try {
-        show(context, key.record, secret);
+        show(context, shown, plans, secret);
     } catch (const Failure& unshown) {
         try {
             undo();
@@ -78,7 +84,7 @@ void show_or_undo(const Context& context, const store::StoredKey& key,
             throw Failure(std::string(unshown.what())
                           + "; the new key cannot be removed either ("
                           + failure.what() + "): it does not work, delete key "
-                          + key.record.id);
+                          + shown.key.record.id);
         }
         throw;
     }
@@ -160,6 +166,42 @@ public:
     }
 };
 
+// A key with the options' properties, and its account: the one named, or a new
+// one, which then has plan, numbers and label.
+ShownKey issue(Context& context, const store::KeyServers& servers,
+               const api::PlanTable& plans, const KeyOptions& options,
+               const NamedAccount& name)
+{
+    ShownKey issued;
+    api::KeyRecord& record = issued.key.record;
+    api::AccountRecord& account = issued.account;
+    record.id = new_id();
+    record.created = now_of(context, servers);
+    options.apply(record, record.created);
+    if (name.given()) {
+        store::AccountAdministration accounts(servers);
+        account = context.await<api::AccountRecord>(
+            [&](auto& waiter) { accounts.find(name, waiter); });
+    } else {
+        static_cast<api::OwnPlan&>(account) =
+            std::exchange(static_cast<api::OwnPlan&>(record), api::OwnPlan());
+        account.id = new_id();
+        account.label = record.label;
+        account.created = record.created;
+        account.implicit = true;
+    }
+    record.account = account.id;
+    check_plan(plans.plan_in_force(record, account), plans, "key");
+    check_expiry(record, record.created);
+    return issued;
+}
+
+store::KeyAdministration::Owner owner_of(const NamedAccount& name)
+{
+    return name.given() ? std::optional<store::AccountName>(name)
+                        : std::nullopt;
+}
+
 // Waits while another rotation has a claim.
 store::StoredKey begin(Context& context, store::KeyRotation& rotation,
                        const store::StoredKey& next)
@@ -176,65 +218,63 @@ store::StoredKey begin(Context& context, store::KeyRotation& rotation,
 
 }  // namespace
 
-void create_key(Context& context, const KeyOptions& options)
+void create_key(Context& context, const KeyOptions& options,
+                const NamedAccount& account)
 {
     options.check();
     const auto servers = context.keys(Access::change);
-    store::KeyAdministration keys(servers);
-    store::StoredKey key;
-    key.record.created = now_of(context, servers);
-    options.apply(key.record, key.record.created);
-    check_record(key.record, key.record.created);
-    key.record.id = new_id();
-    key.record.account = new_id();
+    const auto plans = context.plans();
     const std::string secret = new_secret(context);
-    set_secret(key, secret);
+    auto issued = issue(context, servers, plans, options, account);
+    set_secret(issued.key, secret);
 
-    key = context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.store(key, std::nullopt, waiter); });
-    show_or_undo(context, key, secret, [&] {
+    store::KeyAdministration keys(servers);
+    issued.key = context.await<store::StoredKey>([&](auto& waiter) {
+        keys.store(issued.key, owner_of(account), waiter);
+    });
+    show_or_undo(context, issued, plans, secret, [&] {
         context.await<store::Done>(
-            [&](auto& waiter) { keys.discard(key, waiter); });
+            [&](auto& waiter) { keys.discard(issued.key, waiter); });
     });
     try {
         context.await<store::StoredKey>(
-            [&](auto& waiter) { keys.enable(key, waiter); });
+            [&](auto& waiter) { keys.enable(issued.key, waiter); });
     } catch (const Failure& failure) {
         throw Failure(
             std::string(failure.what())
                 + "; the key shown does not work until you run petstorectl key enable "
-                + key.record.id,
+                + issued.key.record.id,
             failure.kind());
     }
 }
 
 void import_key(Context& context, const KeyOptions& options,
-                const std::string& secret_argument, const std::string& sha256)
+                const NamedAccount& account, const std::string& secret_argument,
+                const std::string& sha256)
 {
     options.check();
-    store::StoredKey key;
+    store::StoredKey sent;
     if (!sha256.empty()) {
-        key.digest = digest_option(sha256);
+        sent.digest = digest_option(sha256);
     } else {
-        const std::string secret = checked_secret(context, secret_argument);
-        set_secret(key, secret);
+        set_secret(sent, checked_secret(context, secret_argument));
     }
 
     const auto servers = context.keys(Access::change);
+    const auto plans = context.plans();
+    auto issued = issue(context, servers, plans, options, account);
+    issued.key.digest = sent.digest;
+    issued.key.record.last4 = sent.record.last4;
     store::KeyAdministration keys(servers);
-    key.record.created = now_of(context, servers);
-    options.apply(key.record, key.record.created);
-    check_record(key.record, key.record.created);
-    key.record.id = new_id();
-    key.record.account = new_id();
-    key = context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.add(key, std::nullopt, waiter); });
+    issued.key = context.await<store::StoredKey>(
+        [&](auto& waiter) { keys.add(issued.key, owner_of(account), waiter); });
 
     if (context.json()) {
-        print_json(json_of(key.record));
+        const auto shown = shown_key(context, servers, issued.key);
+        print_json(json_of(shown, plans, now_of(context, servers)));
     } else {
         say("The key is imported. Its id is:");
-        print_line(key.record.id);
+        print_line(issued.key.record.id);
     }
 }
 
@@ -247,14 +287,16 @@ void find_key(Context& context, const std::string& secret_argument,
     } else {
         digest = api::sha256(checked_secret(context, secret_argument));
     }
-    store::KeyAdministration keys(context.keys(Access::read));
+    const auto servers = context.keys(Access::read);
+    store::KeyAdministration keys(servers);
     const auto key = context.await<std::optional<store::StoredKey>>(
         [&](auto& waiter) { keys.find(digest, waiter); });
     if (!key) {
         throw Failure("there is no such key", Failure::Kind::not_found);
     }
     if (context.json()) {
-        print_json(json_of(key->record));
+        const auto shown = shown_key(context, servers, *key);
+        print_json(json_of(shown, context.plans(), now_of(context, servers)));
     } else {
         print_line(key->record.id);
     }
@@ -279,10 +321,11 @@ void rotate_key(Context& context, const std::string& id,
     const SteadyClock clock;
     store::KeyRotation rotation(servers, clock, id);
     next = begin(context, rotation, next);
-    show_or_undo(context, next, secret, [&] {
-        context.await<store::Done>(
-            [&](auto& waiter) { rotation.abandon(next, waiter); });
-    });
+    show_or_undo(context, shown_key(context, servers, next), context.plans(),
+                 secret, [&] {
+                     context.await<store::Done>(
+                         [&](auto& waiter) { rotation.abandon(next, waiter); });
+                 });
     api::KeyRecord old;
     try {
         old = context.await<api::KeyRecord>(

@@ -6,10 +6,13 @@
 
 #include "../../api/date.h"
 #include "../../api/plan.h"
+#include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
+#include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "key_options.h"
+#include "key_output.h"
 
 namespace petstore::ctl {
 
@@ -17,14 +20,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
                                                      "expired", "unfinished"};
-
-std::string lower_case(std::string text)
-{
-    for (char& c : text) {
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    return text;
-}
 
 void check(const KeyFilter& filter)
 {
@@ -42,17 +37,15 @@ void check(const KeyFilter& filter)
     }
 }
 
-bool passes(const KeyFilter& filter, const store::StoredKey& key,
-            api::UnixTime now)
+bool passes(const KeyFilter& filter, const ShownKey& shown, api::UnixTime now)
 {
-    const api::KeyRecord& record = key.record;
+    const api::KeyRecord& record = shown.key.record;
     return (!filter.plan
-            || api::PlanTable().plan_in_force(record, {}).plan == *filter.plan)
-           && (!filter.state || state_of(key, now) == *filter.state)
-           && (!filter.account || record.account == *filter.account)
+            || api::PlanTable().plan_in_force(record, shown.account).plan
+                   == *filter.plan)
+           && (!filter.state || state_of(shown, now) == *filter.state)
            && (!filter.label
-               || lower_case(record.label).find(lower_case(*filter.label))
-                      != std::string::npos)
+               || contains_ignoring_case(record.label, *filter.label))
            && (!filter.expires_before
                || (record.expires
                    && *record.expires < moment_option(
@@ -70,8 +63,7 @@ void KeyFilter::add_to(CLI::App& command)
             "--state", state,
             "Only keys that are usable, disabled, expired or unfinished")
         ->type_name("STATE");
-    command.add_option("--account", account, "Only keys of this account")
-        ->type_name("ID");
+    account.add_option(command, "Only keys of this account");
     command
         .add_option("--label", label,
                     "Only keys whose label contains this text, in any case")
@@ -86,24 +78,31 @@ void KeyFilter::add_to(CLI::App& command)
 void list_keys(Context& context, const KeyFilter& filter)
 {
     check(filter);
+    const std::string account =
+        filter.account.given() ? resolve(context, filter.account) : "";
     const auto servers = context.keys(Access::read);
+    const auto plans = context.plans();
     store::KeyAdministration keys(servers);
-    auto listing = context.await<store::KeyListing>(
-        [&](auto& waiter) { keys.list(waiter); });
+    store::AccountAdministration accounts(servers);
+    auto listing = context.await<store::KeyListing>([&](auto& waiter) {
+        account.empty() ? keys.list(waiter)
+                        : accounts.keys_of({account, ""}, waiter);
+    });
     const api::UnixTime now = now_of(context, servers);
-    listing.keys.erase(std::remove_if(listing.keys.begin(), listing.keys.end(),
-                                      [&](const store::StoredKey& key) {
-                                          return !passes(filter, key, now);
-                                      }),
-                       listing.keys.end());
+    auto shown = shown_keys(context, servers, std::move(listing.keys));
+    shown.erase(std::remove_if(shown.begin(), shown.end(),
+                               [&](const ShownKey& each) {
+                                   return !passes(filter, each, now);
+                               }),
+                shown.end());
     if (context.json()) {
         Json array = Json::array();
-        for (const store::StoredKey& key : listing.keys) {
-            array.push_back(json_of(key.record));
+        for (const ShownKey& each : shown) {
+            array.push_back(json_of(each, plans, now));
         }
         print_json(array);
     } else {
-        print_keys(listing.keys, now);
+        print_keys(shown, plans, now);
     }
     for (const std::string& id : listing.missing) {
         warn(

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "../accounts/account_name.h"
 #include "../command_line/context.h"
 
 namespace petstore::ctl {
@@ -12,7 +13,7 @@ namespace petstore::ctl {
 struct KeyFilter {
     std::optional<std::string> plan;
     std::optional<std::string> state;
-    std::optional<std::string> account;
+    NamedAccount account;
     std::optional<std::string> label;
     std::optional<std::string> expires_before;
 

@@ -1,65 +1,15 @@
 #include "key_options.h"
 
-#include <string_view>
-#include <vector>
-
 #include "../../api/date.h"
-#include "../../api/pet.h"
-#include "../../api/plan.h"
-#include "../../api/text.h"
 #include "../../store/accounts/account_administration.h"
-#include "../command_line/words.h"
 #include "../exit.h"
-#include "../terminal/escape.h"
 #include "../terminal/output.h"
 
 namespace petstore::ctl {
 
-namespace {
-
-void set_number(const std::optional<std::string>& option, const char* name,
-                std::optional<std::int64_t>& number)
-{
-    if (!option) {
-        return;
-    }
-    number.reset();
-    if (*option == "none") {
-        return;
-    }
-    number = api::parse_int64(*option);
-    if (!number || *number < 1 || *number > api::kMaxLimit) {
-        throw UsageError(std::string(name) + " must be a number from 1 to "
-                         + std::to_string(api::kMaxLimit) + ", or none");
-    }
-}
-
-void check_plan(const std::string& plan)
-{
-    if (!api::is_plan_name(plan)) {
-        throw UsageError(
-            "--plan must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"");
-    }
-}
-
-}  // namespace
-
 void KeyOptions::add_to(CLI::App& command)
 {
-    command
-        .add_option(
-            "--plan", plan,
-            "free, pro, business, enterprise, or a plan of your nginx.conf")
-        ->type_name("PLAN");
-    command
-        .add_option(
-            "--per-minute", per_minute,
-            "Limit per minute, instead of the plan's (none: the plan's)")
-        ->type_name("N");
-    command
-        .add_option("--per-day", per_day,
-                    "Limit per day, instead of the plan's (none: the plan's)")
-        ->type_name("N");
+    plan.add_to(command);
     command.add_option("--label", label, "Text to recognise the key by")
         ->type_name("TEXT");
     command
@@ -75,7 +25,7 @@ void KeyOptions::add_to(CLI::App& command)
 
 bool KeyOptions::any() const noexcept
 {
-    return plan || per_minute || per_day || label || expires || scopes;
+    return plan.any() || label || expires || scopes;
 }
 
 void KeyOptions::check() const
@@ -86,22 +36,9 @@ void KeyOptions::check() const
 
 void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
 {
-    if (plan) {
-        check_plan(*plan);
-        record.plan = *plan;
-    }
-    set_number(per_minute, "--per-minute", record.per_minute);
-    set_number(per_day, "--per-day", record.per_day);
+    plan.apply(record);
     if (label) {
-        const char* wrong =
-            label->empty() ? nullptr : api::name_problem(*label);
-        if (wrong) {
-            throw UsageError(std::string("--label ") + wrong);
-        }
-        if (has_bidi_control(*label)) {
-            throw UsageError(
-                "--label must not contain characters that reorder text");
-        }
+        check_label(*label);
         record.label = *label;
     }
     if (expires) {
@@ -138,33 +75,8 @@ api::UnixTime moment_option(const char* name, const std::string& value,
     return *moment;
 }
 
-void check_record(const api::KeyRecord& record, api::UnixTime now)
+void check_expiry(const api::KeyRecord& record, api::UnixTime now)
 {
-    if (record.plan == "enterprise"
-        && (!record.per_minute || !record.per_day)) {
-        throw UsageError(
-            "the plan enterprise needs --per-minute and --per-day");
-    }
-    const api::PlanTable plans;
-    const api::PlanInForce plan = plans.plan_in_force(record, {});
-    if (!plans.knows(plan.plan)) {
-        static const std::vector<std::string> kBuiltIn = {
-            "free", "pro", "business", "enterprise"};
-        const std::string_view meant = closest(record.plan, kBuiltIn);
-        warn("the plan " + record.plan
-             + " is not built in: until nginx.conf has \"petstore_plan "
-             + record.plan + " …\" the key counts as free"
-             + (meant.empty()
-                    ? ""
-                    : ". Did you mean '" + std::string(meant) + "'?"));
-    }
-    const api::Limits& limits = plan.limits;
-    if ((plans.knows(plan.plan) || (record.per_minute && record.per_day))
-        && limits.minute > limits.day) {
-        warn("the limit of " + std::to_string(limits.minute)
-             + " per minute exceeds that of " + std::to_string(limits.day)
-             + " per day");
-    }
     if (record.expires && *record.expires <= now) {
         warn("the key has expired on " + api::iso_time(*record.expires));
     }

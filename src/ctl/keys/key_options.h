@@ -5,16 +5,15 @@
 #include <string>
 
 #include "../../api/key.h"
+#include "../accounts/plan_options.h"
 #include "../command_line/context.h"
 
 namespace petstore::ctl {
 
 // The properties of a key, as options of create, import and set. An option not
-// given leaves its property unchanged; "none" removes a limit or date.
+// given leaves its property unchanged; "none" removes a plan, limit or date.
 struct KeyOptions {
-    std::optional<std::string> plan;
-    std::optional<std::string> per_minute;
-    std::optional<std::string> per_day;
+    PlanOptions plan;
     std::optional<std::string> label;
     std::optional<std::string> expires;
     std::optional<std::string> scopes;
@@ -34,8 +33,7 @@ api::UnixTime now_of(Context& context, const store::KeyServers& servers);
 api::UnixTime moment_option(const char* name, const std::string& value,
                             api::UnixTime now);
 
-// Checks the whole record. Throws UsageError if the key would not work, and
-// warns about surprising values.
-void check_record(const api::KeyRecord& record, api::UnixTime now);
+// Warns about a key that has expired.
+void check_expiry(const api::KeyRecord& record, api::UnixTime now);
 
 }  // namespace petstore::ctl

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
-#include <optional>
 #include <system_error>
 #include <unistd.h>
 
 #include "../../api/date.h"
-#include "../../api/plan.h"
-#include "../../api/text.h"
 #include "../exit.h"
 #include "escape.h"
 #include "terminal.h"
@@ -18,44 +15,12 @@ namespace petstore::ctl {
 
 namespace {
 
-Json json_time(const std::optional<api::UnixTime>& time)
-{
-    return time ? Json(api::iso_time(*time)) : Json(nullptr);
-}
-
-Json json_number(const std::optional<std::int64_t>& number)
-{
-    return number ? Json(*number) : Json(nullptr);
-}
-
-// The limit that workers apply. "?" if only nginx.conf defines the plan.
-std::string text_limit(const api::PlanInForce& plan,
-                       const std::optional<std::int64_t>& own,
-                       std::int64_t limit)
-{
-    return own || api::PlanTable().knows(plan.plan) ? std::to_string(limit)
-                                                    : "?";
-}
-
-std::string minute_text(const api::PlanInForce& plan)
-{
-    return text_limit(plan, plan.per_minute, plan.limits.minute);
-}
-
-std::string day_text(const api::PlanInForce& plan)
-{
-    return text_limit(plan, plan.per_day, plan.limits.day);
-}
-
-api::PlanInForce plan_of(const api::KeyRecord& record)
-{
-    return api::PlanTable().plan_in_force(record, {});
-}
-
 std::string text_time(const std::optional<api::UnixTime>& time)
 {
     return time ? api::iso_time(*time) : "-";
 }
+
+}  // namespace
 
 // People read "in 5 months" faster than a date.
 std::string table_time(const std::optional<api::UnixTime>& time,
@@ -73,7 +38,10 @@ std::string full_time(const std::optional<api::UnixTime>& time,
                : text_time(time);
 }
 
-}  // namespace
+std::string text_or_dash(const std::string& text)
+{
+    return text.empty() ? "-" : text;
+}
 
 void print_line(std::string_view text)
 {
@@ -87,8 +55,12 @@ void print_data(std::string_view line)
 
 void print_json(const Json& value)
 {
-    std::cout << value.dump(2, ' ', false, Json::error_handler_t::replace)
-              << '\n';
+    print_data(value.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string one_line(const Json& value)
+{
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void say(std::string_view message)
@@ -110,75 +82,12 @@ void flush_output()
     }
 }
 
-Json json_of(const api::KeyRecord& record, std::string_view secret)
+void print_property(std::string_view name, std::string_view value)
 {
-    const api::PlanInForce plan = plan_of(record);
-    Json json = {
-        {"id", record.id},
-        {"account", record.account},
-        {"plan", plan.plan},
-        {"per_minute", json_number(plan.per_minute)},
-        {"per_day", json_number(plan.per_day)},
-        {"label", record.label},
-        {"scopes", api::scope_names(record)},
-        {"created", api::iso_time(record.created)},
-        {"expires", json_time(record.expires)},
-        {"disabled", record.disabled},
-        {"last4", record.last4},
-    };
-    if (!secret.empty()) {
-        json["key"] = secret;
-    }
-    return json;
-}
-
-const char* state_of(const store::StoredKey& key, api::UnixTime now)
-{
-    if (key.unfinished) {
-        return "unfinished";
-    }
-    if (key.record.disabled) {
-        return "disabled";
-    }
-    return key.record.usable_at(now) ? "usable" : "expired";
-}
-
-void print_key(const api::KeyRecord& record, api::UnixTime now)
-{
-    const auto line = [](std::string_view name, std::string_view value) {
-        std::string text(name);
-        text.append(12 - name.size(), ' ').append(value);
-        print_line(text);
-    };
-    line("id", record.id);
-    line("account", record.account);
-    const api::PlanInForce plan = plan_of(record);
-    line("plan", plan.plan);
-    line("per minute", minute_text(plan));
-    line("per day", day_text(plan));
-    line("label", record.label);
-    line("scopes", api::scopes_text(record));
-    line("created", full_time(record.created, now));
-    line("expires", full_time(record.expires, now));
-    line("disabled", record.disabled ? "yes" : "no");
-    line("last4", record.last4);
-}
-
-void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now)
-{
-    std::vector<std::vector<std::string>> rows;
-    rows.push_back({"ID", "ACCOUNT", "PLAN", "MINUTE", "DAY", "SCOPES",
-                    "CREATED", "EXPIRES", "STATE", "LAST4", "LABEL"});
-    for (const store::StoredKey& key : keys) {
-        const api::KeyRecord& record = key.record;
-        const api::PlanInForce plan = plan_of(record);
-        rows.push_back(
-            {record.id, record.account, std::string(plan.plan),
-             minute_text(plan), day_text(plan), api::scopes_text(record),
-             table_time(record.created, now), table_time(record.expires, now),
-             state_of(key, now), record.last4, record.label});
-    }
-    print_table(rows, "STATE");
+    constexpr std::size_t kWidth = 13;
+    std::string text(name);
+    text.append(kWidth - name.size(), ' ').append(value);
+    print_line(text);
 }
 
 std::string count_text(std::uint64_t count, std::string_view noun)

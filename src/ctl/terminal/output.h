@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "../../api/key.h"
-#include "../../store/keys/stored_key.h"
+#include "../../api/date.h"
 
 namespace petstore::ctl {
 
@@ -19,21 +19,24 @@ using Json = nlohmann::ordered_json;
 void print_line(std::string_view text);
 void print_data(std::string_view line);  // of NDJSON, for example
 void print_json(const Json& value);
+std::string one_line(const Json& value);
 void say(std::string_view message);
 void warn(std::string_view message);
 
 // Throws Failure if output could not be written, as on a full disk.
 void flush_output();
 
-// `secret`: the key itself, for a new key only.
-Json json_of(const api::KeyRecord& record, std::string_view secret = {});
+// "name         value"
+void print_property(std::string_view name, std::string_view value);
 
-// `now`: for dates on a terminal.
-void print_key(const api::KeyRecord& record, api::UnixTime now);
-void print_keys(const std::vector<store::StoredKey>& keys, api::UnixTime now);
+// A time in a table and alone. On a terminal relative to `now`.
+std::string table_time(const std::optional<api::UnixTime>& time,
+                       api::UnixTime now);
+std::string full_time(const std::optional<api::UnixTime>& time,
+                      api::UnixTime now);
 
-// "usable", "disabled", "expired" or "unfinished"
-const char* state_of(const store::StoredKey& key, api::UnixTime now);
+// "-" if it is empty.
+std::string text_or_dash(const std::string& text);
 
 // "1 pet", "2 pets"
 std::string count_text(std::uint64_t count, std::string_view noun);

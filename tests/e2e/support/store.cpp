@@ -39,7 +39,8 @@ Key make_key(const RedisServer& redis, std::vector<std::string> command,
              const std::vector<std::string>& arguments, std::string secret)
 {
     command.insert(command.end(), arguments.begin(), arguments.end());
-    if (!has_option(arguments, "--plan")) {
+    if (!has_option(arguments, "--plan") && !has_option(arguments, "--account")
+        && !has_option(arguments, "--external-id")) {
         for (const char* word : {"--plan", "enterprise", "--per-minute",
                                  "1000000", "--per-day", "100000000"}) {
             command.push_back(word);

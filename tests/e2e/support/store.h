@@ -24,7 +24,8 @@ struct Key {
     std::string account;
 };
 
-// Runs petstorectl key create. Without arguments the key is not limited.
+// Runs petstorectl key create. Without a plan or an account among the arguments
+// the key is not limited.
 Key create_key(const RedisServer& redis,
                std::vector<std::string> arguments = {});
 

@@ -1,0 +1,181 @@
+#include "account_changes.h"
+
+#include <optional>
+#include <unistd.h>
+
+#include "../../api/administration_json.h"
+#include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/usage_administration.h"
+#include "../command_line/update.h"
+#include "../exit.h"
+#include "../keys/key_options.h"
+#include "../keys/random.h"
+#include "../terminal/output.h"
+#include "../terminal/terminal.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+void report_account(Context& context, const store::KeyServers& servers,
+                    const api::AccountRecord& record,
+                    const std::string& message)
+{
+    if (!context.json()) {
+        return say(message);
+    }
+    store::UsageAdministration reader(servers);
+    const auto usage = context.await<api::AccountUsage>([&](auto& waiter) {
+        reader.read(record.id, api::UsagePeriod::none(), waiter);
+    });
+    print_json(Json::parse(api::account_json(record, usage.last_used)));
+}
+
+void check_account(const api::AccountRecord& record,
+                   const api::PlanTable& plans)
+{
+    check_plan(plans.plan_in_force({}, record), plans, "account");
+}
+
+void name_unreached(Context& context, const store::KeyServers& servers,
+                    const std::string& id)
+{
+    store::AccountAdministration accounts(servers);
+    const auto listing = context.await<store::KeyListing>([&](auto& waiter) {
+        accounts.keys_of({id, ""}, waiter);
+    });
+    const api::PlanTable plans;
+    for (const store::StoredKey& key : listing.keys) {
+        if (plans.plan_in_force(key.record, {}).overrides) {
+            say("Key " + key.record.id
+                + " is not reached: it has a plan or numbers of its own.");
+        }
+    }
+}
+
+void confirm_account_deletion(Context& context,
+                              const store::KeyServers& servers,
+                              const std::string& id)
+{
+    store::AccountAdministration accounts(servers);
+    const auto record = context.await<api::AccountRecord>([&](auto& waiter) {
+        accounts.find({id, ""}, waiter);
+    });
+    std::string known = record.id;
+    if (!record.external_id.empty()) {
+        known += ", external id " + record.external_id;
+    }
+    if (!record.label.empty()) {
+        known += ", label " + record.label;
+    }
+    if (!confirm("Delete the account " + known
+                 + "? This cannot be undone; its usage is kept.")) {
+        throw Failure("nothing was deleted");
+    }
+}
+
+}  // namespace
+
+void create_account(Context& context, const AccountOptions& options)
+{
+    options.check();
+    const auto servers = context.keys(Access::change);
+    api::AccountRecord record;
+    options.apply(record);
+    check_account(record, context.plans());
+    record.id = new_id();
+    record.created = now_of(context, servers);
+    store::AccountAdministration accounts(servers);
+    record = context.await<api::AccountRecord>(
+        [&](auto& waiter) { accounts.create(record, waiter); });
+    if (context.json()) {
+        print_json(Json::parse(api::account_json(record, std::nullopt)));
+    } else {
+        say("The account is created. Its id is:");
+        print_line(record.id);
+    }
+}
+
+void set_account(Context& context, const std::string& id,
+                 const AccountOptions& options)
+{
+    if (!options.any()) {
+        throw UsageError("nothing to set: see petstorectl account set --help");
+    }
+    options.check();
+    const auto servers = context.keys(Access::change);
+    const auto plans = context.plans();
+    const auto record = update<api::AccountRecord>(
+        context, store::AccountAdministration(servers),
+        store::AccountName{id, ""}, [&](api::AccountRecord& changed) {
+            options.apply(changed);
+            check_account(changed, plans);
+        });
+    report_account(context, servers, record, "Account " + id + " is changed.");
+    if (options.plan.any()) {
+        name_unreached(context, servers, id);
+    }
+}
+
+void set_account_disabled(Context& context, const std::string& id,
+                          bool disabled)
+{
+    const auto servers = context.keys(Access::change);
+    const auto record = update<api::AccountRecord>(
+        context, store::AccountAdministration(servers),
+        store::AccountName{id, ""},
+        [&](api::AccountRecord& changed) { changed.disabled = disabled; });
+    report_account(
+        context, servers, record,
+        "Account " + id
+            + (disabled ? " is disabled, with all its keys." : " is enabled."));
+}
+
+void delete_account(Context& context, const std::string& id, bool sure)
+{
+    const auto servers = context.keys(Access::change);
+    if (!sure && is_terminal(STDIN_FILENO)) {
+        confirm_account_deletion(context, servers, id);
+    }
+    store::AccountAdministration accounts(servers);
+    context.await<store::Done>([&](auto& waiter) {
+        accounts.remove({id, ""}, waiter);
+    });
+    if (context.json()) {
+        print_json({{"id", id}, {"deleted", true}});
+    } else {
+        say("Account " + id + " is deleted.");
+    }
+}
+
+void unban_account(Context& context, const std::string& id)
+{
+    const auto servers = context.keys(Access::change);
+    store::AccountAdministration accounts(servers);
+    context.await<api::AccountRecord>([&](auto& waiter) {
+        accounts.find({id, ""}, waiter);
+    });
+    const bool was_banned =
+        context.await<bool>([&](auto& waiter) { accounts.unban(id, waiter); });
+    if (context.json()) {
+        print_json({{"id", id}, {"was_banned", was_banned}});
+    } else {
+        say(was_banned ? "The ban of account " + id + " is lifted."
+                       : "Account " + id + " was not banned.");
+    }
+}
+
+void reset_account(Context& context, const std::string& id)
+{
+    store::AccountAdministration accounts(context.keys(Access::change));
+    context.await<store::Done>([&](auto& waiter) {
+        accounts.reset({id, ""}, waiter);
+    });
+    if (context.json()) {
+        print_json({{"id", id}, {"reset", true}});
+    } else {
+        say("The windows of account " + id + " are empty; its usage stays.");
+    }
+}
+
+}  // namespace petstore::ctl

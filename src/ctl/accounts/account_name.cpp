@@ -1,0 +1,55 @@
+#include "account_name.h"
+
+#include "../../api/account.h"
+#include "../../store/accounts/account_administration.h"
+#include "../exit.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+CLI::Option* add_external_id(CLI::App& command, std::string& external_id,
+                             const char* what)
+{
+    return command.add_option("--external-id", external_id, what)
+        ->type_name("ID");
+}
+
+}  // namespace
+
+void NamedAccount::add_argument(CLI::App& command)
+{
+    auto* const argument = command.add_option("ID", id, "Id of the account");
+    add_external_id(command, external_id, "The account with this external id")
+        ->excludes(argument);
+}
+
+void NamedAccount::add_option(CLI::App& command, const char* what)
+{
+    auto* const option =
+        command.add_option("--account", id, what)->type_name("ID");
+    add_external_id(command, external_id,
+                    "The same, by the account's external id")
+        ->excludes(option);
+}
+
+std::string resolve(Context& context, const store::AccountName& name)
+{
+    if (name.external_id.empty()) {
+        if (name.id.empty()) {
+            throw UsageError("name an account by its id or --external-id");
+        }
+        return name.id;
+    }
+    if (!api::is_external_id(name.external_id)) {
+        throw UsageError(
+            "--external-id must be 1 to 128 visible ASCII characters");
+    }
+    store::AccountAdministration accounts(context.keys(Access::read));
+    return context
+        .await<api::AccountRecord>(
+            [&](auto& waiter) { accounts.find(name, waiter); })
+        .id;
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,43 @@
+#include "account_options.h"
+
+#include "../exit.h"
+
+namespace petstore::ctl {
+
+void AccountOptions::add_to(CLI::App& command, const char* external_id_option)
+{
+    external_id_option_ = external_id_option;
+    command
+        .add_option(
+            external_id_option, external_id,
+            "The customer's id in your own system: 1 to 128 visible ASCII characters (none: remove it)")
+        ->type_name("ID");
+    plan.add_to(command);
+    command.add_option("--label", label, "Text to recognise the account by")
+        ->type_name("TEXT");
+}
+
+void AccountOptions::check() const
+{
+    api::AccountRecord scratch;
+    apply(scratch);
+}
+
+void AccountOptions::apply(api::AccountRecord& record) const
+{
+    if (external_id) {
+        if (!api::is_external_id(*external_id)) {
+            throw UsageError(
+                std::string(external_id_option_)
+                + " must be 1 to 128 visible ASCII characters, or none");
+        }
+        record.external_id = *external_id == "none" ? "" : *external_id;
+    }
+    plan.apply(record);
+    if (label) {
+        check_label(*label);
+        record.label = *label;
+    }
+}
+
+}  // namespace petstore::ctl

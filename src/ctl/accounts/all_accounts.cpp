@@ -1,0 +1,56 @@
+#include "all_accounts.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "../../store/accounts/usage_administration.h"
+#include "../exit.h"
+#include "../terminal/interruption.h"
+#include "../terminal/output.h"
+#include "../terminal/progress.h"
+
+namespace petstore::ctl {
+
+std::vector<std::string>
+each_account(Context& context, const store::KeyServers& servers,
+             const api::UsagePeriod& period, bool quiet,
+             const std::function<void(const api::AccountUsage&)>& use)
+{
+    constexpr std::ptrdiff_t kPiece = 1000;
+    store::UsageAdministration reader(servers);
+    const auto ids = context.await<std::vector<std::string>>(
+        [&](auto& waiter) { reader.accounts(waiter); });
+    const Interruption interruption;
+    Progress progress(ids.size(), "account");
+    std::vector<std::string> damaged;
+    for (auto next = ids.begin(); next != ids.end();) {
+        const auto end = next + std::min(kPiece, ids.end() - next);
+        const auto listing =
+            context.await<store::UsageListing>([&](auto& waiter) {
+                reader.read({next, end}, period, waiter);
+            });
+        std::for_each(listing.accounts.begin(), listing.accounts.end(), use);
+        damaged.insert(damaged.end(), listing.damaged.begin(),
+                       listing.damaged.end());
+        next = end;
+        if (!quiet) {
+            const auto done = static_cast<std::uint64_t>(next - ids.begin());
+            progress.update(done, done);
+        }
+        if (interruption.requested()) {
+            throw Failure("interrupted");
+        }
+    }
+    return damaged;
+}
+
+void fail_if_damaged(const std::vector<std::string>& damaged)
+{
+    if (!damaged.empty()) {
+        flush_output();
+        throw Failure(damaged.front() + "; "
+                      + count_text(damaged.size(), "account") + " left out");
+    }
+}
+
+}  // namespace petstore::ctl

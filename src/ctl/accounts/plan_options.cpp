@@ -1,0 +1,130 @@
+#include "plan_options.h"
+
+#include <string_view>
+#include <vector>
+
+#include "../../api/pet.h"
+#include "../../api/text.h"
+#include "../command_line/words.h"
+#include "../exit.h"
+#include "../terminal/escape.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+void set_number(const std::optional<std::string>& option, const char* name,
+                std::optional<std::int64_t>& number)
+{
+    if (!option) {
+        return;
+    }
+    number.reset();
+    if (*option == "none") {
+        return;
+    }
+    number = api::parse_int64(*option);
+    if (!number || *number < 1 || *number > api::kMaxLimit) {
+        throw UsageError(std::string(name) + " must be a number from 1 to "
+                         + std::to_string(api::kMaxLimit) + ", or none");
+    }
+}
+
+// A limit, unless only a plan that nobody defines could say it.
+std::optional<std::int64_t> known(bool known_plan,
+                                  const std::optional<std::int64_t>& own,
+                                  std::int64_t limit)
+{
+    return (known_plan || own) && limit != 0 ? std::optional(limit)
+                                             : std::nullopt;
+}
+
+void warn_of_larger(const std::optional<std::int64_t>& limit,
+                    const char* window,
+                    const std::optional<std::int64_t>& longer_limit,
+                    const char* longer)
+{
+    if (limit && longer_limit && *limit > *longer_limit) {
+        warn("the limit of " + std::to_string(*limit) + " per " + window
+             + " exceeds that of " + std::to_string(*longer_limit) + " per "
+             + longer);
+    }
+}
+
+}  // namespace
+
+void PlanOptions::add_to(CLI::App& command)
+{
+    command
+        .add_option(
+            "--plan", plan,
+            "free, pro, business, enterprise, or another plan (none: remove it)")
+        ->type_name("PLAN");
+    command
+        .add_option("--per-minute", per_minute,
+                    "Limit per minute, instead of the plan's (none: remove it)")
+        ->type_name("N");
+    command
+        .add_option("--per-day", per_day,
+                    "Limit per day, instead of the plan's (none: remove it)")
+        ->type_name("N");
+    command
+        .add_option(
+            "--per-month", per_month,
+            "Limit per calendar month in UTC, instead of the plan's (none: remove it)")
+        ->type_name("N");
+}
+
+void PlanOptions::apply(api::OwnPlan& own) const
+{
+    if (plan) {
+        if (!api::is_plan_name(*plan)) {
+            throw UsageError(
+                "--plan must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"");
+        }
+        own.plan = *plan == "none" ? "" : *plan;
+    }
+    set_number(per_minute, "--per-minute", own.per_minute);
+    set_number(per_day, "--per-day", own.per_day);
+    set_number(per_month, "--per-month", own.per_month);
+}
+
+void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
+                const char* what)
+{
+    if (plan.plan == "enterprise" && (!plan.per_minute || !plan.per_day)) {
+        throw UsageError(
+            "the plan enterprise needs --per-minute and --per-day");
+    }
+    const std::string name(plan.plan);
+    const bool known_plan = plans.knows(name);
+    if (!known_plan) {
+        const auto names = plans.names();
+        const std::string_view meant = closest(name, names);
+        warn("no host and no Redis defines the plan " + name
+             + ": until one does, the " + what + " counts as free"
+             + (meant.empty()
+                    ? ""
+                    : ". Did you mean '" + std::string(meant) + "'?"));
+    }
+    const auto minute = known(known_plan, plan.per_minute, plan.limits.minute);
+    const auto day = known(known_plan, plan.per_day, plan.limits.day);
+    const auto month = known(known_plan, plan.per_month, plan.limits.month);
+    warn_of_larger(minute, "minute", day, "day");
+    warn_of_larger(day, "day", month, "month");
+}
+
+void check_label(const std::string& label)
+{
+    const char* wrong = label.empty() ? nullptr : api::name_problem(label);
+    if (wrong) {
+        throw UsageError(std::string("--label ") + wrong);
+    }
+    if (has_bidi_control(label)) {
+        throw UsageError(
+            "--label must not contain characters that reorder text");
+    }
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "../../api/key.h"
+#include "../../api/plan.h"
+
+namespace petstore::ctl {
+
+// Plan and numbers of a key or an account, as options. An option not given
+// leaves its property unchanged; "none" removes it.
+struct PlanOptions {
+    std::optional<std::string> plan;
+    std::optional<std::string> per_minute;
+    std::optional<std::string> per_day;
+    std::optional<std::string> per_month;
+
+    void add_to(CLI::App& command);
+    bool any() const noexcept
+    {
+        return plan || per_minute || per_day || per_month;
+    }
+
+    // Throws UsageError for an invalid value.
+    void apply(api::OwnPlan& own) const;
+};
+
+// Checks what is in force for a key or an account, `what`. Throws UsageError if
+// it would have no limits, and warns about surprising values.
+void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
+                const char* what);
+
+// A label as an option. Throws UsageError.
+void check_label(const std::string& label);
+
+}  // namespace petstore::ctl

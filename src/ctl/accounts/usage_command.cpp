@@ -1,0 +1,145 @@
+#include "usage_command.h"
+
+#include <chrono>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+#include "../../store/accounts/usage_administration.h"
+#include "../exit.h"
+#include "../keys/key_options.h"
+#include "../terminal/output.h"
+#include "../terminal/terminal.h"
+#include "account_name.h"
+#include "all_accounts.h"
+#include "usage_options.h"
+#include "usage_report.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+class Usage {
+public:
+    Usage(Context& context, const UsageOptions& options)
+        : context_(context), options_(options), percent_(options.percent()),
+          servers_(context.keys(Access::read)), reader_(servers_),
+          plans_(context.plans()), of_{plans_, options.period(
+                                                   now_of(context, servers_))}
+    {}
+
+    void run()
+    {
+        const auto ids = names();
+        if (ids.size() == 1 && !percent_ && !options_.csv) {
+            return print_one(ids.front());
+        }
+        if (!ids.empty()) {
+            const auto report = make_report();
+            for (const std::string& id : ids) {
+                add(*report, read(id));
+            }
+            return report->finish();
+        }
+        print_all();
+    }
+
+private:
+    std::vector<std::string> names()
+    {
+        std::vector<std::string> ids = options_.accounts;
+        for (const std::string& external_id : options_.external_ids) {
+            ids.push_back(resolve(context_, {"", external_id}));
+        }
+        return ids;
+    }
+
+    api::AccountUsage read(const std::string& id)
+    {
+        return context_.await<api::AccountUsage>(
+            [&](auto& waiter) { reader_.read(id, of_.period, waiter); });
+    }
+
+    void print_one(const std::string& id)
+    {
+        const auto usage = read(id);
+        context_.json() ? print_usage_json(of_, usage)
+                        : print_usage(of_, usage);
+    }
+
+    std::unique_ptr<UsageReport> make_report() const
+    {
+        if (options_.csv) {
+            return csv_report(of_);
+        }
+        if (context_.json()) {
+            return json_report(of_);
+        }
+        return percent_ ? over_report(of_, *percent_) : table_report(of_);
+    }
+
+    // Accounts that were deleted before the period are of no interest.
+    void add(UsageReport& report, const api::AccountUsage& usage) const
+    {
+        const bool deleted = usage.account.deleted != 0;
+        if (percent_ ? !deleted && is_over(plans_, usage, *percent_)
+                     : !deleted || !usage_counts(usage, of_.period).empty()) {
+            report.add(usage);
+        }
+    }
+
+    // Where lines appear between its updates, progress would disturb them.
+    bool shows_progress() const
+    {
+        return !is_terminal(STDOUT_FILENO)
+               || (!options_.csv && !context_.json());
+    }
+
+    void print_all()
+    {
+        const auto report = make_report();
+        const auto damaged =
+            each_account(context_, servers_, of_.period, !shows_progress(),
+                         [&](const auto& usage) { add(*report, usage); });
+        report->finish();
+        fail_if_damaged(damaged);
+    }
+
+    Context& context_;
+    const UsageOptions& options_;
+    const std::optional<int> percent_;
+    const store::KeyServers servers_;
+    store::UsageAdministration reader_;
+    const api::PlanTable plans_;
+    const UsageReportOf of_;
+};
+
+// By this machine's clock: for errors that do not depend on the time.
+void check(const UsageOptions& options, bool json)
+{
+    options.percent();
+    options.period(std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count());
+    if (options.csv && json) {
+        throw UsageError("--csv excludes --json");
+    }
+}
+
+}  // namespace
+
+void add_usage_command(CLI::App& app, Action& action)
+{
+    CLI::App* const command = app.add_subcommand(
+        "usage", "Show what accounts have used, by day or month");
+    const auto options = std::make_shared<UsageOptions>();
+    options->add_to(*command);
+    command->callback([&action, options] {
+        action = [options](Context& context) {
+            check(*options, context.json());
+            Usage(context, *options).run();
+        };
+    });
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,128 @@
+#include "usage_options.h"
+
+#include <algorithm>
+
+#include "../../api/text.h"
+#include "../exit.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// A duration counts back from now.
+api::Day day_option(const char* name, const std::string& value,
+                    api::UnixTime now)
+{
+    const char unit = value.empty() ? '0' : value.back();
+    if (unit < '0' || unit > '9') {
+        const auto duration = api::parse_duration(value);
+        if (duration && *duration <= now) {
+            return api::day_of(now - *duration);
+        }
+    }
+    const auto moment = api::parse_moment(value, now);
+    if (!moment) {
+        throw UsageError(
+            std::string(name)
+            + " must be a date like 2026-11-25, a time like 2026-11-25T12:00:00Z, or a duration back from now like 30d");
+    }
+    return api::day_of(*moment);
+}
+
+std::int64_t number_option(const char* name, const std::string& value,
+                           std::int64_t most)
+{
+    const auto number = api::parse_int64(value);
+    if (!number || *number < 1 || *number > most) {
+        throw UsageError(std::string(name) + " must be a number from 1 to "
+                         + std::to_string(most));
+    }
+    return *number;
+}
+
+// The first of the last `count` days or months, of which `today` is in the last
+// one.
+api::Day start_of_last(std::int64_t count, api::UsagePeriod::Step step,
+                       api::Day today)
+{
+    if (step == api::UsagePeriod::Step::day) {
+        return today - count + 1;
+    }
+    api::Day start = api::first_of_month(today);
+    for (; count > 1; --count) {
+        start = api::first_of_month(start - 1);
+    }
+    return start;
+}
+
+}  // namespace
+
+void UsageOptions::add_to(CLI::App& command)
+{
+    command.add_option("ACCOUNT", accounts,
+                       "Ids of accounts; without any, all accounts");
+    command
+        .add_option("--external-id", external_ids,
+                    "The account with this external id")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    auto* const first =
+        command
+            .add_option(
+                "--from", from,
+                "First day, in UTC: 2026-11-01, or 30d for 30 days ago; by default that of this month")
+            ->type_name("DATE");
+    auto* const end =
+        command.add_option("--to", to, "Last day, included; by default today")
+            ->type_name("DATE");
+    command
+        .add_option(
+            "--last", last,
+            "The last N days, or months with --by month, this one included")
+        ->type_name("N")
+        ->excludes(first)
+        ->excludes(end);
+    command.add_option("--by", by, "day or month")
+        ->type_name("STEP")
+        ->capture_default_str();
+    command
+        .add_option(
+            "--over", over,
+            "Only accounts that have used this share of a window now, in percent")
+        ->type_name("PERCENT");
+    command.add_flag("--csv", csv, "Print CSV");
+}
+
+api::UsagePeriod UsageOptions::period(api::UnixTime now) const
+{
+    if (by != "day" && by != "month") {
+        throw UsageError("--by must be day or month");
+    }
+    constexpr std::int64_t kMost = 1000;
+    const api::Day today = api::day_of(now);
+    api::UsagePeriod period;
+    period.step = by == "month" ? api::UsagePeriod::Step::month
+                                : api::UsagePeriod::Step::day;
+    period.to = to ? day_option("--to", *to, now) : today;
+    period.from = api::first_of_month(period.to);
+    if (from) {
+        period.from = day_option("--from", *from, now);
+    } else if (last) {
+        period.from = start_of_last(number_option("--last", *last, kMost),
+                                    period.step, today);
+    }
+    if (period.from > period.to) {
+        throw UsageError("--from is after --to");
+    }
+    return period.kept_at(today);
+}
+
+std::optional<int> UsageOptions::percent() const
+{
+    constexpr std::int64_t kAll = 100;
+    return over ? std::optional(
+               static_cast<int>(number_option("--over", *over, kAll)))
+                : std::nullopt;
+}
+
+}  // namespace petstore::ctl

@@ -1,0 +1,105 @@
+#include "key_output.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "../../api/administration_json.h"
+#include "../../store/accounts/account_administration.h"
+#include "../accounts/account_output.h"
+
+namespace petstore::ctl {
+
+std::vector<ShownKey> shown_keys(Context& context,
+                                 const store::KeyServers& servers,
+                                 std::vector<store::StoredKey> keys)
+{
+    store::AccountAdministration accounts(servers);
+    const auto listing = context.await<store::AccountListing>(
+        [&](auto& waiter) { accounts.list(false, waiter); });
+    std::map<std::string_view, const api::AccountRecord*> records;
+    for (const api::AccountRecord& account : listing.accounts) {
+        records.emplace(account.id, &account);
+    }
+    std::vector<ShownKey> shown;
+    shown.reserve(keys.size());
+    for (store::StoredKey& key : keys) {
+        const auto account = records.find(key.record.account);
+        shown.push_back({std::move(key), account == records.end()
+                                             ? api::AccountRecord()
+                                             : *account->second});
+    }
+    return shown;
+}
+
+ShownKey shown_key(Context& context, const store::KeyServers& servers,
+                   store::StoredKey key)
+{
+    store::AccountAdministration accounts(servers);
+    auto account = context.await<api::AccountRecord>([&](auto& waiter) {
+        accounts.find({key.record.account, ""}, waiter);
+    });
+    return {std::move(key), std::move(account)};
+}
+
+std::string_view state_of(const ShownKey& shown, api::UnixTime now) noexcept
+{
+    return api::key_state(shown.key.record, shown.key.unfinished, shown.account,
+                          now);
+}
+
+Json json_of(const ShownKey& shown, const api::PlanTable& plans,
+             api::UnixTime now, std::string_view secret)
+{
+    auto json = Json::parse(api::key_json(shown.key.record, shown.account,
+                                          plans, state_of(shown, now)));
+    if (!secret.empty()) {
+        json["key"] = secret;
+    }
+    return json;
+}
+
+void print_key(const ShownKey& shown, const api::PlanTable& plans,
+               api::UnixTime now)
+{
+    const api::KeyRecord& record = shown.key.record;
+    const auto plan = plans.plan_in_force(record, shown.account);
+    const LimitTexts limits(plans, plan);
+    print_property("id", record.id);
+    print_property("account", record.account);
+    print_property("external id", shown.account.external_id);
+    print_property("plan", plan_text(plans, plan.plan));
+    print_property("per minute", limits.minute);
+    print_property("per day", limits.day);
+    print_property("per month", limits.month);
+    print_property("overrides", plan.overrides ? "yes" : "no");
+    print_property("label", record.label);
+    print_property("scopes", api::scopes_text(record));
+    print_property("created", full_time(record.created, now));
+    print_property("expires", full_time(record.expires, now));
+    print_property("disabled", record.disabled          ? "yes"
+                               : shown.account.disabled ? "its account is"
+                                                        : "no");
+    print_property("last4", record.last4);
+}
+
+void print_keys(const std::vector<ShownKey>& keys, const api::PlanTable& plans,
+                api::UnixTime now)
+{
+    std::vector<std::vector<std::string>> rows;
+    rows.push_back({"ID", "ACCOUNT", "PLAN", "MINUTE", "DAY", "MONTH", "SCOPES",
+                    "CREATED", "EXPIRES", "STATE", "LAST4", "LABEL"});
+    for (const ShownKey& shown : keys) {
+        const api::KeyRecord& record = shown.key.record;
+        const auto plan = plans.plan_in_force(record, shown.account);
+        const LimitTexts limits(plans, plan);
+        rows.push_back(
+            {record.id, record.account, plan_text(plans, plan.plan),
+             limits.minute, limits.day, limits.month, api::scopes_text(record),
+             table_time(record.created, now), table_time(record.expires, now),
+             std::string(state_of(shown, now)), record.last4, record.label});
+    }
+    print_table(rows, "STATE");
+}
+
+}  // namespace petstore::ctl

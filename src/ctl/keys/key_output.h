@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "../../api/account.h"
+#include "../../api/plan.h"
+#include "../../store/keys/stored_key.h"
+#include "../command_line/context.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+// A key with what decides how it is shown.
+struct ShownKey {
+    store::StoredKey key;
+    api::AccountRecord account;
+};
+
+// Read the accounts of keys. A key whose account's record is missing or
+// damaged has an empty one.
+ShownKey shown_key(Context& context, const store::KeyServers& servers,
+                   store::StoredKey key);
+std::vector<ShownKey> shown_keys(Context& context,
+                                 const store::KeyServers& servers,
+                                 std::vector<store::StoredKey> keys);
+
+// `secret`: the key itself, for a new key only. `now`: for its state.
+Json json_of(const ShownKey& shown, const api::PlanTable& plans,
+             api::UnixTime now, std::string_view secret = {});
+
+std::string_view state_of(const ShownKey& shown, api::UnixTime now) noexcept;
+
+// For people.
+void print_key(const ShownKey& shown, const api::PlanTable& plans,
+               api::UnixTime now);
+void print_keys(const std::vector<ShownKey>& keys, const api::PlanTable& plans,
+                api::UnixTime now);
+
+}  // namespace petstore::ctl

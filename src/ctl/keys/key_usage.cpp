@@ -1,0 +1,100 @@
+#include "key_usage.h"
+
+#include <vector>
+
+#include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/usage_administration.h"
+#include "../../store/keys/key_administration.h"
+#include "../accounts/account_output.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+Json window_json(const api::AccountUsage::Counter& counter, std::int64_t limit)
+{
+    return {{"used", counter.used},
+            {"limit", limit != 0 ? Json(limit) : Json(nullptr)},
+            {"reset", counter.reset
+                          ? Json(api::iso_time(api::seconds_up(counter.reset)))
+                          : Json(nullptr)}};
+}
+
+std::vector<std::string> window_row(std::string name,
+                                    const api::AccountUsage::Counter& counter,
+                                    const std::string& limit)
+{
+    return {std::move(name), std::to_string(counter.used), limit,
+            counter.reset ? api::iso_time(api::seconds_up(counter.reset))
+                          : "-"};
+}
+
+api::KeyRecord key_record(Context& context, const store::KeyServers& servers,
+                          const std::string& id)
+{
+    store::KeyAdministration keys(servers);
+    return context
+        .await<store::StoredKey>([&](auto& waiter) { keys.find(id, waiter); })
+        .record;
+}
+
+}  // namespace
+
+void unban_key(Context& context, const std::string& id)
+{
+    const auto servers = context.keys(Access::change);
+    const std::string account = key_record(context, servers, id).account;
+    store::AccountAdministration accounts(servers);
+    const bool was_banned = context.await<bool>(
+        [&](auto& waiter) { accounts.unban(account, waiter); });
+    if (context.json()) {
+        print_json(
+            {{"id", id}, {"account", account}, {"was_banned", was_banned}});
+    } else {
+        say(was_banned ? "The ban of account " + account + " is lifted."
+                       : "Account " + account + " was not banned.");
+    }
+}
+
+void show_key_usage(Context& context, const std::string& id)
+{
+    const auto servers = context.keys(Access::read);
+    const auto plans = context.plans();
+    const auto record = key_record(context, servers, id);
+    store::UsageAdministration reader(servers);
+    const auto used = context.await<api::AccountUsage>([&](auto& waiter) {
+        reader.read(record.account, api::UsagePeriod::none(), waiter);
+    });
+    const auto plan = plans.plan_in_force(record, used.account);
+    Json banned_until = nullptr;
+    if (used.banned_until) {
+        banned_until = api::iso_time(api::seconds_up(used.banned_until));
+    }
+
+    if (context.json()) {
+        print_json({{"id", record.id},
+                    {"account", record.account},
+                    {"plan", plan.plan},
+                    {"minute", window_json(used.minute, plan.limits.minute)},
+                    {"day", window_json(used.day, plan.limits.day)},
+                    {"month", window_json(used.month, plan.limits.month)},
+                    {"strikes", used.strikes},
+                    {"bans", used.bans},
+                    {"banned_until", banned_until}});
+        return;
+    }
+    const LimitTexts limits(plans, plan);
+    print_table({{"WINDOW", "USED", "LIMIT", "RESETS"},
+                 window_row("minute", used.minute, limits.minute),
+                 window_row("day", used.day, limits.day),
+                 window_row("month", used.month, limits.month)});
+    print_line("denied requests in the ban window: "
+               + std::to_string(used.strikes));
+    print_line("bans of the last 24 hours: " + std::to_string(used.bans));
+    if (used.banned_until) {
+        print_line("banned until " + banned_until.get<std::string>());
+    }
+}
+
+}  // namespace petstore::ctl
