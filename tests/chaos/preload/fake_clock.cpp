@@ -1,6 +1,7 @@
 // For LD_PRELOAD: shifts the time of day by the number of seconds in the file
-// named by FAKE_CLOCK, which is read at every clock access. The monotonic clock
-// is not changed.
+// named by FAKE_CLOCK, which is read at every clock access; or, if the number
+// follows a "=", stops the clock at that time in Unix milliseconds. The
+// monotonic clock is not changed.
 //
 // Redis needs this instead of libfaketime: libfaketime allocates from jemalloc
 // before it is ready, and jemalloc reads the clock. So nothing here allocates
@@ -15,17 +16,25 @@
 
 namespace {
 
-time_t offset() noexcept
+void shift(timespec& time) noexcept
 {
     const char* name = std::getenv("FAKE_CLOCK");
     const int fd = name != nullptr ? open(name, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) {
-        return 0;
+        return;
     }
     char text[24] = {};
     const auto size = read(fd, text, sizeof(text) - 1);
     close(fd);
-    return size > 0 ? static_cast<time_t>(std::strtoll(text, nullptr, 10)) : 0;
+    if (size <= 0) {
+        return;
+    }
+    if (text[0] == '=') {
+        const auto ms = std::strtoll(text + 1, nullptr, 10);
+        time = {static_cast<time_t>(ms / 1000), ms % 1000 * 1'000'000};
+    } else {
+        time.tv_sec += static_cast<time_t>(std::strtoll(text, nullptr, 10));
+    }
 }
 
 }  // namespace
@@ -37,7 +46,7 @@ int clock_gettime(clockid_t clock, timespec* to) noexcept
     const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, to));
     if (result == 0
         && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-        to->tv_sec += offset();
+        shift(*to);
     }
     return result;
 }
