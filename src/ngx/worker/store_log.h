@@ -4,6 +4,7 @@
 #include "../../ngx_base/ngx.h"
 #include "../../ngx_base/timer.h"
 #include "../../store/accounts/limits_link.h"
+#include "../../store/accounts/usage_probe.h"
 #include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 
@@ -15,6 +16,7 @@ class WorkerMetrics;
 // API key.
 class StoreLog final : public store::StorageLog,
                        public store::PublishLog,
+                       public store::UsageLog,
                        public store::LimitsLink::Log {
 public:
     // `log` is the cycle's log. All must outlive this object.
@@ -36,6 +38,7 @@ public:
     void limits_elsewhere() noexcept override;
     void foreign_limits(bool foreign) noexcept override;
     void limits_not_compared() noexcept override;
+    void usage_forbidden() noexcept override;
     void plans_forbidden() noexcept override;
     void plans_not_published(std::string_view error_code) noexcept override;
     void catalogue_full() noexcept override;

@@ -41,6 +41,7 @@ void initialize_digests()
     store::scripts::create_pets();
     store::scripts::list_by_status();
     store::scripts::publish_plans();
+    store::scripts::probe_usage();
 }
 
 // Those of petstore_plan, without the built-in ones.
@@ -82,7 +83,7 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
       readiness_(log), cost_lines_(conf.variable_costs),
-      warm_up_(*this, &log, true), publish_(*this, &log, true)
+      warm_up_(*this, &log, true), host_tasks_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {
@@ -170,7 +171,7 @@ void Worker::warm_up() noexcept
     }
 }
 
-void Worker::publish_plans(const MainConf& conf, const ngx_cycle_t& cycle)
+void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
 {
     const store::HostOfPlans host = {
         std::string(ngx_base::view(cycle.hostname)),
@@ -182,12 +183,19 @@ void Worker::publish_plans(const MainConf& conf, const ngx_cycle_t& cycle)
             of.catalogue_link, of.schema, nginx_clock, host, plans,
             storage->log()));
     }
-    publish_.start(0);
+    for (std::size_t i = 0; i < storages_.size(); ++i) {
+        WorkerStorage& storage = *storages_[i];
+        redis::Link& accounts =
+            storage.accounts(*links_[conf.storages[i].limit_node]);
+        probes_.push_back(std::make_unique<store::UsageProbe>(
+            accounts, storage.storage().schema, storage.log()));
+    }
+    host_tasks_.start(0);
 }
 
 // A worker that quits is about to be replaced, perhaps by one with another
 // configuration.
-void Worker::publish_if_due() noexcept
+void Worker::run_host_tasks() noexcept
 {
     constexpr ngx_msec_t kInterval = 5000;
     if (ngx_exiting) {
@@ -196,7 +204,10 @@ void Worker::publish_if_due() noexcept
     for (const auto& publisher : publishers_) {
         publisher->publish_if_due();
     }
-    publish_.start(kInterval);
+    for (const auto& probe : probes_) {
+        probe->probe_if_due();
+    }
+    host_tasks_.start(kInterval);
 }
 
 Worker* Worker::current() noexcept
@@ -220,7 +231,7 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept
                 current_worker->warm_up_.start(0);
             }
             if (ngx_worker == 0) {
-                current_worker->publish_plans(*conf, *cycle);
+                current_worker->start_host_tasks(*conf, *cycle);
             }
             return static_cast<ngx_int_t>(NGX_OK);
         });

@@ -92,8 +92,9 @@ private:
     addresses_of(const ngx_redis::NodeSettings& settings, const MainConf& conf,
                  ngx_log_t& log);
     void warm_up() noexcept;
-    void publish_plans(const MainConf& conf, const ngx_cycle_t& cycle);
-    void publish_if_due() noexcept;
+    // What one worker does for the whole host.
+    void start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle);
+    void run_host_tasks() noexcept;
 
     // Declared before their users.
     WorkerMetrics metrics_;
@@ -105,6 +106,7 @@ private:
     std::vector<std::unique_ptr<ngx_redis::DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
     std::vector<std::unique_ptr<store::PlanPublisher>> publishers_;
+    std::vector<std::unique_ptr<store::UsageProbe>> probes_;
     Readiness readiness_;
     std::vector<ngx_base::OncePerMinute> cost_lines_;  // by variable_cost
 
@@ -112,7 +114,7 @@ private:
     // at most for the rest of the handshake. Not during the worker's start,
     // when its clock is not yet set and other modules may block.
     ngx_base::Timer<Worker, &Worker::warm_up> warm_up_;
-    ngx_base::Timer<Worker, &Worker::publish_if_due> publish_;
+    ngx_base::Timer<Worker, &Worker::run_host_tasks> host_tasks_;
 
 public:
     redis::InFlight<ContentRequest> content_requests;
