@@ -167,7 +167,7 @@ public:
 };
 
 // A key with the options' properties, and its account: the one named, or a new
-// one, which then has plan, numbers and label.
+// one, which the store will give plan, numbers and label of the key.
 ShownKey issue(Context& context, const store::KeyServers& servers,
                const api::PlanTable& plans, const KeyOptions& options,
                const NamedAccount& name)
@@ -183,12 +183,8 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
         account = context.await<api::AccountRecord>(
             [&](auto& waiter) { accounts.find(name, waiter); });
     } else {
-        static_cast<api::OwnPlan&>(account) =
-            std::exchange(static_cast<api::OwnPlan&>(record), api::OwnPlan());
+        static_cast<api::OwnPlan&>(account) = record;
         account.id = new_id();
-        account.label = record.label;
-        account.created = record.created;
-        account.implicit = true;
     }
     record.account = account.id;
     check_plan(plans.plan_in_force(record, account), plans, "key");

@@ -17,8 +17,8 @@ struct ShownKey {
     api::AccountRecord account;
 };
 
-// Read the accounts of keys. A key whose account's record is missing or
-// damaged has an empty one.
+// Read the accounts of keys. In a list, a key whose account's record is missing
+// or damaged has an empty one.
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key);
 std::vector<ShownKey> shown_keys(Context& context,

@@ -77,7 +77,7 @@ Task<api::AccountUsage> read_existing(const KeyServers& servers, std::string id,
     auto usage = co_await read_usage(servers, std::move(id), period);
     if (!usage) {
         throw refused(Refusal::account_not_found, api::ErrorCode::not_found,
-                      "there is no account with this id");
+                      "there is no such account");
     }
     co_return std::move(*usage);
 }
