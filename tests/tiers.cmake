@@ -22,7 +22,7 @@ set(TIER_ONE_BUILD
   host_names http2 http3 http_manners idempotency idle_connections ids
   key_changes keys limits limits_ban_rules limits_clock limits_cost
   limits_directives limits_faults limits_month
-  limits_once limits_walk list logs network_faults nginx_errors openapi
+  limits_once limits_usage limits_walk list logs network_faults nginx_errors openapi
   packages pet_import redis_errors redis_faults redis_login redis_tls sentinel
   sentinel_faults status two_redis two_redis_move two_redis_operator
   two_stores upgrade usage version)

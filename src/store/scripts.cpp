@@ -94,12 +94,6 @@ const redis::Script& claim()
     return script;
 }
 
-const redis::Script& probe_usage()
-{
-    static const redis::Script script("probe_usage", k_probe_usage_lua);
-    return script;
-}
-
 const redis::Script& settle_usage()
 {
     static const std::string text =

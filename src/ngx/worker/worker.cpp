@@ -41,7 +41,6 @@ void initialize_digests()
     store::scripts::create_pets();
     store::scripts::list_by_status();
     store::scripts::publish_plans();
-    store::scripts::probe_usage();
 }
 
 // Those of petstore_plan, without the built-in ones.

@@ -2,9 +2,18 @@
 
 #include <utility>
 
-#include "../scripts.h"
-
 namespace petstore::store {
+
+namespace {
+
+constexpr std::int64_t kProbeMillis = 10'000;
+
+bool is_refusal(const redis::Reply& reply) noexcept
+{
+    return reply.error_code() == "NOPERM";
+}
+
+}  // namespace
 
 UsageProbe::UsageProbe(redis::Link& link, const Schema& schema, UsageLog& log)
     : link_(link), name_(schema.usage("probe", 0, 0)), log_(log)
@@ -13,36 +22,56 @@ UsageProbe::UsageProbe(redis::Link& link, const Schema& schema, UsageLog& log)
 void UsageProbe::probe_if_due() noexcept
 {
     const std::uint64_t generation = link_.connection_generation(name_);
-    if (probing_ || (probed_ && generation_ == generation)) {
+    if (pending_ != 0 || (probed_ && generation_ == generation)) {
         return;
     }
-    probing_ = true;
+    failed_ = refused_ = false;
+    pending_ = 2;
     try {
-        start(link_,
-              std::move(redis::Command(scripts::probe_usage(), 1).key(name_)));
+        // Not by a script, whose errors do not name a missing rule.
+        redis::Command count("HINCRBY");
+        count.key(name_).arg("probe").arg(std::int64_t{1});
+        redis::Command expire("PEXPIRE");
+        expire.key(name_).arg(kProbeMillis);
+        link_.send(count, *this);
+        link_.send(expire, *this);
     } catch (...) {
-        probing_ = false;
+        failed_ = true;
+        pending_ = 0;
     }
+}
+
+bool UsageProbe::reports(const redis::Reply& error) const noexcept
+{
+    return is_refusal(error);
+}
+
+void UsageProbe::on_reply(const redis::Reply& reply) noexcept
+{
+    refused_ |= is_refusal(reply);
+    failed_ |= reply.is_error() && !is_refusal(reply);
+    end();
+}
+
+void UsageProbe::on_no_reply(redis::NoReply) noexcept
+{
+    failed_ = true;
+    end();
 }
 
 // After another error, which passes or concerns all commands, it is tried again
 // with the next call.
-void UsageProbe::on_result(const redis::Reply& reply) noexcept
+void UsageProbe::end() noexcept
 {
-    const bool forbidden = reply.error_code() == "NOPERM";
-    probing_ = false;
-    probed_ = forbidden || !reply.is_error();
+    if (--pending_ != 0) {
+        return;
+    }
+    probed_ = !failed_;
     generation_ = link_.connection_generation(name_);
-    if (forbidden && !std::exchange(forbidden_, true)) {
+    if (refused_ && !std::exchange(reported_, true)) {
         log_.usage_forbidden();
     }
-    forbidden_ = forbidden;
-}
-
-void UsageProbe::on_no_result(redis::NoReply) noexcept
-{
-    probing_ = false;
-    probed_ = false;
+    reported_ = refused_ || (failed_ && reported_);
 }
 
 }  // namespace petstore::store

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "../../redis/link.h"
-#include "../../redis/script_call.h"
 #include "../schema.h"
 
 namespace petstore::store {
@@ -22,7 +21,7 @@ protected:
 
 // Tries once per connection to write a usage: without the right to, no account
 // could be charged from the next day in UTC on. Runs in one worker per host.
-class UsageProbe final : private redis::ScriptCall {
+class UsageProbe final : private redis::ReplyHandler {
 public:
     // Borrows both, and `link` is that of the accounts.
     UsageProbe(redis::Link& link, const Schema& schema, UsageLog& log);
@@ -31,17 +30,21 @@ public:
     void probe_if_due() noexcept;
 
 private:
-    bool reports(const redis::Reply&) const noexcept override { return true; }
-    void on_result(const redis::Reply& reply) noexcept override;
-    void on_no_result(redis::NoReply cause) noexcept override;
+    void on_reply(const redis::Reply& reply) noexcept override;
+    void on_no_reply(redis::NoReply cause) noexcept override;
+    bool reports(const redis::Reply& error) const noexcept override;
+
+    void end() noexcept;
 
     redis::Link& link_;
     const std::string name_;
     UsageLog& log_;
-    bool probing_ = false;
+    int pending_ = 0;      // commands without a reply
+    bool failed_ = false;  // one of them, not for a missing rule
+    bool refused_ = false;
     bool probed_ = false;  // over the connection `generation_`
     std::uint64_t generation_ = 0;
-    bool forbidden_ = false;  // reported
+    bool reported_ = false;
 };
 
 }  // namespace petstore::store

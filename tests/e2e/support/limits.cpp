@@ -147,7 +147,7 @@ long long number_of(const RedisServer& redis, const Key& key, Number number)
         return 0;
     }
     double value = 0;
-    REQUIRE(state.size() == 6 * sizeof(value));
+    REQUIRE(state.size() == 10 * sizeof(value));
     std::memcpy(&value, state.data() + sizeof(value) * static_cast<int>(number),
                 sizeof(value));
     return static_cast<long long>(value);
@@ -192,6 +192,22 @@ long long left(const RedisServer& redis, const Key& key,
         return end > now ? end - now : -2;
     }
     return redis.command({"PTTL", account_key(key, what)}).integer;
+}
+
+long long usage_of(const RedisServer& redis, const Key& key)
+{
+    long long units = number_of(redis, key, Number::month)
+                      - number_of(redis, key, Number::month_base);
+    const auto names =
+        redis.command({"KEYS", account_key(key, "usage:*")}).items;
+    for (const auto& name : names) {
+        const auto fields = redis.command({"HGETALL", name.text}).items;
+        for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+            units +=
+                fields[i].text.size() == 2 ? std::stoll(fields[i + 1].text) : 0;
+        }
+    }
+    return units;
 }
 
 long long redis_millis(const RedisServer& redis)

@@ -60,7 +60,18 @@ Key limited_key(const RedisServer& redis, long long per_minute,
 std::string account_key(const Key& key, const std::string& what);
 
 // The numbers of an account's state.
-enum class Number { epoch, ban_end, minute, minute_end, day, day_end };
+enum class Number {
+    epoch,
+    usual_day,
+    minute,
+    minute_end,
+    day,
+    day_end,
+    month,
+    ban_end,
+    utc_day,
+    month_base
+};
 long long number_of(const RedisServer& redis, const Key& key, Number number);
 void set_number(const RedisServer& redis, const Key& key, Number number,
                 long long value);
@@ -74,6 +85,9 @@ long long used(const RedisServer& redis, const Key& key,
                const std::string& what);
 long long left(const RedisServer& redis, const Key& key,
                const std::string& what);
+// The units in the account's usage and those of its running day.
+long long usage_of(const RedisServer& redis, const Key& key);
+
 // Redis's clock in milliseconds.
 long long redis_millis(const RedisServer& redis);
 
