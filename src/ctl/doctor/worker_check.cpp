@@ -165,6 +165,7 @@ private:
         attempt("GET");
         attempt("SETRANGE", "0", "");
         attempt("INCRBY", kProbe);
+        attempt("HINCRBY", kProbe, kProbe);
         attempt("PEXPIRE", "10000");
         attempt("PEXPIRETIME");
         attempt("DEL");
