@@ -19,6 +19,7 @@
 #include "move/move_command.h"
 #include "pets/cache_commands.h"
 #include "pets/pet_commands.h"
+#include "plans/plan_commands.h"
 #include "terminal/escape.h"
 #include "terminal/output.h"
 #include "terminal/terminal_stream.h"
@@ -164,6 +165,7 @@ int run(int argc, char** argv)
     add_account_commands(app, action);
     add_key_commands(app, action);
     add_usage_command(app, action);
+    add_plan_commands(app, action);
     add_pet_commands(app, action);
     add_cache_commands(app, action);
     add_limits_commands(app, action);

@@ -296,7 +296,8 @@ TEST_CASE("failover: a Redis that forbids INFO works, with one warning")
                    "+incrby",      "+hincrby",  "+del",        "+pexpire",
                    "+pexpiretime", "+hgetall",  "+lindex",     "+lrange",
                    "+lset",        "+rpush",    "+rpop",       "+setbit",
-                   "+bitpos"});
+                   "+bitpos",      "+hscan",    "+hset",       "+hdel",
+                   "+hrandfield"});
     const auto key = create_key(redis);
     NginxServer nginx(
         patient_options("redis://petstore:pw@" + redis.tcp_url().substr(8)));

@@ -35,6 +35,8 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
     Fixture f;
     f.client.send();
     f.worker.link.reply(FakeWorker::record({{"plan", "gold"}}), 1);
+    f.worker.link.reply(
+        FakeWorker::account_record(f.worker.link.commands.back()), 1);
     f.worker.link.end_iteration();
     CHECK(f.worker.open() == Names{"HSCAN"});
     SECTION("they have it")

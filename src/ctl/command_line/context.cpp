@@ -4,7 +4,7 @@
 #include <fstream>
 #include <variant>
 
-#include "../../store/plans/plan_listing.h"
+#include "../../store/plans/plan_administration.h"
 #include "../accounts/store_format.h"
 #include "../exit.h"
 
@@ -167,29 +167,20 @@ RedisSession& Context::pets(Access access)
     return redis(access);
 }
 
-api::PlanTable Context::plans()
-{
-    RedisSession& main = redis();
-    main.send(store::PlanCommands(schema_).read());
-    auto stored = store::PlanCommands::parse(main.receive_any());
-    redis::Command read("HGETALL");
-    read.key(schema_.hosts());
-    const redis::Reply& fields = main.run(std::move(read));
-    std::vector<store::PublishedHost> hosts;
-    for (std::size_t i = 1; i < fields.size(); i += 2) {
-        if (auto host = store::parse_host(fields[i].text())) {
-            hosts.push_back(std::move(*host));
-        }
-    }
-    return store::KnownPlans(std::move(stored), std::move(hosts)).table();
-}
-
 store::KeyServers Context::keys(Access access)
 {
     limits_place().check(access);
     RedisSession* const limits = this->limits();
     redis::Link& link = redis(access).link();
     return {link, limits != nullptr ? limits->link() : link, schema_};
+}
+
+store::KnownPlans Context::known_plans()
+{
+    redis::Link& link = redis().link();
+    store::PlanAdministration administration({link, link, schema_});
+    return await<store::KnownPlans>(
+        [&](auto& waiter) { administration.list(waiter); });
 }
 
 }  // namespace petstore::ctl

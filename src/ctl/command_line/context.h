@@ -9,6 +9,7 @@
 #include "../../api/plan.h"
 #include "../../redis/deployment.h"
 #include "../../store/key_servers.h"
+#include "../../store/plans/plan_listing.h"
 #include "../../store/schema.h"
 #include "../accounts/limits_place.h"
 #include "../redis/await.h"
@@ -73,8 +74,9 @@ public:
     // Throws Failure if the options do not name the Redis with the limits.
     store::KeyServers keys(Access access);
 
-    // All plans, wherever they are defined.
-    api::PlanTable plans();
+    // All plans: in Redis, of nginx.conf and built-in. Throws Failure.
+    store::KnownPlans known_plans();
+    api::PlanTable plans() { return known_plans().table(); }
 
     // Waits for what the store gives to a waiter. Throws Failure.
     template <typename T, typename Start>

@@ -12,6 +12,7 @@
 #include "catalogue_check.h"
 #include "cluster_check.h"
 #include "finding_table.h"
+#include "plan_check.h"
 #include "server_check.h"
 #include "worker_check.h"
 
@@ -175,6 +176,8 @@ void check_store(Context& context, std::vector<Finding>& findings)
         findings);
     check_data(
         "limits", [&] { check_limits(context, findings); }, findings);
+    check_data(
+        "plans", [&] { append(check_plans(context), findings); }, findings);
 }
 
 void run_checks(Context& context)

@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kWrites[] = "worker writes";
 constexpr char kRights[] = "worker rights";
+constexpr char kPlanRights[] = "worker plans";
 constexpr char kProbe[] = "x";  // neither a number nor a list
 constexpr std::int64_t kProbeSeconds = 10;
 
@@ -78,6 +79,13 @@ public:
             charge();
         }
         std::vector<Finding> findings;
+        if (const std::string rights = missing_for_plans(); !rights.empty()) {
+            findings.push_back(
+                {Verdict::warning, which + kPlanRights, "missing:" + rights,
+                 "workers do not know the plans in Redis, or petstorectl those of nginx.conf: ACL SETUSER USER"
+                     + rights,
+                 true});
+        }
         if (!may_all) {
             findings.push_back(
                 {Verdict::wrong, which + kRights, "missing:" + missing_,
@@ -196,6 +204,23 @@ private:
                    "HGETALL");
         attempt_on(schema_.account_record("doctor"),
                    "%R~" + schema_.prefix() + ":account:*", "HGETALL");
+    }
+
+    // The rules without which workers work, but not with plans in Redis.
+    std::string missing_for_plans()
+    {
+        if (data_ == WorkerData::accounts) {
+            return {};
+        }
+        constexpr char kHost[] = "doctor";
+        const std::string needed = std::exchange(missing_, {});
+        const std::string hosts = schema_.hosts();
+        attempt_on(schema_.plans(), "%R~" + schema_.plans(), "HSCAN", "0");
+        attempt_on(hosts, '~' + hosts, "HSET", kHost, kProbe);
+        attempt_on(hosts, '~' + hosts, "HRANDFIELD", "1");
+        attempt_on(hosts, '~' + hosts, "HDEL", kHost);
+        attempt_on(hosts, '~' + hosts, "PEXPIRE", "180000");
+        return std::exchange(missing_, needed);
     }
 
     void attempt_on(const std::string& name, const std::string& pattern,

@@ -212,6 +212,8 @@ std::vector<Monitor::Command> Monitor::commands()
         command.time = std::atof(line.c_str());
         command.role_check = command.name == "INFO"
                              && contains(line, "\"INFO\" \"replication\"");
+        command.plans =
+            contains(line, ":plans\"") || contains(line, ":hosts\"");
         found.push_back(std::move(command));
     }
 }
@@ -220,7 +222,7 @@ std::vector<std::string> Monitor::names()
 {
     std::vector<std::string> names;
     for (const auto& command : commands()) {
-        if (!command.from_script && !command.role_check) {
+        if (!command.from_script && !command.role_check && !command.plans) {
             names.push_back(command.name);
         }
     }

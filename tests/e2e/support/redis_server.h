@@ -69,14 +69,16 @@ public:
         double time = 0;   // seconds, by Redis's clock
         bool from_script = false;
         bool role_check = false;  // INFO replication
+        bool plans = false;       // reads or publishes plans
     };
 
     // All commands so far, except the harness's own. Waits for a mark that it
     // sends.
     std::vector<Command> commands();
     // The commands sent for requests: excludes commands called by scripts, and
-    // INFO replication, by which a connection checks that Redis is still a
-    // primary and which depends on time, not on requests.
+    // those that depend on time, not on requests: INFO replication, by which a
+    // connection checks that Redis is still a primary, and those that read and
+    // publish plans.
     std::vector<std::string> names();
 
 private:

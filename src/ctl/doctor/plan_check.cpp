@@ -1,0 +1,65 @@
+#include "plan_check.h"
+
+#include <set>
+#include <string>
+
+#include "../exit.h"
+#include "../plans/plan_commands.h"
+#include "../redis/server_connect.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+constexpr char kPlans[] = "plans";
+constexpr char kHosts[] = "hosts";
+
+std::vector<Finding> findings_about(const store::KnownPlans& plans)
+{
+    std::vector<Finding> findings;
+    std::set<std::string> versions;
+    for (const store::PublishedHost& host : plans.hosts()) {
+        versions.insert(host.version);
+        findings.push_back(
+            {Verdict::ok, kHosts,
+             host.name + " (" + host.configuration + "): " + host.version, "",
+             true});
+    }
+    if (versions.size() > 1) {
+        findings.push_back(
+            {Verdict::warning, kHosts,
+             count_text(versions.size(), "version") + " of the module",
+             "update all hosts"});
+    }
+    for (const std::string& problem : plan_problems(plans)) {
+        findings.push_back(
+            {Verdict::warning, kPlans, problem,
+             "define it once for all hosts: petstorectl plan set"});
+    }
+    for (const std::string& overridden : plans.overridden()) {
+        findings.push_back(
+            {Verdict::warning, kPlans,
+             "Redis overrides nginx.conf: " + overridden,
+             "remove it from nginx.conf, or run petstorectl plan delete"});
+    }
+    return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> check_plans(Context& context)
+{
+    try {
+        return findings_about(context.known_plans());
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const NotServing&) {
+        throw;
+    } catch (const Failure& failure) {
+        // This user may not read them, or this is one node of a Cluster.
+        return {{Verdict::unknown, kPlans, "", failure.what(), true}};
+    }
+}
+
+}  // namespace petstore::ctl

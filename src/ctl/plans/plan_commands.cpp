@@ -1,0 +1,184 @@
+#include "plan_commands.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../../api/text.h"
+#include "../../store/plans/plan_administration.h"
+#include "../exit.h"
+#include "../terminal/output.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+struct PlanOptions {
+    std::string name;
+    std::string per_minute;
+    std::string per_day;
+    std::string per_month;  // empty: none
+};
+
+std::int64_t plan_number(const char* option, const std::string& text)
+{
+    const auto number = api::parse_int64(text);
+    if (!number || *number < 1 || *number > api::kMaxLimit) {
+        throw UsageError(std::string(option) + " must be a number from 1 to "
+                         + std::to_string(api::kMaxLimit));
+    }
+    return *number;
+}
+
+api::Limits limits_of(const PlanOptions& options)
+{
+    if (!api::is_plan_name(options.name)) {
+        throw UsageError(
+            "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"");
+    }
+    return {plan_number("--per-minute", options.per_minute),
+            plan_number("--per-day", options.per_day),
+            options.per_month.empty()
+                ? 0
+                : plan_number("--per-month", options.per_month)};
+}
+
+void warn_of_unreachable(const char* what, std::int64_t shorter,
+                         const char* longer_window, std::int64_t longer)
+{
+    if (longer != 0 && shorter > longer) {
+        warn("the limit of " + std::to_string(shorter) + " per " + what
+             + " exceeds that of " + std::to_string(longer) + " per "
+             + longer_window);
+    }
+}
+
+// Only the plan enterprise, if nothing defines it, has no limits.
+Json json_limit(std::int64_t limit)
+{
+    return limit == 0 ? Json(nullptr) : Json(limit);
+}
+
+std::string table_limit(std::int64_t limit)
+{
+    return limit == 0 ? "-" : std::to_string(limit);
+}
+
+Json json_of(std::string_view name, const store::KnownPlan& plan)
+{
+    return {{"name", name},
+            {"per_minute", json_limit(plan.limits.minute)},
+            {"per_day", json_limit(plan.limits.day)},
+            {"per_month", json_limit(plan.limits.month)},
+            {"source", to_string(plan.source)}};
+}
+
+void set_plan(Context& context, const PlanOptions& options)
+{
+    const api::Limits limits = limits_of(options);
+    store::PlanAdministration plans(context.keys(Access::change));
+    context.await<store::Done>(
+        [&](auto& waiter) { plans.set(options.name, limits, waiter); });
+    warn_of_unreachable("minute", limits.minute, "day", limits.day);
+    warn_of_unreachable("day", limits.day, "month", limits.month);
+    if (context.json()) {
+        print_json(json_of(options.name, {limits, store::PlanSource::redis}));
+    } else {
+        say("Plan " + options.name + " is set.");
+    }
+}
+
+void list_plans(Context& context)
+{
+    const auto plans = context.known_plans();
+    for (const std::string& problem : plan_problems(plans)) {
+        warn(problem);
+    }
+    if (context.json()) {
+        Json array = Json::array();
+        for (const auto& [name, plan] : plans.plans()) {
+            array.push_back(json_of(name, plan));
+        }
+        return print_json(array);
+    }
+    std::vector<std::vector<std::string>> rows = {
+        {"NAME", "MINUTE", "DAY", "MONTH", "SOURCE"}};
+    for (const auto& [name, plan] : plans.plans()) {
+        rows.push_back({name, table_limit(plan.limits.minute),
+                        table_limit(plan.limits.day),
+                        table_limit(plan.limits.month),
+                        std::string(to_string(plan.source))});
+    }
+    print_table(rows);
+}
+
+void delete_plan(Context& context, const std::string& name)
+{
+    store::PlanAdministration plans(context.keys(Access::change));
+    context.await<store::Done>(
+        [&](auto& waiter) { plans.remove(name, waiter); });
+    if (context.json()) {
+        print_json({{"name", name}, {"deleted", true}});
+    } else {
+        say("Plan " + name + " is deleted from Redis.");
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> plan_problems(const store::KnownPlans& plans)
+{
+    std::vector<std::string> problems;
+    if (plans.stored().all_damaged) {
+        problems.emplace_back(
+            "the plans in Redis are damaged, and none of them counts");
+    }
+    for (const std::string& name : plans.stored().damaged) {
+        problems.push_back("the plan \"" + name
+                           + "\" in Redis is damaged, and counts as absent");
+    }
+    for (const std::string& difference : plans.differences()) {
+        problems.push_back("hosts define a plan differently: " + difference);
+    }
+    return problems;
+}
+
+void add_plan_commands(CLI::App& app, Action& action)
+{
+    CLI::App& plan =
+        *app.add_subcommand("plan", "Plans in Redis, for all hosts");
+    plan.require_subcommand(1);
+
+    CLI::App* command = plan.add_subcommand("set", "Add or replace a plan");
+    const auto options = std::make_shared<PlanOptions>();
+    command->add_option("NAME", options->name, "Name of the plan")->required();
+    command->add_option("--per-minute", options->per_minute, "Limit per minute")
+        ->type_name("N")
+        ->required();
+    command->add_option("--per-day", options->per_day, "Limit per day")
+        ->type_name("N")
+        ->required();
+    command
+        ->add_option("--per-month", options->per_month,
+                     "Limit per calendar month in UTC; none if omitted")
+        ->type_name("N");
+    command->callback([&action, options] {
+        action = [options](Context& context) { set_plan(context, *options); };
+    });
+
+    command = plan.add_subcommand(
+        "list", "List all plans: in Redis, of nginx.conf and built-in");
+    command->alias("ls");
+    command->callback([&action] { action = list_plans; });
+
+    command = plan.add_subcommand("delete", "Delete a plan from Redis");
+    const auto name = std::make_shared<std::string>();
+    command->add_option("NAME", *name, "Name of the plan")->required();
+    command->callback([&action, name] {
+        action = [name](Context& context) { delete_plan(context, *name); };
+    });
+}
+
+}  // namespace petstore::ctl

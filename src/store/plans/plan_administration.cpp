@@ -1,0 +1,156 @@
+#include "plan_administration.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../redis/scan.h"
+#include "../keys/key_tasks.h"
+#include "../scripts.h"
+
+namespace petstore::store {
+
+namespace {
+
+bool is_damage(const Failed& failed)
+{
+    return failed.failure.refusal == Refusal::damaged;
+}
+
+// A value of another type is damage, which list() shows.
+Task<StoredPlans> read_stored(const KeyServers& servers)
+{
+    StoredPlans stored;
+    try {
+        stored = PlanCommands::parse(
+            co_await ask(servers.keys, PlanCommands(servers.schema).read()));
+    } catch (const Failed& failed) {
+        if (!is_damage(failed)) {
+            throw;
+        }
+        stored.all_damaged = true;
+    }
+    co_return stored;
+}
+
+// By the clock that hosts publish by.
+Task<api::UnixTime> read_clock(const KeyServers& servers)
+{
+    const redis::Reply& time =
+        co_await ask(servers.keys, redis::Command("TIME"));
+    co_return time.size() == 2 ? api::parse_int64(time[0].text()).value_or(0)
+                               : 0;
+}
+
+Task<std::vector<PublishedHost>> read_hosts(const KeyServers& servers)
+{
+    const api::UnixTime now = co_await read_clock(servers);
+    // A scan may return an entry twice.
+    std::map<std::string, PublishedHost> hosts;
+    auto scan = redis::Scan::of_hash(servers.schema.hosts());
+    while (!scan.done()) {
+        const redis::Reply* entries = nullptr;
+        try {
+            entries = scan.take(co_await ask(servers.keys, scan.next()));
+        } catch (const Failed& failed) {
+            if (!is_damage(failed)) {
+                throw;
+            }
+        }
+        if (entries == nullptr) {
+            break;
+        }
+        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
+            auto host = parse_host((*entries)[i + 1].text());
+            if (host && host->published >= now - kHostSeconds) {
+                hosts.insert_or_assign(std::string((*entries)[i].text()),
+                                       std::move(*host));
+            }
+        }
+    }
+    std::vector<PublishedHost> alive;
+    for (auto& [field, host] : hosts) {
+        alive.push_back(std::move(host));
+    }
+    co_return alive;
+}
+
+Task<KnownPlans> list_plans(KeyServers servers)
+{
+    auto stored = co_await read_stored(servers);
+    auto hosts = co_await read_hosts(servers);
+    co_return KnownPlans(std::move(stored), std::move(hosts));
+}
+
+Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
+{
+    constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
+    redis::Command command(scripts::set_plan(), 1);
+    command.key(servers.schema.plans())
+        .arg(name)
+        .own(limits_text(limits))
+        .arg(kMost);
+    const redis::Reply& reply =
+        co_await change(servers.keys, std::move(command));
+    if (reply.integer() == 0) {
+        throw refused(Refusal::too_many_plans, api::ErrorCode::invalid_field,
+                      "there are " + std::to_string(kMost)
+                          + " plans in Redis already, delete others first");
+    }
+}
+
+Task<> refuse_in_use(const KeyServers& servers, const std::string& name)
+{
+    const KeyListing listing = co_await list_keys(servers);
+    const auto has_plan = [&](const StoredKey& key) {
+        return key.record.plan == name;
+    };
+    const auto user =
+        std::find_if(listing.keys.begin(), listing.keys.end(), has_plan);
+    if (user != listing.keys.end()) {
+        throw refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
+                      "the key " + user->record.id
+                          + " has this plan, and nothing else defines it");
+    }
+}
+
+// Keys and accounts get their plans one by one, so one that gets this plan
+// meanwhile is not seen. Its plan is then unknown, as it is after any other
+// mistake, and counts as free.
+Task<> remove_plan(KeyServers servers, std::string name)
+{
+    redis::Command present("HEXISTS");
+    present.key(servers.schema.plans()).arg(name);
+    const redis::Reply& is_present = co_await ask(servers.keys, present);
+    if (is_present.integer() == 0) {
+        throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
+                      "there is no such plan in Redis");
+    }
+    const KnownPlans plans({}, co_await read_hosts(servers));
+    if (!plans.defined_without_redis(name)) {
+        co_await refuse_in_use(servers, name);
+    }
+    redis::Command command("HDEL");
+    command.key(servers.schema.plans()).arg(name);
+    co_await change(servers.keys, std::move(command));
+}
+
+}  // namespace
+
+void PlanAdministration::list(Waiter<KnownPlans>& waiter)
+{
+    run(running_, list_plans(servers_), waiter);
+}
+
+void PlanAdministration::set(std::string name, const api::Limits& limits,
+                             Waiter<Done>& waiter)
+{
+    run(running_, set_plan(servers_, std::move(name), limits), waiter);
+}
+
+void PlanAdministration::remove(std::string name, Waiter<Done>& waiter)
+{
+    run(running_, remove_plan(servers_, std::move(name)), waiter);
+}
+
+}  // namespace petstore::store

@@ -1,0 +1,125 @@
+#include "catch.h"
+
+#include <string>
+
+#include "key_world.h"
+#include "store/plans/plan_administration.h"
+
+using namespace petstore;
+using api::Limits;
+using store::PlanSource;
+using store::Refusal;
+using Words = KeyWorld::Words;
+
+namespace {
+
+struct PlanWorld {
+    store::KnownPlans list()
+    {
+        Result<store::KnownPlans> result;
+        plans.list(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        REQUIRE_FALSE(result.failed());
+        return result.value();
+    }
+    Result<store::Done> set(const std::string& name, const Limits& limits)
+    {
+        Result<store::Done> result;
+        plans.set(name, limits, result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+    Result<store::Done> remove(const std::string& name)
+    {
+        const bool there = world.hashes["P:plans"].count(name) != 0;
+        world.replies["HEXISTS"] = integer(there ? 1 : 0);
+        Result<store::Done> result;
+        plans.remove(name, result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+    // A host that published its plans some seconds ago.
+    void publish(const std::string& name, const api::NamedLimits& of_host,
+                 std::int64_t ago)
+    {
+        const store::HostOfPlans host = {name, "/nginx.conf", "1.0"};
+        world.hashes["P:hosts"][store::host_field(host)] =
+            std::to_string(world.time - ago) + ' '
+            + store::host_json(host, of_host);
+    }
+    // A key with this plan of its own.
+    void add_key(const std::string& id, const std::string& plan)
+    {
+        const std::string digest(64, id.back());
+        world.hashes["P:keys"][id] = digest;
+        world.hashes["P:key:" + digest] = {
+            {"id", id}, {"account", "a1"}, {"plan", plan}, {"epoch", "1"}};
+    }
+
+    KeyWorld world;
+    store::PlanAdministration plans{world.servers()};
+};
+
+}  // namespace
+
+TEST_CASE("plans are listed from all sources", "[store]")
+{
+    PlanWorld f;
+    f.world.hashes["P:plans"] = {{"gold", "1 2"}, {"tin", "x"}};
+    f.publish("web1", {{"pro", {3, 4}}}, 180);
+    f.publish("web2", {{"old", {5, 6}}}, 181);
+    f.world.hashes["P:hosts"]["junk"] = "junk";
+    const auto plans = f.list();
+    CHECK(plans.plans().at("gold").source == PlanSource::redis);
+    CHECK(plans.plans().at("pro").limits == Limits{3, 4});
+    CHECK(plans.plans().count("old") == 0);
+    CHECK(plans.plans().count("tin") == 0);
+    CHECK(plans.stored().damaged == Words{"tin"});
+    CHECK(plans.hosts().size() == 1);
+}
+
+TEST_CASE("plans of a damaged Redis key are listed as such", "[store]")
+{
+    PlanWorld f;
+    f.world.replies["HSCAN"] = "-WRONGTYPE x\r\n";
+    const auto plans = f.list();
+    CHECK(plans.stored().all_damaged);
+    CHECK(plans.hosts().empty());
+    CHECK(plans.plans().count("pro") == 1);
+}
+
+TEST_CASE("a plan is set by one command", "[store]")
+{
+    PlanWorld f;
+    f.world.replies["EVALSHA"] = integer(1);
+    CHECK_FALSE(f.set("gold", {1, 2, 3}).failed());
+    REQUIRE(f.world.sent.size() == 1);
+    const auto& call = f.world.sent[0];
+    CHECK(Words(call.begin() + 2, call.end())
+          == Words{"1", "P:plans", "gold", "1 2 3", "1000"});
+
+    f.world.replies["EVALSHA"] = integer(0);
+    CHECK(f.set("gold", {1, 2}).refusal() == Refusal::too_many_plans);
+    f.world.replies["EVALSHA"] = "-NOPERM x\r\n";
+    CHECK(f.set("gold", {1, 2}).failed());
+}
+
+TEST_CASE("a plan in use stays unless another source defines it", "[store]")
+{
+    PlanWorld f;
+    f.world.hashes["P:plans"] = {{"gold", "1 2"}, {"tin", "x"}, {"pro", "1 2"}};
+    f.add_key("k1", "gold");
+    f.add_key("k2", "pro");
+    CHECK(f.remove("none").refusal() == Refusal::plan_not_found);
+    CHECK(f.remove("gold").refusal() == Refusal::plan_in_use);
+    CHECK(f.world.hashes["P:plans"].count("gold") == 1);
+    CHECK_FALSE(f.remove("tin").failed());
+    CHECK_FALSE(f.remove("pro").failed());  // built in
+
+    f.publish("web1", {{"gold", {3, 4}}}, 5);
+    CHECK_FALSE(f.remove("gold").failed());
+    CHECK(f.world.hashes["P:plans"].empty());
+}
