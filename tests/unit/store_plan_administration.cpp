@@ -113,6 +113,13 @@ TEST_CASE("a plan in use stays unless another source defines it", "[store]")
     f.world.hashes["P:plans"] = {{"gold", "1 2"}, {"tin", "x"}, {"pro", "1 2"}};
     f.add_key("k1", "gold");
     f.add_key("k2", "pro");
+    f.world.hashes["P:plans"]["mine"] = "1 2";
+    f.world.hashes["P:accounts"]["a1"] = "1";
+    f.world.hashes["P:account:a1"] = {
+        {"id", "a1"}, {"created", "1"}, {"plan", "mine"}};
+    CHECK(f.remove("mine").refusal() == Refusal::plan_in_use);
+    f.world.hashes["P:account:a1"]["deleted"] = "5";
+    CHECK_FALSE(f.remove("mine").failed());
     CHECK(f.remove("none").refusal() == Refusal::plan_not_found);
     CHECK(f.remove("gold").refusal() == Refusal::plan_in_use);
     CHECK(f.world.hashes["P:plans"].count("gold") == 1);

@@ -1,10 +1,13 @@
 #include "plan_administration.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "../../api/text.h"
 #include "../../redis/scan.h"
+#include "../accounts/account_record.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
 
@@ -99,18 +102,59 @@ Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
     }
 }
 
-Task<> refuse_in_use(const KeyServers& servers, const std::string& name)
+Failed plan_in_use(const std::string& user)
 {
+    return refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
+                   user + " has this plan, and nothing else defines it");
+}
+
+Task<std::set<std::string>> read_account_ids(const KeyServers& servers)
+{
+    std::set<std::string> ids;
+    auto scan = redis::Scan::of_hash(servers.schema.account_index());
+    while (!scan.done()) {
+        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
+        const redis::Reply* const entries = scan.take(reply);
+        if (entries == nullptr) {
+            throw damaged("unexpected reply of Redis to HSCAN");
+        }
+        for (std::size_t i = 0; i < entries->size(); i += 2) {
+            if (api::is_id((*entries)[i].text())) {
+                ids.emplace((*entries)[i].text());
+            }
+        }
+    }
+    co_return ids;
+}
+
+Task<> refuse_in_use_by(const KeyServers& servers, const std::string& account,
+                        const std::string& plan)
+{
+    const AccountCommands commands(servers.schema);
+    const redis::Reply& reply =
+        co_await ask(servers.keys, commands.read(account));
+    const auto record = AccountCommands::parse(reply, account).record;
+    if (record.plan == plan && record.deleted == 0) {
+        throw plan_in_use("the account " + account);
+    }
+}
+
+Task<> refuse_in_use(const KeyServers& servers, const std::string& plan)
+{
+    const auto accounts = co_await read_account_ids(servers);
+    const auto refuse = [&](const std::string& account) {
+        return refuse_in_use_by(servers, account, plan);
+    };
+    co_await ForEach(accounts, KeyListing::kAtOnce, refuse);
+
     const KeyListing listing = co_await list_keys(servers);
     const auto has_plan = [&](const StoredKey& key) {
-        return key.record.plan == name;
+        return key.record.plan == plan;
     };
     const auto user =
         std::find_if(listing.keys.begin(), listing.keys.end(), has_plan);
     if (user != listing.keys.end()) {
-        throw refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
-                      "the key " + user->record.id
-                          + " has this plan, and nothing else defines it");
+        throw plan_in_use("the key " + user->record.id);
     }
 }
 
