@@ -25,7 +25,7 @@ public:
         if (full) {
             return handler.on_no_reply(petstore::redis::NoReply::not_sent);
         }
-        if (!plans.empty() && words(command)[0] == "HSCAN") {
+        if (!plans.empty() && reads_plans(words(command))) {
             Replies replies;
             return handler.on_reply(replies(plans));
         }
@@ -95,6 +95,12 @@ public:
     std::vector<Task*> writes;
 
 private:
+    static bool reads_plans(const Words& command)
+    {
+        return command[0] == "HSCAN"
+               && command[1].find(":plans") != std::string::npos;
+    }
+
     petstore::redis::ReplyHandler* take(std::size_t index = 0)
     {
         const auto place = static_cast<std::ptrdiff_t>(index);
