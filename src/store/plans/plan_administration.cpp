@@ -1,13 +1,11 @@
 #include "plan_administration.h"
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "../../api/text.h"
 #include "../../redis/scan.h"
-#include "../accounts/account_record.h"
+#include "../accounts/account_tasks.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
 
@@ -102,59 +100,37 @@ Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
     }
 }
 
-Failed plan_in_use(const std::string& user)
+// A record on a server of a Cluster that is away may have the plan.
+void refuse_if_unread(const std::vector<std::string>& unread)
 {
-    return refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
-                   user + " has this plan, and nothing else defines it");
-}
-
-Task<std::set<std::string>> read_account_ids(const KeyServers& servers)
-{
-    std::set<std::string> ids;
-    auto scan = redis::Scan::of_hash(servers.schema.account_index());
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
-        const redis::Reply* const entries = scan.take(reply);
-        if (entries == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i < entries->size(); i += 2) {
-            if (api::is_id((*entries)[i].text())) {
-                ids.emplace((*entries)[i].text());
-            }
-        }
+    if (!unread.empty()) {
+        throw Failed{failure_of(redis::NoReply::not_sent, false), true};
     }
-    co_return ids;
 }
 
-Task<> refuse_in_use_by(const KeyServers& servers, const std::string& account,
-                        const std::string& plan)
+// Of a key or an account.
+template <typename Record>
+void refuse_if_has(const Record& record, const std::string& plan,
+                   const char* what)
 {
-    const AccountCommands commands(servers.schema);
-    const redis::Reply& reply =
-        co_await ask(servers.keys, commands.read(account));
-    const auto record = AccountCommands::parse(reply, account).record;
-    if (record.plan == plan && record.deleted == 0) {
-        throw plan_in_use("the account " + account);
+    if (record.plan == plan) {
+        throw refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
+                      what + record.id
+                          + " has this plan, and nothing else defines it");
     }
 }
 
 Task<> refuse_in_use(const KeyServers& servers, const std::string& plan)
 {
-    const auto accounts = co_await read_account_ids(servers);
-    const auto refuse = [&](const std::string& account) {
-        return refuse_in_use_by(servers, account, plan);
-    };
-    co_await ForEach(accounts, KeyListing::kAtOnce, refuse);
-
-    const KeyListing listing = co_await list_keys(servers);
-    const auto has_plan = [&](const StoredKey& key) {
-        return key.record.plan == plan;
-    };
-    const auto user =
-        std::find_if(listing.keys.begin(), listing.keys.end(), has_plan);
-    if (user != listing.keys.end()) {
-        throw plan_in_use("the key " + user->record.id);
+    const AccountListing accounts = co_await list_accounts(servers, false);
+    refuse_if_unread(accounts.unread);
+    for (const api::AccountRecord& account : accounts.accounts) {
+        refuse_if_has(account, plan, "the account ");
+    }
+    const KeyListing keys = co_await list_keys(servers);
+    refuse_if_unread(keys.unread);
+    for (const StoredKey& key : keys.keys) {
+        refuse_if_has(key.record, plan, "the key ");
     }
 }
 
