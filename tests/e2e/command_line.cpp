@@ -72,7 +72,7 @@ TEST_CASE("command line: the error for an unknown command suggests one")
     };
     says({"key", "crate"}, "unknown command. Did you mean 'create'?");
     says({"kye", "list"}, "unknown command. Did you mean 'key'?");
-    says({"create"}, "unknown command. Did you mean 'key create'?");
+    says({"create"}, "unknown command. Did you mean 'account create'?");
     says({"key", "rotat", "ID"}, "unknown command. Did you mean 'rotate'?");
     says({"my-secret-key"},
          "unknown command; petstorectl help lists all commands");

@@ -132,7 +132,7 @@ TEST_CASE("command line: completion follows the definitions")
     CHECK(complete({"--json", "--redis", "key", "pet", "ex"})
           == Words{"export"});
     CHECK(complete({"key", "create", "--per"})
-          == Words{"--per-minute", "--per-day"});
+          == Words{"--per-minute", "--per-day", "--per-month"});
     CHECK(has(complete({"key", "create", "--"}), "--redis"));
     CHECK(complete({"key", "create", "--plan", "b"}) == Words{"business"});
     CHECK(complete({"key", "create", "--plan=b"}) == Words{"business"});

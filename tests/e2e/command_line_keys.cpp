@@ -5,6 +5,18 @@ using namespace petstore::e2e;
 
 namespace {
 
+// The lines of an export that are keys; before them come the accounts.
+Words key_lines(const std::string& exported)
+{
+    Words keys;
+    for (const auto& line : split(exported, '\n')) {
+        if (nlohmann::json::parse(line).contains("sha256")) {
+            keys.push_back(line);
+        }
+    }
+    return keys;
+}
+
 Words listed(const RedisServer& redis, Words filter)
 {
     filter.insert(filter.begin(), {"key", "list", "--json"});
@@ -12,7 +24,8 @@ Words listed(const RedisServer& redis, Words filter)
     REQUIRE(output.code == 0);
     Words labels;
     for (const auto& key : nlohmann::json::parse(output.out)) {
-        labels.push_back(key.at("label"));
+        const auto& label = key.at("label");
+        labels.push_back(label.is_null() ? "" : label.get<std::string>());
     }
     std::sort(labels.begin(), labels.end());
     return labels;
@@ -43,7 +56,7 @@ TEST_CASE("command line: key find prints the id of a key")
     CHECK_FALSE(contains(json.out, key.secret));
 
     const auto exported = ctl(redis.url(), {"key", "export"});
-    for (const auto& line : split(exported.out, '\n')) {
+    for (const auto& line : key_lines(exported.out)) {
         const auto record = nlohmann::json::parse(line);
         CHECK(ctl(redis.url(), {"key", "find", "--sha256", record.at("sha256")})
                   .out
@@ -207,7 +220,7 @@ TEST_CASE("command line: exported keys work in another Redis")
     remember_secret(nlohmann::json::parse(rotated.out).at("key"));
     const auto backup = ctl(old.url(), {"key", "export"});
     CHECK(backup.code == 0);
-    CHECK(split(backup.out, '\n').size() == 4);
+    CHECK(key_lines(backup.out).size() == 4);
     CHECK_FALSE(contains(backup.out, key.secret));
 
     Store store;
@@ -256,7 +269,7 @@ TEST_CASE("command line: damaged keys are listed, and missing in no backup")
     const auto expect_not_exported = [&] {
         const auto backup = ctl(redis.url(), {"key", "export"});
         CHECK(backup.code == 1);
-        CHECK(split(backup.out, '\n').size() == 1);
+        CHECK(key_lines(backup.out).size() == 1);
         CHECK(contains(backup.out, whole.id));
         CHECK(contains(backup.err,
                        "key " + key.id
@@ -300,7 +313,7 @@ TEST_CASE("command line: key restore stops at a line without a key")
     RedisServer old;
     create_key(old);
     create_key(old);
-    const auto lines = split(ctl(old.url(), {"key", "export"}).out, '\n');
+    const auto lines = key_lines(ctl(old.url(), {"key", "export"}).out);
     REQUIRE(lines.size() == 2);
     const auto changed = [&](const char* member, nlohmann::json value) {
         auto line = nlohmann::json::parse(lines[1]);

@@ -427,5 +427,7 @@ TEST_CASE("create: an acknowledged pet survives a crash of Redis")
         CHECK(store.http.get("/v1/pets/" + std::to_string(i + 1)).body
               == bodies[i]);
     }
-    CHECK(store.http.post("/v1/pets", kPet).header("location") == "/v1/pets/6");
+    // Ids after a restart continue from Redis's clock.
+    const auto location = store.http.post("/v1/pets", kPet).header("location");
+    CHECK(location.size() == std::string("/v1/pets/").size() + 16);
 }

@@ -19,7 +19,7 @@ NginxOptions with_gold(const std::string& limits)
 
 std::string limit_of(const Response& response)
 {
-    return response.header("X-RateLimit-Limit");
+    return response.header("x-ratelimit-limit");
 }
 
 // All clients see this limit by the time that a change must be in effect.

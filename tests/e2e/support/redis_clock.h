@@ -31,6 +31,7 @@ private:
 // A Redis with such a clock.
 struct ClockedRedis {
     ClockedRedis() : redis({}, RedisServer::Start::now, clock.env()) {}
+    ~ClockedRedis() { redis_clock_ahead = 0; }
 
     NginxOptions options(const std::string& location = "")
     {
@@ -45,6 +46,7 @@ struct ClockedRedis {
     void set_clock(long long offset) const
     {
         clock.set(offset);
+        redis_clock_ahead = offset;
         REQUIRE(wait_until([&] {
             const auto off = redis_now(redis) - unix_time() - offset;
             return off >= -1 && off <= 1;

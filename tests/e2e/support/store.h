@@ -58,8 +58,10 @@ struct RateHeaders {
     long long remaining = -1;
     long long reset = -1;  // Unix seconds
 };
-RateHeaders rate_headers_of(
-    const Response& response);  // checks that they are present and plausible
+// Checks that they are present and plausible by Redis's clock, which is that
+// many seconds ahead of the true time.
+extern long long redis_clock_ahead;
+RateHeaders rate_headers_of(const Response& response);
 
 // Checks every aspect of an Error: status, JSON type, exactly three consistent
 // members, rate headers, no-store. Returns the message.
