@@ -13,7 +13,7 @@ constexpr auto kInEffect = 2s;
 NginxOptions with_gold(const std::string& limits)
 {
     NginxOptions options;
-    options.http = "petstore_plan gold " + limits + ";";
+    options.http = "petstore_ban off; petstore_plan gold " + limits + ";";
     return options;
 }
 
@@ -184,6 +184,7 @@ TEST_CASE("plans: where they may not be read, those of nginx.conf apply")
         CHECK(limit_of(clients.front().get("/v1/pets")) == "1000");
     }
     const auto log = nginx.error_log();
+    INFO(log);
     CHECK(count_of(log, "[warn]") == 2);
     CHECK(count_of(log, "this user may not read the plans in Redis (NOPERM)")
           == 1);
@@ -219,7 +220,7 @@ TEST_CASE("plans: damaged ones do not count, and are logged once")
     Team team;
     const auto& redis = team.hosts.redis;
     redis.command({"HSET", "petstore:plans", "gold", "many \x1b[2J", "tin",
-                   "5 50", "Bad\x1b[2J", "1 1"});
+                   "5 5000", "Bad\x1b[2J", "1 1"});
     const auto tin = create_key(redis, {"--plan", "tin"});
     std::vector<Http> clients;
     clients.emplace_back(http_url(team.hosts.nginx.front()->tls_port()),
@@ -290,10 +291,13 @@ TEST_CASE("plans: a host publishes those of its configuration until it is gone")
     const auto published = [&] {
         return redis.command({"HGETALL", "petstore:hosts"}).items;
     };
-    CHECK(NginxServer::check(with_gold("minute=1 day=1")).code == 0);
+    auto options = with_gold("minute=10 day=100");
+    options.redis = redis.url();
+    const auto check = NginxServer::check(options);
+    INFO(check.err);
+    CHECK(check.code == 0);
+    CHECK(published().empty());
     {
-        auto options = with_gold("minute=10 day=100");
-        options.redis = redis.url();
         options.workers = 3;
         NginxServer nginx(options);
         CHECK(wait_until([&] { return published().size() == 2; }));
@@ -304,7 +308,7 @@ TEST_CASE("plans: a host publishes those of its configuration until it is gone")
         CHECK(ttl <= 180'000);
 
         // After a reload, the new configuration.
-        options.http = "petstore_plan gold minute=20 day=100;";
+        options.http = with_gold("minute=20 day=100").http;
         nginx.change(options);
         nginx.reload_and_settle();
         CHECK(wait_until([&] {
@@ -326,8 +330,6 @@ TEST_CASE("plans: a host publishes those of its configuration until it is gone")
     redis.command({"HSET", "petstore:hosts", entry[0].text, aged});
     CHECK(listed(redis, "gold").is_null());
     // The next host to publish removes it.
-    auto options = with_gold("minute=30 day=300");
-    options.redis = redis.url();
     NginxServer other(options);
     CHECK(wait_until([&] {
         return !listed(redis, "gold").is_null() && published().size() == 2;
@@ -340,7 +342,7 @@ TEST_CASE("plans: hosts that differ are reported")
     auto options = with_gold("minute=10 day=100");
     options.redis = redis.url();
     NginxServer one(options);
-    options.http = "petstore_plan gold minute=20 day=100;";
+    options.http = with_gold("minute=20 day=100").http;
     NginxServer two(options);
     const auto warned = [&](const Output& output) {
         return contains(output.out + output.err, "10 per minute, 100 per day")

@@ -75,7 +75,7 @@ TEST_CASE("worker start: workers connect only to a Redis in use")
             + redis.fake.url() + "; root html; }";
         {
             NginxServer nginx(options);
-            CHECK(wait_until([&] { return redis.fake.commands() == 2; }));
+            CHECK(wait_until([&] { return redis.fake.commands() >= 2; }));
             CHECK(Http(nginx.url()).get("/plain").status == 200);
         }
         CHECK(redis.fake.connections() == 1);
@@ -93,14 +93,14 @@ TEST_CASE("worker start: helper processes do not connect")
     options.workers = 3;  // with the cache manager and the cache loader
     {
         NginxServer nginx(options);
-        CHECK(wait_until([&] { return redis.fake.commands() == 2; }));
+        CHECK(wait_until([&] { return redis.fake.commands() >= 2; }));
         CHECK(Http(nginx.url(), redis.key.secret).get("/v1/pets").status
               == 200);
     }
     CHECK(redis.fake.connections() == 1);
 }
 
-TEST_CASE("worker start: a single process connects for its first request")
+TEST_CASE("worker start: a single process connects, too")
 {
     Counted redis;
     auto options = redis.options(0);
@@ -108,7 +108,6 @@ TEST_CASE("worker start: a single process connects for its first request")
     NginxServer nginx(options);
     Http http(nginx.url(), redis.key.secret);
     CHECK(http.request("OPTIONS", "/v1/pets").status == 204);
-    CHECK(redis.fake.connections() == 0);
     CHECK(http.get("/v1/pets").status == 200);
     CHECK(redis.fake.connections() == 1);
 }
@@ -172,5 +171,7 @@ TEST_CASE("worker start: a Redis that does not answer delays no exit")
     CHECK(wait_until([&] { return proxy.connections() == 4; }));
     nginx.quit();
     CHECK(Clock::now() - start < 60s);
-    CHECK(lines_with(nginx, "[error]") == 0);
+    // Of the worker that could not publish the host's plans, before the reload
+    // and after it.
+    CHECK(lines_with(nginx, "[error]") <= 2);
 }
