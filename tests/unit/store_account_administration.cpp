@@ -8,7 +8,6 @@
 
 using namespace petstore;
 using store::AccountAdministration;
-using store::AccountUsage;
 using store::Refusal;
 
 namespace {
@@ -18,7 +17,6 @@ struct Accounts {
     const store::Schema schema{"P"};
     AccountAdministration accounts{{link, link, schema}};
     Result<bool> unbanned;
-    Result<AccountUsage> usage;
 };
 
 std::string time(std::int64_t seconds)
@@ -35,40 +33,6 @@ TEST_CASE("the time is that of Redis", "[store]")
     a.accounts.now(now);
     a.link.reply(time(1700000000));
     CHECK(now.value() == 1700000000);
-}
-
-TEST_CASE("usage is read from the state, strikes and bans", "[store]")
-{
-    Accounts a;
-    a.accounts.usage("a1", a.usage);
-    a.link.reply(bulk("3"));
-    a.link.reply(bulk("2"));
-    a.link.reply(time(1000));
-    const auto last = a.link.commands.at(0);
-    CHECK(last == FakeLink::Words{"GET", "P:{a1}:state"});
-    SECTION("of open windows, and a ban")
-    {
-        a.link.reply(bulk(
-            encode_state({7, 0, 5, 1'000'501, 40, 1'000'500, 40, 2'000'000})));
-        CHECK(a.usage.value().minute.used == 5);
-        CHECK(a.usage.value().minute.reset == 1'000'501);
-        CHECK(a.usage.value().day.used == 0);
-        CHECK(a.usage.value().banned_until == 2'000'000);
-    }
-    SECTION("of an account without a state")
-    {
-        a.link.reply(kNil);
-        CHECK(a.usage.value().minute.used == 0);
-    }
-    SECTION("of a damaged one")
-    {
-        a.link.reply(bulk("x"));
-        CHECK(a.usage.refusal() == Refusal::damaged);
-        CHECK(a.usage.message() == "the state of account a1 is damaged");
-        return;
-    }
-    CHECK(a.usage.value().strikes == 3);
-    CHECK(a.usage.value().bans == 2);
 }
 
 TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")

@@ -4,7 +4,6 @@
 
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
-#include "account_state.h"
 #include "account_tasks.h"
 #include "external_id_tasks.h"
 
@@ -14,43 +13,8 @@ namespace {
 
 Task<api::UnixTime> read_time(KeyServers servers)
 {
-    const api::Millis now = co_await redis_time(servers);
+    const api::Millis now = co_await redis_time(servers.accounts);
     co_return now / 1000;
-}
-
-Task<std::int64_t> read_number(const KeyServers& servers, std::string key)
-{
-    const redis::Reply& reply =
-        co_await ask(servers.accounts, get_command(key));
-    co_return number_of(reply);
-}
-
-Task<AccountUsage> read_usage(KeyServers servers, std::string account)
-{
-    AccountUsage usage;
-    usage.strikes =
-        co_await read_number(servers, servers.schema.strikes(account));
-    usage.bans = co_await read_number(servers, servers.schema.bans(account));
-    const api::Millis now = co_await redis_time(servers);
-    const redis::Reply& reply = co_await ask(
-        servers.accounts, get_command(servers.schema.account_state(account)));
-    if (reply.is(redis::Type::nil)) {
-        co_return usage;
-    }
-    const auto state = AccountState::decode(reply.text());
-    if (!state) {
-        throw damaged("the state of account " + account + " is damaged");
-    }
-    if (state->minute_end > now) {
-        usage.minute = {state->minute_used, state->minute_end};
-    }
-    if (state->day_end > now) {
-        usage.day = {state->day_used, state->day_end};
-    }
-    if (state->ban_until > now) {
-        usage.banned_until = state->ban_until;
-    }
-    co_return usage;
 }
 
 Task<bool> end_ban(KeyServers servers, std::string account)
@@ -64,15 +28,6 @@ Task<bool> end_ban(KeyServers servers, std::string account)
     const bool was_banned = reply.integer() == 1;
     co_await announce(servers, account, 0);
     co_return was_banned;
-}
-
-Task<api::AccountRecord> find_any_account(KeyServers servers, std::string id)
-{
-    auto account = co_await read_account(servers, id);
-    if (!account) {
-        throw account_not_found();
-    }
-    co_return std::move(*account);
 }
 
 Task<api::AccountRecord> find_one_account(KeyServers servers, AccountName name)
@@ -156,12 +111,6 @@ void AccountAdministration::find(AccountName name,
     run(running_, find_one_account(servers_, std::move(name)), waiter);
 }
 
-void AccountAdministration::find_deleted(std::string id,
-                                         Waiter<api::AccountRecord>& waiter)
-{
-    run(running_, find_any_account(servers_, std::move(id)), waiter);
-}
-
 void AccountAdministration::list(bool with_deleted,
                                  Waiter<AccountListing>& waiter)
 {
@@ -194,12 +143,6 @@ void AccountAdministration::reset(AccountName name, Waiter<Done>& waiter)
 void AccountAdministration::now(Waiter<api::UnixTime>& waiter)
 {
     run(running_, read_time(servers_), waiter);
-}
-
-void AccountAdministration::usage(std::string account,
-                                  Waiter<AccountUsage>& waiter)
-{
-    run(running_, read_usage(servers_, std::move(account)), waiter);
 }
 
 void AccountAdministration::unban(std::string account, Waiter<bool>& waiter)

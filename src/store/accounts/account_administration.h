@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "../../api/account.h"
 #include "../../api/date.h"
-#include "../../api/limit.h"
 #include "../key_servers.h"
 #include "../keys/key_listing.h"
 #include "../operations.h"
@@ -15,19 +13,6 @@
 #include "account_listing.h"
 
 namespace petstore::store {
-
-// The counters and the ban of an account.
-struct AccountUsage {
-    struct Counter {
-        std::int64_t used = 0;
-        api::Millis reset = 0;  // 0: no open window
-    };
-    Counter minute;
-    Counter day;
-    std::int64_t strikes = 0;
-    std::int64_t bans = 0;
-    api::Millis banned_until = 0;  // 0: not banned
-};
 
 // Finds, lists and changes accounts: records, bans and counters. Workers notice
 // a change by the account's epoch. An operation may be interrupted between any
@@ -49,9 +34,6 @@ public:
     void create(api::AccountRecord account, Waiter<api::AccountRecord>& waiter);
 
     void find(AccountName name, Waiter<api::AccountRecord>& waiter);
-
-    // Also a deleted account, by its id: for its usage.
-    void find_deleted(std::string id, Waiter<api::AccountRecord>& waiter);
 
     // All accounts, deleted ones only if asked for.
     void list(bool with_deleted, Waiter<AccountListing>& waiter);
@@ -77,7 +59,6 @@ public:
     // Whether the account was banned.
     void unban(std::string account, Waiter<bool>& waiter);
 
-    void usage(std::string account, Waiter<AccountUsage>& waiter);
     void now(Waiter<api::UnixTime>& waiter);  // by Redis's clock
 
 private:

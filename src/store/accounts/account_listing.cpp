@@ -1,32 +1,14 @@
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 
-#include "../../redis/scan.h"
 #include "../keys/key_tasks.h"
+#include "../scan_tasks.h"
 #include "account_record.h"
 
 namespace petstore::store {
 
 namespace {
-
-Task<std::set<std::string>> read_account_ids(const KeyServers& servers)
-{
-    std::set<std::string> ids;  // a scan may return an entry twice
-    auto scan = redis::Scan::of_hash(servers.schema.account_index());
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
-        const redis::Reply* const entries = scan.take(reply);
-        if (entries == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
-            ids.emplace((*entries)[i].text());
-        }
-    }
-    co_return ids;
-}
 
 Task<> list_account(const KeyServers& servers, const std::string& id,
                     AccountListing& listing, ServersAway& away)
@@ -59,12 +41,13 @@ Task<> list_account(const KeyServers& servers, const std::string& id,
 Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
 {
     AccountListing listing;
-    const auto ids = co_await read_account_ids(servers);
+    const std::string key = servers.schema.account_index();
+    const auto entries = co_await read_hash(servers.keys, key);
     ServersAway away;
-    const auto list_one = [&](const std::string& id) {
-        return list_account(servers, id, listing, away);
+    const auto list_one = [&](const auto& entry) {
+        return list_account(servers, entry.first, listing, away);
     };
-    co_await ForEach(ids, KeyListing::kAtOnce, list_one);
+    co_await ForEach(entries, KeyListing::kAtOnce, list_one);
     auto& accounts = listing.accounts;
     if (!with_deleted) {
         accounts.erase(std::remove_if(accounts.begin(), accounts.end(),

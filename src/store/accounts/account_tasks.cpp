@@ -11,25 +11,26 @@
 
 namespace petstore::store {
 
-std::int64_t number_of(const redis::Reply& reply) noexcept
+namespace {
+
+// A number in Redis's reply to TIME; anything else counts as 0.
+std::int64_t time_part(const redis::Reply& reply) noexcept
 {
-    if (reply.is(redis::Type::integer)) {
-        return std::max<std::int64_t>(reply.integer(), 0);
-    }
     return api::parse_int64(reply.text()).value_or(0);
 }
+
+}  // namespace
 
 redis::Command get_command(const std::string& key)
 {
     return std::move(redis::Command("GET").key(key));
 }
 
-Task<api::Millis> redis_time(const KeyServers& servers)
+Task<api::Millis> redis_time(redis::Link& link)
 {
-    const redis::Reply& time =
-        co_await ask(servers.accounts, redis::Command("TIME"));
+    const redis::Reply& time = co_await ask(link, redis::Command("TIME"));
     co_return time.size() == 2
-        ? number_of(time[0]) * 1000 + number_of(time[1]) / 1000
+        ? time_part(time[0]) * 1000 + time_part(time[1]) / 1000
         : 0;
 }
 
@@ -243,7 +244,7 @@ Task<bool> remove_account(const KeyServers& servers, const std::string& id,
             continue;
         }
         co_await settle_usage(servers, id, false);
-        const api::Millis now = co_await redis_time(servers);
+        const api::Millis now = co_await redis_time(servers.accounts);
         account->deleted = now / 1000;
         written = co_await write_account(servers, *account, account->epoch);
         if (written) {

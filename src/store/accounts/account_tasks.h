@@ -15,8 +15,8 @@
 
 namespace petstore::store {
 
-// By Redis's clock, which decides when a key expires.
-Task<api::Millis> redis_time(const KeyServers& servers);
+// By the clock of this Redis. That of the accounts decides when a key expires.
+Task<api::Millis> redis_time(redis::Link& link);
 
 // Makes all workers read the account's key records again. `written` is the
 // epoch of the record that was changed, 0 for none.
@@ -65,9 +65,6 @@ Task<bool> remove_account(const KeyServers& servers, const std::string& id,
 Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
 
 Failed account_not_found();
-
-// A number in a reply; anything else counts as 0.
-std::int64_t number_of(const redis::Reply& reply) noexcept;
 
 redis::Command get_command(const std::string& key);
 

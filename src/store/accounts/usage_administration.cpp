@@ -1,12 +1,11 @@
 #include "usage_administration.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "../../api/text.h"
-#include "../../redis/scan.h"
+#include "../scan_tasks.h"
 #include "account_record.h"
 #include "account_tasks.h"
 #include "usage_commands.h"
@@ -118,31 +117,21 @@ Task<UsageListing> read_several(const KeyServers& servers,
 
 Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
 {
-    std::map<std::string, std::int64_t> created;  // a scan may repeat an entry
-    auto scan = redis::Scan::of_hash(servers.schema.account_index());
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
-        const redis::Reply* const entries = scan.take(reply);
-        if (entries == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
-            const std::string_view id = (*entries)[i].text();
-            if (api::is_id(id)) {
-                created.emplace(
-                    id, api::parse_int64((*entries)[i + 1].text()).value_or(0));
-            }
+    const std::string key = servers.schema.account_index();
+    const auto entries = co_await read_hash(servers.keys, key);
+    std::vector<std::pair<api::UnixTime, std::string>> created;
+    created.reserve(entries.size());
+    for (const auto& [id, time] : entries) {
+        if (api::is_id(id)) {
+            created.emplace_back(api::parse_int64(time).value_or(0), id);
         }
     }
+    std::sort(created.begin(), created.end());
     std::vector<std::string> ids;
     ids.reserve(created.size());
-    for (const auto& [id, time] : created) {
-        ids.push_back(id);
+    for (auto& [time, id] : created) {
+        ids.push_back(std::move(id));
     }
-    std::stable_sort(ids.begin(), ids.end(),
-                     [&](const std::string& a, const std::string& b) {
-                         return created.at(a) < created.at(b);
-                     });
     co_return ids;
 }
 

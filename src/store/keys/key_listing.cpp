@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "../../redis/scan.h"
+#include "../scan_tasks.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -12,27 +12,18 @@ namespace {
 
 using Found = KeyCommands::Found::Result;
 
-// Of the index: a scan may return an entry twice.
 using IndexEntries = std::map<std::string, api::Digest>;
 
 Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
 {
+    const std::string key = servers.schema.key_index();
+    const auto entries = co_await read_hash(servers.keys, key);
     IndexEntries index;
-    auto scan = redis::Scan::of_hash(servers.schema.key_index());
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
-        const redis::Reply* const entries = scan.take(reply);
-        if (entries == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
-            std::string id((*entries)[i].text());
-            if (const auto digest =
-                    api::digest_of_hex((*entries)[i + 1].text())) {
-                index.emplace(std::move(id), *digest);
-            } else {
-                listing.damaged_entries.insert(std::move(id));
-            }
+    for (const auto& [id, hex] : entries) {
+        if (const auto digest = api::digest_of_hex(hex)) {
+            index.emplace(id, *digest);
+        } else {
+            listing.damaged_entries.insert(id);
         }
     }
     co_return index;
@@ -68,24 +59,6 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
     } else {
         listing.keys.push_back(std::move(key));
     }
-}
-
-Task<std::set<std::string>> read_key_ids(const KeyServers& servers,
-                                         const std::string& account)
-{
-    std::set<std::string> ids;
-    auto scan = redis::Scan::of_set(servers.schema.account_keys(account));
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(servers.keys, scan.next());
-        const redis::Reply* const members = scan.take(reply);
-        if (members == nullptr) {
-            throw damaged("unexpected reply of Redis to SSCAN");
-        }
-        for (std::size_t i = 0; i < members->size(); ++i) {
-            ids.emplace((*members)[i].text());
-        }
-    }
-    co_return ids;
 }
 
 // Finds the entry of a key in the index, and adds its record.
@@ -152,7 +125,8 @@ Task<KeyListing> list_keys_of(const KeyServers& servers,
                               const std::string& account)
 {
     KeyListing listing;
-    const auto ids = co_await read_key_ids(servers, account);
+    const std::string name = servers.schema.account_keys(account);
+    const auto ids = co_await read_set(servers.keys, name);
     ServersAway away;
     const auto list_one = [&](const std::string& id) {
         return list_indexed_key(servers, id, listing, away);

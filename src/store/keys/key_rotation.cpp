@@ -75,7 +75,7 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
                           + old.replaced_by + ", which replaced it");
     }
     if (old.expires) {
-        const api::Millis now = co_await redis_time(servers);
+        const api::Millis now = co_await redis_time(servers.accounts);
         if (*old.expires <= now / 1000) {
             throw refused(Refusal::expired, api::ErrorCode::bad_request,
                           "key " + old.id + " has expired");
@@ -142,7 +142,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         if (!old) {
             co_await give_way(servers, id, next);
         }
-        const api::Millis now = co_await redis_time(servers);
+        const api::Millis now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
         const api::UnixTime end = now / 1000 + grace;
         record.expires = std::min(record.expires.value_or(end), end);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "../../api/text.h"
-#include "../../redis/scan.h"
 #include "../accounts/account_tasks.h"
 #include "../keys/key_tasks.h"
+#include "../scan_tasks.h"
 #include "../scripts.h"
 
 namespace petstore::store {
@@ -34,44 +34,25 @@ Task<StoredPlans> read_stored(const KeyServers& servers)
     co_return stored;
 }
 
-// By the clock that hosts publish by.
-Task<api::UnixTime> read_clock(const KeyServers& servers)
-{
-    const redis::Reply& time =
-        co_await ask(servers.keys, redis::Command("TIME"));
-    co_return time.size() == 2 ? api::parse_int64(time[0].text()).value_or(0)
-                               : 0;
-}
-
 Task<std::vector<PublishedHost>> read_hosts(const KeyServers& servers)
 {
-    const api::UnixTime now = co_await read_clock(servers);
-    // A scan may return an entry twice.
-    std::map<std::string, PublishedHost> hosts;
-    auto scan = redis::Scan::of_hash(servers.schema.hosts());
-    while (!scan.done()) {
-        const redis::Reply* entries = nullptr;
-        try {
-            entries = scan.take(co_await ask(servers.keys, scan.next()));
-        } catch (const Failed& failed) {
-            if (!is_damage(failed)) {
-                throw;
-            }
-        }
-        if (entries == nullptr) {
-            break;
-        }
-        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
-            auto host = parse_host((*entries)[i + 1].text());
-            if (host && host->published >= now - kHostSeconds) {
-                hosts.insert_or_assign(std::string((*entries)[i].text()),
-                                       std::move(*host));
-            }
+    // By the clock that hosts publish by.
+    const api::Millis now = co_await redis_time(servers.keys);
+    const std::string key = servers.schema.hosts();
+    std::map<std::string, std::string> entries;
+    try {
+        entries = co_await read_hash(servers.keys, key);
+    } catch (const Failed& failed) {
+        if (!is_damage(failed)) {
+            throw;
         }
     }
     std::vector<PublishedHost> alive;
-    for (auto& [field, host] : hosts) {
-        alive.push_back(std::move(host));
+    for (const auto& [field, text] : entries) {
+        auto host = parse_host(text);
+        if (host && host->published >= now / 1000 - kHostSeconds) {
+            alive.push_back(std::move(*host));
+        }
     }
     co_return alive;
 }

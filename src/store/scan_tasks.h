@@ -1,0 +1,19 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "../redis/link.h"
+#include "task.h"
+
+namespace petstore::store {
+
+// Read a whole hash or set in pieces (redis::Scan), so that a large one does
+// not delay other clients. An entry that a scan returns twice counts once. Fail
+// as damaged if the key has another type. `key` must outlive the task.
+Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
+                                                   const std::string& key);
+Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key);
+
+}  // namespace petstore::store
