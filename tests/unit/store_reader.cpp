@@ -172,8 +172,7 @@ TEST_CASE("ids are read once, and again after a change of everything",
           == R"({"id":5000,"name":"x","categoryId":1,"status":"sold"})");
 }
 
-TEST_CASE("what was read at a place that is no longer the pet's has no use",
-          "[store]")
+TEST_CASE("a pet that was read at an outdated position is discarded", "[store]")
 {
     Fixture f;
     f.cache.put(one_segment(), 1);
