@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "catch.h"
 #include "redis/link.h"
 #include "store/key_servers.h"
 #include "store/scripts.h"
@@ -276,3 +277,35 @@ private:
     std::deque<std::pair<Words, petstore::redis::ReplyHandler*>> pending_;
     std::int64_t epoch_ = 100;
 };
+
+// Runs `operation` on a new Subject, which has a KeyWorld, with the reply to
+// each of its commands lost, and again until it succeeds. `check` then examines
+// the result. `prepare` comes first. The operation has fewer commands than
+// `most`.
+template <typename Subject, typename Prepare, typename Operation,
+          typename Check>
+void at_each_command(int most, const Prepare& prepare,
+                     const Operation& operation, const Check& check)
+{
+    for (const auto how : {KeyWorld::Lost::before, KeyWorld::Lost::after}) {
+        for (int number = 1;; ++number) {
+            REQUIRE(number < most);
+            CAPTURE(number, how == KeyWorld::Lost::after);
+            Subject subject;
+            prepare(subject);
+            subject.world.cut(number, how);
+            const bool done = operation(subject);
+            const bool cut = subject.world.was_cut();
+            CHECK(done != cut);
+            subject.world.cut(0, how);
+            if (!done) {
+                CHECK(operation(subject));
+            }
+            check(subject);
+            if (!cut) {
+                CHECK(number > 2);
+                break;
+            }
+        }
+    }
+}

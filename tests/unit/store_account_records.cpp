@@ -100,41 +100,12 @@ struct Office {
     store::KeyAdministration keys{world.servers()};
 };
 
-// Runs `operation` with the reply to each of its commands lost, and again until
-// it succeeds. `check` then examines the result.
-void repeat_at_each_command(const std::function<void(Office&)>& prepare,
-                            const std::function<bool(Office&)>& operation,
-                            const std::function<void(Office&)>& check)
-{
-    for (const auto how : {KeyWorld::Lost::before, KeyWorld::Lost::after}) {
-        for (int number = 1;; ++number) {
-            REQUIRE(number < 60);
-            CAPTURE(number, how == KeyWorld::Lost::after);
-            Office office;
-            prepare(office);
-            office.world.cut(number, how);
-            const bool done = operation(office);
-            const bool cut = office.world.was_cut();
-            CHECK(done != cut);
-            office.world.cut(0, how);
-            if (!done) {
-                CHECK(operation(office));
-            }
-            check(office);
-            if (!cut) {
-                CHECK(number > 2);
-                break;
-            }
-        }
-    }
-}
-
 }  // namespace
 
 TEST_CASE("creating an account can be repeated after any lost reply", "[store]")
 {
-    repeat_at_each_command(
-        [](Office&) {},
+    at_each_command<Office>(
+        60, [](Office&) {},
         [](Office& office) { return !office.create("a1", "cust").failed(); },
         [](Office& office) {
             CHECK(office.find({"a1", ""}).value().external_id == "cust");
@@ -187,7 +158,8 @@ TEST_CASE("an external id belongs to one account", "[store]")
 
 TEST_CASE("changing an account can be repeated after any lost reply", "[store]")
 {
-    repeat_at_each_command(
+    at_each_command<Office>(
+        60,
         [](Office& office) {
             REQUIRE_FALSE(office.create("a1", "old").failed());
         },
@@ -202,7 +174,8 @@ TEST_CASE("changing an account can be repeated after any lost reply", "[store]")
 
 TEST_CASE("deleting an account can be repeated after any lost reply", "[store]")
 {
-    repeat_at_each_command(
+    at_each_command<Office>(
+        60,
         [](Office& office) {
             REQUIRE_FALSE(office.create("a1", "cust").failed());
         },
@@ -306,7 +279,8 @@ TEST_CASE("an account that came with a key goes with its last key", "[store]")
 TEST_CASE("removing the last key can be repeated after any lost reply",
           "[store]")
 {
-    repeat_at_each_command(
+    at_each_command<Office>(
+        60,
         [](Office& office) {
             REQUIRE_FALSE(office.add_key("k1", std::nullopt).failed());
         },

@@ -103,64 +103,36 @@ struct Admin {
     int changes = 0;
 };
 
-// Runs `operation` with the reply to each of its commands lost, and again until
-// it succeeds. `check` then examines the result. `prepare` comes first.
-void at_each_command(const std::function<void(Admin&)>& prepare,
-                     const std::function<bool(Admin&)>& operation,
-                     const std::function<void(Admin&)>& check)
-{
-    for (const auto how : {KeyWorld::Lost::before, KeyWorld::Lost::after}) {
-        for (int number = 1;; ++number) {
-            REQUIRE(number < 40);
-            CAPTURE(number, how == KeyWorld::Lost::after);
-            Admin admin;
-            prepare(admin);
-            admin.world.cut(number, how);
-            const bool done = operation(admin);
-            const bool cut = admin.world.was_cut();
-            CHECK(done != cut);
-            admin.world.cut(0, how);
-            if (!done) {
-                CHECK(operation(admin));
-            }
-            check(admin);
-            if (!cut) {
-                CHECK(number > 2);
-                break;
-            }
-        }
-    }
-}
-
 }  // namespace
 
 TEST_CASE("adding a key can be repeated after any lost reply", "[store]")
 {
     int attempt = 0;
-    at_each_command([](Admin&) {},
-                    [&](Admin& admin) {
-                        // Each attempt brings an id of its own, as petstorectl
-                        // does.
-                        const auto added = admin.add(
-                            new_key('s', "k" + std::to_string(++attempt)));
-                        if (added.failed()) {
-                            // All but the last write: that one may have enabled
-                            // the key.
-                            return added.refusal() == Refusal::key_exists;
-                        }
-                        return true;
-                    },
-                    [](Admin& admin) {
-                        const auto& record = admin.record('s');
-                        CHECK(record.at("disabled") == "0");
-                        CHECK(record.count("unfinished") == 0);
-                        const auto& index = admin.world.hashes["P:keys"];
-                        REQUIRE(index.count(record.at("id")) == 1);
-                        CHECK("P:key:" + index.at(record.at("id"))
-                              == record_of(digest_of('s')));
-                        CHECK(admin.epoch(record.at("account")) != 0);
-                        CHECK(admin.list().keys.size() == 1);
-                    });
+    at_each_command<Admin>(
+        40, [](Admin&) {},
+        [&](Admin& admin) {
+            // Each attempt brings an id of its own, as petstorectl
+            // does.
+            const auto added =
+                admin.add(new_key('s', "k" + std::to_string(++attempt)));
+            if (added.failed()) {
+                // All but the last write: that one may have enabled
+                // the key.
+                return added.refusal() == Refusal::key_exists;
+            }
+            return true;
+        },
+        [](Admin& admin) {
+            const auto& record = admin.record('s');
+            CHECK(record.at("disabled") == "0");
+            CHECK(record.count("unfinished") == 0);
+            const auto& index = admin.world.hashes["P:keys"];
+            REQUIRE(index.count(record.at("id")) == 1);
+            CHECK("P:key:" + index.at(record.at("id"))
+                  == record_of(digest_of('s')));
+            CHECK(admin.epoch(record.at("account")) != 0);
+            CHECK(admin.list().keys.size() == 1);
+        });
 }
 
 TEST_CASE("a key that exists is not added again", "[store]")
@@ -231,7 +203,8 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
 TEST_CASE("changing a key can be repeated after any lost reply", "[store]")
 {
     std::int64_t before = 0;
-    at_each_command(
+    at_each_command<Admin>(
+        40,
         [&](Admin& admin) {
             REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
             before = admin.epoch("ak1");
@@ -334,7 +307,8 @@ TEST_CASE("what is damaged is named", "[store]")
 TEST_CASE("removing a key can be repeated after any lost reply", "[store]")
 {
     std::int64_t before = 0;
-    at_each_command(
+    at_each_command<Admin>(
+        40,
         [&](Admin& admin) {
             REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
             before = admin.epoch("ak1");
@@ -427,8 +401,8 @@ TEST_CASE("restoring a key can be repeated after any lost reply", "[store]")
     auto key = new_key('s', "k1");
     key.record.disabled = true;
     key.record.label = "old";
-    at_each_command(
-        [](Admin&) {},
+    at_each_command<Admin>(
+        40, [](Admin&) {},
         [&](Admin& admin) {
             const auto restored = admin.restore(key);
             return !restored.failed();
