@@ -43,6 +43,10 @@ struct OwnPlan {
     std::optional<std::int64_t> per_minute;
     std::optional<std::int64_t> per_day;
     std::optional<std::int64_t> per_month;
+
+    // Of a record that has more: these members alone.
+    OwnPlan& own_plan() noexcept { return *this; }
+    const OwnPlan& own_plan() const noexcept { return *this; }
 };
 
 // The metadata of an API key; never the key itself.

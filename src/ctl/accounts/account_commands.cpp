@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "account_changes.h"
 #include "account_list.h"
@@ -14,12 +15,12 @@ namespace {
 // Adds a command on one account.
 template <typename Run>
 CLI::App* add_command(CLI::App& parent, const char* name, const char* help,
-                      Action& action, const Run& run)
+                      Action& action, Run run)
 {
     CLI::App* const command = parent.add_subcommand(name, help);
     const auto account = std::make_shared<NamedAccount>();
     account->add_argument(*command);
-    command->callback([&action, account, run] {
+    command->callback([&action, account, run = std::move(run)] {
         action = [account, run](Context& context) {
             run(context, resolve(context, *account));
         };

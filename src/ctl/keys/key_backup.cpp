@@ -362,7 +362,7 @@ void restore_keys(Context& context, const std::string& file)
             const auto& account = backup.accounts.at(each.key.record.account);
             auto key = each.key;
             if (!each.has_own && follows(key.record, account)) {
-                static_cast<api::OwnPlan&>(key.record) = {};
+                key.record.own_plan() = {};
             }
             const bool added = context.await<bool>([&](auto& waiter) {
                 keys.restore(std::move(key), account, waiter);

@@ -183,7 +183,7 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
         account = context.await<api::AccountRecord>(
             [&](auto& waiter) { accounts.find(name, waiter); });
     } else {
-        static_cast<api::OwnPlan&>(account) = record;
+        account.own_plan() = record.own_plan();
         account.id = new_id();
     }
     record.account = account.id;

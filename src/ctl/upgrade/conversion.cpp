@@ -27,7 +27,7 @@ api::AccountRecord account_of(const std::vector<const api::KeyRecord*>& keys,
         }
         account.created = std::min(account.created, key->created);
     }
-    static_cast<api::OwnPlan&>(account) = *best;
+    account.own_plan() = best->own_plan();
     account.id = best->account;
     account.label = best->label;
     account.implicit = true;

@@ -13,8 +13,7 @@ namespace {
 api::AccountRecord take_account(api::KeyRecord& key)
 {
     api::AccountRecord account;
-    static_cast<api::OwnPlan&>(account) =
-        std::exchange(static_cast<api::OwnPlan&>(key), {});
+    account.own_plan() = std::exchange(key.own_plan(), {});
     account.id = key.account;
     account.label = key.label;
     account.created = key.created;
