@@ -1,10 +1,42 @@
 #include "router.h"
 
+#include <cstddef>
+#include <iterator>
+
 namespace petstore::api {
 namespace {
 
 constexpr std::string_view kCollection = "/pets";
 constexpr std::string_view kDocument = "/openapi.json";
+
+// By Operation.
+constexpr std::string_view kOperationNames[] = {
+    "-",
+    "listPets",
+    "createPet",
+    "getPet",
+    "listAccounts",
+    "createAccount",
+    "getAccount",
+    "updateAccount",
+    "deleteAccount",
+    "unbanAccount",
+    "resetAccount",
+    "getAccountUsage",
+    "listUsage",
+    "listKeys",
+    "createKey",
+    "getKey",
+    "updateKey",
+    "deleteKey",
+    "rotateKey",
+    "listPlans",
+    "putPlan",
+    "deletePlan",
+    "getUsage",
+};
+static_assert(std::size(kOperationNames)
+              == static_cast<std::size_t>(Operation::get_usage) + 1);
 
 bool take_prefix(std::string_view& text, std::string_view prefix) noexcept
 {
@@ -19,17 +51,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) noexcept
 
 std::string_view to_string(Operation operation) noexcept
 {
-    switch (operation) {
-    case Operation::list_pets:
-        return "listPets";
-    case Operation::create_pet:
-        return "createPet";
-    case Operation::get_pet:
-        return "getPet";
-    case Operation::none:
-        break;
-    }
-    return "-";
+    return kOperationNames[static_cast<std::size_t>(operation)];
 }
 
 Route route(Method method, std::string_view path,
@@ -83,7 +105,20 @@ bool is_read(Operation operation) noexcept
 
 bool is_read(Method method) noexcept
 {
-    return method != Method::post && method != Method::other;
+    switch (method) {
+    case Method::get:
+    case Method::head:
+    case Method::options:
+    case Method::trace:
+        return true;
+    case Method::post:
+    case Method::put:
+    case Method::patch:
+    case Method::del:
+    case Method::other:
+        break;
+    }
+    return false;
 }
 
 }  // namespace petstore::api

@@ -4,8 +4,34 @@
 
 namespace petstore::api {
 
-enum class Operation { none, list_pets, create_pet, get_pet };
-enum class Method { get, head, post, options, trace, other };
+enum class Operation {
+    none,
+    list_pets,
+    create_pet,
+    get_pet,
+    // of the admin API, see admin_router.h
+    list_accounts,
+    create_account,
+    get_account,
+    update_account,
+    delete_account,
+    unban_account,
+    reset_account,
+    get_account_usage,
+    list_usage,
+    list_keys,
+    create_key,
+    get_key,
+    update_key,
+    delete_key,
+    rotate_key,
+    list_plans,
+    put_plan,
+    delete_plan,
+    // of petstore_usage
+    get_usage,
+};
+enum class Method { get, head, post, put, patch, del, options, trace, other };
 enum class Resource { unknown, pets, pet, document };
 
 // The operation's name in the OpenAPI document and in $petstore_operation; "-"
@@ -27,7 +53,7 @@ Route route(Method method, std::string_view path,
 
 bool is_get_or_head(Method method) noexcept;
 
-// Whether the operation is read-only, so that the scope `read` suffices.
+// Whether an operation on pets is read-only, so that the scope `read` suffices.
 bool is_read(Operation operation) noexcept;
 
 // The same for a method, in guarded locations: RFC 9110's safe methods.

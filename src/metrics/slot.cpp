@@ -7,7 +7,8 @@ namespace petstore::metrics {
 namespace {
 
 constexpr std::array<std::string_view, index_of(Operation::count)> kOperations =
-    {"listPets", "createPet", "getPet", "openapi", "options", "guard", "other"};
+    {"listPets", "createPet", "getPet", "openapi", "options",
+     "guard",    "admin",     "usage",  "other"};
 
 struct VerdictName {
     std::string_view limit_status;

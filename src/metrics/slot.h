@@ -21,6 +21,8 @@ enum class Operation {
     openapi,
     options,
     guard,
+    admin,
+    usage,
     other,
     count,
 };

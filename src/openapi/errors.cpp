@@ -19,6 +19,7 @@ constexpr unsigned kList = 1;
 constexpr unsigned kCreate = 2;
 constexpr unsigned kGet = 4;
 constexpr unsigned kAll = kList | kCreate | kGet;
+constexpr unsigned kNone = 0;  // those of the admin API
 
 constexpr unsigned bit_of(Operation operation)
 {
@@ -29,10 +30,9 @@ constexpr unsigned bit_of(Operation operation)
         return kCreate;
     case Operation::get_pet:
         return kGet;
-    case Operation::none:
-        break;
+    default:
+        return kNone;
     }
-    return 0;
 }
 
 // An error from the service.
@@ -59,6 +59,8 @@ constexpr Row kErrors[] = {
     {ErrorCode::invalid_api_key, kAll, "The API key is not valid."},
     {ErrorCode::insufficient_scope, kAll,
      "The API key lacks the scope for this operation."},
+    {ErrorCode::plan_not_allowed, kNone,
+     "The plan of this API key does not include this resource."},
     {ErrorCode::cost_exceeds_plan, kAll,
      "The cost of this request, 100, exceeds the limit of 60 requests per minute."},
     {ErrorCode::pet_not_found, kGet, "There is no pet with this id."},
@@ -67,6 +69,13 @@ constexpr Row kErrors[] = {
      "This method is not allowed here; see the Allow header."},
     {ErrorCode::request_timeout, kCreate,
      "The request body did not arrive in time."},
+    {ErrorCode::external_id_taken, kNone, "Another account has this external id."},
+    {ErrorCode::account_in_use, kNone, "The account has keys; delete these first."},
+    {ErrorCode::plan_in_use, kNone, "A key or an account has this plan."},
+    {ErrorCode::too_many_plans, kNone, "Redis has 1000 plans, which is the maximum."},
+    {ErrorCode::key_exists, kNone, "This key exists already."},
+    {ErrorCode::already_rotated, kNone, "The key was rotated before."},
+    {ErrorCode::own_key, kNone, "This is the key, or the account, of the request."},
     {ErrorCode::gone, kGet,
      "This operation has been shut down; list pets instead."},
     {ErrorCode::payload_too_large, kCreate,

@@ -184,7 +184,8 @@ TEST_CASE("two stores: without the right to read the marker, one warning")
     const auto key = redis.create_key();
     redis.main.command({"ACL", "SETUSER", "worker", "on", ">pw", "+@all",
                         "~petstore:{petstore:pets}:*", "%R~petstore:key:*",
-                        "%R~petstore:account:*"});
+                        "%R~petstore:account:*", "%R~petstore:plans",
+                        "~petstore:hosts"});
     NginxOptions options = redis.with();
     options.redis = "redis://worker:pw@" + redis.main.address();
     NginxServer nginx(options);

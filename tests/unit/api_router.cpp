@@ -20,6 +20,9 @@ TEST_CASE("the collection lists and creates", "[router]")
         {Method::head, Operation::list_pets},
         {Method::post, Operation::create_pet},
         {Method::options, Operation::none},
+        {Method::put, Operation::none},
+        {Method::patch, Operation::none},
+        {Method::del, Operation::none},
         {Method::other, Operation::none},
     };
     for (const auto& [method, operation] : rows) {
@@ -121,6 +124,10 @@ TEST_CASE("operations by name and kind", "[router]")
     CHECK(to_string(Operation::create_pet) == "createPet");
     CHECK(to_string(Operation::get_pet) == "getPet");
     CHECK(to_string(Operation::none) == "-");
+    CHECK(to_string(Operation::list_accounts) == "listAccounts");
+    CHECK(to_string(Operation::get_account_usage) == "getAccountUsage");
+    CHECK(to_string(Operation::rotate_key) == "rotateKey");
+    CHECK(to_string(Operation::get_usage) == "getUsage");
     CHECK(is_read(Operation::list_pets));
     CHECK(is_read(Operation::get_pet));
     CHECK_FALSE(is_read(Operation::create_pet));

@@ -63,8 +63,12 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
         return Operation::create_pet;
     case api::Operation::get_pet:
         return Operation::get_pet;
+    case api::Operation::get_usage:
+        return Operation::usage;
     case api::Operation::none:
         break;
+    default:
+        return Operation::admin;
     }
     if (info.service.wants_document) {
         return Operation::openapi;

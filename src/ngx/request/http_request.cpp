@@ -28,6 +28,12 @@ api::Method method_of(const ngx_http_request_t* r) noexcept
         return api::Method::head;
     case NGX_HTTP_POST:
         return api::Method::post;
+    case NGX_HTTP_PUT:
+        return api::Method::put;
+    case NGX_HTTP_PATCH:
+        return api::Method::patch;
+    case NGX_HTTP_DELETE:
+        return api::Method::del;
     case NGX_HTTP_OPTIONS:
         return api::Method::options;
     case NGX_HTTP_TRACE:
@@ -42,6 +48,9 @@ api::Method method_named(std::string_view name) noexcept
     return name == "GET"       ? api::Method::get
            : name == "HEAD"    ? api::Method::head
            : name == "POST"    ? api::Method::post
+           : name == "PUT"     ? api::Method::put
+           : name == "PATCH"   ? api::Method::patch
+           : name == "DELETE"  ? api::Method::del
            : name == "OPTIONS" ? api::Method::options
            : name == "TRACE"   ? api::Method::trace
                                : api::Method::other;
