@@ -12,10 +12,11 @@ CutRedis::~CutRedis()
     wake();
 }
 
-void CutRedis::cut_at(int number, How how)
+void CutRedis::cut_at(int number, How how, const char* counted)
 {
     const std::lock_guard lock(mutex_);
     left_ = number;
+    counted_ = counted;
     how_ = how;
     cut_ = false;
     awake_ = false;
@@ -40,7 +41,9 @@ FakeRedis::Answer CutRedis::answer(const Words& command)
 {
     {
         std::unique_lock lock(mutex_);
-        if (left_ > 0 && --left_ == 0) {
+        const bool counts =
+            command.front().compare(0, counted_.size(), counted_) == 0;
+        if (left_ > 0 && counts && --left_ == 0) {
             cut_ = true;
             if (how_ == How::sleep) {
                 changed_.wait(lock, [this] { return awake_; });

@@ -25,19 +25,24 @@ public:
     std::string url() const { return fake_.url(); }
 
     // Starts counting commands from 1; the `number`th fails.
-    void cut_at(int number, How how);
+    void cut_at(int number, How how) { cut_at(number, how, ""); }
+
+    // The same, but counts only calls of scripts.
+    void cut_at_script(int number, How how) { cut_at(number, how, "EVAL"); }
 
     bool was_cut();  // since cut_at()
     void wake();
 
 private:
+    void cut_at(int number, How how, const char* counted);
     FakeRedis::Answer answer(const Words& command);
 
     const RedisServer& redis_;
     FakeRedis::Script forward_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    int left_ = 0;  // commands until the failure; 0: none
+    int left_ = 0;         // commands until the failure; 0: none
+    std::string counted_;  // how their names start
     How how_ = How::before;
     bool cut_ = false;
     bool awake_ = false;

@@ -139,9 +139,8 @@ TEST_CASE("pet import: one interrupted while Redis hangs reports a range")
 {
     RedisServer redis;
     CutRedis cut(redis);
-    // At the second batch: PING, the marker of the limits, and the first batch,
-    // sent twice because of NOSCRIPT, come first.
-    cut.cut_at(5, CutRedis::How::sleep);
+    // At the second batch: the first one is sent twice because of NOSCRIPT.
+    cut.cut_at_script(3, CutRedis::How::sleep);
     SlowImport import(cut.url());
     import.write(pet_lines("p", 1, 1000));
     REQUIRE(wait_until([&] { return cut.was_cut(); }));
@@ -164,9 +163,7 @@ TEST_CASE("pet import: a second signal ends it at once")
 {
     RedisServer redis;
     CutRedis cut(redis);
-    // At the text of the first batch, after PING, the marker of the limits and
-    // NOSCRIPT.
-    cut.cut_at(4, CutRedis::How::sleep);
+    cut.cut_at_script(2, CutRedis::How::sleep);
     SlowImport import(cut.url());
     import.write(pet_lines("p", 1, 1000));
     REQUIRE(wait_until([&] { return cut.was_cut(); }));
@@ -195,7 +192,7 @@ TEST_CASE(
     CutRedis cut(redis);
     for (const auto how : {CutRedis::How::before, CutRedis::How::after}) {
         redis.command({"FLUSHALL"});
-        cut.cut_at(5, how);
+        cut.cut_at_script(3, how);
         const auto result =
             ctl(cut.url(), {"pet", "import", "-"}, pet_lines("p", 1, 2000));
         INFO(result.err);
