@@ -216,10 +216,11 @@ TEST_CASE("host names: petstorectl uses the address that works")
     }
 }
 
-TEST_CASE("host names: a worker that resolves a name ends at once")
+TEST_CASE("host names: a worker that resolves a name ends soon")
 {
+    // What it asks Redis by itself times out; the resolver does so much later.
     Named named(DnsServer::Answer{{}, DnsServer::no_error, true});
-    NginxServer nginx(named.options());
+    NginxServer nginx(named.options(""));
     REQUIRE(wait_until([&] { return named.dns.queries() > 0; }));
     const auto before = Clock::now();
     SECTION("quit")

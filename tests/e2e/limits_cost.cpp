@@ -291,9 +291,13 @@ TEST_CASE("limits cost: no unit too many and none too few, over two hosts")
         }
     };
     {
+        // More than the limit, but too few of the others to exclude any cost.
         std::vector<std::thread> storms;
-        for (const long long cost : {1, 3, 7, 50}) {
-            storms.emplace_back([&, cost] { storm_of(cost, 400); });
+        for (const auto& [cost, requests] :
+             {std::pair(1, 400), {3, 100}, {7, 60}, {50, 20}}) {
+            storms.emplace_back([&storm_of, cost = cost, requests = requests] {
+                storm_of(cost, static_cast<std::size_t>(requests));
+            });
         }
         for (auto& storm : storms) {
             storm.join();

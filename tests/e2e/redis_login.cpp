@@ -147,7 +147,7 @@ TEST_CASE("redis: databases are separate")
     options.redis = tcp;
     NginxServer nginx(options);
     CHECK(Http(nginx.url(), secret).get("/v1/pets").status == 401);
-    CHECK(redis.command({"DBSIZE"}).integer == 0);
+    CHECK(redis.command({"KEYS", "petstore:key*"}).items.empty());
     redis.command({"FLUSHALL"});
 
     // A database that does not exist is an operator's mistake, not a crash.
