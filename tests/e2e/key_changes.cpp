@@ -216,6 +216,7 @@ TEST_CASE("key changes: an interrupted unban can be run again")
         REQUIRE(setup.soon(key.secret, 200));
         set_number(setup.redis, key, Number::ban_end,
                    redis_millis(setup.redis) + 600'000);
+        set_number(setup.redis, key, Number::usual_day, 0);
         REQUIRE(setup.soon(key.secret, 429));
 
         setup.interrupted(number, how, {"key", "unban", key.id});

@@ -130,8 +130,7 @@ TEST_CASE("usage of an unknown or damaged account is refused", "[store]")
         r.link.reply(counts({november("24", "-3")}));
         CHECK(r.one.refusal() == Refusal::damaged);
         CHECK(r.one.message()
-              == "the usage of account a1 is damaged: see the Redis key "
-                 "P:{a1}:usage:202611");
+              == "the Redis key P:{a1}:usage:202611 is damaged");
     }
     SECTION("a lost reply")
     {

@@ -126,7 +126,13 @@ void StoreLog::plans_forbidden() noexcept
 
 void StoreLog::plans_not_published(std::string_view error_code) noexcept
 {
-    ngx_str_t code = ngx_base::borrow(error_code);
+    // Its text is up to the server.
+    u_char shown[32];
+    ngx_str_t code = {0, shown};
+    for (const char c : error_code.substr(0, sizeof(shown))) {
+        shown[code.len++] =
+            c > ' ' && c < '\x7f' ? static_cast<u_char>(c) : '?';
+    }
     ngx_log_error(
         NGX_LOG_WARN, &log_, 0,
         "petstore: Redis refuses the plans that this host publishes (%V): petstorectl does not know them",

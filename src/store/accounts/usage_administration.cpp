@@ -26,8 +26,7 @@ Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
         co_await ask(servers.accounts, commands.read(account, from, to));
     const std::string wrong = commands.parse(reply, account, from, to, usage);
     if (!wrong.empty()) {
-        throw damaged("the usage of account " + account
-                      + " is damaged: see the Redis key " + wrong);
+        throw damaged("the Redis key " + wrong + " is damaged");
     }
 }
 
