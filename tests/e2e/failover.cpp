@@ -484,7 +484,7 @@ TEST_CASE("failover: a worker follows the primary to another address")
         }));
         // Ids continue from Redis's clock.
         const auto id = std::stoll(created.header("location").substr(9));
-        CHECK(id > std::max(last, 1'000'000'000'000'000));
+        CHECK(id > std::max(last, 1'000'000'000'000'000LL));
         last = id;
         int failed = 0;
         const bool back = wait_until([&] {
