@@ -220,7 +220,8 @@ TEST_CASE("host names: a worker that resolves a name ends soon")
 {
     // What it asks Redis by itself times out; the resolver does so much later.
     Named named(DnsServer::Answer{{}, DnsServer::no_error, true});
-    NginxServer nginx(named.options(""));
+    NginxServer nginx(named.options(
+        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 250ms;"));
     REQUIRE(wait_until([&] { return named.dns.queries() > 0; }));
     const auto before = Clock::now();
     SECTION("quit")

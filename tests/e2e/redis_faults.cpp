@@ -570,23 +570,32 @@ TEST_CASE("faults: a full queue is logged once a second at most")
     NginxOptions options;
     options.redis = fake.url();
     options.location = "petstore_redis_timeout 100s;";
+    // The look-ups of keys of each store are bounded, too.
+    constexpr int kStores = 5;
+    for (int i = 0; i < kStores; ++i) {
+        const auto name = "store" + std::to_string(i);
+        options.server += "location /" + name + "/v1/ { petstore /" + name
+                          + "/v1; petstore_prefix " + name
+                          + "; petstore_redis_timeout 100s; }";
+    }
     NginxServer nginx(options);
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     Http bystander(nginx.url());
 
-    // Each request sends a command, since no other has its key, which stays
-    // queued when its client has left.
+    // Each request sends a command, since no other has its key. It stays queued
+    // when its client has left.
     fake.hold();
     const auto start = Clock::now();
     int asked = 0;
     int refused = 0;
     while (refused < 300 && asked < 9000) {
         std::vector<RawClient> clients;
-        for (int i = 0; i < 300; ++i) {
+        for (int i = 0; i < 300; ++i, ++asked) {
             clients.emplace_back(nginx.port());
             clients.back().send(
-                "GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer unknown"
-                + std::to_string(++asked) + "\r\n\r\n");
+                "GET /store" + std::to_string(asked % kStores)
+                + "/v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer unknown"
+                + std::to_string(asked) + "\r\n\r\n");
         }
         // A response that needs no Redis shows that nginx has read everything
         // before it.
