@@ -187,11 +187,13 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
     int asked = 0;
     int refused = 0;
     while (refused < 300 && asked < 2 * kMost) {
+        const auto sockets = nginx.sockets();
         std::vector<RawClient> clients;
         for (int i = 0; i < 400; ++i, ++asked) {
             clients.emplace_back(nginx.port());
         }
-        bystander.request("OPTIONS", "/v1/pets");
+        REQUIRE(wait_until(
+            [&] { return nginx.sockets() >= sockets + clients.size(); }));
         kill(worker, SIGSTOP);
         for (auto& client : clients) {
             client.send(list_request(key.secret));
