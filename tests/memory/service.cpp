@@ -8,6 +8,7 @@
 #include "service/guard_request.h"
 #include "shortage.h"
 #include "store/scripts.h"
+#include "unit/known_ids.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 
@@ -182,6 +183,8 @@ struct Requests {
                 sent.handler->on_reply(created);
             } else if (sent.is("LINDEX")) {
                 sent.handler->on_reply(pet);
+            } else if (sent.segments) {
+                sent.handler->on_reply(segments);
             } else if (sent.is("MGET")) {
                 sent.handler->on_reply(version);
             } else {
@@ -254,6 +257,7 @@ struct Requests {
     const Ready created{array({integer(1), integer(2), kNil, integer(0)})};
     const Ready pet{bulk("s7:a name that needs memory")};
     const Ready version{array({bulk("1"), bulk("5")})};
+    const Ready segments{array({bulk("5"), bulk(kOneSegment)})};
     const Ready page{array({bulk("s7:a name that needs memory")})};
     const Two two;
     Wire wire;
@@ -350,7 +354,8 @@ struct Expired : Requests {
 
     const Ready ended{
         array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
-               bulk("a1"), bulk("expires"), bulk("1")})};
+               bulk("a-key-whose-id-needs-memory"), bulk("expires"), bulk("1"),
+               bulk("created"), bulk("1"), bulk("epoch"), bulk("7")})};
 };
 
 }  // namespace

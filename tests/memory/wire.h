@@ -17,10 +17,12 @@ public:
     struct Sent {
         petstore::redis::ReplyHandler* handler;
         // The command's name, its first argument if it has 40 bytes as a
-        // script's digest has, and whether its last argument is -1.
+        // script's digest has, whether its last argument is -1, and whether it
+        // reads the segments of ids.
         std::array<char, 16> name;
         std::array<char, 41> digest;
         bool whole;
+        bool segments;
 
         bool is(std::string_view text) const { return text == name.data(); }
         bool calls(const petstore::redis::Script& script) const
@@ -42,7 +44,7 @@ public:
         const auto start = text_.find('\n', text_.find('$')) + 1;
         const auto name = std::string_view(text_).substr(
             start, text_.find('\r', start) - start);
-        Sent sent{&handler, {}, {}, false};
+        Sent sent{&handler, {}, {}, false, false};
         name.copy(sent.name.data(), sent.name.size() - 1);
         const std::string_view size = "\r\n$40\r\n";
         const std::string_view rest =
@@ -54,6 +56,8 @@ public:
         sent.whole =
             text_.size() > end.size()
             && std::string_view(text_).substr(text_.size() - end.size()) == end;
+        const std::string_view segments = ":segments\r\n";
+        sent.segments = name == "MGET" && text_.find(segments) != text_.npos;
         sent_.at(last_++ % sent_.size()) = sent;
     }
 
