@@ -323,7 +323,6 @@ TEST_CASE("cluster migration: under traffic no limit is exceeded")
     const long long count = 200 + clients.created;
     const auto pets = ctl(cluster.url(), {"pet", "export"}).out;
     CHECK(std::count(pets.begin(), pets.end(), '\n') == count);
-    CHECK(contains(pets, "\n{\"id\":" + std::to_string(count) + ","));
 
     // Uses the rest of the day's budget, to the last request.
     const auto limit = std::to_string(charged + 100);

@@ -125,7 +125,7 @@ TEST_CASE("cluster: the catalogue's slot moves")
     CHECK(world.lines_with("answered with TRYAGAIN") >= 1);
 
     // Moves the keys that scripts declare, but not the pets.
-    for (const char* name : {"changes", "status:available"}) {
+    for (const char* name : {"changes", "segments", "status:available"}) {
         world.redis.move_key(prefix + name, from, to);
     }
     expect_error(world.http.post("/v1/pets", kPet), 503, "service_unavailable");

@@ -320,12 +320,17 @@ TEST_CASE("command line: key restore stops at a line without a key")
         line[member] = std::move(value);
         return line.dump();
     };
+    const auto own = [&](const char* member, nlohmann::json value) {
+        auto line = nlohmann::json::parse(lines[1]);
+        line.at("own").at(member) = std::move(value);
+        return line.dump();
+    };
     const std::string other_id = nlohmann::json::parse(lines[0]).at("id");
     for (const std::string& bad :
          {std::string("{"), std::string("[]"), changed("sha256", "ab"),
           changed("id", "a}b"), changed("id", nullptr),
-          changed("account", "a b"), changed("plan", ""),
-          changed("per_minute", 0), changed("per_day", 1.5),
+          changed("account", "a b"), own("plan", ""), own("per_minute", 0),
+          own("per_day", 1.5), own("per_month", "9"), changed("own", 7),
           changed("label", 7), changed("scopes", nlohmann::json::array()),
           changed("created", "yesterday"), changed("expires", "never"),
           changed("disabled", "no"), changed("last4", "12345"),

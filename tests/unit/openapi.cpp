@@ -69,6 +69,15 @@ std::set<std::string> codes_of(const json& response)
                    ["properties"]["code"]["enum"];
 }
 
+// Those that no operation on pets returns.
+bool is_of_administration(api::ErrorCode code)
+{
+    using api::ErrorCode;
+    return code == ErrorCode::plan_not_allowed
+           || (code >= ErrorCode::external_id_taken
+               && code <= ErrorCode::own_key);
+}
+
 std::set<std::string> headers_of(const json& response)
 {
     std::set<std::string> names;
@@ -126,7 +135,7 @@ TEST_CASE("every code is documented under its status", "[openapi]")
         CAPTURE(api::code_name(code));
         CHECK(documented.count(
                   {std::string(api::code_name(code)), api::http_status(code)})
-              == 1);
+              == (is_of_administration(code) ? 0 : 1));
     }
     for (const int status :
          {401, 403, 404, 405, 408, 410, 413, 414, 415, 429,

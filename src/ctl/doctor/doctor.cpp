@@ -84,10 +84,19 @@ bool check_format(RedisSession& redis, const Context& context,
         case StoreFormat::two:
             break;
         }
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const NotServing&) {
+        throw;
     } catch (const RedisError& refusal) {
         // Workers' users may not read this.
         findings.push_back(
             {Verdict::unknown, which + kFormat, "", refusal.what(), true});
+    } catch (const Failure& failure) {
+        // The key is damaged, or this is one node of a Cluster.
+        findings.push_back(
+            {Verdict::wrong, which + kFormat, "unknown", failure.what()});
+        return false;
     }
     return true;
 }

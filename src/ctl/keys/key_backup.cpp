@@ -315,15 +315,18 @@ void export_keys(Context& context)
     std::vector<std::string> damaged = listing.damaged;
     damaged.insert(damaged.end(), listing.damaged_entries.begin(),
                    listing.damaged_entries.end());
-    for (const ShownKey& shown :
-         shown_keys(context, servers, std::move(listing.keys))) {
+    for (const ShownKey& shown : shown_keys(context, servers, listing)) {
         if (!shown.key.unfinished) {
             print_data(line_of(shown, plans, now));
         }
     }
     if (!listing.unread.empty()) {
         flush_output();
-        throw Unreachable(unread_keys(listing.unread));
+        throw Unreachable(unread_text("key", listing.unread));
+    }
+    if (!all.unread.empty()) {
+        flush_output();
+        throw Unreachable(unread_text("account", all.unread));
     }
     if (!damaged.empty()) {
         flush_output();

@@ -89,7 +89,7 @@ void list_keys(Context& context, const KeyFilter& filter)
                         : accounts.keys_of({account, ""}, waiter);
     });
     const api::UnixTime now = now_of(context, servers);
-    auto shown = shown_keys(context, servers, std::move(listing.keys));
+    auto shown = shown_keys(context, servers, listing);
     shown.erase(std::remove_if(shown.begin(), shown.end(),
                                [&](const ShownKey& each) {
                                    return !passes(filter, each, now);
@@ -119,7 +119,7 @@ void list_keys(Context& context, const KeyFilter& filter)
     }
     if (!listing.unread.empty()) {
         flush_output();
-        throw Unreachable(unread_keys(listing.unread));
+        throw Unreachable(unread_text("key", listing.unread));
     }
 }
 

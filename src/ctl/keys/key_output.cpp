@@ -1,6 +1,7 @@
 #include "key_output.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,18 +13,24 @@ namespace petstore::ctl {
 
 std::vector<ShownKey> shown_keys(Context& context,
                                  const store::KeyServers& servers,
-                                 std::vector<store::StoredKey> keys)
+                                 store::KeyListing& listing)
 {
     store::AccountAdministration accounts(servers);
-    const auto listing = context.await<store::AccountListing>(
+    auto found = context.await<store::AccountListing>(
         [&](auto& waiter) { accounts.list(false, waiter); });
     std::map<std::string_view, const api::AccountRecord*> records;
-    for (const api::AccountRecord& account : listing.accounts) {
+    for (const api::AccountRecord& account : found.accounts) {
         records.emplace(account.id, &account);
     }
+    const std::set<std::string> unread(found.unread.begin(),
+                                       found.unread.end());
     std::vector<ShownKey> shown;
-    shown.reserve(keys.size());
-    for (store::StoredKey& key : keys) {
+    shown.reserve(listing.keys.size());
+    for (store::StoredKey& key : std::exchange(listing.keys, {})) {
+        if (unread.count(key.record.account) != 0) {
+            listing.unread.push_back(key.record.id);
+            continue;
+        }
         const auto account = records.find(key.record.account);
         shown.push_back({std::move(key), account == records.end()
                                              ? api::AccountRecord()

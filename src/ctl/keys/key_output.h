@@ -5,6 +5,7 @@
 
 #include "../../api/account.h"
 #include "../../api/plan.h"
+#include "../../store/keys/key_listing.h"
 #include "../../store/keys/stored_key.h"
 #include "../command_line/context.h"
 #include "../terminal/output.h"
@@ -18,12 +19,13 @@ struct ShownKey {
 };
 
 // Read the accounts of keys. In a list, a key whose account's record is missing
-// or damaged has an empty one.
+// or damaged has an empty one, and one whose account's record is on a server
+// that is away becomes one of `unread`. Empties `keys`.
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key);
 std::vector<ShownKey> shown_keys(Context& context,
                                  const store::KeyServers& servers,
-                                 std::vector<store::StoredKey> keys);
+                                 store::KeyListing& listing);
 
 // `secret`: the key itself, for a new key only. `now`: for its state.
 Json json_of(const ShownKey& shown, const api::PlanTable& plans,

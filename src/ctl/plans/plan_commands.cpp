@@ -131,6 +131,10 @@ void delete_plan(Context& context, const std::string& name)
 std::vector<std::string> plan_problems(const store::KnownPlans& plans)
 {
     std::vector<std::string> problems;
+    if (plans.hosts_unread()) {
+        problems.emplace_back(
+            "plans that only nginx.conf defines are missing, because the server of the cluster that has them is away");
+    }
     if (plans.stored().all_damaged) {
         problems.emplace_back(
             "the plans in Redis are damaged, and none of them counts");

@@ -96,11 +96,12 @@ std::string count_text(std::uint64_t count, std::string_view noun)
     return text.append(noun).append(count == 1 ? "" : "s");
 }
 
-std::string unread_keys(const std::vector<std::string>& ids)
+std::string unread_text(const std::string& noun,
+                        const std::vector<std::string>& ids)
 {
-    return "key " + ids.front()
+    return noun + " " + ids.front()
            + " is missing, because the server of the cluster that has it is away; "
-           + count_text(ids.size(), "key") + " in total";
+           + count_text(ids.size(), noun) + " in total";
 }
 
 void print_table(const std::vector<std::vector<std::string>>& unsafe_rows,

@@ -41,8 +41,9 @@ std::string text_or_dash(const std::string& text);
 // "1 pet", "2 pets"
 std::string count_text(std::uint64_t count, std::string_view noun);
 
-// Why these keys are missing in a list; at least one.
-std::string unread_keys(const std::vector<std::string>& ids);
+// Why these (keys, if `noun` is "key") are missing in a list; at least one.
+std::string unread_text(const std::string& noun,
+                        const std::vector<std::string>& ids);
 
 // Prints `rows` in aligned columns. The first row is the header. On a terminal,
 // the words of the column `verdicts` are coloured.

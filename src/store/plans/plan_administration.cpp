@@ -13,6 +13,8 @@ namespace petstore::store {
 
 namespace {
 
+using PublishedHosts = std::vector<PublishedHost>;
+
 bool is_damage(const Failed& failed)
 {
     return failed.failure.refusal == Refusal::damaged;
@@ -34,7 +36,9 @@ Task<StoredPlans> read_stored(const KeyServers& servers)
     co_return stored;
 }
 
-Task<std::vector<PublishedHost>> read_hosts(const KeyServers& servers)
+// nullopt: the server of a Cluster that has them is away.
+Task<std::optional<std::vector<PublishedHost>>>
+read_hosts(const KeyServers& servers)
 {
     // By the clock that hosts publish by.
     const api::Millis now = co_await redis_time(servers.keys);
@@ -43,11 +47,14 @@ Task<std::vector<PublishedHost>> read_hosts(const KeyServers& servers)
     try {
         entries = co_await read_hash(servers.keys, key);
     } catch (const Failed& failed) {
+        if (failed.lost && servers.keys.is_cluster()) {
+            co_return std::nullopt;
+        }
         if (!is_damage(failed)) {
             throw;
         }
     }
-    std::vector<PublishedHost> alive;
+    PublishedHosts alive;
     for (const auto& [field, text] : entries) {
         auto host = parse_host(text);
         if (host && host->published >= now / 1000 - kHostSeconds) {
@@ -61,7 +68,9 @@ Task<KnownPlans> list_plans(KeyServers servers)
 {
     auto stored = co_await read_stored(servers);
     auto hosts = co_await read_hosts(servers);
-    co_return KnownPlans(std::move(stored), std::move(hosts));
+    const bool unread = !hosts;
+    co_return KnownPlans(std::move(stored),
+                         std::move(hosts).value_or(PublishedHosts()), unread);
 }
 
 Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
@@ -127,7 +136,8 @@ Task<> remove_plan(KeyServers servers, std::string name)
         throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
                       "there is no such plan in Redis");
     }
-    const KnownPlans plans({}, co_await read_hosts(servers));
+    auto hosts = co_await read_hosts(servers);
+    const KnownPlans plans({}, std::move(hosts).value_or(PublishedHosts()));
     if (!plans.defined_without_redis(name)) {
         co_await refuse_in_use(servers, name);
     }

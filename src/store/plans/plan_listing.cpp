@@ -102,8 +102,10 @@ std::string_view to_string(PlanSource source) noexcept
     return "";
 }
 
-KnownPlans::KnownPlans(StoredPlans stored, std::vector<PublishedHost> hosts)
-    : stored_(std::move(stored)), hosts_(std::move(hosts))
+KnownPlans::KnownPlans(StoredPlans stored, std::vector<PublishedHost> hosts,
+                       bool hosts_unread)
+    : stored_(std::move(stored)), hosts_unread_(hosts_unread),
+      hosts_(std::move(hosts))
 {
     std::sort(hosts_.begin(), hosts_.end(),
               [](const PublishedHost& a, const PublishedHost& b) {

@@ -27,7 +27,8 @@ class KnownPlans {
 public:
     // Throws std::bad_alloc.
     explicit KnownPlans(StoredPlans stored = {},
-                        std::vector<PublishedHost> hosts = {});
+                        std::vector<PublishedHost> hosts = {},
+                        bool hosts_unread = false);
 
     const std::map<std::string, KnownPlan, std::less<>>& plans() const noexcept
     {
@@ -37,6 +38,8 @@ public:
 
     // Of all hosts that are not gone, by name and configuration.
     const std::vector<PublishedHost>& hosts() const noexcept { return hosts_; }
+    // The server of a Cluster that has them is away, so hosts() is empty.
+    bool hosts_unread() const noexcept { return hosts_unread_; }
 
     // The plans in Redis that do not count.
     const StoredPlans& stored() const noexcept { return stored_; }
@@ -51,6 +54,7 @@ public:
 
 private:
     StoredPlans stored_;
+    bool hosts_unread_;
     std::vector<PublishedHost> hosts_;
     std::map<std::string, KnownPlan, std::less<>> plans_;
     api::PlanTable table_;
