@@ -136,6 +136,16 @@ TEST_CASE("cluster: the catalogue's slot moves")
           == pet_json(7, "pet 7", "7", "available"));
     CHECK(world.lines_with("is damaged") == 0);
 
+    // Then the pets, too, so that each command is redirected.
+    world.redis.move_key(prefix + "bucket:0", from, to);
+    for (int i = 0; i < 4; ++i) {
+        CHECK(walk(world.http, "/v1/pets?limit=3").size() == 10);
+        CHECK(walk(world.http, "/v1/pets?status=available&limit=3").size()
+              == 10);
+        CHECK(world.http.get("/v1/pets/7").status == 200);
+    }
+    CHECK(world.lines_with("is damaged") == 0);
+
     // A waiting request continues when the move ends.
     auto finishing = std::async(std::launch::async, [&] {
         world.redis.move_keys(slot, from, to);

@@ -423,9 +423,12 @@ TEST_CASE("sentinel faults: a graceful stop does not wait for Sentinels")
     FakeSentinel sentinel(redis);
     FakeSentinel other(redis);
     other.be_silent();
-    // A worker that stops before it knows the primary may first finish its
-    // attempt to connect.
+    // A worker that stops before it knows the primary first finishes its
+    // attempt to connect, and waits for what it has to publish.
     NginxServer nginx(with(sentinel.url() + " " + other.url(), kShort));
+    REQUIRE(wait_until([&] {
+        return redis.command({"HLEN", "petstore:hosts"}).integer == 1;
+    }));
     SECTION("subscribed")
     {
         REQUIRE(wait_until([&] { return sentinel.subscribed() == 1; }));

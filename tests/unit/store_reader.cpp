@@ -114,19 +114,65 @@ TEST_CASE("data read before commands were reordered are not kept", "[store]")
     CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
 }
 
-TEST_CASE("data read while commands were reordered are read again", "[store]")
+TEST_CASE("data read while commands were reordered are not kept", "[store]")
 {
     Fixture f;
     f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
     ++f.link.overtaken;
     f.link.reply(bulk("s1:x"));
+    CHECK(body_of(f.waiter)
+          == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
+    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
+}
+
+TEST_CASE("data read ahead while commands were reordered are read again",
+          "[store]")
+{
+    Fixture f;
+    REQUIRE(f.reader.read_ahead(ReadKey::of_pet(7)));
+    f.reader.confirm(ReadKey::of_pet(7), kNow);
+    f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
+    ++f.link.overtaken;
+    f.link.reply(bulk("s1:x"));
     CHECK(f.waiter.results.empty());
-    f.link.reply(array({bulk("1000"), bulk("1")}));  // the version
-    f.link.reply(array({bulk("1"), bulk(kOneSegment)}));
-    // The bucket, because it was missed twice.
-    f.link.reply(array(std::vector<std::string>(128, bulk("s1:y"))));
+    f.link.reply(bulk("s1:y"));
     CHECK(body_of(f.waiter)
           == R"({"id":7,"name":"y","categoryId":1,"status":"sold"})");
+}
+
+// As while a slot moves.
+TEST_CASE("reads end although each command is redirected", "[store]")
+{
+    Fixture f;
+    const auto reply = [&] {
+        ++f.link.overtaken;
+        const auto command = f.link.commands.front();
+        const std::string& last = command.back();
+        f.link.reply(command[0] == "EVALSHA" ? array({integer(7), bulk("s1:x")})
+                     : command[0] == "LINDEX" ? bulk("s1:x")
+                     : command[0] == "LRANGE"
+                         ? array({bulk("s1:x"), bulk("s1:x"), bulk("s1:x")})
+                     : last == f.schema.segments()
+                         ? array({bulk("1"), bulk(kOneSegment)})
+                         : array({bulk("1000"), bulk("1")}));
+        ++f.link.overtaken;
+    };
+    api::ListQuery page;
+    page.after = 1;
+    page.limit = 2;
+    for (int i = 0; i < 3; ++i) {
+        for (const auto& key :
+             {ReadKey::of_pet(2), sold(), ReadKey::of_page(page)}) {
+            Waiter waiter;
+            f.reader.read(key, std::nullopt, waiter);
+            int commands = 0;
+            while (waiter.results.empty()) {
+                REQUIRE(++commands <= 4);
+                reply();
+            }
+            CHECK(error_of(waiter) == nullptr);
+        }
+    }
 }
 
 namespace {

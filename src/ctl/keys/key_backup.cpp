@@ -117,7 +117,8 @@ private:
 void parse_own(const Members& members, api::OwnPlan& own)
 {
     own.plan = members.text("plan");
-    Members::check(own.plan.empty() || api::is_plan_name(own.plan), "plan");
+    Members::check(
+        members.find("plan") == nullptr || api::is_plan_name(own.plan), "plan");
     own.per_minute = members.limit("per_minute");
     own.per_day = members.limit("per_day");
     own.per_month = members.limit("per_month");

@@ -47,7 +47,7 @@ void IdsLoad::take(std::size_t, const redis::Reply& reply)
         return fail(read_not_sent());
     }
     const auto changes = Version::parse(reply[0], reply[0]).changes;
-    if (changes <= 0 || !is_current()) {
+    if (changes <= 0 || history() != cache().history()) {
         return;  // the version is read again
     }
     if (auto ids = PetIds::parse(reply[1].text())) {

@@ -18,7 +18,9 @@ struct WaitingRead {
 // What a read has put into the cache, or found out about the catalogue.
 struct Loaded {
     enum class What { ids, bucket, changes, vacancy, response } what;
-    std::uint64_t generation;  // of the cache when the read started
+    // Of the cache when the read started.
+    std::uint64_t generation;
+    std::uint64_t history;
 };
 
 // Continues the requests that have waited.
@@ -38,6 +40,7 @@ class CacheLoad : public Fetch,
                   public SharedReads<Load, WaitingRead, Key>::Item {
 public:
     std::uint64_t generation() const noexcept { return loaded_.generation; }
+    std::uint64_t history() const noexcept { return loaded_.history; }
 
 protected:
     using Loads = SharedReads<Load, WaitingRead, Key>;
@@ -45,7 +48,8 @@ protected:
     CacheLoad(Loads& loads, const Key& key, ReadCache& cache,
               Continuation& continuation, Loaded::What what)
         : Fetch(cache.source().link), Loads::Item(loads, key), cache_(cache),
-          continuation_(continuation), loaded_{what, cache.generation()}
+          continuation_(continuation), loaded_{what, cache.generation(),
+                                               cache.history()}
     {}
     ~CacheLoad() = default;
 

@@ -37,20 +37,30 @@ void ReadCache::drop_if_disconnected() noexcept
     const std::string_view key = source_.schema().catalogue();
     const std::uint64_t now = source_.link.connection_generation(key);
     const std::uint64_t reorderings = source_.link.reorderings(key);
-    if (connection_generation_ != now || reorderings_ != reorderings) {
-        connection_generation_ = now;
-        reorderings_ = reorderings;
+    const bool reordered =
+        std::exchange(reorderings_, reorderings) != reorderings;
+    if (std::exchange(connection_generation_, now) != now) {
         latest_ = {};
         drop_all();
+    } else if (reordered) {
+        latest_ = {};
+        drop_dated();
     }
 }
 
-void ReadCache::drop_all() noexcept
+// Drops what is current only if versions arrive in their order.
+void ReadCache::drop_dated() noexcept
 {
     ++generation_;
     responses_.clear();
     buckets_.clear();
     changes_.clear();
+}
+
+void ReadCache::drop_all() noexcept
+{
+    ++history_;
+    drop_dated();
     ids_.reset();
 }
 
@@ -79,7 +89,7 @@ DatedVersion ReadCache::note(const Version& now) noexcept
 // look as if the catalogue had been set back.
 std::optional<Version> ReadCache::latest(const DatedVersion& version) noexcept
 {
-    if (version.history != generation()) {
+    if (version.generation != generation()) {
         return std::nullopt;
     }
     return version.version.damage() == Version::Damage::none ? latest_

@@ -15,11 +15,11 @@
 
 namespace petstore::store {
 
-// A version that was read with a separate command, and the history of the data
-// to which it belongs.
+// A version that was read with a separate command, and the cache's generation
+// when it arrived.
 struct DatedVersion {
     Version version;
-    std::uint64_t history = 0;
+    std::uint64_t generation = 0;
 };
 
 // What one worker has read of the catalogue, and whether it is current: cached
@@ -46,6 +46,16 @@ public:
     {
         drop_if_disconnected();
         return generation_;
+    }
+
+    // Changes only if what was read before may be gone from Redis. In a new
+    // generation of the same history, commands have overtaken each other: what
+    // was read after a version had arrived is as new as this version, but may
+    // be older than one that has arrived since.
+    std::uint64_t history() noexcept
+    {
+        drop_if_disconnected();
+        return history_;
     }
 
     // For versions that do not come with the limiter's reply: `now` has just
@@ -82,7 +92,8 @@ public:
     // Whether it is known that no pet had this id at `now`.
     bool lacks(const ReadKey& key, const Version& now) const noexcept;
 
-    // Read when there were `changes`.
+    // Read when there were `changes`, in the current history: the reply has
+    // this number, too, so that commands may have overtaken each other.
     void put(PetIds ids, std::int64_t changes) noexcept
     {
         ids_ = std::move(ids);
@@ -129,6 +140,7 @@ public:
 
 private:
     void drop_if_disconnected() noexcept;
+    void drop_dated() noexcept;
     void drop_all() noexcept;
     void advance(const Version& now) noexcept;
 
@@ -142,6 +154,7 @@ private:
     std::uint64_t connection_generation_ = 0;
     std::uint64_t reorderings_ = 0;
     std::uint64_t generation_ = 0;
+    std::uint64_t history_ = 0;
     Version latest_;  // empty if unknown
     std::optional<PetIds> ids_;
     std::int64_t ids_read_ = 0;

@@ -123,18 +123,23 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
             return changes_loads_.start({}, waiting, *now, cache_, continuation)
                 .begin();
         }
-        const PetIds* const ids = cache_.ids(*now);
-        if (ids == nullptr) {
-            if (IdsLoad* const load = current(ids_loads_)) {
-                return load->join(waiting);
-            }
-            return ids_loads_.start({}, waiting, cache_, continuation).begin();
+        if (const PetIds* const ids = cache_.ids(*now)) {
+            return read_at(place_of(key, *ids, *now), *now, waiter);
         }
-        read_at(place_of(key, *ids, *now), *now, waiter);
+        read_ids(waiting);
     } catch (...) {
         // Out of memory, before the waiter was added to a load.
         waiter.on_result(read_not_sent());
     }
+}
+
+void Reader::read_ids(const WaitingRead& waiting)
+{
+    if (IdsLoad* const load = current(ids_loads_)) {
+        return load->join(waiting);
+    }
+    Continuation& continuation = *this;
+    ids_loads_.start({}, waiting, cache_, continuation).begin();
 }
 
 void Reader::read_at(const Place& place, const Version& now,
@@ -175,7 +180,7 @@ void Reader::resume(const WaitingRead& waiting,
         if (loaded.failed()) {
             return waiter->on_result(*loaded.failure());
         }
-        const auto [what, generation] = loaded.value();
+        const auto [what, generation, history] = loaded.value();
         if (what == Loaded::What::vacancy) {
             // Even if pets were created since.
             return key.is_pet() ? waiter->on_result(Failure{no_such_pet()})
@@ -183,14 +188,21 @@ void Reader::resume(const WaitingRead& waiting,
                                     PageBuilder({key, 0}, {}, cache_.buckets())
                                         .response(PetIds())));
         }
-        if (generation != cache_.generation()) {
-            // `now` belongs to data that were dropped.
+        if (history != cache_.history()) {
+            // `now` belongs to data that may be gone.
             return read_version(key, *waiter);
         }
         const PetIds* const ids = cache_.ids(now);
         if (what == Loaded::What::ids && ids == nullptr) {
             // `now` is later than these ids, or the catalogue was set back.
             return read_version(key, *waiter);
+        }
+        if (generation != cache_.generation()) {
+            // While a slot moves, commands may overtake each other in each
+            // attempt to complete the cache, so read without it.
+            return ids != nullptr
+                       ? read_directly(place_of(key, *ids, now), now, *waiter)
+                       : read_ids(waiting);
         }
         SharedResponse response;
         if (what == Loaded::What::bucket && ids != nullptr) {

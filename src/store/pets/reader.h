@@ -49,6 +49,7 @@ private:
     void serve(const ReadKey& key, const Version& now,
                Waiter<SharedResponse>& waiter) noexcept;
     void read_version(const ReadKey& key, Waiter<SharedResponse>& waiter);
+    void read_ids(const WaitingRead& waiting);
     void read_at(const Place& place, const Version& now,
                  Waiter<SharedResponse>& waiter);
     void read_directly(const Place& place, const Version& now,

@@ -22,7 +22,8 @@ ResponseLoad::ResponseLoad(ResponseLoads& loads, const ReadKey& key,
     : Fetch(cache.source().link), ResponseLoads::Item(loads, key),
       cache_(cache), buckets_(buckets), continuation_(continuation),
       position_(position), generation_(cache.generation()),
-      connection_(connection()), version_(version)
+      history_(cache.history()), connection_(connection()), ahead_(!version),
+      version_(version)
 {}
 
 std::uint64_t ResponseLoad::connection() const noexcept
@@ -105,11 +106,14 @@ Position ResponseLoad::missing() const noexcept
     return absent_ && position_ <= version_->count ? position_ : 0;
 }
 
-// The ids, if what was read can be used: the cache belongs to the same data,
-// and this is still the position to read.
+// The ids, if what was read can be used: it is as new as the version, and this
+// is still the position to read. Commands that overtake each other make a
+// difference only to data for which no version had arrived when they were
+// asked for.
 const PetIds* ResponseLoad::ids() const noexcept
 {
-    if (!version_ || generation_ != cache_.generation()) {
+    if (!version_ || history_ != cache_.history()
+        || (ahead_ && !is_current())) {
         return nullptr;
     }
     const PetIds* const ids = cache_.ids(*version_);
@@ -123,7 +127,7 @@ void ResponseLoad::on_done() noexcept
 {
     const PetIds* const ids = this->ids();
     if (ids == nullptr && !failure()) {
-        const Loaded again{Loaded::What::response, generation_};
+        const Loaded again{Loaded::What::response, generation_, history_};
         return end_each([&](const WaitingRead& read) {
             continuation_.resume(read, again);
         });
@@ -153,8 +157,10 @@ Outcome<SharedResponse> ResponseLoad::finish(const PetIds& ids)
         return source().damaged_bucket(bucket_of(position_));
     }
     response->version = *version_;
-    cache_.put(key(), response);
-    if (key().is_filtered()) {
+    if (is_current()) {
+        cache_.put(key(), response);
+    }
+    if (is_current() && key().is_filtered()) {
         buckets_.load_for_later(response->buckets, *version_);
     }
     return SharedResponse(response);

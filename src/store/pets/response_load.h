@@ -43,6 +43,10 @@ private:
     void take_page(std::size_t index, const redis::Reply& reply);
     void take_error(std::size_t index, const redis::Reply& error);
     Position missing() const noexcept;
+    bool is_current() const noexcept
+    {
+        return generation_ == cache_.generation();
+    }
     const PetIds* ids() const noexcept;
     Outcome<SharedResponse> finish(const PetIds& ids);
     void take_rows(CachedResponse& response, const PetIds& ids);
@@ -51,9 +55,12 @@ private:
     ReadCache& cache_;
     BucketLoads& buckets_;
     Continuation& continuation_;
-    const Position position_;         // see Place
-    const std::uint64_t generation_;  // of the cache
+    const Position position_;  // see Place
+    // Of the cache.
+    const std::uint64_t generation_;
+    const std::uint64_t history_;
     const std::uint64_t connection_;  // its generation
+    const bool ahead_;                // began without a version
     // Read before the data, so the data are at least as new.
     std::optional<Version> version_;
     std::string record_;
