@@ -94,7 +94,8 @@ void Admission::check_limits(Record record)
     plans.update(*key_);
     const std::int64_t cost = find_cost(task_);
     const auto now = task_.now();
-    if (const auto denial = key_->account->denial(key_->limits, cost, now)) {
+    if (const auto denial =
+            key_->account->denial(key_->limits, key_->epoch, cost, now)) {
         const bool confirm = key_->account->needs_confirmation(now);
         act_on(*denial);
         if (confirm) {

@@ -251,7 +251,7 @@ TEST_CASE("a request freed while its handler runs is released once",
         decision.minute = {60, 60, worker.clock.host + 1000};
         decision.day = {1000, 60, worker.clock.host + 1000};
         decision.now = worker.clock.host;
-        account.remember(decision, worker.clock.now, worker.clock.now);
+        account.remember(decision, 0, worker.clock.now, worker.clock.now);
         worker.clock.advance(600);  // to be confirmed, too
         worker.link.full = true;
         client.start();

@@ -14,6 +14,7 @@ using store::Monotonic;
 
 namespace {
 
+constexpr std::int64_t kEpoch = 77;
 constexpr api::Limits kLimits{60, 1000};
 constexpr api::Millis kRedisNow = 1'000'000;
 
@@ -46,7 +47,7 @@ api::Decision banned(api::Millis ends_in)
 
 bool denies(const Account& account, Monotonic now)
 {
-    return account.denial(kLimits, 1, now).has_value();
+    return account.denial(kLimits, kEpoch, 1, now).has_value();
 }
 
 }  // namespace
@@ -64,12 +65,12 @@ TEST_CASE("an account that Redis has not decided on has no rate and no denial",
 TEST_CASE("an account keeps the last rate that Redis reported", "[store]")
 {
     Account account("a");
-    account.remember(admitted(), 100, 110);
+    account.remember(admitted(), kEpoch, 100, 110);
     REQUIRE(account.last_rate());
     CHECK(account.last_rate()->limit == 60);
     CHECK(account.last_rate()->remaining == 57);
     CHECK(account.last_rate()->reset == 1030);
-    account.remember(limited(), 200, 210);
+    account.remember(limited(), kEpoch, 200, 210);
     CHECK(account.last_rate()->remaining == 0);
 }
 
@@ -77,7 +78,7 @@ TEST_CASE("a denial is repeated for less than a second after it was sent",
           "[store]")
 {
     Account account("a");
-    account.remember(limited(), 5000, 5020);
+    account.remember(limited(), kEpoch, 5000, 5020);
     CHECK(denies(account, 5020));
     CHECK(denies(account, 5899));
     CHECK_FALSE(denies(account, 5900));
@@ -86,22 +87,22 @@ TEST_CASE("a denial is repeated for less than a second after it was sent",
 TEST_CASE("a denial ends with the window that it is for", "[store]")
 {
     Account account("a");
-    account.remember(limited(300), 5000, 5020);
+    account.remember(limited(300), kEpoch, 5000, 5020);
     CHECK(denies(account, 5299));
     CHECK_FALSE(denies(account, 5300));
-    account.remember(banned(200), 6000, 6020);
+    account.remember(banned(200), kEpoch, 6000, 6020);
     CHECK(denies(account, 6199));
     CHECK_FALSE(denies(account, 6200));
     // Redis's clock is past the end already.
-    account.remember(limited(-5), 7000, 7020);
+    account.remember(limited(-5), kEpoch, 7000, 7020);
     CHECK_FALSE(denies(account, 7020));
 }
 
 TEST_CASE("a denial from memory extrapolates Redis's clock", "[store]")
 {
     Account account("a");
-    account.remember(limited(), 5000, 5020);
-    const auto decision = account.denial(kLimits, 1, 5420);
+    account.remember(limited(), kEpoch, 5000, 5020);
+    const auto decision = account.denial(kLimits, kEpoch, 1, 5420);
     REQUIRE(decision);
     CHECK(decision->verdict == Verdict::limited);
     CHECK(decision->now == kRedisNow + 400);
@@ -114,10 +115,10 @@ TEST_CASE("a denial is repeated only for the limits that it was decided with",
           "[store]")
 {
     Account account("a");
-    account.remember(limited(), 5000, 5000);
-    CHECK(account.denial({60, 1000}, 1, 5100));
-    CHECK_FALSE(account.denial({61, 1000}, 1, 5100));
-    CHECK_FALSE(account.denial({60, 1001}, 1, 5100));
+    account.remember(limited(), kEpoch, 5000, 5000);
+    CHECK(account.denial({60, 1000}, kEpoch, 1, 5100));
+    CHECK_FALSE(account.denial({61, 1000}, kEpoch, 1, 5100));
+    CHECK_FALSE(account.denial({60, 1001}, kEpoch, 1, 5100));
 }
 
 TEST_CASE("a denial is repeated only for costs that find too little left",
@@ -128,9 +129,10 @@ TEST_CASE("a denial is repeated only for costs that find too little left",
     decision.cost = 20;
     decision.minute.used = 50;
     decision.day = {1000, 995, kRedisNow + 80'000'000};
-    account.remember(decision, 5000, 5000);
-    CHECK_FALSE(account.denial(kLimits, 5, 5100));  // Redis may admit it
-    const auto denial = account.denial(kLimits, 6, 5100);
+    account.remember(decision, kEpoch, 5000, 5000);
+    CHECK_FALSE(
+        account.denial(kLimits, kEpoch, 5, 5100));  // Redis may admit it
+    const auto denial = account.denial(kLimits, kEpoch, 6, 5100);
     REQUIRE(denial);
     CHECK(denial->verdict == Verdict::limited);
     CHECK(denial->cost == 6);
@@ -138,16 +140,16 @@ TEST_CASE("a denial is repeated only for costs that find too little left",
 
     // The minute has 10 left, and its end does not matter to the day.
     decision.minute.reset = kRedisNow + 200;
-    account.remember(decision, 6000, 6000);
-    CHECK(account.denial(kLimits, 11, 6300));
+    account.remember(decision, kEpoch, 6000, 6000);
+    CHECK(account.denial(kLimits, kEpoch, 11, 6300));
     decision.day.used = 0;
-    account.remember(decision, 7000, 7000);
-    CHECK(account.denial(kLimits, 11, 7199));
-    CHECK_FALSE(account.denial(kLimits, 11, 7200));
+    account.remember(decision, kEpoch, 7000, 7000);
+    CHECK(account.denial(kLimits, kEpoch, 11, 7199));
+    CHECK_FALSE(account.denial(kLimits, kEpoch, 11, 7200));
 
     // A ban denies all.
-    account.remember(banned(200'000), 8000, 8000);
-    CHECK(account.denial(kLimits, 1, 8100));
+    account.remember(banned(200'000), kEpoch, 8000, 8000);
+    CHECK(account.denial(kLimits, kEpoch, 1, 8100));
 }
 
 TEST_CASE("a denial by the month is repeated", "[store]")
@@ -157,34 +159,43 @@ TEST_CASE("a denial by the month is repeated", "[store]")
     api::Decision decision = limited();
     decision.minute.used = 1;
     decision.month = {5000, 5000, kRedisNow + 80'000'000};
-    account.remember(decision, 5000, 5000);
-    CHECK(account.denial(kMonthly, 1, 5100));
-    CHECK_FALSE(account.denial({60, 1000, 5001}, 1, 5100));
-    CHECK_FALSE(account.denial(kLimits, 1, 5100));
+    account.remember(decision, kEpoch, 5000, 5000);
+    CHECK(account.denial(kMonthly, kEpoch, 1, 5100));
+    CHECK_FALSE(account.denial({60, 1000, 5001}, kEpoch, 1, 5100));
+    CHECK_FALSE(account.denial(kLimits, kEpoch, 1, 5100));
 }
 
 TEST_CASE("an admission or an operator's change ends a denial", "[store]")
 {
     Account account("a");
-    account.remember(limited(), 5000, 5000);
-    account.remember(admitted(), 5100, 5100);
+    account.remember(limited(), kEpoch, 5000, 5000);
+    account.remember(admitted(), kEpoch, 5100, 5100);
     CHECK_FALSE(denies(account, 5100));
 
-    account.remember(limited(), 5200, 5200);
+    account.remember(limited(), kEpoch, 5200, 5200);
     account.forget_denial();
     CHECK_FALSE(denies(account, 5200));
     CHECK(account.last_rate()->remaining == 0);
+}
+
+TEST_CASE("a denial is not that of a key with an older epoch", "[store]")
+{
+    Account account("a");
+    account.remember(limited(), kEpoch, 5000, 5000);
+    CHECK_FALSE(account.denial(kLimits, kEpoch - 1, 1, 5100));
+    CHECK(account.denial(kLimits, kEpoch, 1, 5100));
+    CHECK(account.denial(kLimits, kEpoch + 1, 1, 5100));
 }
 
 TEST_CASE("a denial needs confirmation half a second after it was sent",
           "[store]")
 {
     Account account("a");
-    account.remember(limited(), 5000, 5020);
+    account.remember(limited(), kEpoch, 5000, 5020);
     CHECK_FALSE(account.needs_confirmation(5499));
     CHECK(account.needs_confirmation(5500));
     CHECK(denies(account, 5500));
-    account.remember(limited(), 5500, 5510);
+    account.remember(limited(), kEpoch, 5500, 5510);
     CHECK_FALSE(account.needs_confirmation(5999));
 }
 
@@ -319,8 +330,8 @@ TEST_CASE("a denied account stores its denials separately", "[store]")
 {
     Account account("a");
     const auto before = account.bytes();
-    account.remember(admitted(), 100, 110);
+    account.remember(admitted(), kEpoch, 100, 110);
     CHECK(account.bytes() == before);
-    account.remember(limited(), 200, 210);
+    account.remember(limited(), kEpoch, 200, 210);
     CHECK(account.bytes() > before + sizeof(api::Decision));
 }

@@ -109,11 +109,13 @@ struct Fixture {
     // As if Redis had just denied a request of the account.
     void remember_denial()
     {
-        account().remember(limited(), clock.now, clock.now);
+        account().remember(limited(), 0, clock.now, clock.now);
     }
     bool denies()
     {
-        return account().denial(key->limits, 1, clock.now).has_value();
+        return account()
+            .denial(key->limits, key->epoch, 1, clock.now)
+            .has_value();
     }
 
     // The denials in the oldest command without a reply.
@@ -379,8 +381,9 @@ TEST_CASE("a new ban is logged once", "[store]")
     CHECK(f.bans.accounts == Names{"a1"});
     CHECK(f.bans.denials == std::vector<std::int64_t>{101});
     CHECK(f.denies());
-    CHECK(f.account().denial(f.key->limits, 1, f.clock.now)->verdict
-          == Verdict::banned);
+    CHECK(
+        f.account().denial(f.key->limits, f.key->epoch, 1, f.clock.now)->verdict
+        == Verdict::banned);
 
     // The next report does not log the ban again.
     f.reporter.report(f.key, f.policy);

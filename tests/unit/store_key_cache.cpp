@@ -254,10 +254,10 @@ TEST_CASE("an account that is denied counts with its denial", "[store]")
     const auto before = cache.bytes();
     api::Decision decision;
     decision.verdict = api::Verdict::limited;
-    key->account->remember(decision, 1000, 1000);
+    key->account->remember(decision, 0, 1000, 1000);
     const auto denied = cache.bytes();
     CHECK(denied >= before + sizeof(api::Decision));
-    key->account->remember(decision, 2000, 2000);
+    key->account->remember(decision, 0, 2000, 2000);
     CHECK(cache.bytes() == denied);
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("accounts that are denied evict keys from a full cache", "[store]")
     api::Decision decision;
     decision.verdict = api::Verdict::limited;
     for (std::size_t i = 0; i < accounts.size(); ++i) {
-        accounts[i]->remember(decision, 1000, 1000);
+        accounts[i]->remember(decision, 0, 1000, 1000);
         accounts[i].reset();
         cache.find(digest_of(static_cast<int>(i)));
         if (cache.bytes() > kMegabyte) {

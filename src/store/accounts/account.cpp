@@ -48,8 +48,8 @@ Account::Denials* Account::need_denials() noexcept
     return denials_.get();
 }
 
-void Account::remember(const api::Decision& decision, Monotonic sent,
-                       Monotonic now) noexcept
+void Account::remember(const api::Decision& decision, std::int64_t epoch,
+                       Monotonic sent, Monotonic now) noexcept
 {
     rate_ = api::rate_view(decision);
     has_rate_ = true;
@@ -59,16 +59,18 @@ void Account::remember(const api::Decision& decision, Monotonic sent,
     if (Denials* const denials = need_denials()) {
         denials->denied = true;
         denials->last = decision;
+        denials->epoch = epoch;
         denials->confirmed = sent;
         denials->now_read = now;
     }
 }
 
 std::optional<api::Decision> Account::denial(const api::Limits& limits,
+                                             std::int64_t epoch,
                                              std::int64_t cost,
                                              Monotonic now) const noexcept
 {
-    if (!denials_ || !denials_->denied
+    if (!denials_ || !denials_->denied || epoch < denials_->epoch
         || now - denials_->confirmed >= kDenialValidFor) {
         return std::nullopt;
     }

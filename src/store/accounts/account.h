@@ -33,11 +33,12 @@ public:
 
     std::string_view id() const noexcept { return id_.view(); }
 
-    // Remembers Redis's decision on a command sent at `sent`. Expiry counts
-    // from `sent`, so a cached denial never outlasts Redis's. If out of memory,
-    // a denial is not remembered, and the next request asks Redis.
-    void remember(const api::Decision& decision, Monotonic sent,
-                  Monotonic now) noexcept;
+    // Remembers Redis's decision on a command for a key of this epoch, sent at
+    // `sent`. Expiry counts from `sent`, so a cached denial never outlasts
+    // Redis's. If out of memory, a denial is not remembered, and the next
+    // request asks Redis.
+    void remember(const api::Decision& decision, std::int64_t epoch,
+                  Monotonic sent, Monotonic now) noexcept;
 
     // The last rate known, for responses that cannot ask Redis.
     const api::RateView* last_rate() const noexcept
@@ -47,9 +48,11 @@ public:
 
     // The denial of a request of this cost that Redis would repeat: it was
     // confirmed less than a second ago, has not ended, and was decided with
-    // these limits (another key of the account may have others).
+    // these limits (another key of the account may have others) and for a key
+    // of no later epoch (so that a revoked key is not refused as if it were
+    // valid).
     std::optional<api::Decision> denial(const api::Limits& limits,
-                                        std::int64_t cost,
+                                        std::int64_t epoch, std::int64_t cost,
                                         Monotonic now) const noexcept;
 
     // Whether a remembered denial should be confirmed in the background, so
@@ -100,8 +103,9 @@ private:
     friend class DenialReporter;
 
     struct Denials {
-        bool denied = false;  // the next three are valid
+        bool denied = false;  // the next four are valid
         api::Decision last;
+        std::int64_t epoch = 0;
         Monotonic confirmed = 0;  // when the command was sent
         Monotonic now_read = 0;   // when `last.now` was received
 

@@ -45,7 +45,7 @@ private:
             LimitCommands::parse_status(reply, key_->limits, decision_.cost);
         if (status.kind == LimitResult::Kind::decided) {
             const Monotonic now = owner_.clock_.monotonic();
-            account.remember(status.decision, sent_, now);
+            account.remember(status.decision, key_->epoch, sent_, now);
             account.set_reported(status.strikes, now);
             if (status.new_ban) {
                 log_.account_banned(account, status);
