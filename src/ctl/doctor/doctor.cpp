@@ -84,15 +84,14 @@ bool check_format(RedisSession& redis, const Context& context,
         case StoreFormat::two:
             break;
         }
-    } catch (const LostConnection&) {
-        throw;
-    } catch (const NotServing&) {
-        throw;
     } catch (const RedisError& refusal) {
         // Workers' users may not read this.
         findings.push_back(
             {Verdict::unknown, which + kFormat, "", refusal.what(), true});
     } catch (const Failure& failure) {
+        if (is_away(failure)) {
+            throw;
+        }
         // The key is damaged, or this is one node of a Cluster.
         findings.push_back(
             {Verdict::wrong, which + kFormat, "unknown", failure.what()});
@@ -111,15 +110,14 @@ void check_limits(Context& context, std::vector<Finding>& findings)
             findings.push_back(
                 {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});
         }
-    } catch (const LostConnection&) {
-        throw;
-    } catch (const NotServing&) {
-        throw;
     } catch (const RedisError& refusal) {
         // Workers' users may not read all of this.
         findings.push_back(
             {Verdict::unknown, "limits", "", refusal.what(), true});
     } catch (const Failure& failure) {
+        if (is_away(failure)) {
+            throw;
+        }
         findings.push_back(
             {Verdict::wrong, "limits", "elsewhere", failure.what()});
     }

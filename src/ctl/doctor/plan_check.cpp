@@ -52,11 +52,10 @@ std::vector<Finding> check_plans(Context& context)
 {
     try {
         return findings_about(context.known_plans());
-    } catch (const LostConnection&) {
-        throw;
-    } catch (const NotServing&) {
-        throw;
     } catch (const Failure& failure) {
+        if (is_away(failure)) {
+            throw;
+        }
         // This user may not read them, or this is one node of a Cluster.
         return {{Verdict::unknown, kPlans, "", failure.what(), true}};
     }

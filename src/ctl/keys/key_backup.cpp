@@ -316,7 +316,7 @@ void export_keys(Context& context)
     std::vector<std::string> damaged = listing.damaged;
     damaged.insert(damaged.end(), listing.damaged_entries.begin(),
                    listing.damaged_entries.end());
-    for (const ShownKey& shown : shown_keys(context, servers, listing)) {
+    for (const ShownKey& shown : shown_keys(listing, all)) {
         if (!shown.key.unfinished) {
             print_data(line_of(shown, plans, now));
         }

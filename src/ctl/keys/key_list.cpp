@@ -89,7 +89,9 @@ void list_keys(Context& context, const KeyFilter& filter)
                         : accounts.keys_of({account, ""}, waiter);
     });
     const api::UnixTime now = now_of(context, servers);
-    auto shown = shown_keys(context, servers, listing);
+    auto shown = shown_keys(
+        listing, context.await<store::AccountListing>(
+                     [&](auto& waiter) { accounts.list(false, waiter); }));
     shown.erase(std::remove_if(shown.begin(), shown.end(),
                                [&](const ShownKey& each) {
                                    return !passes(filter, each, now);

@@ -11,19 +11,15 @@
 
 namespace petstore::ctl {
 
-std::vector<ShownKey> shown_keys(Context& context,
-                                 const store::KeyServers& servers,
-                                 store::KeyListing& listing)
+std::vector<ShownKey> shown_keys(store::KeyListing& listing,
+                                 const store::AccountListing& accounts)
 {
-    store::AccountAdministration accounts(servers);
-    auto found = context.await<store::AccountListing>(
-        [&](auto& waiter) { accounts.list(false, waiter); });
     std::map<std::string_view, const api::AccountRecord*> records;
-    for (const api::AccountRecord& account : found.accounts) {
+    for (const api::AccountRecord& account : accounts.accounts) {
         records.emplace(account.id, &account);
     }
-    const std::set<std::string> unread(found.unread.begin(),
-                                       found.unread.end());
+    const std::set<std::string> unread(accounts.unread.begin(),
+                                       accounts.unread.end());
     std::vector<ShownKey> shown;
     shown.reserve(listing.keys.size());
     for (store::StoredKey& key : std::exchange(listing.keys, {})) {

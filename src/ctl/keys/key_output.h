@@ -5,6 +5,7 @@
 
 #include "../../api/account.h"
 #include "../../api/plan.h"
+#include "../../store/accounts/account_listing.h"
 #include "../../store/keys/key_listing.h"
 #include "../../store/keys/stored_key.h"
 #include "../command_line/context.h"
@@ -18,14 +19,15 @@ struct ShownKey {
     api::AccountRecord account;
 };
 
-// Read the accounts of keys. In a list, a key whose account's record is missing
-// or damaged has an empty one, and one whose account's record is on a server
-// that is away becomes one of `unread`. Empties `keys`.
+// Reads the key's account.
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key);
-std::vector<ShownKey> shown_keys(Context& context,
-                                 const store::KeyServers& servers,
-                                 store::KeyListing& listing);
+
+// Moves the keys of the listing, each with its account. A key whose account's
+// record is missing or damaged has an empty one, and one whose account is among
+// the unread ones becomes an unread key.
+std::vector<ShownKey> shown_keys(store::KeyListing& listing,
+                                 const store::AccountListing& accounts);
 
 // `secret`: the key itself, for a new key only. `now`: for its state.
 Json json_of(const ShownKey& shown, const api::PlanTable& plans,

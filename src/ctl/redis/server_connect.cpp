@@ -198,6 +198,12 @@ void Credentials::complete(redis::Endpoint& endpoint) const
     endpoint.complete(user, password);
 }
 
+bool is_away(const Failure& failure) noexcept
+{
+    return dynamic_cast<const LostConnection*>(&failure) != nullptr
+           || dynamic_cast<const NotServing*>(&failure) != nullptr;
+}
+
 std::string cannot_connect(const std::string& where, const char* reason)
 {
     return "cannot connect to " + where + ": " + reason;

@@ -38,6 +38,9 @@ public:
     using Unreachable::Unreachable;
 };
 
+// Whether the connection was lost, or the server is NotServing.
+bool is_away(const Failure& failure) noexcept;
+
 // For connecting and logging in together.
 constexpr redis::ByteStream::Timeout kLoginTimeout = std::chrono::seconds(5);
 // For each reply of a server that is only queried for the addresses of others.

@@ -159,9 +159,9 @@ Outcome<SharedResponse> ResponseLoad::finish(const PetIds& ids)
     response->version = *version_;
     if (is_current()) {
         cache_.put(key(), response);
-    }
-    if (is_current() && key().is_filtered()) {
-        buckets_.load_for_later(response->buckets, *version_);
+        if (key().is_filtered()) {
+            buckets_.load_for_later(response->buckets, *version_);
+        }
     }
     return SharedResponse(response);
 }

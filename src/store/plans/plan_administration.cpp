@@ -13,7 +13,10 @@ namespace petstore::store {
 
 namespace {
 
-using PublishedHosts = std::vector<PublishedHost>;
+struct Hosts {
+    std::vector<PublishedHost> alive;
+    bool unread = false;  // the server of a Cluster that has them is away
+};
 
 bool is_damage(const Failed& failed)
 {
@@ -36,41 +39,36 @@ Task<StoredPlans> read_stored(const KeyServers& servers)
     co_return stored;
 }
 
-// nullopt: the server of a Cluster that has them is away.
-Task<std::optional<std::vector<PublishedHost>>>
-read_hosts(const KeyServers& servers)
+Task<Hosts> read_hosts(const KeyServers& servers)
 {
     // By the clock that hosts publish by.
     const api::Millis now = co_await redis_time(servers.keys);
     const std::string key = servers.schema.hosts();
+    Hosts hosts;
     std::map<std::string, std::string> entries;
     try {
         entries = co_await read_hash(servers.keys, key);
     } catch (const Failed& failed) {
-        if (failed.lost && servers.keys.is_cluster()) {
-            co_return std::nullopt;
-        }
-        if (!is_damage(failed)) {
+        hosts.unread = failed.lost && servers.keys.is_cluster();
+        if (!hosts.unread && !is_damage(failed)) {
             throw;
         }
     }
-    PublishedHosts alive;
     for (const auto& [field, text] : entries) {
         auto host = parse_host(text);
         if (host && host->published >= now / 1000 - kHostSeconds) {
-            alive.push_back(std::move(*host));
+            hosts.alive.push_back(std::move(*host));
         }
     }
-    co_return alive;
+    co_return hosts;
 }
 
 Task<KnownPlans> list_plans(KeyServers servers)
 {
     auto stored = co_await read_stored(servers);
     auto hosts = co_await read_hosts(servers);
-    const bool unread = !hosts;
-    co_return KnownPlans(std::move(stored),
-                         std::move(hosts).value_or(PublishedHosts()), unread);
+    co_return KnownPlans(std::move(stored), std::move(hosts.alive),
+                         hosts.unread);
 }
 
 Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
@@ -137,7 +135,7 @@ Task<> remove_plan(KeyServers servers, std::string name)
                       "there is no such plan in Redis");
     }
     auto hosts = co_await read_hosts(servers);
-    const KnownPlans plans({}, std::move(hosts).value_or(PublishedHosts()));
+    const KnownPlans plans({}, std::move(hosts.alive));
     if (!plans.defined_without_redis(name)) {
         co_await refuse_in_use(servers, name);
     }
