@@ -33,6 +33,8 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1, set_petstore,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 
+    {ngx_string("petstore_usage"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS,
+     set_usage, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_status"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS,
      set_status, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_health"), NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,

@@ -25,7 +25,7 @@ set(TIER_ONE_BUILD
   limits_once limits_usage limits_walk list logs network_faults nginx_errors openapi
   packages pet_import plans redis_errors redis_faults redis_login redis_tls sentinel
   sentinel_faults status two_redis two_redis_move two_redis_operator
-  two_stores upgrade usage version)
+  two_stores upgrade usage usage_location version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.
 set(TIER_FULL ids_repeated upgrade_old)

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "text.h"
+
 namespace petstore::api {
 
 namespace {
@@ -116,6 +118,35 @@ std::string usage_json(const AccountUsage& usage, const PlanTable& plans,
         {"last_used", json_date(usage.last_used)},
         {by_month ? "months" : "days", std::move(counts)},
     });
+}
+
+// Not with Json, whose destructor allocates, and ends the worker if it cannot.
+std::string own_usage_json(const AccountUsage& usage, std::string_view plan,
+                           const Limits& limits)
+{
+    const Day today = day_of(usage.now / 1000);
+    std::string json = R"({"account":)";
+    append_json_string(json, usage.account.id);
+    append_json_string(json.append(R"(,"plan":)"), plan);
+    json.append(R"(,"windows":[)");
+    for (const auto& [name, window] : usage_windows(usage, limits)) {
+        json.append(json.back() == '[' ? "" : ",");
+        append_json_string(json.append(R"({"window":)"), name);
+        append_int(json.append(R"(,"limit":)"), window.limit);
+        append_int(json.append(R"(,"used":)"), window.used);
+        append_int(json.append(R"(,"remaining":)"), window.remaining());
+        append_int(json.append(R"(,"reset":)"), seconds_up(window.reset));
+        json.push_back('}');
+    }
+    append_int(json.append(R"(],"today":)"), admitted_on(usage, today));
+    append_int(json.append(R"(,"month":)"), admitted_in_month(usage, today));
+    json.append(R"(,"last_used":)");
+    if (usage.last_used) {
+        append_json_string(json, iso_date(*usage.last_used));
+    } else {
+        json.append("null");
+    }
+    return json.append("}");
 }
 
 }  // namespace petstore::api

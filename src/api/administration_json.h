@@ -11,8 +11,8 @@
 
 namespace petstore::api {
 
-// The JSON objects of administration, for `petstorectl --json` and the admin
-// API. What is absent is null. Throw std::bad_alloc.
+// The JSON objects of administration, for `petstorectl --json`, petstore_usage
+// and the admin API. What is absent is null. Throw std::bad_alloc.
 
 std::string account_json(const AccountRecord& account,
                          std::optional<Day> last_used);
@@ -28,5 +28,10 @@ std::string key_json(const KeyRecord& key, const AccountRecord& account,
 // `period` must be kept_at(today).
 std::string usage_json(const AccountUsage& usage, const PlanTable& plans,
                        const UsagePeriod& period);
+
+// What petstore_usage answers for a key with this plan and these limits. Only
+// the account's id is shown of its record. `days` must be all of this month.
+std::string own_usage_json(const AccountUsage& usage, std::string_view plan,
+                           const Limits& limits);
 
 }  // namespace petstore::api

@@ -23,6 +23,16 @@ Window window_of(const AccountUsage::Counter& counter, std::int64_t limit,
     return {limit, counter.used, counter.reset ? counter.reset : end};
 }
 
+std::int64_t admitted_between(const AccountUsage& usage, Day from,
+                              Day end) noexcept
+{
+    std::int64_t sum = 0;
+    for (const UsageCount& day : usage.days) {
+        sum += day.start >= from && day.start < end ? day.admitted : 0;
+    }
+    return sum;
+}
+
 }  // namespace
 
 UsagePeriod UsagePeriod::kept_at(Day today) const noexcept
@@ -72,6 +82,17 @@ std::vector<UsageWindow> usage_windows(const AccountUsage& usage,
                                               end * kDaySeconds * 1000)});
     }
     return windows;
+}
+
+std::int64_t admitted_on(const AccountUsage& usage, Day day) noexcept
+{
+    return admitted_between(usage, day, day + 1);
+}
+
+std::int64_t admitted_in_month(const AccountUsage& usage, Day day) noexcept
+{
+    return admitted_between(usage, first_of_month(day),
+                            first_of_next_month(day));
 }
 
 bool reaches(const Window& window, int percent) noexcept

@@ -44,6 +44,7 @@ struct AccountUsage {
     };
 
     AccountRecord account;
+    std::int64_t epoch = 0;  // of the account; 0 if it has no state
     Counter minute;
     Counter day;
     Counter month;
@@ -69,6 +70,10 @@ struct UsageWindow {
 // open would end one length from now.
 std::vector<UsageWindow> usage_windows(const AccountUsage& usage,
                                        const Limits& limits);
+
+// The units admitted on a day, and in its month, of which `days` must have all.
+std::int64_t admitted_on(const AccountUsage& usage, Day day) noexcept;
+std::int64_t admitted_in_month(const AccountUsage& usage, Day day) noexcept;
 
 // Whether `percent` of the window are used.
 bool reaches(const Window& window, int percent) noexcept;

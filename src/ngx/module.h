@@ -43,6 +43,24 @@ inline ngx_http_core_loc_conf_t& core_loc_conf(ngx_conf_t* cf) noexcept
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
 }
 
+// Whether the location's name is a path, or the start of one.
+inline bool is_plain(const ngx_http_core_loc_conf_t& location) noexcept
+{
+#if (NGX_PCRE)
+    if (location.regex != nullptr) {
+        return false;
+    }
+#endif
+    return !location.named && !location.noname;
+}
+
+// The server that contains the block.
+inline const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
+{
+    return static_cast<const ngx_http_core_srv_conf_t*>(
+        ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
+}
+
 // The content handler of a location with `petstore`.
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 

@@ -2,13 +2,14 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "../api/error.h"
 #include "../api/page.h"
 #include "../api/pet.h"
 #include "../api/version.h"
 #include "errors.h"
-#include "openapi_files.h"  // template.json
+#include "openapi_files.h"  // template.json, usage.json
 
 namespace petstore::openapi {
 
@@ -59,6 +60,9 @@ public:
         complete(paths["/pets"]["get"], Operation::list_pets);
         complete(paths["/pets"]["post"], Operation::create_pet);
         complete(paths["/pets/{petId}"]["get"], Operation::get_pet);
+        if (!settings_.usage_path.empty()) {
+            add_usage();
+        }
         return document_.dump();
     }
 
@@ -67,6 +71,16 @@ private:
     bool has_vary() const noexcept
     {
         return has_cors() && settings_.cors_origin != "*";
+    }
+
+    void add_usage()
+    {
+        Json usage = Json::parse(std::string_view(k_usage_json));
+        document_["tags"].push_back(std::move(usage["tag"]));
+        document_["components"]["schemas"].update(usage["schemas"]);
+        Json& path = document_["paths"][settings_.usage_path];
+        path = std::move(usage["path"]);
+        complete(path["get"], Operation::get_usage);
     }
 
     static void fill_schemas(Json& components)

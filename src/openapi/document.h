@@ -17,12 +17,15 @@ struct Settings {
     bool window_headers = false;          // petstore_limit_headers windows
     bool ietf_headers = false;            // … ietf
     std::string cors_origin;  // an allowed origin, "*" for any, empty for none
+    // That of petstore_usage, without the base path; empty for none.
+    std::string usage_path;
 
     friend bool operator==(const Settings& a, const Settings& b)
     {
         const auto all = [](const Settings& s) {
             return std::tie(s.base, s.deprecation, s.sunset, s.successor,
-                            s.window_headers, s.ietf_headers, s.cors_origin);
+                            s.window_headers, s.ietf_headers, s.cors_origin,
+                            s.usage_path);
         };
         return all(a) == all(b);
     }

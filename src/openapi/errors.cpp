@@ -18,7 +18,9 @@ using api::Operation;
 constexpr unsigned kList = 1;
 constexpr unsigned kCreate = 2;
 constexpr unsigned kGet = 4;
-constexpr unsigned kAll = kList | kCreate | kGet;
+constexpr unsigned kUsage = 8;
+constexpr unsigned kPets = kList | kCreate | kGet;
+constexpr unsigned kAll = kPets | kUsage;
 constexpr unsigned kNone = 0;  // those of the admin API
 
 constexpr unsigned bit_of(Operation operation)
@@ -30,6 +32,8 @@ constexpr unsigned bit_of(Operation operation)
         return kCreate;
     case Operation::get_pet:
         return kGet;
+    case Operation::get_usage:
+        return kUsage;
     default:
         return kNone;
     }
@@ -57,11 +61,11 @@ constexpr Row kErrors[] = {
     {ErrorCode::missing_api_key, kAll,
      "An API key is required: \"Authorization: Bearer <API_KEY>\"."},
     {ErrorCode::invalid_api_key, kAll, "The API key is not valid."},
-    {ErrorCode::insufficient_scope, kAll,
+    {ErrorCode::insufficient_scope, kPets,
      "The API key lacks the scope for this operation."},
     {ErrorCode::plan_not_allowed, kNone,
      "The plan of this API key does not include this resource."},
-    {ErrorCode::cost_exceeds_plan, kAll,
+    {ErrorCode::cost_exceeds_plan, kPets,
      "The cost of this request, 100, exceeds the limit of 60 requests per minute."},
     {ErrorCode::pet_not_found, kGet, "There is no pet with this id."},
     {ErrorCode::not_found, kGet, "The path does not exist."},
@@ -91,7 +95,7 @@ constexpr Row kErrors[] = {
      "This Idempotency-Key was used with another body."},
     {ErrorCode::rate_limit_exceeded, kAll,
      "Rate limit exceeded: 60 requests per minute. Retry in 30 seconds."},
-    {ErrorCode::api_key_banned, kAll,
+    {ErrorCode::api_key_banned, kPets,
      "This API key is banned for too many requests over its limit. Retry in 300 seconds."},
     {ErrorCode::internal_error, kAll,
      "The service failed to handle the request."},
@@ -123,17 +127,18 @@ struct NginxRow {
 };
 
 constexpr NginxRow kNginxErrors[] = {
-    {401, kAll},          // auth_basic, auth_request
-    {403, kAll},          // deny
-    {412, kList | kGet},  // If-Match: pets have no ETag
-    {429, kAll},          // limit_req, limit_conn
-    {494, kAll},          // large_client_header_buffers; the client gets 400
-    {495, kAll},          // ssl_verify_client; the client gets 400
-    {496, kAll},          // likewise
-    {497, kAll},          // plain HTTP to a TLS port; the client gets 400
-    {501, kAll},          // an unknown Transfer-Encoding
-    {502, kAll},          // from a proxy in front
-    {504, kAll},         {505, kAll},
+    {401, kAll},                   // auth_basic, auth_request
+    {403, kAll},                   // deny
+    {412, kList | kGet | kUsage},  // If-Match: there is no ETag
+    {429, kAll},                   // limit_req, limit_conn
+    {494, kAll},  // large_client_header_buffers; the client gets 400
+    {495, kAll},  // ssl_verify_client; the client gets 400
+    {496, kAll},  // likewise
+    {497, kAll},  // plain HTTP to a TLS port; the client gets 400
+    {501, kAll},  // an unknown Transfer-Encoding
+    {502, kAll},  // from a proxy in front
+    {504, kAll},
+    {505, kAll},
 };
 
 }  // namespace
@@ -181,7 +186,7 @@ std::string_view description_of(int status) noexcept
     case 410:
         return "The operation has been shut down.";
     case 412:
-        return "The request has an If-Match, and pets have no ETag.";
+        return "The request has an If-Match, and the resource has no ETag.";
     case 413:
         return "The request body is too large.";
     case 414:

@@ -7,67 +7,15 @@
 
 namespace petstore::service {
 
-namespace {
-
-// A record may change while it is read, or its account may move to another
-// server of a Cluster. More refreshes than this indicate a fault.
-constexpr int kMaxRefreshes = 8;
-
-}  // namespace
-
 void Admission::run()
 {
-    proceed(find_key(task_.request(), task_.storage(), digest_));
+    authentication_.run();
 }
 
-// 1. The key: from memory, or else from Redis.
-void Admission::proceed(FoundKey found)
+// 1. The key is usable.
+void Admission::on_key(Record record)
 {
-    if (found.valid != nullptr) {
-        key_ = std::move(found.valid);
-        return check(Record::remembered);
-    }
-    if (found.refused) {
-        return refuse(refuse_key(task_, *found.refused));
-    }
-    if (task_.may_wait()) {
-        // Ahead of the record, so that it need not be waited for.
-        task_.storage().plans.current();
-        const std::string_view account =
-            key_ != nullptr ? key_->account->id() : std::string_view();
-        task_.storage().key_loader.load(digest_, {epoch_, account},
-                                        key_read_.begin());
-    }
-}
-
-void Admission::take_key(const store::Ref<store::CachedKey>& key)
-{
-    key_ = key;
-    key_ == nullptr ? refuse_forgotten_key() : check(Record::fresh);
-}
-
-// 2. Its expiry.
-void Admission::check(Record record)
-{
-    store::Storage& storage = task_.storage();
-    const store::Expiry expiry = storage.redis_clock.expiry(*key_);
-    if (key_->record.disabled || expiry == store::Expiry::expired) {
-        return refuse_forgotten_key();
-    }
-    if (expiry == store::Expiry::unconfirmed && !asked_clock_) {
-        if (task_.may_wait()) {
-            asked_clock_ = true;
-            storage.redis_clock.ask(*key_, clock_read_.begin());
-        }
-        return;
-    }
-    task_.state().key = {key_, {}};
     check_limits(record);
-}
-
-void Admission::take_clock(const store::Done&)
-{
-    check(Record::remembered);
 }
 
 void Admission::take_plans(const store::Done&)
@@ -75,7 +23,7 @@ void Admission::take_plans(const store::Done&)
     check_limits(Record::remembered);
 }
 
-// 4. The limits: by a decision about the same client's request, by a denial of
+// 3. The limits: by a decision about the same client's request, by a denial of
 // a moment ago, or by asking the limiter.
 void Admission::check_limits(Record record)
 {
@@ -83,7 +31,7 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
-    // 3. The plans, which seldom have to be waited for.
+    // 2. The plans, which seldom have to be waited for.
     store::PlansInForce& plans = task_.storage().plans;
     if (!plans.current()) {
         if (task_.may_wait()) {
@@ -91,15 +39,16 @@ void Admission::check_limits(Record record)
         }
         return;
     }
-    plans.update(*key_);
+    const ValidKey& key = authentication_.key();
+    plans.update(*key);
     const std::int64_t cost = find_cost(task_);
     const auto now = task_.now();
     if (const auto denial =
-            key_->account->denial(key_->limits, key_->epoch, cost, now)) {
-        const bool confirm = key_->account->needs_confirmation(now);
+            key->account->denial(key->limits, key->epoch, cost, now)) {
+        const bool confirm = key->account->needs_confirmation(now);
         act_on(*denial);
         if (confirm) {
-            confirm_denial(task_, key_);
+            confirm_denial(task_, key);
         }
         return;
     }
@@ -108,7 +57,7 @@ void Admission::check_limits(Record record)
         task_.wait();
         shared.ask(*this);
         task_.storage().limits.add(
-            key_, cost, {record == Record::fresh, placed_}, {*this, *this});
+            key, cost, {record == Record::fresh, placed_}, {*this, *this});
     }
 }
 
@@ -129,7 +78,7 @@ void Admission::share_decision()
 void Admission::on_limit_sent() noexcept
 {
     sent_ = task_.now();
-    if (!task_.over() && refreshes_ == 0 && !placed_) {
+    if (!task_.over() && !authentication_.renewed() && !placed_) {
         task_.attempt([this] { handler_.on_limit_sent(); });
     }
 }
@@ -142,7 +91,8 @@ void Admission::on_result(
 {
     const store::Failure* const failure = outcome.failure();
     // Reads ahead were sent right behind the first command.
-    if (failure == nullptr && outcome.value().version && refreshes_ == 0) {
+    if (failure == nullptr && outcome.value().version
+        && !authentication_.renewed()) {
         task_.attempt(
             [&] { handler_.on_limit_decided(*outcome.value().version); });
     }
@@ -158,7 +108,7 @@ void Admission::on_result(
     });
     for (Admission* follower : followers) {
         follower->task_.deliver(
-            [follower] { follower->check(Record::remembered); });
+            [follower] { follower->authentication_.check(); });
     }
 }
 
@@ -168,13 +118,13 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     store::Storage& storage = task_.storage();
     if (answer.kind == Kind::decided) {
         version_ = answer.version;
-        return take_decision(answer.decision, sent_, *key_, storage)
+        return take_decision(answer.decision, sent_, *authentication_.key(),
+                             storage)
                    ? act_on(answer.decision)
-                   : refuse_forgotten_key();
+                   : authentication_.refuse();
     }
-    if (answer.kind == Kind::stale && refreshes_++ < kMaxRefreshes) {
-        epoch_ = answer.epoch;
-        return proceed(find_newer_key(digest_, key_, epoch_, storage));
+    if (answer.kind == Kind::stale && authentication_.may_renew()) {
+        return authentication_.renew(answer.epoch);
     }
     if (answer.kind == Kind::unplaced && !placed_) {
         // In a Cluster, for an account without a state, which is new unless
@@ -191,20 +141,21 @@ void Admission::take_answer(const store::LimitAnswer& answer)
 void Admission::take_marker(const store::Done&)
 {
     placed_ = true;
-    check(Record::remembered);
+    authentication_.check();
 }
 
 // 4. Acts or denies.
 void Admission::act_on(const api::Decision& decision)
 {
-    switch (apply_decision(task_, key_, decision)) {
+    const ValidKey& key = authentication_.key();
+    switch (apply_decision(task_, key, decision)) {
     case Consequence::admit:
         return handler_.on_admitted();
     case Consequence::deny:
         return refuse(deny(task_, decision));
     case Consequence::deny_counted:
         return task_.storage().denials.report_and_wait(
-            key_, task_.settings().ban, decision, denial_counted_.begin(),
+            key, task_.settings().ban, decision, denial_counted_.begin(),
             *this);
     }
 }
@@ -221,12 +172,6 @@ void Admission::account_banned(const store::Account& account,
                              ? static_cast<store::BanLog&>(task_.storage().log)
                              : task_.log();
     log.account_banned(account, status);
-}
-
-// The key does not exist, or is no longer usable.
-void Admission::refuse_forgotten_key()
-{
-    refuse(refuse_key(task_, forget_key(digest_, key_.get(), task_.storage())));
 }
 
 void Admission::refuse(Refusal&& refusal)

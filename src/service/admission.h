@@ -1,14 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "../api/digest.h"
 #include "../store/storage.h"
 #include "admission_handler.h"
+#include "authentication.h"
 #include "await.h"
-#include "find_key.h"
 #include "refusal.h"
 
 namespace petstore::service {
@@ -17,9 +15,10 @@ namespace petstore::service {
 // refused request is answered here; its handler is not called.
 //
 // This class decides in which order the steps are taken, and waits for Redis.
-// The steps (find_key, decision, refusal) return what they led to and know
-// neither each other nor this class.
-class Admission final : private store::LimitObserver,
+// The steps (Authentication, decision, refusal) do not know each other, nor
+// this class.
+class Admission final : private Authentication::Owner,
+                        private store::LimitObserver,
                         private store::Waiter<store::LimitAnswer>,
                         private store::BanLog {
 public:
@@ -36,7 +35,10 @@ public:
     void abandon() noexcept;
 
     // Valid once admitted.
-    const store::CachedKey& key() const noexcept { return *key_; }
+    const store::CachedKey& key() const noexcept
+    {
+        return *authentication_.key();
+    }
 
     // The catalogue's version, if the limiter's reply contained it.
     const std::optional<store::Version>& version() const noexcept
@@ -45,12 +47,9 @@ public:
     }
 
 private:
-    enum class Record { remembered, fresh };  // fresh: read in this iteration
+    using Record = Authentication::Record;
 
-    void proceed(FoundKey found);
-    void take_key(const store::Ref<store::CachedKey>& key);
-    void check(Record record);
-    void take_clock(const store::Done&);
+    void on_key(Record record) override;
     void take_plans(const store::Done&);
     void check_limits(Record record);
     void share_decision();
@@ -63,15 +62,11 @@ private:
     void take_counted(const api::Decision& decision);
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
-    void refuse_forgotten_key();
     void refuse(Refusal&& refusal);
 
     Task& task_;
     AdmissionHandler& handler_;
-    Await<store::Ref<store::CachedKey>, Admission, &Admission::take_key>
-        key_read_{task_, *this};
-    Await<store::Done, Admission, &Admission::take_clock> clock_read_{task_,
-                                                                      *this};
+    Authentication authentication_{task_, *this};
     Await<store::Done, Admission, &Admission::take_plans> plans_read_{task_,
                                                                       *this};
     Await<store::Done, Admission, &Admission::take_marker> marker_read_{task_,
@@ -79,12 +74,7 @@ private:
     Await<api::Decision, Admission, &Admission::take_counted> denial_counted_{
         task_, *this};
 
-    api::Digest digest_{};  // of the API key
-    store::Ref<store::CachedKey> key_;
-    std::int64_t epoch_ = 0;  // the next record read must have it
-    int refreshes_ = 0;
     bool placed_ = false;        // accounts live where the limiter is asked
-    bool asked_clock_ = false;   // whether the key has expired
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision
     std::optional<store::Version> version_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -80,7 +81,10 @@ struct RequestState : RequestReport {
     // has.
     std::int64_t cost = 0;
     SharedDecision decision;
-    std::optional<api::RateView> rate;     // of the rate headers
+    std::optional<api::RateView> rate;  // of the rate headers
+    // The windows to show without a decision: those of petstore_usage, which
+    // charges nothing and admits to nothing else.
+    std::unique_ptr<const api::Decision> windows;
     std::optional<AddressWindow> address;  // once the request counted there
     RedisTime redis_time;
 };

@@ -10,6 +10,7 @@
 #include "accounts/limit_commands.h"
 #include "accounts/limit_queue.h"
 #include "accounts/limits_marker.h"
+#include "accounts/own_usage.h"
 #include "accounts/redis_clock.h"
 #include "clock.h"
 #include "keys/key_cache.h"
@@ -79,7 +80,9 @@ struct Storage {
                  log, log),
           redis_clock(environment.accounts, schema, clock),
           denials(environment.accounts, limit_commands, clock,
-                  environment.report_alarm, log, log)
+                  environment.report_alarm, log, log),
+          own_usage({environment.catalogue, environment.accounts, schema},
+                    redis_clock, clock, {log, log})
     {}
 
     // In a Cluster, accounts are in other slots than the catalogue.
@@ -113,6 +116,7 @@ struct Storage {
     LimitQueue limits;
     RedisClock redis_clock;
     DenialReporter denials;
+    OwnUsage own_usage;
 
     // Requests that wait for a reply, even if their client has left.
     std::size_t waiting_requests = 0;

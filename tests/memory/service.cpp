@@ -5,6 +5,7 @@
 
 #include "ready.h"
 #include "service/api_request.h"
+#include "service/get_usage.h"
 #include "service/guard_request.h"
 #include "shortage.h"
 #include "store/scripts.h"
@@ -97,6 +98,7 @@ struct Client final : service::Request,
         ++releases;
         api.reset();
         guard.reset();
+        usage.reset();
     }
 
     api::Method verb = api::Method::get;
@@ -106,6 +108,7 @@ struct Client final : service::Request,
     service::RequestState state;
     std::unique_ptr<service::ApiRequest> api;
     std::unique_ptr<service::GuardRequest> guard;
+    std::unique_ptr<service::GetUsage> usage;
     int ends = 0;
     int releases = 0;
     int status = 0;
@@ -127,6 +130,7 @@ struct Requests {
         store::scripts::strike();
         store::scripts::create_pets();
         store::scripts::clock();
+        store::scripts::read_usage();
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
@@ -154,6 +158,8 @@ struct Requests {
     {
         if (client.guard != nullptr) {
             client.guard->enter([&] { client.guard->run(); });
+        } else if (client.usage != nullptr) {
+            client.usage->enter([&] { client.usage->run(); });
         } else {
             client.api->enter([&] { client.api->run(); });
         }
@@ -175,6 +181,8 @@ struct Requests {
                 sent.handler->on_reply(stored_plans);
             } else if (sent.calls(scripts::clock())) {
                 sent.handler->on_reply(time);
+            } else if (sent.calls(scripts::read_usage())) {
+                sent.handler->on_reply(counts);
             } else if (sent.calls(scripts::limit())) {
                 sent.handler->on_reply(limit());
             } else if (sent.calls(scripts::strike())) {
@@ -217,6 +225,8 @@ struct Requests {
         CHECK(client.releases == 0);
         if (client.guard != nullptr) {
             client.guard->abandon();
+        } else if (client.usage != nullptr) {
+            client.usage->abandon();
         } else {
             client.api->abandon();
         }
@@ -254,6 +264,11 @@ struct Requests {
     const Ready limited{decided(0, 0)};
     const Ready banned{array(
         {integer(301), integer(1), integer(1'000'000), state(1'300'000)})};
+    // A state and the ledger of this month.
+    const Ready counts{array(
+        {bulk("1000"), bulk("0"),
+         bulk(encode_numbers({7, 0, 3, 1'030'000, 4, 80'000'000, 9, 0, 0, 5})),
+         kNil, kNil, array({bulk("01d"), bulk("2")})})};
     const Ready created{array({integer(1), integer(2), kNil, integer(0)})};
     const Ready pet{bulk("s7:a name that needs memory")};
     const Ready version{array({bulk("1"), bulk("5")})};
@@ -358,6 +373,26 @@ struct Expired : Requests {
                bulk("created"), bulk("1"), bulk("epoch"), bulk("7")})};
 };
 
+struct Usage : Requests {
+    Usage() { usage.usage.reset(new service::GetUsage(context(usage))); }
+
+    void act()
+    {
+        start(usage);
+        pump();
+    }
+
+    void check(bool thrown)
+    {
+        CHECK_FALSE(thrown);
+        check_end(usage, 200);
+        CHECK(log.damages == 0);
+        check_next(200);
+    }
+
+    Client usage;
+};
+
 }  // namespace
 
 TEST_CASE("admitted requests")
@@ -374,6 +409,11 @@ TEST_CASE("admitted requests with two Redis")
 TEST_CASE("refused requests")
 {
     fail_each_allocation<Refused>();
+}
+
+TEST_CASE("requests for the account's usage")
+{
+    fail_each_allocation<Usage>();
 }
 
 TEST_CASE("requests with an expired key")

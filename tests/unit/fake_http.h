@@ -15,6 +15,7 @@
 #include "fake_link.h"
 #include "known_ids.h"
 #include "service/api_request.h"
+#include "service/get_usage.h"
 #include "service/guard_request.h"
 #include "store/scripts.h"
 #include "store/storage.h"
@@ -119,7 +120,8 @@ struct FakeWorker {
         namespace scripts = petstore::store::scripts;
         for (const auto* script :
              {&scripts::limit(), &scripts::strike(), &scripts::create_pets(),
-              &scripts::list_by_status(), &scripts::clock()}) {
+              &scripts::list_by_status(), &scripts::clock(),
+              &scripts::read_usage()}) {
             if (command[0] == "EVALSHA" && command[1] == script->sha1) {
                 return std::string(script->name);
             }
@@ -430,6 +432,7 @@ public:
     {
         start_task<petstore::service::GuardRequest>(context(), *this);
     }
+    void start_usage() { start_task<petstore::service::GetUsage>(context()); }
     // Calls start() and ends the event-loop iteration.
     void send()
     {

@@ -271,3 +271,35 @@ TEST_CASE("the document describes the location that serves it", "[openapi]")
         CHECK(names.count("RateLimit") == 0);
     }
 }
+
+TEST_CASE("the document has the usage where it is configured", "[openapi]")
+{
+    auto settings = usual();
+    settings.usage_path = "/usage";
+    const json whole = parsed(settings);
+    CHECK(whole["paths"].size() == 3);
+    CHECK(whole["tags"].size() == 2);
+    const json& described = whole["paths"]["/usage"]["get"];
+    CHECK(described["operationId"] == to_string(api::Operation::get_usage));
+    const auto& responses = described["responses"];
+    for (const char* status : {"200", "401", "405", "500", "503"}) {
+        CAPTURE(status);
+        CHECK(responses.contains(status));
+        CHECK(headers_of(responses[status]).count("X-RateLimit-Limit") == 1);
+    }
+    // It has neither a scope nor a body, and is not charged.
+    for (const char* status : {"404", "410", "413", "422"}) {
+        CHECK_FALSE(responses.contains(status));
+    }
+    CHECK(codes_of(responses["429"])
+          == std::set<std::string>{"rate_limit_exceeded", "too_many_requests"});
+    CHECK(codes_of(responses["403"]) == std::set<std::string>{"forbidden"});
+    for_each_object(whole, [&](const json& object) {
+        if (const auto found = object.find("$ref"); found != object.end()) {
+            const std::string pointer = found->get<std::string>().substr(1);
+            CHECK(whole.contains(json::json_pointer(pointer)));
+        }
+    });
+
+    CHECK_FALSE(parsed()["components"]["schemas"].contains("Usage"));
+}

@@ -10,6 +10,7 @@
 #include "../monitoring/status.h"
 #include "../nginx/other_modules.h"
 #include "../nginx/pool.h"
+#include "../request/usage_request.h"
 #include "arguments.h"
 #include "durability_config.h"
 #include "redis_config.h"
@@ -49,8 +50,10 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
     }
 }
 
-// petstore_status and petstore_health are exempt from an inherited guard, see
-// is_in_guarded_location(). False if the location has its own petstore_guard.
+// petstore_usage, petstore_status and petstore_health are exempt from an
+// inherited guard, see is_in_guarded_location(); any other handler in a
+// location with petstore_usage, or in an `if` or limit_except there, is
+// guarded. False if the location has its own petstore_guard.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_loc_conf(cf).noname) {
@@ -63,6 +66,15 @@ bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
         return false;
     }
     inherit_handler(cf, conf.own_handler);
+    const auto& core = core_loc_conf(cf);
+    if (conf.own_handler == usage_handler
+        && (core.noname || core.handler != usage_handler)) {
+        if (core.noname) {
+            conf.position = prev.position;
+        }
+        conf.guard = 1;
+        conf.guard_position = conf.position;
+    }
     return true;
 }
 
@@ -119,6 +131,23 @@ void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main)
     }
 }
 
+// The path of a petstore_usage in the same server, if it is below the base
+// path, without it; empty if there is none.
+std::string usage_path(const MainConf& main, const LocConf& conf,
+                       const ngx_http_core_srv_conf_t* server)
+{
+    const std::string base = conf.service.base_path + '/';
+    for (const UsedLocation& usage : main.usages) {
+        const std::string_view path = ngx_base::view(usage.core->name);
+        if (usage.server == server && usage.core->handler == usage_handler
+            && is_plain(*usage.core) && path.size() > base.size()
+            && path.substr(0, base.size()) == base) {
+            return std::string(path.substr(base.size() - 1));
+        }
+    }
+    return {};
+}
+
 openapi::Settings document_settings(const LocConf& conf)
 {
     openapi::Settings settings;
@@ -138,9 +167,10 @@ openapi::Settings document_settings(const LocConf& conf)
 }
 
 // The OpenAPI document of a location that serves the API.
-void choose_document(MainConf& main, LocConf& conf)
+void choose_document(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
     auto settings = document_settings(conf);
+    settings.usage_path = usage_path(main, conf, server_of(cf));
     auto& documents = main.documents;
     auto found = std::find_if(documents.begin(), documents.end(),
                               [&](const Document& document) {
@@ -158,12 +188,6 @@ void choose_document(MainConf& main, LocConf& conf)
     }
     conf.service.document = found->response;
     conf.service.document_etag = found->etag;
-}
-
-const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
-{
-    return static_cast<const ngx_http_core_srv_conf_t*>(
-        ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
 }
 
 }  // namespace
@@ -203,7 +227,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             const ReportAt at(cf, conf.guard_position);
             return refuse(
                 cf,
-                "\"petstore_guard %s\" cannot be used in a location with \"petstore_status\" or \"petstore_health\", which need no API key",
+                "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
                 conf.guard ? "on" : "off");
         }
         inherit_guard(prev, conf);
@@ -251,10 +275,11 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         auto& main = main_conf(cf);
         merge_cost(prev, conf, main);
         if (conf.serves) {
-            choose_document(main, conf);
+            choose_document(cf, main, conf);
         }
         main.replaces_errors |= conf.json_errors != 0;
-        if (conf.cors != nullptr && (conf.guard || conf.json_errors)) {
+        const bool admits = conf.guard || conf.own_handler == usage_handler;
+        if (conf.cors != nullptr && (admits || conf.json_errors)) {
             conf.cors->in_effect = true;
         }
         if (conf.guard) {
@@ -270,7 +295,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         if (conf.serves) {
             take_over_body_limit(cf, conf);
         }
-        if (conf.guard) {
+        if (admits) {
             main.in_use = true;
             conf.main = &main;
             if (!choose_storage(cf, main, conf)) {

@@ -44,7 +44,8 @@ struct UsedLocation {
     SourcePosition position;  // of the directive
     const ngx_http_core_loc_conf_t* core;
     const LocConf* conf;
-    const ngx_http_core_srv_conf_t* server = nullptr;  // of petstore_status
+    // Of petstore_usage and petstore_status.
+    const ngx_http_core_srv_conf_t* server = nullptr;
 };
 
 // An OpenAPI document, shared by the locations with these settings: building it
@@ -90,6 +91,7 @@ struct MainConf : MainConfBase {
     std::map<std::string, SourcePosition, std::less<>>
         plan_positions;                  // of petstore_plan
     std::vector<UsedLocation> served;    // `petstore`
+    std::vector<UsedLocation> usages;    // petstore_usage
     std::vector<UsedLocation> guarded;   // these and others with a guard
     std::vector<UsedLocation> statuses;  // petstore_status
     std::deque<CorsPolicy> cors;
@@ -98,7 +100,7 @@ struct MainConf : MainConfBase {
     std::size_t variable_costs =
         0;  // locations with a variable in petstore_cost
     ngx_shm_zone_t* zone = nullptr;
-    bool in_use = false;           // any location serves the API or is guarded
+    bool in_use = false;           // any location needs a worker
     bool has_guard = false;        // any location needs the phase handler
     bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
@@ -157,10 +159,9 @@ struct LocConfBase {
 };
 
 struct LocConf : LocConfBase {
-    // Of `petstore`, petstore_status or petstore_health.
+    // Of `petstore`, petstore_usage, petstore_status or petstore_health.
     SourcePosition position;
-    // The handler of petstore_status or petstore_health in this location;
-    // nullptr if it has neither.
+    // The handler of one of the latter three; nullptr if the location has none.
     ngx_http_handler_pt own_handler = nullptr;
     SourcePosition guard_position;  // of what guards the location
     SourcePosition redis_position;
@@ -213,7 +214,7 @@ extern SizeRange worker_memory_sizes;
 // Setters whose errors quote the invalid value and name what is accepted.
 using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
-    set_status, set_health, set_guard, set_redis, set_durability,
+    set_usage, set_status, set_health, set_guard, set_redis, set_durability,
     set_limit_redis, set_positioned_text, set_prefix, set_base_url,
     set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit;
 

@@ -6,6 +6,7 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/other_modules.h"
+#include "../request/usage_request.h"
 #include "config.h"
 
 namespace petstore::ngx {
@@ -24,16 +25,6 @@ bool can_match(std::string_view prefix, std::string_view base) noexcept
     };
     return prefix.substr(0, in_base) == base.substr(0, in_base)
            && (starts("/pets/") || starts("/openapi.json"));
-}
-
-bool is_plain_prefix(const ngx_http_core_loc_conf_t* core) noexcept
-{
-#if (NGX_PCRE)
-    if (core->regex != nullptr) {
-        return false;
-    }
-#endif
-    return !core->exact_match && !core->named;
 }
 
 // Whether requests of clients enter the location without an internal redirect.
@@ -80,17 +71,29 @@ bool is_reachable(ngx_conf_t* cf, const ngx_http_core_srv_conf_t* server)
     return reachable;
 }
 
+// False, which is reported, if the location has another handler.
+bool check_handler(ngx_conf_t* cf, const UsedLocation& location,
+                   ngx_http_handler_pt handler, const char* directive)
+{
+    const ReportAt at(cf, location.position);
+    if (location.core->handler == handler) {
+        return true;
+    }
+    ngx_conf_log_error(
+        NGX_LOG_WARN, cf, 0,
+        "\"%s\" is overridden by a later directive, such as \"proxy_pass\"",
+        directive);
+    return false;
+}
+
 void check_served(ngx_conf_t* cf, const UsedLocation& location)
 {
     const auto& [position, core, conf, server] = location;
-    const ReportAt at(cf, position);
-    if (core->handler != content_handler) {
-        ngx_conf_log_error(
-            NGX_LOG_WARN, cf, 0,
-            "\"petstore\" is overridden by a later directive, such as \"proxy_pass\"");
+    if (!check_handler(cf, location, content_handler, "petstore")) {
         return;
     }
-    if (is_plain_prefix(core)
+    const ReportAt at(cf, position);
+    if (!core->exact_match && is_plain(*core)
         && !can_match(ngx_base::view(core->name),
                       ngx_base::view(conf->base_path))
         && !may_rewrite(cf, *core)) {
@@ -170,6 +173,9 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
         std::vector<const void*> basics;
         for (const auto& location : main.served) {
             check_served(cf, location);
+        }
+        for (const auto& location : main.usages) {
+            check_handler(cf, location, usage_handler, "petstore_usage");
         }
         for (const auto& location : main.guarded) {
             check_return(cf, location);

@@ -8,6 +8,7 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
+#include "../request/usage_request.h"
 #include "arguments.h"
 #include "config.h"
 
@@ -64,12 +65,13 @@ bool is_base_url(std::string_view text) noexcept
     return false;
 }
 
-// petstore, petstore_status and petstore_health: at most one per location.
+// petstore, petstore_usage, petstore_status and petstore_health: at most one
+// per location.
 char* refuse_second_handler(ngx_conf_t* cf) noexcept
 {
     return refuse(
         cf,
-        "\"%V\" cannot be used in one location with another of \"petstore\", \"petstore_status\" and \"petstore_health\"",
+        "\"%V\" cannot be used in one location with another of \"petstore\", \"petstore_usage\", \"petstore_status\" and \"petstore_health\"",
         arguments(cf));
 }
 
@@ -194,6 +196,19 @@ char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         core.handler = content_handler;
         main_conf(cf).served.push_back({loc.position, &core, &loc});
         return kConfOk;
+    });
+}
+
+char* set_usage(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        char* const result = set_own_handler(cf, loc, usage_handler);
+        if (result == kConfOk) {
+            main_conf(cf).usages.push_back(
+                {loc.position, &core_loc_conf(cf), &loc, server_of(cf)});
+        }
+        return result;
     });
 }
 

@@ -10,6 +10,7 @@
 
 #include "../../ngx_base/str.h"
 #include "../module.h"
+#include "../request/usage_request.h"
 #include "arguments.h"
 #include "redis_host_config.h"
 #include "redis_tls_config.h"
@@ -235,7 +236,8 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
         node.tls = tls_settings(conf, node.endpoint.host);
     }
     const SourcePosition& otherwise =
-        conf.serves ? conf.position : conf.guard_position;
+        conf.serves || conf.own_handler == usage_handler ? conf.position
+                                                         : conf.guard_position;
     const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
 }

@@ -1,11 +1,10 @@
 #include "content_request.h"
 
 #include "../../ngx_base/exception_border.h"
-#include "../module.h"
 #include "../nginx/bodies.h"
-#include "../nginx/handlers.h"
 #include "../worker/worker.h"
 #include "response.h"
+#include "serve.h"
 
 namespace petstore::ngx {
 
@@ -86,22 +85,7 @@ void ContentRequest::release() noexcept
 
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept
 {
-    return run_handler(r, [r]() -> ngx_int_t {
-        const LocConf& conf = *loc_conf(r);
-        RequestInfo* info = request_info(r, true);
-        ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
-        Worker* worker = Worker::current();
-        if (info == nullptr || cleanup == nullptr || worker == nullptr) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-        info->entered.handled |= r == r->main;
-        auto& request = worker->content_requests.start(r, *info, conf, *worker);
-        cleanup->data = &request;
-        cleanup->handler = [](void* data) {
-            static_cast<ContentRequest*>(data)->abandon();
-        };
-        return request.run();
-    });
+    return serve<ContentRequest>(r, &Worker::content_requests);
 }
 
 }  // namespace petstore::ngx

@@ -3,6 +3,7 @@
 #include "../module.h"
 #include "../nginx/handlers.h"
 #include "request_info.h"
+#include "usage_request.h"
 
 namespace petstore::ngx {
 
@@ -77,7 +78,8 @@ const LocConf* entered_conf(ngx_http_request_t* r) noexcept
 
 bool is_in_service(ngx_http_request_t* r) noexcept
 {
-    return r->content_handler == content_handler || is_in_guarded_location(r);
+    return r->content_handler == content_handler
+           || r->content_handler == usage_handler || is_in_guarded_location(r);
 }
 
 bool belongs_to_service(ngx_http_request_t* r) noexcept

@@ -6,7 +6,8 @@ namespace petstore::ngx {
 
 struct LocConf;
 
-// The latest location with `petstore` or a guard that the main request was in.
+// The latest location with `petstore`, petstore_usage or a guard that the main
+// request was in.
 // nginx may refuse the request there before the module sees it, and send an
 // error page from another location: the page follows the settings of this one.
 struct EnteredLocation {
@@ -18,7 +19,8 @@ struct EnteredLocation {
     bool handled = false;  // the API, the guard or CORS has handled the request
 };
 
-// Whether the request is in a location with `petstore` or a guard.
+// Whether the request is in a location with `petstore`, petstore_usage or a
+// guard.
 bool is_in_service(ngx_http_request_t* r) noexcept;
 
 // Whether the response is one of the service: the main request is in such a

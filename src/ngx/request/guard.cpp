@@ -9,6 +9,7 @@
 #include "../worker/worker.h"
 #include "http_request.h"
 #include "request_info.h"
+#include "usage_request.h"
 
 namespace petstore::ngx {
 
@@ -104,6 +105,7 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 bool is_in_guarded_location(ngx_http_request_t* r) noexcept
 {
     return loc_conf(r)->guard && r->content_handler != status_handler
+           && r->content_handler != usage_handler
            && r->content_handler != live_handler
            && r->content_handler != ready_handler;
 }

@@ -127,18 +127,21 @@ bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     using Stage = service::SharedDecision::Stage;
     const LocConf& conf = governing_conf(r);
-    const auto& decision = info.service.decision;
     if (!add_rate_headers(r, rate_of(r, info.service, conf))) {
         return false;
     }
-    if (decision.stage != Stage::made) {
+    const auto& shared = info.service.decision;
+    const api::Decision* const decision = shared.stage == Stage::made
+                                              ? &shared.value
+                                              : info.service.windows.get();
+    if (decision == nullptr) {
         return true;
     }
     switch (conf.limit_headers) {
     case kHeadersWindows:
-        return add_window_headers(r, decision.value);
+        return add_window_headers(r, *decision);
     case kHeadersIetf:
-        return add_ietf_headers(r, decision.value);
+        return add_ietf_headers(r, *decision);
     default:
         return true;
     }

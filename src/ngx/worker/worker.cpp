@@ -41,6 +41,7 @@ void initialize_digests()
     store::scripts::create_pets();
     store::scripts::list_by_status();
     store::scripts::publish_plans();
+    store::scripts::read_usage();
 }
 
 // Those of petstore_plan, without the built-in ones.

@@ -18,6 +18,7 @@
 #include "../monitoring/metrics.h"
 #include "../request/content_request.h"
 #include "../request/guarded_request.h"
+#include "../request/usage_request.h"
 #include "store_log.h"
 
 namespace petstore::ngx {
@@ -119,6 +120,7 @@ private:
 public:
     redis::InFlight<ContentRequest> content_requests;
     redis::InFlight<GuardedRequest> guarded_requests;
+    redis::InFlight<UsageRequest> usage_requests;
     redis::InFlight<ReadyRequest> ready_requests;
 };
 

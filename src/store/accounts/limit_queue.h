@@ -74,6 +74,10 @@ public:
     void add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
              const Asker& asker) noexcept;
 
+    // The epoch that the key's records are valid for; 0, which no account has,
+    // if the epochs of its account may have been lost since they were read.
+    std::int64_t epoch_of(const CachedKey& key) const noexcept;
+
 private:
     class Batch;
 
@@ -86,7 +90,6 @@ private:
     void add_to_new_batch(const LimitRequest& request,
                           const Ref<CachedKey>& key, const Asker& asker);
     void close(Batch& batch) noexcept;
-    std::int64_t epoch_of(const CachedKey& key) const noexcept;
     Outcome<LimitAnswer> answer(const LimitResult& result,
                                 std::string_view account,
                                 std::int64_t index) noexcept;

@@ -8,7 +8,7 @@
 #include "../scan_tasks.h"
 #include "account_record.h"
 #include "account_tasks.h"
-#include "usage_commands.h"
+#include "usage_tasks.h"
 
 namespace petstore::store {
 
@@ -16,35 +16,11 @@ namespace {
 
 constexpr std::size_t kAtOnce = 256;
 
-// Counters, and the ledgers from `from` to `to`.
-Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
-                   api::AccountUsage& usage)
+void throw_if_damaged(const std::string& redis_key)
 {
-    const UsageCommands commands(servers.schema);
-    const std::string& account = usage.account.id;
-    const redis::Reply& reply =
-        co_await ask(servers.accounts, commands.read(account, from, to));
-    const std::string wrong = commands.parse(reply, account, from, to, usage);
-    if (!wrong.empty()) {
-        throw damaged("the Redis key " + wrong + " is damaged");
+    if (!redis_key.empty()) {
+        throw damaged("the Redis key " + redis_key + " is damaged");
     }
-}
-
-// The day of the last admitted request, if the state does not tell it: the
-// account is new, banned, or was not used for more than a year.
-Task<std::optional<api::Day>> last_day(const KeyServers& servers,
-                                       const api::AccountUsage& usage)
-{
-    const api::Day today = api::day_of(usage.now / 1000);
-    const api::UsagePeriod kept = api::UsagePeriod{0, today}.kept_at(today);
-    api::AccountUsage all;
-    all.account.id = usage.account.id;
-    co_await read_counts(servers, kept.from, kept.to, all);
-    const auto last =
-        std::find_if(all.days.rbegin(), all.days.rend(),
-                     [](const auto& day) { return day.admitted > 0; });
-    co_return last == all.days.rend() ? std::nullopt
-                                      : std::optional(last->start);
 }
 
 // nullopt if there is no such account.
@@ -62,10 +38,11 @@ read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
     }
     api::AccountUsage usage;
     usage.account = std::move(found.record);
-    co_await read_counts(servers, period.from, period.to, usage);
-    if (!usage.last_used) {
-        usage.last_used = co_await last_day(servers, usage);
-    }
+    std::string wrong =
+        co_await read_counts(servers, period.from, period.to, usage);
+    throw_if_damaged(wrong);
+    wrong = co_await find_last_use(servers, usage);
+    throw_if_damaged(wrong);
     co_return usage;
 }
 

@@ -43,6 +43,7 @@ bool take_state(std::string_view bytes, api::AccountUsage& usage, Days& days)
         || state->used_on_utc_day() < 0) {
         return false;
     }
+    usage.epoch = state->epoch;
     const api::Millis now = usage.now;
     usage.minute = open_counter(state->minute_used, state->minute_end, now);
     usage.day = open_counter(state->day_used, state->day_end, now);

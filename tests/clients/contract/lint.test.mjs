@@ -64,7 +64,7 @@ function unportablePatterns(text) {
 }
 
 before(async () => {
-    store = await startStore();
+    store = await startStore({ server: 'location = /v1/usage { petstore_usage; }' });
     document = await fetchDocument(store);
 });
 after(() => store.stop());

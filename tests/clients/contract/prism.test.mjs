@@ -13,7 +13,8 @@ let document;
 let key;
 
 before(async () => {
-    store = await startStore({ http: 'petstore_json_errors on;' });
+    store = await startStore({ http: 'petstore_json_errors on;',
+        server: 'location = /v1/usage { petstore_usage; }' });
     document = await fetchDocument(store);
     key = await store.createKey({ perMinute: 100000, perDay: 100000 });
 });
@@ -77,7 +78,12 @@ test('valid requests', async (t) => {
     assert.equal((await send(404, 'GET', '/pets/999')).data.code,
         'pet_not_found');
 
+    const { windows } = (await send(200, 'GET', '/usage')).data;
+    assert.deepEqual(windows.map(({ window }) => window), ['minute', 'day']);
+
     const wrong = { Authorization: 'Bearer wrong' };
+    assert.equal((await send(401, 'GET', '/usage', wrong)).data.code,
+        'invalid_api_key');
     assert.equal((await send(401, 'GET', '/pets', wrong)).data.code,
         'invalid_api_key');
     const small = { Authorization: `Bearer ${await store.createKey({

@@ -63,6 +63,8 @@ const setups = {
     costly: location('petstore_cost 100;'),
     'one-per-minute': { keys: { perMinute: 1, perDay: 100 },
         prepare: (store, key) => list(store, key) },
+    usage: { options: { server: 'location = /v1/usage { petstore_usage; }' },
+        prepare: (store, key) => list(store, key) },
     banned: { keys: { perMinute: 1, perDay: 100 },
         options: { location: 'petstore_ban threshold=2 window=60s duration=5m '
             + 'max=1h;' },
@@ -185,8 +187,11 @@ function normal(response) {
         .replace(/^(Retry-After): (?!1$)\d+$/gm, '$1: …')
         .replace(lengths, '$1: …')
         .replace(/cursor=[\w-]+/g, 'cursor=…').split('\n');
+    const values = text
+        .replace(/"(account|last_used)":"[\w-]+"/g, '"$1":…')
+        .replace(/"reset":\d+/g, '"reset":…');
     return `${[status, ...headers.sort()].join('\n')}\n\n${
-        text.replace(/Retry in \d+ second(s?)/g, 'Retry in … seconds')}`;
+        values.replace(/Retry in \d+ second(s?)/g, 'Retry in … seconds')}`;
 }
 
 const blocks = pages.flatMap((page) => [...page.text.matchAll(

@@ -1,0 +1,77 @@
+// The first step of every request that needs a key.
+#include "authentication.h"
+
+#include <utility>
+
+#include "refusal.h"
+
+namespace petstore::service {
+
+void Authentication::run()
+{
+    proceed(find_key(task_.request(), task_.storage(), digest_));
+}
+
+// From memory, or else from Redis.
+void Authentication::proceed(FoundKey found)
+{
+    if (found.valid != nullptr) {
+        key_ = std::move(found.valid);
+        return check();
+    }
+    if (found.refused) {
+        return refuse(*found.refused);
+    }
+    if (task_.may_wait()) {
+        // Ahead of the record, so that it need not be waited for.
+        task_.storage().plans.current();
+        const std::string_view account =
+            key_ != nullptr ? key_->account->id() : std::string_view();
+        task_.storage().key_loader.load(digest_, {epoch_, account},
+                                        key_read_.begin());
+    }
+}
+
+void Authentication::take_key(const store::Ref<store::CachedKey>& key)
+{
+    key_ = key;
+    key_ == nullptr ? refuse() : check(Record::fresh);
+}
+
+void Authentication::check(Record record)
+{
+    store::Storage& storage = task_.storage();
+    const store::Expiry expiry = storage.redis_clock.expiry(*key_);
+    if (key_->record.disabled || expiry == store::Expiry::expired) {
+        return refuse();
+    }
+    if (expiry == store::Expiry::unconfirmed && !asked_clock_) {
+        if (task_.may_wait()) {
+            asked_clock_ = true;
+            storage.redis_clock.ask(*key_, clock_read_.begin());
+        }
+        return;
+    }
+    task_.state().key = {key_, {}};
+    owner_.on_key(record);
+}
+
+void Authentication::renew(std::int64_t epoch)
+{
+    ++renewals_;
+    epoch_ = epoch;
+    proceed(find_newer_key(digest_, key_, epoch_, task_.storage()));
+}
+
+void Authentication::refuse()
+{
+    refuse(forget_key(digest_, key_.get(), task_.storage()));
+}
+
+void Authentication::refuse(const store::RefusedKey& key)
+{
+    Refusal refusal = refuse_key(task_, key);
+    task_.refuse(refusal.error, std::move(refusal.response));
+}
+
+}  // namespace petstore::service

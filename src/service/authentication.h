@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../api/digest.h"
+#include "../store/storage.h"
+#include "await.h"
+#include "find_key.h"
+#include "task.h"
+
+namespace petstore::service {
+
+// Finds the API key of a request and checks that it is usable: neither disabled
+// nor expired. Answers the request if it is not.
+//
+// Nothing here asks whether the records are the latest: the account's state in
+// Redis, which the caller reads next, has the current epoch; see renew().
+class Authentication {
+public:
+    enum class Record { remembered, fresh };  // fresh: read in this iteration
+
+    class Owner {
+    public:
+        // The key is usable. Called again after renew() and check().
+        virtual void on_key(Record record) = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    // Both borrowed, and part of the same object as this.
+    Authentication(Task& task, Owner& owner) noexcept
+        : task_(task), owner_(owner)
+    {}
+
+    void run();
+
+    // After another wait: the key may have expired.
+    void check() { check(Record::remembered); }
+
+    // The account has this epoch, and the key another: reads the records again,
+    // unless another request has.
+    void renew(std::int64_t epoch);
+    // A record may change while it is read, or its account may move to another
+    // server of a Cluster; more than a few changes indicate a fault.
+    bool may_renew() const noexcept { return renewals_ < kMaxRenewals; }
+    bool renewed() const noexcept { return renewals_ != 0; }
+
+    // The key does not exist, or is no longer usable.
+    void refuse();
+
+    // Valid in and after on_key().
+    const store::Ref<store::CachedKey>& key() const noexcept { return key_; }
+
+private:
+    static constexpr int kMaxRenewals = 8;
+
+    void proceed(FoundKey found);
+    void take_key(const store::Ref<store::CachedKey>& key);
+    void check(Record record);
+    void take_clock(const store::Done&) { check(); }
+    void refuse(const store::RefusedKey& key);
+
+    Task& task_;
+    Owner& owner_;
+    Await<store::Ref<store::CachedKey>, Authentication,
+          &Authentication::take_key>
+        key_read_{task_, *this};
+    Await<store::Done, Authentication, &Authentication::take_clock> clock_read_{
+        task_, *this};
+
+    api::Digest digest_{};  // of the API key
+    store::Ref<store::CachedKey> key_;
+    std::int64_t epoch_ = 0;  // the next record read must have it
+    int renewals_ = 0;
+    bool asked_clock_ = false;  // whether the key has expired
+};
+
+}  // namespace petstore::service

@@ -1,0 +1,129 @@
+#include "get_usage.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "../api/administration_json.h"
+#include "../store/failure.h"
+
+namespace petstore::service {
+
+namespace {
+
+constexpr std::string_view kAllow = "GET, HEAD, OPTIONS";
+
+// The windows as the rate headers show them.
+api::Decision windows_of(const api::AccountUsage& usage,
+                         const api::Limits& limits)
+{
+    api::Decision decision;
+    decision.verdict = usage.banned_until > usage.now ? api::Verdict::banned
+                                                      : api::Verdict::admitted;
+    decision.ban_until = usage.banned_until;
+    decision.now = usage.now;
+    for (const auto& [name, window] : api::usage_windows(usage, limits)) {
+        for (const api::WindowKind& kind : api::kWindows) {
+            if (kind.name == name) {
+                decision.*kind.window = window;
+            }
+        }
+    }
+    return decision;
+}
+
+}  // namespace
+
+GetUsage::GetUsage(const Context& context) noexcept : Task(context)
+{
+    if (request().method() != api::Method::options) {
+        report().operation = api::Operation::get_usage;
+    }
+}
+
+void GetUsage::run()
+{
+    if (request().method() != api::Method::options) {
+        return authentication_.run();
+    }
+    Response response;
+    response.status = 204;
+    response.allow = kAllow;
+    respond(response);
+}
+
+void GetUsage::on_key(Authentication::Record record)
+{
+    record_ = record;
+    // The limits are the plan's.
+    if (storage().plans.current()) {
+        read();
+    } else if (may_wait()) {
+        storage().plans.wait(plans_read_.begin());
+    }
+}
+
+void GetUsage::read()
+{
+    if (may_wait()) {
+        const auto& key = authentication_.key();
+        storage().own_usage.read(key->account->id(),
+                                 storage().limits.epoch_of(*key),
+                                 usage_read_.begin());
+    }
+}
+
+void GetUsage::take_usage(const store::SharedUsage& usage)
+{
+    if (is_outdated(*usage)) {
+        if (authentication_.may_renew()) {
+            return authentication_.renew(usage->epoch);
+        }
+        storage().log.unexpected_limiter_reply();
+        return refuse(store::not_counted().error);
+    }
+    const auto& key = authentication_.key();
+    if (!key->record.usable_at(usage->now / 1000)) {
+        return authentication_.refuse();
+    }
+    storage().plans.update(*key);
+    show_rate(*usage);
+    if (!api::is_get_or_head(request().method())) {
+        Response response;
+        response.allow = kAllow;
+        return refuse(
+            {api::ErrorCode::method_not_allowed,
+             "This method is not allowed here; see the Allow header."},
+            std::move(response));
+    }
+    const std::string body =
+        api::own_usage_json(*usage, key->record.plan(), key->limits);
+    Response response;
+    response.body = body;
+    respond(response);
+}
+
+// Whether the key's records may be older than the account's latest change.
+// Without a state there is no epoch to compare, so they must have been read for
+// this request.
+bool GetUsage::is_outdated(const api::AccountUsage& usage) const noexcept
+{
+    if (usage.epoch == 0) {
+        return record_ != Authentication::Record::fresh
+               && !authentication_.renewed();
+    }
+    return usage.epoch != storage().limits.epoch_of(*authentication_.key());
+}
+
+// Unless a decision about the same client's request is shown.
+void GetUsage::show_rate(const api::AccountUsage& usage)
+{
+    if (state().decision.stage == SharedDecision::Stage::made) {
+        return;
+    }
+    state().windows = std::make_unique<const api::Decision>(
+        windows_of(usage, authentication_.key()->limits));
+    state().rate = api::rate_view(*state().windows);
+}
+
+}  // namespace petstore::service

@@ -1,0 +1,40 @@
+#include "usage_tasks.h"
+
+#include <algorithm>
+#include <string>
+
+#include "usage_commands.h"
+
+namespace petstore::store {
+
+Task<std::string> read_counts(const KeyServers& servers, api::Day from,
+                              api::Day to, api::AccountUsage& usage)
+{
+    const UsageCommands commands(servers.schema);
+    const std::string& account = usage.account.id;
+    const redis::Reply& reply =
+        co_await ask(servers.accounts, commands.read(account, from, to));
+    co_return commands.parse(reply, account, from, to, usage);
+}
+
+Task<std::string> find_last_use(const KeyServers& servers,
+                                api::AccountUsage& usage)
+{
+    if (usage.last_used) {
+        co_return "";
+    }
+    const api::Day today = api::day_of(usage.now / 1000);
+    const api::UsagePeriod kept = api::UsagePeriod{0, today}.kept_at(today);
+    api::AccountUsage all;
+    all.account.id = usage.account.id;
+    std::string wrong = co_await read_counts(servers, kept.from, kept.to, all);
+    const auto last =
+        std::find_if(all.days.rbegin(), all.days.rend(),
+                     [](const auto& day) { return day.admitted > 0; });
+    if (last != all.days.rend()) {
+        usage.last_used = last->start;
+    }
+    co_return wrong;
+}
+
+}  // namespace petstore::store
