@@ -11,6 +11,7 @@
 #include "names.h"
 #include "recent.h"
 #include "redis_counters.h"
+#include "store_hosts.h"
 
 namespace petstore::metrics {
 
@@ -101,6 +102,7 @@ struct Directory {
     std::atomic<Process*> processes{nullptr};
     std::atomic<Slot*> slots{nullptr};
     std::size_t free_slots = 0;  // that may still be allocated
+    StoreHosts hosts;            // changed and read with the zone locked
 };
 
 }  // namespace petstore::metrics

@@ -100,6 +100,17 @@ Json denied_of(const Totals& totals)
     return list;
 }
 
+Json hosts_of(const Totals& totals)
+{
+    Json list = Json::array();
+    for (const StoreHost& host : totals.hosts) {
+        list.push_back({{"host", host.name},
+                        {"configuration", host.configuration},
+                        {"version", host.version}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string status_json(const Totals& totals)
@@ -123,6 +134,7 @@ std::string status_json(const Totals& totals)
           {"response", to_json(totals.responses)}}},
         {"outcome_unknown", totals.outcome_unknown},
         {"damaged_data", totals.damaged_data},
+        {"hosts", hosts_of(totals)},
     };
     // Names in the configuration may be invalid UTF-8.
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -290,6 +290,22 @@ void add_caches(Sections& sections, const Totals& totals)
     sections.end();
 }
 
+void add_hosts(Sections& sections, const Totals& totals)
+{
+    sections.begin("hosts", "Hosts of the store", "wide");
+    if (totals.hosts.empty()) {
+        sections << "<p>None has published its version yet.</p>";
+        return sections.end();
+    }
+    sections.table({{"Host"}, {"configuration", false}, {"version", false}},
+                   "Those that were running in the last three minutes.");
+    for (const StoreHost& host : totals.hosts) {
+        sections.row(host.name, {{host.configuration}, {host.version}});
+    }
+    sections.end_table();
+    sections.end();
+}
+
 std::string facts(const Totals& totals)
 {
     std::string text(api::build_version());
@@ -331,6 +347,7 @@ std::string status_page(const Totals& totals)
     add_redis(sections, totals);
     add_denied(sections, totals);
     add_caches(sections, totals);
+    add_hosts(sections, totals);
     return filled(k_page_html, {{"style", k_style_css},
                                 {"facts", facts(totals)},
                                 {"sections", sections.take()},

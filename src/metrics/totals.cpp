@@ -181,4 +181,14 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     return totals;
 }
 
+void add_hosts(const StoreHosts& hosts, Totals& totals)
+{
+    for (const StoreHost& host : hosts.all()) {
+        if (host.until > totals.now) {
+            totals.hosts.push_back(host);
+        }
+    }
+    std::sort(totals.hosts.begin(), totals.hosts.end());
+}
+
 }  // namespace petstore::metrics

@@ -78,6 +78,8 @@ struct Totals {
 
     std::vector<DeniedTotals> denied;  // currently denied, latest first
 
+    std::vector<StoreHost> hosts;  // of the store, by name
+
     double request_rate() const noexcept;
 };
 
@@ -87,5 +89,8 @@ using IsAlive = bool (*)(std::int64_t process) noexcept;
 // Throws std::bad_alloc.
 Totals totals_of(const Directory& directory, IsAlive is_alive,
                  std::uint64_t now);
+
+// Adds those that count now. Throws std::bad_alloc.
+void add_hosts(const StoreHosts& hosts, Totals& totals);
 
 }  // namespace petstore::metrics

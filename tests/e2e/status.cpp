@@ -462,6 +462,31 @@ TEST_CASE("status: reloads change the plans and the Redis that are counted")
     CHECK(samples[of_redis(first, "redis_commands_total")] > 0);
 }
 
+TEST_CASE("status: the hosts of the store with their versions")
+{
+    const auto options = with_status();
+    Hosts hosts(3, options);
+    const auto shown = [&] {
+        std::set<std::string> configurations;
+        const auto status =
+            Http(hosts.nginx[0]->url()).get("/status?format=json").json();
+        for (const auto& host : status["hosts"]) {
+            CHECK(host["version"] == status["version"]);
+            configurations.insert(host["configuration"]);
+        }
+        return configurations;
+    };
+    // A host learns of the others when it publishes.
+    hosts.nginx[0]->reload_and_settle();
+    std::set<std::string> all;
+    for (const auto& nginx : hosts.nginx) {
+        all.insert(nginx->path("nginx.conf"));
+    }
+    CHECK(wait_until([&] { return shown() == all; }));
+    CHECK(contains(Http(hosts.nginx[0]->url()).get("/status?format=html").body,
+                   *all.begin()));
+}
+
 TEST_CASE("status: one of petstore, petstore_status and petstore_health")
 {
     for (

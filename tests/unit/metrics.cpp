@@ -413,3 +413,40 @@ TEST_CASE("metrics: the JSON has the same numbers")
     CHECK(json["redis"][0]["up"] == true);
     CHECK(json["workers"] == 2);
 }
+
+TEST_CASE("metrics: the hosts of the store, while they count")
+{
+    Host host;
+    auto& hosts = host.directory->hosts;
+    const auto now = host.now;
+    const auto shown = [&] {
+        auto totals = host.totals();
+        add_hosts(hosts, totals);
+        return totals;
+    };
+    hosts.add("web2", "/b.conf", "2.0", now + 100, now);
+    hosts.add("web1", "/b.conf", "2.0", now + 100, now);
+    hosts.add("web1", "/a<b>\x1b.conf", "2.0", now + 1, now);
+    hosts.add("web2", "/b.conf", "2.1", now + 180, now);
+    const auto json = nlohmann::json::parse(status_json(shown()))["hosts"];
+    REQUIRE(json.size() == 3);
+    CHECK(json[0]
+          == nlohmann::json{{"host", "web1"},
+                            {"configuration", "/a<b>?.conf"},
+                            {"version", "2.0"}});
+    CHECK(json[2]["version"] == "2.1");
+    CHECK(status_page(shown()).find("/a&lt;b&gt;?.conf") != std::string::npos);
+
+    ++host.now;
+    CHECK(shown().hosts.size() == 2);
+    // Full: a new one replaces the one that is gone, others are left out.
+    for (int i = 0; i < 40; ++i) {
+        hosts.add("other" + std::to_string(i), std::string(200, 'x'), "2.0",
+                  now + 300, host.now);
+    }
+    CHECK(shown().hosts.size() == StoreHosts::kSize);
+    hosts.add("other0", std::string(200, 'x'), "2.2", now + 300, host.now);
+    CHECK(std::string(shown().hosts[0].version) == "2.2");
+    CHECK(std::string(shown().hosts[0].configuration)
+          == std::string(sizeof(StoreHost::configuration) - 1, 'x'));
+}

@@ -29,8 +29,17 @@ struct PlanReports final : store::PlanLog, store::PublishLog {
         refusals.emplace_back(error_code);
     }
 
+    void host_counts(const store::SeenHost& host) noexcept override
+    {
+        std::string text(host.name);
+        text.append(" ").append(host.configuration);
+        text.append(" ").append(host.version);
+        hosts.push_back(text + ' ' + std::to_string(host.seconds));
+    }
+
     int forbidden = 0;
     Words refusals;
+    Words hosts;
 };
 
 struct Waits final : store::Waiter<store::Done> {
@@ -262,7 +271,7 @@ struct Publishing {
     {
         publisher.publish_if_due();
         while (!link.commands.empty()) {
-            link.reply(":1\r\n");
+            link.reply(array({}));
         }
     }
 
@@ -298,6 +307,21 @@ TEST_CASE("a host publishes at first, every minute and after a lost connection",
     ++f.link.generation;
     f.publish();
     CHECK(f.link.sent.size() == 3);
+}
+
+TEST_CASE("a host learns of the others when it publishes", "[store]")
+{
+    Publishing f;
+    f.publisher.publish_if_due();
+    f.link.reply(array({bulk("web1"), bulk("/a.conf"), bulk("2.0"),
+                        integer(180), bulk("web2"), bulk("/b.conf"),
+                        bulk("2.1"), integer(0), bulk("cut")}));
+    CHECK(f.log.hosts == Words{"web1 /a.conf 2.0 180", "web2 /b.conf 2.1 0"});
+    // A reply of an earlier version's script.
+    f.clock.now += 60'000;
+    f.publisher.publish_if_due();
+    f.link.reply(":1\r\n");
+    CHECK(f.log.hosts.size() == 2);
 }
 
 TEST_CASE("a host that could not publish tries again", "[store]")

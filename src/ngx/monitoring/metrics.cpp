@@ -236,11 +236,29 @@ ngx_int_t install_metrics(ngx_conf_t* cf) noexcept
     return add_phase_handler(cf, NGX_HTTP_LOG_PHASE, log_handler);
 }
 
+void WorkerMetrics::add_host(const store::SeenHost& host) noexcept
+{
+    const auto now = ngx_time();
+    if (host.seconds > 0) {
+        const Zone::Lock lock(zone_);
+        zone_.metrics().hosts.add(
+            host.name, host.configuration, host.version,
+            static_cast<std::uint64_t>(now + host.seconds),
+            static_cast<std::uint64_t>(now));
+    }
+}
+
 metrics::Totals totals_of(const Zone& zone)
 {
     auto totals = metrics::totals_of(zone.metrics(), is_alive,
                                      static_cast<std::uint64_t>(ngx_time()));
     totals.nginx = NGINX_VERSION;
+    metrics::StoreHosts hosts;
+    {
+        const Zone::Lock lock(zone);
+        hosts = zone.metrics().hosts;
+    }
+    metrics::add_hosts(hosts, totals);
     return totals;
 }
 

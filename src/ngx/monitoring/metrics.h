@@ -10,6 +10,7 @@
 #include "../../api/plan.h"
 #include "../../metrics/totals.h"
 #include "../../ngx_base/ngx.h"
+#include "../../store/plans/plan_publisher.h"
 #include "../worker/zone.h"
 
 namespace petstore::ngx {
@@ -31,6 +32,7 @@ public:
     metrics::CacheLookups& caches() noexcept { return slot_->caches; }
     metrics::Counter& bans() noexcept { return slot_->bans; }
     metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
+    void add_host(const store::SeenHost& host) noexcept;
 
     // Counts a client's request that is being logged. If it was not in a
     // location of the service but its subrequests were, their verdict counts.

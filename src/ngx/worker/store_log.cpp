@@ -124,6 +124,11 @@ void StoreLog::plans_forbidden() noexcept
         "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply");
 }
 
+void StoreLog::host_counts(const store::SeenHost& host) noexcept
+{
+    metrics_.add_host(host);
+}
+
 void StoreLog::plans_not_published(std::string_view error_code) noexcept
 {
     // Its text is up to the server.

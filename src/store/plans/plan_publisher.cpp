@@ -41,6 +41,16 @@ void PlanPublisher::on_result(const redis::Reply& reply) noexcept
         log_.plans_not_published(reply.error_code());
     }
     refused_ = reply.is_error();
+    report_hosts(reply);
+}
+
+void PlanPublisher::report_hosts(const redis::Reply& hosts) const noexcept
+{
+    constexpr std::size_t kParts = 4;
+    for (std::size_t i = 0; i + kParts <= hosts.size(); i += kParts) {
+        log_.host_counts({hosts[i].text(), hosts[i + 1].text(),
+                          hosts[i + 2].text(), hosts[i + 3].integer()});
+    }
 }
 
 // Tried again with the next call.

@@ -12,8 +12,19 @@
 
 namespace petstore::store {
 
+// A host of a store, as one host sees it. Any program may have written the
+// texts.
+struct SeenHost {
+    std::string_view name;
+    std::string_view configuration;
+    std::string_view version;
+    std::int64_t seconds = 0;  // for which it still counts
+};
+
 class PublishLog {
 public:
+    virtual void host_counts(const SeenHost& host) noexcept = 0;
+
     // Redis refuses what a host publishes, with this error. Reported once,
     // until it succeeds.
     virtual void plans_not_published(std::string_view error_code) noexcept = 0;
@@ -42,6 +53,7 @@ private:
     bool reports(const redis::Reply&) const noexcept override { return true; }
     void on_result(const redis::Reply& reply) noexcept override;
     void on_no_result(redis::NoReply cause) noexcept override;
+    void report_hosts(const redis::Reply& hosts) const noexcept;
 
     redis::Link& link_;
     const std::string name_;

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace petstore::metrics {
+
+// A host of the store: an nginx, with the version of its module.
+struct StoreHost {
+    // Truncated, NUL-terminated, and printable ASCII: programs may have written
+    // anything to Redis.
+    char name[64] = {};
+    char configuration[96] = {};
+    char version[32] = {};
+    std::uint64_t until = 0;  // counts until then, in Unix seconds of this host
+
+    friend bool operator<(const StoreHost& a, const StoreHost& b) noexcept
+    {
+        const int names = std::strcmp(a.name, b.name);
+        return names < 0
+               || (names == 0
+                   && std::strcmp(a.configuration, b.configuration) < 0);
+    }
+};
+
+// The hosts that share a Redis with this one, as its worker has last read them.
+// In shared memory; the owner of the memory locks it.
+class StoreHosts {
+public:
+    static constexpr std::size_t kSize = 32;
+
+    // Adds a host, or what has changed of it. It replaces one that no longer
+    // counts, or else is left out.
+    void add(std::string_view name, std::string_view configuration,
+             std::string_view version, std::uint64_t until,
+             std::uint64_t now) noexcept
+    {
+        StoreHost added;
+        set(added.name, name);
+        set(added.configuration, configuration);
+        set(added.version, version);
+        added.until = until;
+        StoreHost* place = nullptr;
+        for (StoreHost& host : hosts_) {
+            if (!(host < added) && !(added < host)) {
+                place = &host;
+                break;
+            }
+            if (place == nullptr && host.until <= now) {
+                place = &host;
+            }
+        }
+        if (place != nullptr) {
+            *place = added;
+        }
+    }
+
+    const std::array<StoreHost, kSize>& all() const noexcept { return hosts_; }
+
+private:
+    template <std::size_t Size>
+    static void set(char (&to)[Size], std::string_view text) noexcept
+    {
+        const std::size_t length = std::min(text.size(), Size - 1);
+        std::transform(text.begin(), text.begin() + length, to,
+                       [](char c) { return c < ' ' || c > '~' ? '?' : c; });
+        std::memset(to + length, 0, Size - length);
+    }
+
+    std::array<StoreHost, kSize> hosts_;
+};
+
+}  // namespace petstore::metrics
