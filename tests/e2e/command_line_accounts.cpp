@@ -410,11 +410,15 @@ TEST_CASE("command line accounts: exported keys have their own, and come back")
     const auto plain = create_key(old, {"--account", account});
     const auto own = create_key(
         old, {"--account", account, "--plan", "business", "--per-day", "5"});
+    ctl(old.url(), {"plan", "set", "gold", "--per-minute", "7", "--per-day",
+                    "70", "--per-month", "700"});
+    ctl(old.url(),
+        {"plan", "set", "tin", "--per-minute", "1", "--per-day", "2"});
     const auto exported = ctl(old.url(), {"key", "export"}).out;
     for (const auto& line : split(exported, '\n')) {
         const auto object = json::parse(line);
         if (!object.contains("sha256")) {
-            continue;  // an account
+            continue;  // a plan or an account
         }
         const bool is_own = object.at("id") == own.id;
         CHECK(object.at("own")
@@ -428,10 +432,21 @@ TEST_CASE("command line accounts: exported keys have their own, and come back")
                                 {"per_month", nullptr}}));
     }
     RedisServer redis;
+    ctl(redis.url(),
+        {"plan", "set", "tin", "--per-minute", "8", "--per-day", "9"});
     const auto restored =
         ctl(redis.url(), {"key", "restore", "-", "--json"}, exported);
     INFO(restored.err);
     CHECK(restored.code == 0);
+    // What is there already stays.
+    CHECK(redis.command({"HGET", "petstore:plans", "tin"}).text == "8 9");
+    CHECK(redis.command({"HGET", "petstore:plans", "gold"}).text == "7 70 700");
+    const auto refused = ctl(
+        redis.url(), {"key", "restore", "-"},
+        R"({"plan":{"name":"gold","per_minute":0,"per_day":1,"per_month":null}})");
+    CHECK(refused.code == 1);
+    CHECK(
+        contains(refused.err, "line 1: \"per_minute\" is missing or invalid"));
     for (const Key& key : {plain, own}) {
         const auto before = show_key(old, key.id);
         const auto after = show_key(redis, key.id);
