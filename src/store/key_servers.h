@@ -11,6 +11,12 @@ struct KeyServers {
     redis::Link& keys;
     redis::Link& accounts;
     const Schema& schema;
+
+    // Whether all records and accounts are on one server.
+    bool are_one() const noexcept
+    {
+        return &keys == &accounts && !keys.is_cluster();
+    }
 };
 
 }  // namespace petstore::store

@@ -1,4 +1,5 @@
 // A Redis Cluster whose slots move under load.
+#include <ctime>
 #include <future>
 
 #include "support/cluster_world.h"
@@ -7,6 +8,17 @@
 using namespace petstore::e2e;
 
 namespace {
+
+// "202611"
+std::string month_text(long long time)
+{
+    const auto seconds = static_cast<std::time_t>(time);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    char text[8];
+    std::strftime(text, sizeof(text), "%Y%m", &utc);
+    return text;
+}
 
 constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
 
@@ -97,6 +109,58 @@ TEST_CASE("cluster: many slots move, and a server comes and goes")
     CHECK(readers.continue_all());
     check_exact(spending.get(), kLimit);
     check_undisturbed(readers, world);
+}
+
+TEST_CASE("cluster: usage is exact while its slot moves between two days")
+{
+    NginxOptions options;
+    options.location = "petstore_redis_timeout 5s;";
+    ClusterWorld world({}, options);
+    auto from = world.other_primary();
+    auto to = world.catalogue_server();
+    const auto key = world.redis.limited_key(1'000'000, from);
+    const auto slot = ClusterWorld::slot_of(key);
+    const auto ask = [&] {
+        return Http(world.nginx.url(), key.secret).get("/v1/pets").status;
+    };
+    // The next charge moves what was used until then into the ledger.
+    const auto end_day = [&] {
+        auto& server = world.redis.server(from);
+        const auto yesterday = redis_now(server) / 86'400 - 1;
+        set_number(server, key, Number::utc_day, yesterday);
+        set_number(server, key, Number::usual_day, yesterday);
+    };
+    const auto usage =
+        "usage:" + month_text(redis_now(world.redis.server(from)) - 86'400);
+    long long admitted = 0;
+    for (int i = 0; i < 3; ++i) {
+        admitted += ask() == 200;
+    }
+    end_day();
+    admitted += ask() == 200;
+    REQUIRE(admitted == 4);
+    for (const std::string& first :
+         {std::string("state"), usage, usage, std::string("state")}) {
+        CAPTURE(first);
+        end_day();
+        world.redis.begin_move(slot, from, to);
+        world.redis.move_key(account_key(key, first), from, to);
+        const auto errors = [&] {
+            return world.redis.server(from).info("total_error_replies")
+                   + world.redis.server(to).info("total_error_replies");
+        };
+        const auto before = errors();
+        auto answer = std::async(std::launch::async, ask);
+        CHECK(wait_until([&] { return errors() >= before + 5; }));
+        world.redis.move_keys(slot, from, to);
+        world.redis.end_move(slot, to);
+        const auto status = answer.get();
+        CHECK(status == 200);
+        admitted += status == 200;
+        CHECK(usage_of(world.redis.server(to), key) == admitted);
+        std::swap(from, to);
+    }
+    CHECK(world.same_workers());
 }
 
 TEST_CASE("cluster: the catalogue's slot moves")

@@ -6,6 +6,8 @@
 #include "api/text.h"
 #include "ready.h"
 #include "shortage.h"
+#include "store/accounts/account_administration.h"
+#include "store/accounts/usage_administration.h"
 #include "store/keys/key_administration.h"
 #include "unit/store_replies.h"
 #include "wire.h"
@@ -25,7 +27,10 @@ struct Once final : store::Waiter<T> {
     bool failed = false;
 };
 
-struct AdministeredKey {
+struct Administered {
+    // OpenSSL crashes if its first use runs out of memory.
+    Administered() { static_cast<void>(api::sha256({})); }
+
     template <std::size_t n>
     void answer(const std::array<const Ready*, n>& replies)
     {
@@ -45,15 +50,18 @@ struct AdministeredKey {
     }
 
     const store::Schema schema{"petstore"};
+    Wire wire;
+    int answered = 0;
+};
+
+struct AdministeredKey : Administered {
     const std::string digest =
         api::to_hex(api::bytes_of(api::sha256("a secret")));
     const Ready record{
         array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
                bulk("an-account-whose-name-needs-memory"), bulk("epoch"),
                bulk("7")})};
-    Wire wire;
     store::KeyAdministration keys{{wire, wire, schema}};
-    int answered = 0;
 };
 
 struct ChangedKey : AdministeredKey {
@@ -87,7 +95,85 @@ struct ListedKeys : AdministeredKey {
     Once<store::KeyListing> waiter;
 };
 
+struct AdministeredAccount : Administered {
+    const Ready record{array(
+        {bulk("id"), bulk(kId), bulk("created"), bulk("1700000000"),
+         bulk("epoch"), bulk("7"), bulk("external_id"), bulk("a-customer's-id"),
+         bulk("label"), bulk("A customer whose name needs memory")})};
+    const Ready epoch{integer(8)};
+    const Ready done{integer(1)};
+    const Ready none{kNil};
+    const Ready claimed{bulk(kId)};
+    store::AccountAdministration accounts{{wire, wire, schema}};
+
+    static constexpr char kId[] = "an-account-whose-name-needs-memory";
+};
+
+// The record, the new claim, which is read and set, the write, the claim
+// confirmed, the state, and the old claim freed.
+struct ChangedAccount : AdministeredAccount {
+    void act()
+    {
+        accounts.update({kId, ""}, change, waiter);
+        answer<7>({&record, &none, &done, &epoch, &claimed, &epoch, &done});
+    }
+    void check(bool thrown) const { Administered::check(thrown, waiter, 7); }
+
+    store::AccountAdministration::Change change =
+        [](api::AccountRecord& account) -> std::optional<store::Failure> {
+        account.external_id = "another-customer's-id";
+        return std::nullopt;
+    };
+    Once<api::AccountRecord> waiter;
+};
+
+struct ListedAccounts : AdministeredAccount {
+    void act()
+    {
+        accounts.list(true, waiter);
+        answer<3>({&index, &record, &record});
+    }
+    void check(bool thrown) const { Administered::check(thrown, waiter, 3); }
+
+    const Ready index{
+        array({bulk("0"),
+               array({bulk(kId), bulk("1"),
+                      bulk("another-account-that-needs-memory"), bulk("2")})})};
+    Once<store::AccountListing> waiter;
+};
+
+struct ShownUsage : AdministeredAccount {
+    void act()
+    {
+        usage.read(kId, {0, 0}, waiter);
+        answer<2>({&record, &counts});
+    }
+    void check(bool thrown) const { Administered::check(thrown, waiter, 2); }
+
+    const Ready counts{array(
+        {bulk("1000"), bulk("0"),
+         bulk(encode_numbers({7, 0, 3, 1'030'000, 4, 80'000'000, 9, 0, 0, 5})),
+         kNil, kNil, array({bulk("01"), bulk("2")})})};
+    store::UsageAdministration usage{{wire, wire, schema}};
+    Once<api::AccountUsage> waiter;
+};
+
 }  // namespace
+
+TEST_CASE("changes of accounts")
+{
+    fail_each_allocation<ChangedAccount>();
+}
+
+TEST_CASE("lists of accounts")
+{
+    fail_each_allocation<ListedAccounts>();
+}
+
+TEST_CASE("usage of an account")
+{
+    fail_each_allocation<ShownUsage>();
+}
 
 TEST_CASE("changes of keys")
 {

@@ -1,4 +1,7 @@
 // Tests the scripts that change key records, in a real Redis.
+#include <array>
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -48,14 +51,19 @@ std::int64_t micros(const RedisServer& redis)
            + std::stoll(time.items.at(1).text);
 }
 
-std::int64_t touch(const RedisServer& redis, const std::string& written = "")
+// `before`: the state's epoch before the record was written, as epoch_bytes()
+// gives it; empty for a record of the same server.
+std::int64_t touch(const RedisServer& redis, const std::string& written = "",
+                   const std::string& before = "")
 {
     redis::Command command(store::scripts::touch_account(), 1);
-    command.key(kState);
-    if (!written.empty()) {
-        command.arg(written);
-    }
+    command.key(kState).arg(written).arg("").arg(before);
     return send(redis, command).integer;
+}
+
+std::string epoch_bytes(const RedisServer& redis)
+{
+    return redis.command({"GETRANGE", kState, "0", "7"}).text;
 }
 
 std::int64_t epoch_of_state(const RedisServer& redis)
@@ -114,6 +122,66 @@ TEST_CASE(
     // A record without an epoch, as written by hand.
     redis.command({"HDEL", kSchema.key_record(key.digest), "epoch"});
     CHECK(send(redis, kCommands.write(key, 0)).integer > 0);
+}
+
+TEST_CASE("key scripts: a state takes the epoch of another server's record "
+          "only if it has not changed")
+{
+    RedisServer redis;
+    touch(redis);
+    // By a clock that is ahead.
+    const auto written = std::to_string(micros(redis) + 5'000'000);
+    const auto before = epoch_bytes(redis);
+    SECTION("since the record was written")
+    {
+        CHECK(std::to_string(touch(redis, written, before)) == written);
+    }
+    SECTION("by another change")
+    {
+        const auto other = touch(redis);
+        const auto now = touch(redis, written, before);
+        CHECK(now > other);
+        CHECK(std::to_string(now) != written);
+    }
+    SECTION("and was there")
+    {
+        const auto now = touch(redis, written, std::string(8, '\0'));
+        CHECK(std::to_string(now) != written);
+    }
+    CHECK(epoch_of_state(redis) > 0);
+}
+
+TEST_CASE("key scripts: an external id names one account, as in a model")
+{
+    RedisServer redis;
+    std::mt19937 random(20261127);
+    const auto any = [&](int end) {
+        return std::uniform_int_distribution<>(0, end - 1)(random);
+    };
+    const std::vector<std::string> accounts = {"", "a1", "a2", "a3"};
+    std::map<std::string, std::string> model;
+    std::array<int, 2> outcomes{};
+    for (int i = 0; i < 5000; ++i) {
+        const auto key = kSchema.external_id("cust_" + std::to_string(any(5)));
+        const auto& seen = accounts[static_cast<std::size_t>(any(4))];
+        const auto& next = accounts[static_cast<std::size_t>(any(4))];
+        redis::Command command(store::scripts::claim(), 1);
+        command.key(key).arg(seen).arg(next);
+        const auto reply = send(redis, command).integer;
+
+        std::string& named = model[key];
+        const bool replaced = named == seen;
+        if (replaced) {
+            named = next;
+        }
+        REQUIRE(reply == (replaced ? 1 : 0));
+        ++outcomes[replaced ? 1 : 0];
+        const auto now = redis.command({"GET", key});
+        REQUIRE(now.text == named);
+        REQUIRE((now.type == Value::Type::nil) == named.empty());
+    }
+    CHECK(outcomes[0] > 1000);
+    CHECK(outcomes[1] > 500);
 }
 
 TEST_CASE("key scripts: only an unfinished record expires")

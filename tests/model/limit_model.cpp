@@ -753,8 +753,11 @@ private:
                                         account.limits, account.policy)));
             break;
         case Kind::touch:
-            ask(as_text(
-                redis::Command(store::scripts::touch_account(), 1).own(state)));
+            ask(as_text(redis::Command(store::scripts::touch_account(), 1)
+                            .own(state)
+                            .arg("")
+                            .arg("")
+                            .arg("")));
             break;
         case Kind::unban:
             ask(as_text(redis::Command(store::scripts::unban(), 3)

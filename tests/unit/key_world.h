@@ -122,6 +122,8 @@ public:
     const petstore::store::Schema schema{"P"};
     std::map<std::string, Hash> hashes;
     std::map<std::string, std::int64_t> epochs;  // of accounts, by state
+    // Whether accounts that were touched took the epoch of a record.
+    std::vector<bool> taken;
     std::map<std::string, std::string> strings;
     std::map<std::string, std::set<std::string>> sets;
     std::set<std::string> banned;      // states
@@ -188,6 +190,9 @@ private:
         if (c[0] == "GET") {
             const auto found = strings.find(c[1]);
             return found == strings.end() ? kNil : bulk(found->second);
+        }
+        if (c[0] == "GETRANGE") {  // of an account's state: its epoch
+            return bulk(epoch_bytes(c[1]));
         }
         if (c[0] == "TIME") {
             return array({bulk(std::to_string(time)), bulk("0")});
@@ -260,6 +265,16 @@ private:
         return integer(epoch_);
     }
 
+    // Not as Redis has it, but as long.
+    std::string epoch_bytes(const std::string& state) const
+    {
+        const auto found = epochs.find(state);
+        std::string bytes =
+            found == epochs.end() ? "" : std::to_string(found->second);
+        bytes.resize(found == epochs.end() ? 0 : 8);
+        return bytes;
+    }
+
     std::string touch(const Words& c)
     {
         const auto found = epochs.find(c[3]);
@@ -271,6 +286,8 @@ private:
                 return integer(0);
             }
         }
+        taken.push_back(!c[4].empty()
+                        && (c[6].empty() || c[6] == epoch_bytes(c[3])));
         return integer(epochs[c[3]] = ++epoch_);
     }
 

@@ -54,6 +54,26 @@ TEST_CASE("a scan of a hash is routed to it and yields pairs", "[redis]")
     CHECK(scan.done());
 }
 
+TEST_CASE("a scan of a set is routed to it and yields members", "[redis]")
+{
+    Replies replies;
+    auto scan = Scan::of_set("P:{a1}:keys");
+    const auto command = scan.next();
+    CHECK(words(command)
+          == Words{"SSCAN", "P:{a1}:keys", "0", "COUNT", "1000"});
+    CHECK(command.routing_key() == "P:{a1}:keys");
+    const auto* members = scan.take(replies(
+        array({bulk("5"), array({bulk("k1"), bulk("k2"), bulk("k3")})})));
+    REQUIRE(members != nullptr);
+    CHECK(members->size() == 3);
+    CHECK((*members)[2].text() == "k3");
+    CHECK(words(scan.next())[2] == "5");
+    members = scan.take(replies(array({bulk("0"), array({})})));
+    REQUIRE(members != nullptr);
+    CHECK(members->size() == 0);
+    CHECK(scan.done());
+}
+
 TEST_CASE("a malformed reply ends a scan", "[redis]")
 {
     Replies replies;

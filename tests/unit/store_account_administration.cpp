@@ -52,7 +52,7 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
     a.link.reply(integer(1));
     CHECK(a.link.commands.at(0)
           == FakeLink::Words{"EVALSHA", store::scripts::touch_account().sha1,
-                             "1", "P:{a1}:state", "", ""});
+                             "1", "P:{a1}:state", "", "", ""});
     SECTION("on one server")
     {
         a.link.reply(integer(17));
@@ -67,7 +67,7 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
         CHECK(a.link.commands.at(0)
               == FakeLink::Words{"EVALSHA",
                                  store::scripts::touch_account().sha1, "1",
-                                 "P:{a1}:state", "", "1"});
+                                 "P:{a1}:state", "", "1", ""});
         a.link.reply(integer(18));
         CHECK(a.unbanned.value());
     }

@@ -26,7 +26,7 @@ Task<bool> end_ban(KeyServers servers, std::string account)
     const redis::Reply& reply =
         co_await change_first(servers.accounts, std::move(command));
     const bool was_banned = reply.integer() == 1;
-    co_await announce(servers, account, 0);
+    co_await announce(servers, account);
     co_return was_banned;
 }
 
@@ -71,7 +71,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                 throw external_id_taken();
             }
         }
-        co_await announce(servers, account.id, account.epoch);
+        co_await announce(servers, account.id);
         if (account.external_id != before && !before.empty()) {
             co_await release(servers, before, account.id);
         }
@@ -94,7 +94,7 @@ Task<> reset_account(KeyServers servers, AccountName name)
 {
     const auto account = co_await find_account(servers, name);
     co_await settle_usage(servers, account.id, true);
-    co_await announce(servers, account.id, 0);
+    co_await announce(servers, account.id);
 }
 
 }  // namespace

@@ -34,15 +34,32 @@ Task<api::Millis> redis_time(redis::Link& link)
         : 0;
 }
 
+Task<std::string> epoch_before(const KeyServers& servers,
+                               const std::string& account)
+{
+    constexpr std::size_t kSize = 8;
+    if (servers.are_one()) {
+        co_return "";
+    }
+    redis::Command command("GETRANGE");
+    command.key(servers.schema.account_state(account)).arg(0).arg(kSize - 1);
+    const redis::Reply& reply =
+        co_await ask(servers.accounts, std::move(command));
+    // Without a state zeros, which no state begins with.
+    std::string epoch(reply.text());
+    epoch.resize(kSize);
+    co_return epoch;
+}
+
 Task<> touch(const KeyServers& servers, const std::string& account,
-             std::int64_t written)
+             const WrittenEpoch& written)
 {
     redis::Command command(scripts::touch_account(), 1);
     command.key(servers.schema.account_state(account))
-        .own(written == 0 ? "" : std::to_string(written));
+        .own(written.epoch == 0 ? "" : std::to_string(written.epoch));
     redis::Command checked = command;
-    command.arg("");
-    checked.arg("1");
+    command.arg("").own(written.before);
+    checked.arg("1").own(written.before);
 
     auto epoch =
         (co_await change(servers.accounts, std::move(command))).integer();
@@ -63,7 +80,7 @@ Task<> touch(const KeyServers& servers, const std::string& account,
 }
 
 Task<> announce(const KeyServers& servers, const std::string& account,
-                std::int64_t written)
+                const WrittenEpoch& written)
 {
     try {
         co_await touch(servers, account, written);
@@ -233,7 +250,7 @@ Task<bool> remove_account(const KeyServers& servers, const std::string& id,
         if (!written) {
             continue;
         }
-        co_await announce(servers, id, account->epoch);
+        co_await announce(servers, id);
         if (in_use) {
             co_return false;
         }

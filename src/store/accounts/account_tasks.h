@@ -18,14 +18,26 @@ namespace petstore::store {
 // By the clock of this Redis. That of the accounts decides when a key expires.
 Task<api::Millis> redis_time(redis::Link& link);
 
-// Makes all workers read the account's key records again. `written` is the
-// epoch of the record that was changed, 0 for none.
+// The epoch of a key's record that was just written, which its account may
+// take; see touch_account.lua.
+struct WrittenEpoch {
+    std::int64_t epoch = 0;  // 0: none
+    std::string before;      // epoch_before() the record was written
+};
+// As a default argument: GCC 12 destroys temporaries of a co_await twice.
+inline const WrittenEpoch no_epoch;
+
+// The epoch of the account's state, in eight bytes; empty if nothing needs it.
+Task<std::string> epoch_before(const KeyServers& servers,
+                               const std::string& account);
+
+// Makes all workers read the account's key records again.
 Task<> touch(const KeyServers& servers, const std::string& account,
-             std::int64_t written);
+             const WrittenEpoch& written = no_epoch);
 
 // The same for a change that is stored, but not in effect if this fails.
 Task<> announce(const KeyServers& servers, const std::string& account,
-                std::int64_t written);
+                const WrittenEpoch& written = no_epoch);
 
 // Refuses an account that does not exist or was deleted. Damaged ones too.
 Task<api::AccountRecord> find_account(const KeyServers& servers,

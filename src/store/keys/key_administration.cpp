@@ -34,11 +34,11 @@ Task<StoredKey> store_key(KeyServers servers, StoredKey key,
 Task<StoredKey> enable_key(KeyServers servers, StoredKey key,
                            const char* if_overtaken)
 {
-    const bool enabled = co_await enable(servers, key);
+    const auto enabled = co_await enable(servers, key);
     if (!enabled) {
         throw overtaken(if_overtaken);
     }
-    co_await announce(servers, key.record.account, key.record.epoch);
+    co_await announce(servers, key.record.account, *enabled);
     co_return key;
 }
 

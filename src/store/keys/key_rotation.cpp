@@ -69,7 +69,7 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
 {
     if (!old.replaced_by.empty()) {
         // The other rotation may have been interrupted before its last step.
-        co_await announce(servers, old.account, old.epoch);
+        co_await announce(servers, old.account);
         throw refused(Refusal::already_rotated, api::ErrorCode::bad_request,
                       "key " + old.id + " was rotated before: rotate key "
                           + old.replaced_by + ", which replaced it");
@@ -133,7 +133,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
                                      StoredKey next, std::int64_t grace)
 {
     // The new key must work before the old one expires.
-    const bool enabled = co_await enable(servers, next);
+    const auto enabled = co_await enable(servers, next);
     if (!enabled) {
         co_await give_way(servers, id, next);
     }
@@ -150,7 +150,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         old->successors.clear();
         const bool written = co_await write(servers, *old, record.epoch);
         if (written) {
-            co_await announce(servers, next.record.account, next.record.epoch);
+            co_await announce(servers, next.record.account, *enabled);
             co_return std::move(record);
         }
     }

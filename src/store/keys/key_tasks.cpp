@@ -149,16 +149,14 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
 
 Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
 {
+    const std::string before =
+        co_await epoch_before(servers, key.record.account);
     const bool written = co_await write(servers, key, key.record.epoch);
-    if (!written) {
-        co_return false;
+    if (written) {
+        const WrittenEpoch epoch{key.record.epoch, before};
+        co_await announce(servers, key.record.account, epoch);
     }
-    try {
-        co_await touch(servers, key.record.account, key.record.epoch);
-    } catch (...) {
-        rethrow_not_in_effect();
-    }
-    co_return true;
+    co_return written;
 }
 
 Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
@@ -182,7 +180,7 @@ Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
     }
     const std::string account = key.record.account;
     // The account first: an existing state will take the epoch of the record.
-    co_await touch(servers, account, 0);
+    co_await touch(servers, account);
     if (owner == KeyOwner::new_account) {
         co_await add_account(servers, take_account(key.record));
     }
@@ -214,11 +212,18 @@ Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
     }
 }
 
-Task<bool> enable(const KeyServers& servers, StoredKey& key)
+Task<std::optional<WrittenEpoch>> enable(const KeyServers& servers,
+                                         StoredKey& key)
 {
     key.record.disabled = false;
     key.unfinished = false;
-    co_return co_await write(servers, key, key.record.epoch);
+    std::string before = co_await epoch_before(servers, key.record.account);
+    const bool written = co_await write(servers, key, key.record.epoch);
+    if (!written) {
+        co_return std::nullopt;
+    }
+    WrittenEpoch epoch{key.record.epoch, std::move(before)};
+    co_return epoch;
 }
 
 namespace {
@@ -251,7 +256,7 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     }
     if (found == Found::invalid) {
         if (!record.account.empty()) {
-            co_await announce(servers, record.account, record.epoch);
+            co_await announce(servers, record.account);
             co_await leave_account(servers, record.account, id);
         }
         redis::Command command("DEL");

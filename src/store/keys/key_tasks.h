@@ -60,10 +60,12 @@ enum class KeyOwner {
 Task<> store_disabled(const KeyServers& servers, StoredKey& key,
                       KeyOwner owner);
 
-// Enables a key that was stored so. False if the key was changed or removed.
+// Enables a key that was stored so; nullopt if the key was changed or removed.
 // Workers accept it without announce(), because none can have cached its
-// record. After announce(), each reads the record only once.
-Task<bool> enable(const KeyServers& servers, StoredKey& key);
+// record. After announce() with what this returns, each reads the record only
+// once.
+Task<std::optional<WrittenEpoch>> enable(const KeyServers& servers,
+                                         StoredKey& key);
 
 // Removes a key, and its account if that came into being with a key and this is
 // the last. Disables it everywhere before deleting its record: only the record

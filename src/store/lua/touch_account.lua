@@ -11,6 +11,10 @@
 -- KEYS  1 account state
 -- ARGV  1 epoch of the record that was written; empty for none
 --       2 1 if the caller has read <prefix>:limits-place: accounts live here
+--       3 the state's epoch before the record was written, as the state has it;
+--         empty if the record is on the same server. By the clock of another, the
+--         record's epoch may be later than that of a change made since, whose
+--         readers would not notice if the state then took it.
 -- Reply: the new epoch; 0 if accounts live on another Redis (see limit.lua);
 --        -1 if the caller must read <prefix>:limits-place, which in a Cluster is on
 --        another server; nothing was changed
@@ -22,7 +26,7 @@ local state = redis.call('GET', KEYS[1]) or ''
 if #state >= 80 then
   local written = tonumber(ARGV[1])
   -- Ignore an epoch a day ahead: the record was probably edited by hand.
-  if written and written < epoch + DAY * 1000 then epoch = written end
+  if written and written < epoch + DAY * 1000 and (ARGV[3] == '' or ARGV[3] == string.sub(state, 1, 8)) then epoch = written end
   epoch = math.max(epoch, struct.unpack('<d', state) + 1)
 else
   if ARGV[2] ~= '1' then
