@@ -89,6 +89,14 @@ ngx_command_t commands[] = {
      ngx_conf_set_flag_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocConfBase, json_errors), nullptr},
 
+    {ngx_string("petstore_realm"), kLevels | NGX_CONF_TAKE1, set_realm,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_key_header"), kLevels | NGX_CONF_TAKE1,
+     set_key_header, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_scope"), kLevels | NGX_CONF_TAKE1, set_scope,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_allow_plans"), kLevels | NGX_CONF_1MORE,
+     set_allow_plans, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_cors"), kLevels | NGX_CONF_1MORE, set_cors,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 

@@ -100,6 +100,26 @@ bearer_token(std::string_view authorization) noexcept
         authorization.find_first_not_of(' ', kScheme.size()));
 }
 
+std::string challenge(std::string_view realm)
+{
+    return "Bearer realm=\"" + std::string(realm) + '"';
+}
+
+std::string challenge_to_key(std::string_view realm)
+{
+    return challenge(realm) + ", error=\"invalid_token\"";
+}
+
+std::string missing_key_message(std::string_view header)
+{
+    std::string message =
+        "An API key is required: \"Authorization: Bearer <API_KEY>\"";
+    if (!header.empty()) {
+        message.append(" or \"").append(header).append(": <API_KEY>\"");
+    }
+    return message + '.';
+}
+
 KeyForm key_form(std::string_view token, std::string_view prefix) noexcept
 {
     if (token.size() > kMaxKeyLength) {

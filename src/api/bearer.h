@@ -14,10 +14,14 @@ namespace petstore::api {
 std::optional<std::string_view>
 bearer_token(std::string_view authorization) noexcept;
 
-// WWW-Authenticate of a 401 (RFC 6750, section 3), without and with a key.
-inline constexpr char kChallenge[] = "Bearer realm=\"petstore\"";
-inline constexpr char kChallengeToKey[] =
-    "Bearer realm=\"petstore\", error=\"invalid_token\"";
+// WWW-Authenticate of a 401 (RFC 6750, section 3), without and with a key. The
+// realm is a quoted-string without its quotes.
+std::string challenge(std::string_view realm);
+std::string challenge_to_key(std::string_view realm);
+
+// The message of missing_api_key. `header`: another one that may have the key;
+// empty for none.
+std::string missing_key_message(std::string_view header);
 
 inline constexpr std::size_t kMaxKeyLength = 512;
 

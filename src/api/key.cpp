@@ -39,6 +39,7 @@ std::string_view refusal_name(KeyRefusal refusal) noexcept
     case KeyRefusal::missing:
         return "missing";
     case KeyRefusal::malformed:
+    case KeyRefusal::repeated:
         return "malformed";
     case KeyRefusal::unknown:
         return "unknown";
@@ -72,6 +73,24 @@ bool is_scope(std::string_view name) noexcept
         "abcdefghijklmnopqrstuvwxyz0123456789:._-";
     return !name.empty() && name.size() <= kMaxSize
            && name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+bool has_scope(const KeyRights& rights, std::string_view further_scopes,
+               std::string_view name) noexcept
+{
+    if (name == kRead || name == kWrite) {
+        return rights.scopes & (name == kRead ? kScopeRead : kScopeWrite);
+    }
+    while (!further_scopes.empty()) {
+        const std::size_t comma = further_scopes.find(',');
+        if (further_scopes.substr(0, comma) == name) {
+            return true;
+        }
+        further_scopes.remove_prefix(comma == std::string_view::npos
+                                         ? further_scopes.size()
+                                         : comma + 1);
+    }
+    return false;
 }
 
 bool set_scopes(KeyRecord& key, std::string_view text)

@@ -64,7 +64,15 @@ struct KeyRecord : KeyRights, OwnPlan {
 
 // Why a request has no valid key. The names are for the operator's log; clients
 // get the same message for the last four.
-enum class KeyRefusal { none, missing, malformed, unknown, disabled, expired };
+enum class KeyRefusal {
+    none,
+    missing,
+    malformed,
+    repeated,  // the header that has it; named "malformed"
+    unknown,
+    disabled,
+    expired
+};
 std::string_view refusal_name(KeyRefusal refusal) noexcept;  // "" for none
 
 // Ids of keys and accounts are parts of the names of Redis keys, of log lines
@@ -78,6 +86,10 @@ bool is_last4(std::string_view text) noexcept;
 // methods; what others permit is up to the operator.
 inline constexpr std::size_t kMaxScopes = 16;
 bool is_scope(std::string_view name) noexcept;
+
+// Whether a key has the scope. `further_scopes`: as in KeyRecord.
+bool has_scope(const KeyRights& rights, std::string_view further_scopes,
+               std::string_view name) noexcept;
 
 // Replaces the scopes of a key by those of a text such as "read,write,admin".
 // False, without a change, if a name is invalid or there are too many.

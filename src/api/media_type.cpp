@@ -9,15 +9,6 @@ namespace petstore::api {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) noexcept
-{
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 // Removes and returns the part up to the first `separator` outside of quotes.
 std::string_view take_part(std::string_view& rest, char separator) noexcept
 {

@@ -298,4 +298,13 @@ bool is_visible_ascii(std::string_view text) noexcept
     return !text.empty();
 }
 
+std::string_view trimmed(std::string_view text) noexcept
+{
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace petstore::api

@@ -12,6 +12,9 @@ namespace petstore::api {
 // else, including overflow.
 std::optional<std::int64_t> parse_int64(std::string_view text) noexcept;
 
+// Without the spaces and tabs around it.
+std::string_view trimmed(std::string_view text) noexcept;
+
 void append_int(std::string& out, std::int64_t value);
 
 // Validates UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above

@@ -55,6 +55,9 @@ public:
             {{{"url", settings_.base}, {"description", "This store."}}});
         fill_schemas(components);
         fill_headers(components["headers"]);
+        if (!settings_.key_header.empty()) {
+            add_key_header(components["securitySchemes"]);
+        }
 
         Json& paths = document_["paths"];
         complete(paths["/pets"]["get"], Operation::list_pets);
@@ -71,6 +74,17 @@ private:
     bool has_vary() const noexcept
     {
         return has_cors() && settings_.cors_origin != "*";
+    }
+
+    // Either of the two is enough.
+    void add_key_header(Json& schemes)
+    {
+        schemes["apiKeyHeader"] = {
+            {"type", "apiKey"},
+            {"in", "header"},
+            {"name", settings_.key_header},
+            {"description", "The same API key, instead of `Authorization`."}};
+        document_["security"].push_back({{"apiKeyHeader", Json::array()}});
     }
 
     void add_usage()
@@ -138,11 +152,9 @@ private:
     {
         Json& responses = operation["responses"];
         for (const ErrorCase& error : errors_of(id)) {
-            if (error.code == api::code_name(api::ErrorCode::gone)
-                && !settings_.sunset) {
-                continue;
+            if (is_possible(error.code)) {
+                add_error(responses[std::to_string(error.status)], error);
             }
-            add_error(responses[std::to_string(error.status)], error);
         }
         for (auto& [status, response] : responses.items()) {
             response["headers"] = headers_of(id, std::stoi(status));
@@ -155,6 +167,14 @@ private:
             description +=
                 " From the date in `Sunset` on, this operation answers 410.";
         }
+    }
+
+    bool is_possible(std::string_view code) const noexcept
+    {
+        using api::ErrorCode;
+        return (settings_.sunset || code != api::code_name(ErrorCode::gone))
+               && (settings_.some_plans
+                   || code != api::code_name(ErrorCode::plan_not_allowed));
     }
 
     static void add_error(Json& response, const ErrorCase& error)

@@ -17,6 +17,8 @@ struct Settings {
     bool window_headers = false;          // petstore_limit_headers windows
     bool ietf_headers = false;            // … ietf
     std::string cors_origin;  // an allowed origin, "*" for any, empty for none
+    std::string key_header;   // that may have the API key; empty for none
+    bool some_plans = false;  // petstore_allow_plans
     // That of petstore_usage, without the base path; empty for none.
     std::string usage_path;
 
@@ -25,7 +27,7 @@ struct Settings {
         const auto all = [](const Settings& s) {
             return std::tie(s.base, s.deprecation, s.sunset, s.successor,
                             s.window_headers, s.ietf_headers, s.cors_origin,
-                            s.usage_path);
+                            s.key_header, s.some_plans, s.usage_path);
         };
         return all(a) == all(b);
     }

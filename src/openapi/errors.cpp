@@ -63,7 +63,7 @@ constexpr Row kErrors[] = {
     {ErrorCode::invalid_api_key, kAll, "The API key is not valid."},
     {ErrorCode::insufficient_scope, kPets,
      "The API key lacks the scope for this operation."},
-    {ErrorCode::plan_not_allowed, kNone,
+    {ErrorCode::plan_not_allowed, kPets,
      "The plan of this API key does not include this resource."},
     {ErrorCode::cost_exceeds_plan, kPets,
      "The cost of this request, 100, exceeds the limit of 60 requests per minute."},

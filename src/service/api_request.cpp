@@ -1,5 +1,7 @@
 #include "api_request.h"
 
+#include "refusal.h"
+
 namespace petstore::service {
 
 namespace {
@@ -69,8 +71,10 @@ void ApiRequest::refuse_method()
 void ApiRequest::prepare()
 {
     // May be called again if the key's record was stale, and on admission.
+    const auto& key = admission().key();
     if (handler_.get() == nullptr && route_.operation != api::Operation::none
-        && admission().key().record.allows(route_.operation)) {
+        && key.record.allows(route_.operation)
+        && is_plan_allowed(settings(), key)) {
         make_handler(route_.operation, *this, handler_);
         handler_->prepare();
     }
@@ -92,6 +96,9 @@ void ApiRequest::on_limit_decided(const store::Version& version)
 
 void ApiRequest::on_admitted()
 {
+    if (!is_plan_allowed(settings(), admission().key())) {
+        return refuse(plan_not_allowed());
+    }
     if (route_.resource == api::Resource::unknown) {
         return refuse(no_such_path());
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../api/bearer.h"
+#include "../api/text.h"
 
 namespace petstore::service {
 
@@ -21,12 +22,17 @@ FoundKey refused(api::KeyRefusal refusal)
 FoundKey find_key(const Request& request, store::Storage& storage,
                   api::Digest& digest)
 {
-    const auto authorization = request.header(Header::authorization);
-    if (!authorization) {
-        return refused(api::KeyRefusal::missing);
+    std::optional<std::string_view> token;
+    if (const auto header = request.key_header()) {
+        if (header->repeated) {
+            return refused(api::KeyRefusal::repeated);
+        }
+        token = api::trimmed(header->value);
+    } else if (const auto authorization =
+                   request.header(Header::authorization)) {
+        token = api::bearer_token(authorization->value);
     }
-    const auto token = api::bearer_token(authorization->value);
-    if (!token) {
+    if (!token || token->empty()) {
         return refused(api::KeyRefusal::missing);
     }
     // Look up known keys first: checking the form costs as much as the look-up.

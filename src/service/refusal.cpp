@@ -1,7 +1,7 @@
 // The last step of admission, for requests that are not admitted.
 #include "refusal.h"
 
-#include "../api/bearer.h"
+#include <algorithm>
 
 namespace petstore::service {
 
@@ -42,16 +42,33 @@ Refusal refuse_key(Task& task, const store::RefusedKey& key)
 
     Refusal refusal;
     if (key.refusal == api::KeyRefusal::missing) {
-        refusal.error = {
-            api::ErrorCode::missing_api_key,
-            "An API key is required: \"Authorization: Bearer <API_KEY>\"."};
-        refusal.response.authenticate = api::kChallenge;
+        refusal.error = {api::ErrorCode::missing_api_key, settings.missing_key};
+        refusal.response.authenticate = settings.challenge;
+    } else if (key.refusal == api::KeyRefusal::repeated) {
+        refusal.error = {api::ErrorCode::invalid_parameter,
+                         "The header " + settings.key_header
+                             + " must not be repeated."};
     } else {
         refusal.error = {api::ErrorCode::invalid_api_key,
                          "The API key is not valid."};
-        refusal.response.authenticate = api::kChallengeToKey;
+        refusal.response.authenticate = settings.challenge_to_key;
     }
     return refusal;
+}
+
+bool is_plan_allowed(const Settings& settings,
+                     const store::CachedKey& key) noexcept
+{
+    const auto& plans = settings.plans;
+    return plans.empty()
+           || std::find(plans.begin(), plans.end(), key.record.plan())
+                  != plans.end();
+}
+
+api::Error plan_not_allowed() noexcept
+{
+    return {api::ErrorCode::plan_not_allowed,
+            "The plan of this API key does not include this resource."};
 }
 
 Refusal deny(Task& task, const api::Decision& decision)

@@ -15,6 +15,11 @@ struct Refusal {
 // client's address, which limits it only where that is enforced.
 Refusal refuse_key(Task& task, const store::RefusedKey& key);
 
+// An admitted key whose plan is not one of those that the location is for.
+bool is_plan_allowed(const Settings& settings,
+                     const store::CachedKey& key) noexcept;
+api::Error plan_not_allowed() noexcept;
+
 // Denies a request because of its account's limits or ban.
 Refusal deny(Task& task, const api::Decision& decision);
 

@@ -40,6 +40,11 @@ public:
     virtual std::string_view path() const noexcept = 0;  // decoded
     virtual std::string_view query() const noexcept = 0;
     virtual std::optional<Field> header(Header name) const noexcept = 0;
+    // The header Settings::key_header.
+    virtual std::optional<Field> key_header() const noexcept
+    {
+        return std::nullopt;
+    }
     virtual std::int64_t content_length() const noexcept = 0;  // -1: unknown
 
     // What the request costs, in units, where Settings::cost leaves it to a

@@ -18,7 +18,7 @@ struct Response {
 
     std::string_view allow;         // constant
     std::string_view etag;          // constant; with it, clients may cache
-    std::string_view authenticate;  // WWW-Authenticate, constant
+    std::string_view authenticate;  // WWW-Authenticate, of the Settings
     std::string link;
     std::string location;
     std::int64_t retry_after = 0;  // seconds; 0 for none

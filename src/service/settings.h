@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../api/date.h"
 #include "../api/limit.h"
@@ -25,6 +26,19 @@ struct Settings {
     std::size_t max_body = 0;  // bytes
     api::UnixTime get_sunset = kNeverGone;
     std::int64_t cost = 1;  // of a request, in units; 0: Request::cost()
+    // The header that may have the API key instead of Authorization, empty for
+    // none, and the message and the challenges of a 401.
+    std::string key_header;
+    std::string missing_key;
+    std::string challenge;
+    std::string challenge_to_key;
+
+    // What a key needs, besides being valid: one of these plans, unless there
+    // are none, and in guarded locations this scope; empty: `read` or `write`,
+    // by the client's method.
+    std::vector<std::string> plans;
+    std::string scope;
+
     bool limit_dry_run = false;
     bool enforce_address_limit = false;
     api::BanPolicy ban;

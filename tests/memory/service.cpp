@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "api/bearer.h"
 #include "ready.h"
 #include "service/api_request.h"
 #include "service/get_usage.h"
@@ -134,6 +135,7 @@ struct Requests {
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
+        settings.missing_key = api::missing_key_message("");
         settings.ban.threshold = 0;
         make(list, api::Method::get, "/v1/pets");
         make(get, api::Method::get, "/v1/pets/1");

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/bearer.h"
 #include "catch.h"
 #include "fake_alarm.h"
 #include "fake_link.h"
@@ -111,6 +112,9 @@ struct FakeWorker {
         settings.base_path = "/v1";
         settings.link_base = "/v1";
         settings.max_body = 16384;
+        settings.missing_key = petstore::api::missing_key_message("");
+        settings.challenge = petstore::api::challenge("petstore");
+        settings.challenge_to_key = petstore::api::challenge_to_key("petstore");
     }
 
     // --- what Redis was asked ------------------------------------------------
@@ -346,6 +350,13 @@ struct FakeRequest final : petstore::service::Request {
         }
         return Field{found->second, repeated == name};
     }
+    std::optional<Field> key_header() const noexcept override
+    {
+        if (!own_key) {
+            return std::nullopt;
+        }
+        return Field{*own_key, own_key_repeated};
+    }
     std::int64_t content_length() const noexcept override { return length; }
     std::int64_t cost() noexcept override
     {
@@ -366,6 +377,8 @@ struct FakeRequest final : petstore::service::Request {
     std::map<Header, std::string> headers{
         {Header::authorization, std::string("Bearer ") + FakeWorker::kKey}};
     std::optional<Header> repeated;
+    std::optional<std::string> own_key;  // in Settings::key_header
+    bool own_key_repeated = false;
     std::int64_t length = -1;
     petstore::service::AddressWindow address{{60, 59, 1'700'000'060}, false};
     int counted = 0;  // in its address's window

@@ -73,7 +73,7 @@ std::set<std::string> codes_of(const json& response)
 bool is_of_administration(api::ErrorCode code)
 {
     using api::ErrorCode;
-    return code == ErrorCode::plan_not_allowed
+    return code == ErrorCode::plan_not_allowed  // see some_plans
            || (code >= ErrorCode::external_id_taken
                && code <= ErrorCode::own_key);
 }
@@ -302,4 +302,23 @@ TEST_CASE("the document has the usage where it is configured", "[openapi]")
     });
 
     CHECK_FALSE(parsed()["components"]["schemas"].contains("Usage"));
+}
+
+TEST_CASE("the document has what a location asks of keys", "[openapi]")
+{
+    auto settings = usual();
+    CHECK(parsed(settings)["security"].size() == 1);
+    settings.key_header = "X-API-Key";
+    settings.some_plans = true;
+    const json whole = parsed(settings);
+    CHECK(whole["security"]
+          == json::parse(R"([{"apiKey":[]},{"apiKeyHeader":[]}])"));
+    const json& scheme = whole["components"]["securitySchemes"]["apiKeyHeader"];
+    CHECK(scheme["type"] == "apiKey");
+    CHECK(scheme["in"] == "header");
+    CHECK(scheme["name"] == "X-API-Key");
+    for (const auto id : kOperations) {
+        const auto codes = codes_of(operation(whole, id)["responses"]["403"]);
+        CHECK(codes.count("plan_not_allowed") == 1);
+    }
 }

@@ -11,6 +11,7 @@
 #include "../nginx/other_modules.h"
 #include "../nginx/pool.h"
 #include "../request/usage_request.h"
+#include "access_config.h"
 #include "arguments.h"
 #include "durability_config.h"
 #include "redis_config.h"
@@ -159,6 +160,8 @@ openapi::Settings document_settings(const LocConf& conf)
     settings.successor = conf.deprecated_link;
     settings.window_headers = conf.limit_headers == kHeadersWindows;
     settings.ietf_headers = conf.limit_headers == kHeadersIetf;
+    settings.key_header = conf.service.key_header;
+    settings.some_plans = !conf.service.plans.empty();
     if (conf.cors != nullptr) {
         settings.cors_origin =
             conf.cors->any ? "*" : conf.cors->origins.front();
@@ -274,6 +277,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
 
         auto& main = main_conf(cf);
         merge_cost(prev, conf, main);
+        merge_access(prev, conf);
         if (conf.serves) {
             choose_document(cf, main, conf);
         }

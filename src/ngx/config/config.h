@@ -129,6 +129,9 @@ struct LocConfBase {
     ngx_flag_t serves = NGX_CONF_UNSET;  // the API: `petstore`
     ngx_flag_t guard = NGX_CONF_UNSET;   // implied by `serves`
     ngx_str_t base_path = ngx_null_string;
+    ngx_str_t realm = ngx_null_string;
+    ngx_str_t key_header = ngx_null_string;  // without text: off
+    ngx_str_t scope = ngx_null_string;       // likewise: by method
     ngx_str_t redis_user = ngx_null_string;
     PositionedText redis_password_file;
     ngx_msec_t redis_connect_timeout = NGX_CONF_UNSET_MSEC;
@@ -174,6 +177,9 @@ struct LocConf : LocConfBase {
 
     TlsLevel* tls = nullptr;  // the innermost level with TLS directives
 
+    // From petstore_allow_plans; nullptr until merged. None: all.
+    std::shared_ptr<const std::vector<std::string>> allow_plans;
+
     std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
@@ -183,8 +189,9 @@ struct LocConf : LocConfBase {
     std::optional<std::size_t> durable;  // index in MainConf::durables
     std::size_t variable_cost = 0;       // see MainConf::variable_costs
     service::Settings service;
-    std::string deprecated_link;  // Link of the deprecated operation
-    std::string sunset;           // its Sunset; empty if off
+    std::string cors_request_headers;  // that a preflight allows
+    std::string deprecated_link;       // Link of the deprecated operation
+    std::string sunset;                // its Sunset; empty if off
     const MainConf* main = nullptr;
 };
 
@@ -216,6 +223,7 @@ using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
     set_usage, set_status, set_health, set_guard, set_redis, set_durability,
     set_limit_redis, set_positioned_text, set_prefix, set_base_url,
-    set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit;
+    set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit,
+    set_realm, set_key_header, set_scope, set_allow_plans;
 
 }  // namespace petstore::ngx

@@ -127,6 +127,7 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
 {
     const auto& core = *location.core;
     const void* basic = core.name.len != 0
+                                && location.conf->service.key_header.empty()
                                 && location.conf->own_handler == nullptr
                                 && core.satisfy == NGX_HTTP_SATISFY_ALL
                             ? basic_auth_of(cf, core)

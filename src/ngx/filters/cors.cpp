@@ -110,7 +110,7 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
     return add_header(r, "Access-Control-Allow-Methods",
                       info->preflight_methods)
            && add_header(r, "Access-Control-Allow-Headers",
-                         "Authorization, Content-Type, Idempotency-Key")
+                         governing_conf(r).cors_request_headers)
            && add_header(r, "Access-Control-Max-Age", "600");
 }
 

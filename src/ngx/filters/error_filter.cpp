@@ -1,6 +1,5 @@
 #include "error_filter.h"
 
-#include "../../api/bearer.h"
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
@@ -149,7 +148,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     // 401 must have one (RFC 9110, section 15.5.2).
     if (status == NGX_HTTP_UNAUTHORIZED && r->content_handler == content_handler
         && !has_header(r, "WWW-Authenticate")
-        && !add_header(r, "WWW-Authenticate", api::kChallenge)) {
+        && !add_header(r, "WWW-Authenticate", loc_conf(r)->service.challenge)) {
         return NGX_ERROR;
     }
     return NGX_OK;

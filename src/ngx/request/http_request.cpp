@@ -102,6 +102,17 @@ HttpRequest::header(service::Header name) const noexcept
     return std::nullopt;
 }
 
+std::optional<service::Request::Field> HttpRequest::key_header() const noexcept
+{
+    const std::string& name = conf_.service.key_header;
+    if (name.empty()) {
+        return std::nullopt;
+    }
+    bool repeated = false;
+    const auto* header = find_header(r_, name, repeated);
+    return field_of(header, repeated);
+}
+
 std::int64_t HttpRequest::content_length() const noexcept
 {
     return r_->headers_in.content_length_n;

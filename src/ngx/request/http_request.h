@@ -21,6 +21,7 @@ public:
     std::string_view path() const noexcept override;
     std::string_view query() const noexcept override;
     std::optional<Field> header(service::Header name) const noexcept override;
+    std::optional<Field> key_header() const noexcept override;
     std::int64_t content_length() const noexcept override;
     std::int64_t cost() noexcept override;
     service::AddressWindow count_address() noexcept override;

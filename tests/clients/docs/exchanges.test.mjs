@@ -61,6 +61,7 @@ const setups = {
     same: {}, // one account and store for all these requests
     'read-only': { keys: { scopes: 'read' } },
     costly: location('petstore_cost 100;'),
+    'pro-only': location('petstore_allow_plans pro business;'),
     'one-per-minute': { keys: { perMinute: 1, perDay: 100 },
         prepare: (store, key) => list(store, key) },
     usage: { options: { server: 'location = /v1/usage { petstore_usage; }' },

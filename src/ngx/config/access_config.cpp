@@ -1,0 +1,207 @@
+// The directives that say which keys a location accepts, and where it finds
+// them.
+#include "access_config.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "../../api/bearer.h"
+#include "../../api/key.h"
+#include "../../api/plan.h"
+#include "../../api/text.h"
+#include "../../ngx_base/str.h"
+#include "arguments.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+constexpr std::size_t kMaxName = 64;
+
+// Headers with another meaning, for nginx, for this module or for back ends. A
+// key in one of them would be logged, cached or overwritten.
+constexpr std::string_view kOtherHeaders[] = {"Accept",
+                                              "Accept-Charset",
+                                              "Accept-Encoding",
+                                              "Accept-Language",
+                                              "Access-Control-Request-Headers",
+                                              "Access-Control-Request-Method",
+                                              "Authorization",
+                                              "Cache-Control",
+                                              "Connection",
+                                              "Content-Encoding",
+                                              "Content-Length",
+                                              "Content-Range",
+                                              "Content-Type",
+                                              "Cookie",
+                                              "Date",
+                                              "Depth",
+                                              "Destination",
+                                              "Expect",
+                                              "Forwarded",
+                                              "Host",
+                                              "Idempotency-Key",
+                                              "If-Match",
+                                              "If-Modified-Since",
+                                              "If-None-Match",
+                                              "If-Range",
+                                              "If-Unmodified-Since",
+                                              "Keep-Alive",
+                                              "Origin",
+                                              "Overwrite",
+                                              "Pragma",
+                                              "Proxy-Authorization",
+                                              "Range",
+                                              "Referer",
+                                              "TE",
+                                              "Trailer",
+                                              "Transfer-Encoding",
+                                              "Upgrade",
+                                              "User-Agent",
+                                              "Via",
+                                              "X-Account",
+                                              "X-External-Id",
+                                              "X-Forwarded-For",
+                                              "X-Forwarded-Host",
+                                              "X-Forwarded-Proto",
+                                              "X-Key-Id",
+                                              "X-Plan",
+                                              "X-Real-IP"};
+
+bool is_header_name(std::string_view name) noexcept
+{
+    return !name.empty() && name.size() <= kMaxName
+           && std::all_of(name.begin(), name.end(), [](char c) {
+                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                         || (c >= '0' && c <= '9') || c == '-';
+              });
+}
+
+bool has_other_meaning(std::string_view name) noexcept
+{
+    return std::any_of(std::begin(kOtherHeaders), std::end(kOtherHeaders),
+                       [&](std::string_view other) {
+                           return api::equals_ignoring_case(name, other);
+                       });
+}
+
+// Text of a quoted-string (RFC 9110, section 5.6.4) that needs no escape.
+bool is_realm(std::string_view text) noexcept
+{
+    return !text.empty() && text.size() <= kMaxName
+           && std::all_of(text.begin(), text.end(), [](char c) {
+                  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+              });
+}
+
+}  // namespace
+
+char* set_realm(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.realm.data != nullptr) {
+        return kDuplicate;
+    }
+    const ngx_str_t& text = arguments(cf)[1];
+    if (!is_realm(ngx_base::view(text))) {
+        return refuse_value(
+            cf, text,
+            "1 to 64 printable ASCII characters without quotation marks and backslashes");
+    }
+    loc.realm = text;
+    return kConfOk;
+}
+
+char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.key_header.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t name = arguments(cf)[1];
+    if (ngx_base::view(name) == "off") {
+        name.len = 0;
+    } else if (!is_header_name(ngx_base::view(name))) {
+        return refuse_value(
+            cf, name,
+            "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");
+    } else if (has_other_meaning(ngx_base::view(name))) {
+        return refuse(
+            cf,
+            "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
+            &name);
+    }
+    loc.key_header = name;
+    return kConfOk;
+}
+
+char* set_scope(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.scope.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t name = arguments(cf)[1];
+    if (ngx_base::view(name) == "method") {
+        name.len = 0;
+    } else if (!api::is_scope(ngx_base::view(name))) {
+        return refuse_value(
+            cf, name,
+            "\"method\", or 1 to 64 lower-case letters, digits, \":\", \".\", \"_\" and \"-\"");
+    }
+    loc.scope = name;
+    return kConfOk;
+}
+
+char* set_allow_plans(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.allow_plans != nullptr) {
+            return kDuplicate;
+        }
+        auto plans = std::make_shared<std::vector<std::string>>();
+        const ngx_uint_t count = cf->args->nelts;
+        for (ngx_uint_t i = 1; i < count; ++i) {
+            const ngx_str_t& name = arguments(cf)[i];
+            const std::string_view text = ngx_base::view(name);
+            if (text == "all" && count == 2) {
+                continue;
+            }
+            if (text == "all" || !api::is_plan_name(text)) {
+                return refuse_value(
+                    cf, name,
+                    "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\"");
+            }
+            plans->emplace_back(text);
+        }
+        loc.allow_plans = std::move(plans);
+        return kConfOk;
+    });
+}
+
+void merge_access(const LocConf& prev, LocConf& conf)
+{
+    ngx_conf_merge_str_value(conf.realm, prev.realm, "petstore");
+    ngx_conf_merge_str_value(conf.key_header, prev.key_header, "");
+    ngx_conf_merge_str_value(conf.scope, prev.scope, "");
+    if (conf.allow_plans == nullptr) {
+        conf.allow_plans = prev.allow_plans;
+    }
+    service::Settings& service = conf.service;
+    const std::string_view realm = ngx_base::view(conf.realm);
+    service.challenge = api::challenge(realm);
+    service.challenge_to_key = api::challenge_to_key(realm);
+    service.key_header = ngx_base::view(conf.key_header);
+    service.missing_key = api::missing_key_message(service.key_header);
+    service.scope = ngx_base::view(conf.scope);
+    if (conf.allow_plans != nullptr) {
+        service.plans = *conf.allow_plans;
+    }
+    conf.cors_request_headers = "Authorization, Content-Type, Idempotency-Key";
+    if (!service.key_header.empty()) {
+        conf.cors_request_headers += ", " + service.key_header;
+    }
+}
+
+}  // namespace petstore::ngx

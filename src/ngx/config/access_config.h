@@ -1,0 +1,12 @@
+#pragma once
+
+#include "config.h"
+
+namespace petstore::ngx {
+
+// Inherits petstore_realm, petstore_key_header, petstore_scope and
+// petstore_allow_plans, and computes what requests use of them. Throws
+// std::bad_alloc.
+void merge_access(const LocConf& prev, LocConf& conf);
+
+}  // namespace petstore::ngx

@@ -1,0 +1,220 @@
+// petstore_key_header, petstore_realm, petstore_allow_plans and petstore_scope.
+#include "support/guarded_store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+Output check(const std::string& lines)
+{
+    NginxOptions options;
+    options.redis = "redis://127.0.0.1:6379";
+    options.http = lines;
+    return NginxServer::check(options);
+}
+
+void expect_refused(const std::string& line, const std::string& message)
+{
+    const auto result = check(line);
+    INFO(line << ": " << result.err);
+    CHECK(result.code != 0);
+    CHECK(contains(result.err, message));
+}
+
+}  // namespace
+
+TEST_CASE("access: a key in a header of its own")
+{
+    NginxOptions options;
+    options.http = "petstore_key_header X-API-Key; petstore_cors *;";
+    GuardedStore shop(options);
+    Http nobody(shop.store.nginx.url());
+    const std::string key = shop.store.key.secret;
+    for (const std::string path : {"/v1/pets", "/shop/"}) {
+        INFO(path);
+        CHECK(nobody.get(path, {{"X-API-Key", key}}).status == 200);
+        CHECK(nobody.get(path, {{"x-api-key", key}}).status == 200);
+        // The other header is the back end's own then.
+        CHECK(
+            nobody
+                .get(path, {{"X-API-Key", key}, {"Authorization", "Bearer x"}})
+                .status
+            == 200);
+        expect_error(nobody.get(path, {{"X-API-Key", "x"},
+                                       {"Authorization", "Bearer " + key}}),
+                     401, "invalid_api_key");
+        CHECK(nobody.get(path, {{"Authorization", "Bearer " + key}}).status
+              == 200);
+        const auto missing = nobody.get(path);
+        CHECK(contains(expect_error(missing, 401, "missing_api_key"),
+                       "\"Authorization: Bearer <API_KEY>\" or "
+                       "\"X-API-Key: <API_KEY>\"."));
+        CHECK(missing.header("www-authenticate")
+              == "Bearer realm=\"petstore\"");
+        CHECK(contains(expect_error(nobody.get(path, {{"X-API-Key", key},
+                                                      {"X-Api-Key", key}}),
+                                    400, "invalid_parameter"),
+                       "X-API-Key must not be repeated"));
+        const auto preflight =
+            nobody.send({"OPTIONS",
+                         path,
+                         {{"Origin", "https://shop.example"},
+                          {"Access-Control-Request-Method", "GET"}}});
+        CHECK(preflight.status == 204);
+        CHECK(preflight.header("access-control-allow-headers")
+              == "Authorization, Content-Type, Idempotency-Key, X-API-Key");
+    }
+    CHECK(shop.back_end.last().header("authorization") == "Bearer " + key);
+    const auto document = nobody.get("/v1/openapi.json").json();
+    CHECK(document["security"].size() == 2);
+}
+
+TEST_CASE("access: a location may have no header of its own")
+{
+    NginxOptions options;
+    options.http = "petstore_key_header X-API-Key;";
+    GuardedStore shop(options, "petstore_key_header off;");
+    Http nobody(shop.store.nginx.url());
+    const Headers own = {{"X-API-Key", shop.store.key.secret}};
+    CHECK(nobody.get("/v1/pets", own).status == 200);
+    CHECK(nobody.get("/shop/", own).status == 401);
+}
+
+TEST_CASE("access: the realm of a challenge")
+{
+    NginxOptions options;
+    options.http = "petstore_realm \"Acme API (v1)\";";
+    options.server = "location /v1/own/ { petstore /v1; return 401; }";
+    GuardedStore shop(options, "petstore_realm shop;");
+    Http nobody(shop.store.nginx.url());
+    CHECK(nobody.get("/v1/pets").header("www-authenticate")
+          == "Bearer realm=\"Acme API (v1)\"");
+    CHECK(nobody.get("/v1/pets", kUnknownKey).header("www-authenticate")
+          == "Bearer realm=\"Acme API (v1)\", error=\"invalid_token\"");
+    CHECK(nobody.get("/shop/").header("www-authenticate")
+          == "Bearer realm=\"shop\"");
+    // Of an error that nginx makes.
+    CHECK(nobody.get("/v1/own/").header("www-authenticate")
+          == "Bearer realm=\"Acme API (v1)\"");
+}
+
+TEST_CASE("access: plans that a location is for")
+{
+    NginxOptions options;
+    options.location = "petstore_allow_plans pro business;";
+    GuardedStore shop(options, "petstore_allow_plans gold;");
+    auto& store = shop.store;
+    ctl(store.redis.url(),
+        {"plan", "set", "gold", "--per-minute", "50", "--per-day", "500"});
+    const auto free = create_key(store.redis, {"--plan", "free"});
+    const auto pro = create_key(store.redis, {"--plan", "pro"});
+    const auto gold = create_key(store.redis, {"--plan", "gold"});
+    const auto ask = [&](const Key& key, const std::string& path) {
+        return Http(store.nginx.url(), key.secret).get(path);
+    };
+    expect_error(ask(free, "/v1/pets"), 403, "plan_not_allowed");
+    expect_error(ask(free, "/v1/nothing"), 403, "plan_not_allowed");
+    CHECK(ask(pro, "/v1/pets").status == 200);
+    CHECK(ask(pro, "/v1/nothing").status == 404);
+    expect_error(ask(pro, "/shop/"), 403, "plan_not_allowed");
+    CHECK(shop.back_end.count() == 0);
+    CHECK(ask(gold, "/shop/").status == 200);
+    // Charged, whatever the result.
+    CHECK(number_of(store.redis, free, Number::minute) == 2);
+    // A new plan of the account takes effect within a second.
+    ctl(store.redis.url(), {"account", "set", free.account, "--plan", "pro"});
+    CHECK(kept_by(Clock::now() + 1s,
+                  [&] { return ask(free, "/v1/pets").status == 200; }));
+    const auto document = store.http.get("/v1/openapi.json").json();
+    CHECK(contains(document["paths"]["/pets"]["get"]["responses"]["403"].dump(),
+                   "plan_not_allowed"));
+}
+
+TEST_CASE("access: the scope of a guarded location")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_scope orders:write;
+        location /any/ {
+            petstore_guard on;
+            petstore_scope method;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    const auto orders =
+        create_key(store.redis, {"--plan", "pro", "--scopes", "orders:write"});
+    const auto both = create_key(store.redis, {"--plan", "pro"});
+    Http http(store.nginx.url(), orders.secret);
+    CHECK(http.get("/shop/").status == 200);
+    CHECK(http.request("DELETE", "/shop/").status == 200);
+    CHECK(contains(expect_error(http.get("/any/"), 403, "insufficient_scope"),
+                   "for this method"));
+    // The API has scopes of its own.
+    expect_error(http.get("/v1/pets"), 403, "insufficient_scope");
+    Http other(store.nginx.url(), both.secret);
+    CHECK(contains(expect_error(other.get("/shop/"), 403, "insufficient_scope"),
+                   "the scope orders:write"));
+    CHECK(other.get("/any/").status == 200);
+    CHECK(other.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("access: a redirect into another location checks its plan and scope")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /inner/ {
+            internal;
+            petstore_guard on;
+            petstore_allow_plans business;
+            proxy_pass http://%BACK_END%;
+        }
+        location /outer/ {
+            petstore_guard on;
+            try_files /none /inner/;
+        })";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    const auto pro = create_key(store.redis, {"--plan", "pro"});
+    const auto business = create_key(store.redis, {"--plan", "business"});
+    const auto status = [&](const Key& key) {
+        return Http(store.nginx.url(), key.secret).get("/outer/").status;
+    };
+    CHECK(status(pro) == 403);
+    CHECK(status(business) == 200);
+    CHECK(number_of(store.redis, business, Number::minute) == 1);
+}
+
+TEST_CASE("access: errors of the configuration")
+{
+    expect_refused("petstore_key_header X_API_KEY;",
+                   "it must be a name of 1 to 64 letters, digits and \"-\"");
+    for (const std::string name :
+         {"Host", "authorization", "Cookie", "Range", "X-Account",
+          "Content-Length", "Connection", "x-key-id"}) {
+        expect_refused("petstore_key_header " + name + ";",
+                       "this header has another meaning");
+    }
+    expect_refused("petstore_key_header X-A; petstore_key_header X-B;",
+                   "\"petstore_key_header\" directive is duplicate");
+    expect_refused("petstore_realm \"a\\\"b\";", "in \"petstore_realm\"");
+    expect_refused("petstore_realm \"\";", "in \"petstore_realm\"");
+    expect_refused("petstore_scope Orders;", "in \"petstore_scope\"");
+    expect_refused("petstore_scope a b;", "invalid number of arguments");
+    expect_refused("petstore_allow_plans;", "invalid number of arguments");
+    expect_refused("petstore_allow_plans all pro;",
+                   "it must be \"all\" alone, or names of plans");
+    expect_refused("petstore_allow_plans Pro;", "names of plans");
+    for (const std::string line :
+         {"petstore_key_header off;", "petstore_key_header X-API-Key;",
+          "petstore_scope method;", "petstore_scope a:b.c_d-e;",
+          "petstore_allow_plans all;", "petstore_allow_plans a b c;"}) {
+        INFO(line);
+        CHECK(check(line).code == 0);
+    }
+    // With a header of its own, the key needs no Authorization.
+    const auto both = check(
+        "petstore_key_header X-API-Key; server { listen 127.0.0.1:1; location /v1/ "
+        "{ petstore; auth_basic a; auth_basic_user_file /dev/null; } }");
+    CHECK_FALSE(contains(both.err, "no request can satisfy both"));
+}
