@@ -97,6 +97,8 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_allow_plans"), kLevels | NGX_CONF_1MORE,
      set_allow_plans, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("petstore_route"), kLevels | NGX_CONF_TAKE1, set_route,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("petstore_cors"), kLevels | NGX_CONF_1MORE, set_cors,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
 

@@ -1,5 +1,6 @@
 // The metrics in Prometheus's text format.
 #include <string_view>
+#include <vector>
 
 #include "../api/build_version.h"
 #include "formats.h"
@@ -60,7 +61,7 @@ public:
         std::string_view value;
     };
 
-    void sample(std::initializer_list<Label> labels, const std::string& value,
+    void sample(const std::vector<Label>& labels, const std::string& value,
                 const char* suffix = "")
     {
         out_ += "petstore_";
@@ -74,25 +75,30 @@ public:
             append_value(out_, label.value);
             separator = ",";
         }
-        out_ += labels.size() == 0 ? " " : "} ";
+        out_ += labels.empty() ? " " : "} ";
         out_ += value;
         out_ += '\n';
     }
-    void sample(std::initializer_list<Label> labels, std::uint64_t value)
+    void sample(const std::vector<Label>& labels, std::uint64_t value)
     {
         sample(labels, std::to_string(value));
     }
 
-    void histogram(const HistogramTotals& totals)
+    void histogram(const HistogramTotals& totals,
+                   const std::vector<Label>& labels = {})
     {
         std::uint64_t count = 0;
+        std::vector<Label> with_bound = labels;
+        with_bound.push_back({"le", {}});
         for (std::size_t i = 0; i < kBuckets; ++i) {
             count += totals.buckets[i];
-            sample({{"le", i < kBounds.size() ? seconds(kBounds[i]) : "+Inf"}},
-                   std::to_string(count), "_bucket");
+            const std::string bound =
+                i < kBounds.size() ? seconds(kBounds[i]) : "+Inf";
+            with_bound.back().value = bound;
+            sample(with_bound, std::to_string(count), "_bucket");
         }
-        sample({}, seconds(totals.sum), "_sum");
-        sample({}, std::to_string(count), "_count");
+        sample(labels, seconds(totals.sum), "_sum");
+        sample(labels, std::to_string(count), "_count");
     }
 
     std::string take() { return std::move(out_); }
@@ -101,6 +107,12 @@ private:
     const char* name_ = "";
     std::string out_;
 };
+
+std::string status_text(std::size_t index)
+{
+    return index < kStatuses.size() ? std::to_string(kStatuses[index])
+                                    : "other";
+}
 
 void append_requests(Text& text, const Totals& totals)
 {
@@ -112,9 +124,7 @@ void append_requests(Text& text, const Totals& totals)
             if (totals.requests[i][j] != 0) {
                 text.sample(
                     {{"operation", to_string(static_cast<Operation>(i))},
-                     {"status", j < kStatuses.size()
-                                    ? std::to_string(kStatuses[j])
-                                    : "other"}},
+                     {"status", status_text(j)}},
                     totals.requests[i][j]);
             }
         }
@@ -123,6 +133,26 @@ void append_requests(Text& text, const Totals& totals)
         "request_duration_seconds", "histogram",
         "Time from a request's first byte to its last answer byte, in steps of a millisecond.");
     text.histogram(totals.request_duration);
+}
+
+void append_routes(Text& text, const Totals& totals)
+{
+    text.metric(
+        "guarded_requests_total", "counter",
+        "Requests to guarded locations with a route, by route and HTTP status.");
+    for (const RouteTotals& route : totals.routes) {
+        for (std::size_t i = 0; i < route.requests.size(); ++i) {
+            if (route.requests[i] != 0) {
+                text.sample({{"route", route.name}, {"status", status_text(i)}},
+                            route.requests[i]);
+            }
+        }
+    }
+    text.metric("guarded_request_duration_seconds", "histogram",
+                "The same as request_duration_seconds, by route.");
+    for (const RouteTotals& route : totals.routes) {
+        text.histogram(route.duration, {{"route", route.name}});
+    }
 }
 
 void append_decisions(Text& text, const Totals& totals)
@@ -191,6 +221,7 @@ std::string prometheus_text(const Totals& totals)
     text.sample({{"version", api::build_version()}, {"nginx", totals.nginx}},
                 1);
     append_requests(text, totals);
+    append_routes(text, totals);
     append_decisions(text, totals);
     append_redis(text, totals);
     text.metric("cache_requests_total", "counter",

@@ -95,6 +95,8 @@ struct alignas(64) Slot {
     DeniedAccounts denied;
 };
 
+struct Routes;
+
 // The beginning of the metrics in the zone.
 struct Directory {
     PlanNames plans;
@@ -102,6 +104,7 @@ struct Directory {
     std::atomic<Process*> processes{nullptr};
     std::atomic<Slot*> slots{nullptr};
     std::size_t free_slots = 0;  // that may still be allocated
+    Routes* routes = nullptr;    // nullptr: the zone is too small for them
     StoreHosts hosts;            // changed and read with the zone locked
 };
 

@@ -58,6 +58,23 @@ Json decisions_of(const Totals& totals)
     return decisions;
 }
 
+Json routes_of(const Totals& totals)
+{
+    Json routes = Json::object();
+    for (const RouteTotals& route : totals.routes) {
+        Json statuses = Json::object();
+        for (std::size_t i = 0; i < route.requests.size(); ++i) {
+            if (route.requests[i] != 0) {
+                statuses[i < kStatuses.size() ? std::to_string(kStatuses[i])
+                                              : "other"] = route.requests[i];
+            }
+        }
+        routes[route.name] = {{"requests", std::move(statuses)},
+                              {"duration_seconds", to_json(route.duration)}};
+    }
+    return routes;
+}
+
 Json rates_of(const Totals& totals)
 {
     Json rates = {{"requests", totals.request_rate()}};
@@ -123,6 +140,7 @@ std::string status_json(const Totals& totals)
         {"per_second", rates_of(totals)},
         {"requests", requests_of(totals)},
         {"request_duration_seconds", to_json(totals.request_duration)},
+        {"routes", routes_of(totals)},
         {"decisions", decisions_of(totals)},
         {"bans", totals.bans},
         {"denied_accounts", denied_of(totals)},

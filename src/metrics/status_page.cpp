@@ -208,6 +208,42 @@ void add_latency(Sections& sections, const Totals& totals)
     sections.end();
 }
 
+// Only where locations have one.
+void add_routes(Sections& sections, const Totals& totals)
+{
+    if (totals.routes.empty()) {
+        return;
+    }
+    sections.begin("routes", "Guarded routes", "wide");
+    sections.table({{"Route"},
+                    {"requests"},
+                    {"4xx"},
+                    {"5xx"},
+                    {"median"},
+                    {"95 %"},
+                    {"99 %"}});
+    for (const RouteTotals& route : totals.routes) {
+        std::uint64_t client_errors = 0;
+        std::uint64_t server_errors = 0;
+        for (std::size_t i = 0; i < kStatuses.size(); ++i) {
+            if (kStatuses[i] >= 500) {
+                server_errors += route.requests[i];
+            } else if (kStatuses[i] >= 400) {
+                client_errors += route.requests[i];
+            }
+        }
+        sections.row(route.name,
+                     {{grouped(route.duration.count())},
+                      {grouped(client_errors)},
+                      {grouped(server_errors)},
+                      {milliseconds(route.duration.quantile(0.5))},
+                      {milliseconds(route.duration.quantile(0.95))},
+                      {milliseconds(route.duration.quantile(0.99))}});
+    }
+    sections.end_table();
+    sections.end();
+}
+
 void add_events(Sections& sections, const Totals& totals)
 {
     sections.begin("events", "Events");
@@ -344,6 +380,7 @@ std::string status_page(const Totals& totals)
     add_requests(sections, totals);
     add_latency(sections, totals);
     add_events(sections, totals);
+    add_routes(sections, totals);
     add_redis(sections, totals);
     add_denied(sections, totals);
     add_caches(sections, totals);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "routes.h"
 
 namespace petstore::metrics {
 
@@ -34,6 +37,30 @@ void add_counters(const Slot& slot, Totals& totals)
                                i, static_cast<std::uint32_t>(totals.now),
                                Totals::kRateSeconds))
                            / Totals::kRateSeconds;
+    }
+}
+
+void add_route(const Routes& routes, std::size_t place, std::string name,
+               Totals& totals)
+{
+    RouteTotals route;
+    route.name = std::move(name);
+    for (std::size_t i = 0; i < route.requests.size(); ++i) {
+        route.requests[i] = routes.requests[place][i].get();
+    }
+    route.duration.add(routes.durations[place]);
+    totals.routes.push_back(std::move(route));
+}
+
+void add_routes(const Routes& routes, Totals& totals)
+{
+    const std::size_t count = routes.names.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        add_route(routes, i, std::string(routes.names[i]), totals);
+    }
+    add_route(routes, Routes::kSize, "other", totals);
+    if (totals.routes.back().duration.count() == 0) {
+        totals.routes.pop_back();
     }
 }
 
@@ -139,6 +166,9 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
         totals.plans.push_back({std::string(directory.plans[i]), {}});
     }
     totals.plans.push_back({"unknown", {}});
+    if (directory.routes != nullptr) {
+        add_routes(*directory.routes, totals);
+    }
     const std::size_t servers = directory.redis.size();
     for (std::size_t i = 0; i < servers; ++i) {
         totals.redis.emplace_back();

@@ -36,6 +36,12 @@ struct PlanTotals {
     std::array<std::uint64_t, index_of(Verdict::count)> decisions{};
 };
 
+struct RouteTotals {
+    std::string name;
+    std::array<std::uint64_t, kStatuses.size() + 1> requests{};
+    HistogramTotals duration;
+};
+
 struct DeniedTotals {
     DeniedAccount account;
     std::string plan;
@@ -63,7 +69,8 @@ struct Totals {
 
     std::uint64_t requests[index_of(Operation::count)][kStatuses.size() + 1]{};
     HistogramTotals request_duration;
-    std::vector<PlanTotals> plans;  // the last one: unknown
+    std::vector<RouteTotals> routes;  // "other" only if it has requests
+    std::vector<PlanTotals> plans;    // the last one: unknown
     std::uint64_t bans = 0;
     std::uint64_t outcome_unknown = 0;
     std::uint64_t damaged_data = 0;

@@ -185,6 +185,65 @@ TEST_CASE("access: a redirect into another location checks its plan and scope")
     CHECK(number_of(store.redis, business, Number::minute) == 1);
 }
 
+TEST_CASE("access: routes of guarded locations in metrics and logs")
+{
+    NginxOptions options;
+    options.http = "log_format all '$petstore_route|$status';";
+    options.server = R"(
+        access_log all.log all;
+        location /status { petstore_status; access_log off; }
+        location /inner/ {
+            internal;
+            petstore_guard on;
+            petstore_route inner;
+            proxy_pass http://%BACK_END%;
+        }
+        location /outer/ {
+            petstore_guard on;
+            petstore_route outer;
+            try_files /none /inner/;
+        })";
+    GuardedStore shop(options, "petstore_route shop;");
+    auto& http = shop.http;
+    CHECK(http.get("/shop/").status == 200);
+    CHECK(http.get("/shop/").status == 200);
+    CHECK(http.get("/shop/", kNoKey).status == 401);
+    CHECK(http.get("/outer/").status == 200);
+    CHECK(http.get("/v1/pets").status == 200);
+    const auto metrics = [&] { return http.get("/status").body; };
+    const std::string requests = "petstore_guarded_requests_total{route=";
+    CHECK(wait_until([&] {
+        return contains(metrics(), requests + "\"outer\",status=\"200\"} 1");
+    }));
+    const auto text = metrics();
+    CHECK(contains(text, requests + "\"shop\",status=\"200\"} 2"));
+    CHECK(contains(text, requests + "\"shop\",status=\"401\"} 1"));
+    CHECK(contains(text, "petstore_guarded_request_duration_seconds_count{"
+                         "route=\"inner\"} 0"));
+    CHECK(contains(text, "petstore_guarded_request_duration_seconds_count{"
+                         "route=\"shop\"} 3"));
+    const auto log = read_file(shop.store.nginx.path("all.log"));
+    CHECK(count_of(log, "shop|200\n") == 2);
+    CHECK(contains(log, "outer|200\n"));
+    CHECK(contains(log, "-|200\n"));
+
+    // They survive a reload.
+    shop.store.nginx.reload_and_settle();
+    CHECK(contains(metrics(), requests + "\"shop\",status=\"200\"} 2"));
+}
+
+TEST_CASE("access: a small zone has no room for routes")
+{
+    NginxOptions options;
+    options.http = "petstore_zone 128k;";
+    options.server = "location /status { petstore_status; }";
+    GuardedStore shop(options, "petstore_route shop;");
+    CHECK(shop.http.get("/shop/").status == 200);
+    CHECK_FALSE(contains(shop.http.get("/status").body, "route=\"shop\""));
+    CHECK(contains(shop.store.nginx.error_log(),
+                   "\"petstore_zone\" is too small for metrics"));
+}
+
 TEST_CASE("access: errors of the configuration")
 {
     expect_refused("petstore_key_header X_API_KEY;",
@@ -205,8 +264,10 @@ TEST_CASE("access: errors of the configuration")
     expect_refused("petstore_allow_plans all pro;",
                    "it must be \"all\" alone, or names of plans");
     expect_refused("petstore_allow_plans Pro;", "names of plans");
+    expect_refused("petstore_route \"a b\";", "in \"petstore_route\"");
     for (const std::string line :
-         {"petstore_key_header off;", "petstore_key_header X-API-Key;",
+         {"petstore_route off;", "petstore_route a/b:c.d_e-F9;",
+          "petstore_key_header off;", "petstore_key_header X-API-Key;",
           "petstore_scope method;", "petstore_scope a:b.c_d-e;",
           "petstore_allow_plans all;", "petstore_allow_plans a b c;"}) {
         INFO(line);

@@ -13,6 +13,7 @@
 #include "api/digest.h"
 #include "catch.h"
 #include "metrics/formats.h"
+#include "metrics/routes.h"
 
 using namespace petstore::metrics;
 
@@ -135,6 +136,9 @@ TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
     host.one->decisions[PlanNames::kNone][index_of(Verdict::denied)].add();
     host.directory->redis.add("redis://a:6379/0");
     host.first.redis[0].all.add();
+    const auto routes = std::make_unique<Routes>();
+    host.directory->routes = routes.get();
+    routes->requests[routes->names.add("orders")][0].add();
 
     const Descriptions exposed = descriptions_in(host.text());
     const Descriptions listed = documented();
@@ -449,4 +453,34 @@ TEST_CASE("metrics: the hosts of the store, while they count")
     CHECK(std::string(shown().hosts[0].version) == "2.2");
     CHECK(std::string(shown().hosts[0].configuration)
           == std::string(sizeof(StoreHost::configuration) - 1, 'x'));
+}
+
+TEST_CASE("metrics: guarded requests by route")
+{
+    Host host;
+    CHECK(host.totals().routes.empty());
+    const auto routes = std::make_unique<Routes>();
+    host.directory->routes = routes.get();
+    const auto place = routes->names.add("orders");
+    routes->names.add("unused");
+    routes->requests[place][status_index(200)].add(3);
+    routes->requests[place][status_index(429)].add();
+    routes->durations[place].add(1500);
+    CHECK(host.has_line(
+        R"(petstore_guarded_requests_total{route="orders",status="200"} 3)"));
+    CHECK(host.has_line(
+        R"(petstore_guarded_requests_total{route="orders",status="429"} 1)"));
+    CHECK(host.has_line(
+        R"(petstore_guarded_request_duration_seconds_bucket{route="orders",le="0.0025"} 1)"));
+    CHECK(host.has_line(
+        R"(petstore_guarded_request_duration_seconds_count{route="unused"} 0)"));
+    CHECK(host.text().find("other") == std::string::npos);
+
+    routes->requests[Routes::kSize][status_index(502)].add();
+    routes->durations[Routes::kSize].add(1);
+    const auto json =
+        nlohmann::json::parse(status_json(host.totals()))["routes"];
+    CHECK(json["orders"]["requests"] == nlohmann::json{{"200", 3}, {"429", 1}});
+    CHECK(json["other"]["requests"]["502"] == 1);
+    CHECK(status_page(host.totals()).find("orders") != std::string::npos);
 }

@@ -20,53 +20,16 @@ constexpr std::size_t kMaxName = 64;
 
 // Headers with another meaning, for nginx, for this module or for back ends. A
 // key in one of them would be logged, cached or overwritten.
-constexpr std::string_view kOtherHeaders[] = {"Accept",
-                                              "Accept-Charset",
-                                              "Accept-Encoding",
-                                              "Accept-Language",
-                                              "Access-Control-Request-Headers",
-                                              "Access-Control-Request-Method",
-                                              "Authorization",
-                                              "Cache-Control",
-                                              "Connection",
-                                              "Content-Encoding",
-                                              "Content-Length",
-                                              "Content-Range",
-                                              "Content-Type",
-                                              "Cookie",
-                                              "Date",
-                                              "Depth",
-                                              "Destination",
-                                              "Expect",
-                                              "Forwarded",
-                                              "Host",
-                                              "Idempotency-Key",
-                                              "If-Match",
-                                              "If-Modified-Since",
-                                              "If-None-Match",
-                                              "If-Range",
-                                              "If-Unmodified-Since",
-                                              "Keep-Alive",
-                                              "Origin",
-                                              "Overwrite",
-                                              "Pragma",
-                                              "Proxy-Authorization",
-                                              "Range",
-                                              "Referer",
-                                              "TE",
-                                              "Trailer",
-                                              "Transfer-Encoding",
-                                              "Upgrade",
-                                              "User-Agent",
-                                              "Via",
-                                              "X-Account",
-                                              "X-External-Id",
-                                              "X-Forwarded-For",
-                                              "X-Forwarded-Host",
-                                              "X-Forwarded-Proto",
-                                              "X-Key-Id",
-                                              "X-Plan",
-                                              "X-Real-IP"};
+constexpr std::string_view kOtherHeaders =
+    " accept accept-charset accept-encoding accept-language "
+    "access-control-request-headers access-control-request-method "
+    "authorization cache-control connection content-encoding content-length "
+    "content-range content-type cookie date depth destination expect "
+    "forwarded host idempotency-key if-match if-modified-since "
+    "if-none-match if-range if-unmodified-since keep-alive origin overwrite "
+    "pragma proxy-authorization range referer te trailer transfer-encoding "
+    "upgrade user-agent via x-account x-external-id x-forwarded-for "
+    "x-forwarded-host x-forwarded-proto x-key-id x-plan x-real-ip ";
 
 bool is_header_name(std::string_view name) noexcept
 {
@@ -77,12 +40,13 @@ bool is_header_name(std::string_view name) noexcept
               });
 }
 
-bool has_other_meaning(std::string_view name) noexcept
+bool has_other_meaning(std::string_view name)
 {
-    return std::any_of(std::begin(kOtherHeaders), std::end(kOtherHeaders),
-                       [&](std::string_view other) {
-                           return api::equals_ignoring_case(name, other);
-                       });
+    std::string word = " ";
+    for (const char c : name) {
+        word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return kOtherHeaders.find(word + ' ') != std::string_view::npos;
 }
 
 // Text of a quoted-string (RFC 9110, section 5.6.4) that needs no escape.
@@ -92,6 +56,28 @@ bool is_realm(std::string_view text) noexcept
            && std::all_of(text.begin(), text.end(), [](char c) {
                   return c >= ' ' && c <= '~' && c != '"' && c != '\\';
               });
+}
+
+bool is_route_name(std::string_view name) noexcept
+{
+    return !name.empty() && name.size() <= kMaxName
+           && std::all_of(name.begin(), name.end(), [](char c) {
+                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                         || (c >= '0' && c <= '9')
+                         || std::string_view("_-.:/").find(c)
+                                != std::string_view::npos;
+              });
+}
+
+std::size_t index_of_route(MainConf& main, std::string_view name)
+{
+    auto& routes = main.routes;
+    const auto found = std::find(routes.begin(), routes.end(), name);
+    const auto index = static_cast<std::size_t>(found - routes.begin());
+    if (found == routes.end()) {
+        routes.emplace_back(name);
+    }
+    return index;
 }
 
 }  // namespace
@@ -114,25 +100,27 @@ char* set_realm(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 
 char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.key_header.data != nullptr) {
-        return kDuplicate;
-    }
-    ngx_str_t name = arguments(cf)[1];
-    if (ngx_base::view(name) == "off") {
-        name.len = 0;
-    } else if (!is_header_name(ngx_base::view(name))) {
-        return refuse_value(
-            cf, name,
-            "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");
-    } else if (has_other_meaning(ngx_base::view(name))) {
-        return refuse(
-            cf,
-            "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
-            &name);
-    }
-    loc.key_header = name;
-    return kConfOk;
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.key_header.data != nullptr) {
+            return kDuplicate;
+        }
+        ngx_str_t name = arguments(cf)[1];
+        if (ngx_base::view(name) == "off") {
+            name.len = 0;
+        } else if (!is_header_name(ngx_base::view(name))) {
+            return refuse_value(
+                cf, name,
+                "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");
+        } else if (has_other_meaning(ngx_base::view(name))) {
+            return refuse(
+                cf,
+                "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
+                &name);
+        }
+        loc.key_header = name;
+        return kConfOk;
+    });
 }
 
 char* set_scope(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -180,8 +168,30 @@ char* set_allow_plans(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     });
 }
 
-void merge_access(const LocConf& prev, LocConf& conf)
+char* set_route(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
+    auto& loc = *static_cast<LocConf*>(conf);
+    if (loc.route.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t name = arguments(cf)[1];
+    if (ngx_base::view(name) == "off") {
+        name.len = 0;
+    } else if (!is_route_name(ngx_base::view(name))) {
+        return refuse_value(
+            cf, name,
+            "a name of 1 to 64 letters, digits, \"_\", \"-\", \".\", \":\" and \"/\", or \"off\"");
+    }
+    loc.route = name;
+    return kConfOk;
+}
+
+void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)
+{
+    ngx_conf_merge_str_value(conf.route, prev.route, "");
+    if (conf.route.len != 0) {
+        conf.route_index = index_of_route(main, ngx_base::view(conf.route));
+    }
     ngx_conf_merge_str_value(conf.realm, prev.realm, "petstore");
     ngx_conf_merge_str_value(conf.key_header, prev.key_header, "");
     ngx_conf_merge_str_value(conf.scope, prev.scope, "");

@@ -277,7 +277,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
 
         auto& main = main_conf(cf);
         merge_cost(prev, conf, main);
-        merge_access(prev, conf);
+        merge_access(prev, conf, main);
         if (conf.serves) {
             choose_document(cf, main, conf);
         }

@@ -95,6 +95,7 @@ struct MainConf : MainConfBase {
     std::vector<UsedLocation> guarded;   // these and others with a guard
     std::vector<UsedLocation> statuses;  // petstore_status
     std::deque<CorsPolicy> cors;
+    std::vector<std::string> routes;  // the names of petstore_route
     std::vector<Document> documents;
     std::deque<TlsLevel> tls_levels;
     std::size_t variable_costs =
@@ -132,6 +133,7 @@ struct LocConfBase {
     ngx_str_t realm = ngx_null_string;
     ngx_str_t key_header = ngx_null_string;  // without text: off
     ngx_str_t scope = ngx_null_string;       // likewise: by method
+    ngx_str_t route = ngx_null_string;       // likewise: off
     ngx_str_t redis_user = ngx_null_string;
     PositionedText redis_password_file;
     ngx_msec_t redis_connect_timeout = NGX_CONF_UNSET_MSEC;
@@ -186,8 +188,9 @@ struct LocConf : LocConfBase {
     bool answers = false;            // with the API, unless an `if` does not
     bool admits_in_content = false;  // and nothing passes requests on before
     std::size_t storage = 0;         // index in MainConf::storages
-    std::optional<std::size_t> durable;  // index in MainConf::durables
-    std::size_t variable_cost = 0;       // see MainConf::variable_costs
+    std::optional<std::size_t> durable;      // index in MainConf::durables
+    std::size_t variable_cost = 0;           // see MainConf::variable_costs
+    std::optional<std::size_t> route_index;  // in MainConf::routes
     service::Settings service;
     std::string cors_request_headers;  // that a preflight allows
     std::string deprecated_link;       // Link of the deprecated operation
@@ -224,6 +227,6 @@ Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
     set_usage, set_status, set_health, set_guard, set_redis, set_durability,
     set_limit_redis, set_positioned_text, set_prefix, set_base_url,
     set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit,
-    set_realm, set_key_header, set_scope, set_allow_plans;
+    set_realm, set_key_header, set_scope, set_allow_plans, set_route;
 
 }  // namespace petstore::ngx

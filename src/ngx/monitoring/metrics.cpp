@@ -6,6 +6,7 @@
 #include <csignal>
 #include <iterator>
 
+#include "../../metrics/routes.h"
 #include "../module.h"
 #include "../nginx/handlers.h"
 #include "../request/request_info.h"
@@ -73,7 +74,7 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
     if (info.service.wants_document) {
         return Operation::openapi;
     }
-    if (info.guard.met_main) {
+    if (info.guard.first != nullptr) {
         return Operation::guard;
     }
     return r->method == NGX_HTTP_OPTIONS ? Operation::options
@@ -101,20 +102,27 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
 
 }  // namespace
 
-WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
+WorkerMetrics::WorkerMetrics(const Zone& zone, const MainConf& conf,
                              ngx_log_t& log)
     : zone_(zone)
 {
-    const auto names = plans.names();
+    const auto names = conf.plans.names();
+    metrics::Routes* const routes = zone_.metrics().routes;
+    routes_.reserve(conf.routes.size());
     plans_.reserve(names.size());
     {
         const Zone::Lock lock(zone_);
         for (const auto& name : names) {
             plans_.emplace_back(name, zone_.metrics().plans.add(name));
         }
+        for (const auto& route : conf.routes) {
+            routes_.push_back(routes == nullptr ? metrics::Routes::kSize
+                                                : routes->names.add(route));
+        }
         claim_process();
         claim_slot();
     }
+    const bool lacks_routes = routes == nullptr && !conf.routes.empty();
     if (process_ == nullptr) {
         local_process_ = std::make_unique<metrics::Process>();
         process_ = local_process_.get();
@@ -123,7 +131,7 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
         local_slot_ = std::make_unique<metrics::Slot>();
         slot_ = local_slot_.get();
     }
-    if (local_process_ || local_slot_) {
+    if (local_process_ || local_slot_ || lacks_routes) {
         ngx_log_error(NGX_LOG_WARN, &log, 0,
                       "petstore: \"petstore_zone\" is too small for metrics");
     }
@@ -190,15 +198,28 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
                                    const RequestInfo& info) noexcept
 {
     const std::uint32_t status = status_of(r);
-    slot_
-        ->requests[index_of(operation_of(r, info))]
-                  [metrics::status_index(status)]
-        .add();
-    slot_->request_duration.add(microseconds_of(r));
+    const metrics::Operation operation = operation_of(r, info);
+    const std::uint64_t micros = microseconds_of(r);
+    slot_->requests[index_of(operation)][metrics::status_index(status)].add();
+    slot_->request_duration.add(micros);
+    if (operation == metrics::Operation::guard) {
+        count_route(*info.guard.first, status, micros);
+    }
     if (status == NGX_HTTP_SERVICE_UNAVAILABLE
         && info.service.error_code
                == api::code_name(api::ErrorCode::outcome_unknown)) {
         slot_->outcome_unknown.add();
+    }
+}
+
+void WorkerMetrics::count_route(const LocConf& conf, std::uint32_t status,
+                                std::uint64_t micros) noexcept
+{
+    metrics::Routes* const routes = zone_.metrics().routes;
+    if (routes != nullptr && conf.route_index) {
+        const std::size_t place = routes_[*conf.route_index];
+        routes->requests[place][metrics::status_index(status)].add();
+        routes->durations[place].add(micros);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "../../api/plan.h"
 #include "../../metrics/totals.h"
 #include "../../ngx_base/ngx.h"
 #include "../../store/plans/plan_publisher.h"
@@ -15,6 +14,8 @@
 
 namespace petstore::ngx {
 
+struct LocConf;
+struct MainConf;
 struct RequestInfo;
 
 // This worker's metrics. It has its own slot in the zone while it lives, unless
@@ -22,8 +23,7 @@ struct RequestInfo;
 class WorkerMetrics final : public metrics::RedisMeters {
 public:
     // `zone` must outlive this object. Throws std::bad_alloc.
-    WorkerMetrics(const Zone& zone, const api::PlanTable& plans,
-                  ngx_log_t& log);
+    WorkerMetrics(const Zone& zone, const MainConf& conf, ngx_log_t& log);
     ~WorkerMetrics();
     WorkerMetrics(const WorkerMetrics&) = delete;
     WorkerMetrics& operator=(const WorkerMetrics&) = delete;
@@ -44,6 +44,8 @@ private:
     void claim_slot() noexcept;
     void count_response(ngx_http_request_t* r,
                         const RequestInfo& info) noexcept;
+    void count_route(const LocConf& conf, std::uint32_t status,
+                     std::uint64_t micros) noexcept;
     std::size_t plan_index(std::string_view plan) const noexcept;
 
     const Zone zone_;
@@ -54,6 +56,7 @@ private:
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
     std::vector<std::pair<std::string, std::size_t>> plans_;  // name, index
+    std::vector<std::size_t> routes_;  // places, by index in MainConf::routes
 };
 
 // Registers the log-phase handler that counts requests.

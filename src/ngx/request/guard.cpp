@@ -38,7 +38,9 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
         }
     }
     info->entered.handled |= r == r->main;
-    state.met_main |= r == r->main;
+    if (r == r->main && state.first == nullptr) {
+        state.first = &conf;
+    }
     if (is_page_of_refusal(r, state.refusal)) {
         return NGX_DECLINED;
     }

@@ -5,6 +5,7 @@
 namespace petstore::ngx {
 
 class GuardedRequest;
+struct LocConf;
 
 // The guard's refusal of the main request, for its error page.
 struct Refusal {
@@ -16,7 +17,9 @@ struct Refusal {
 // What the guard keeps about a client's request.
 struct GuardState {
     GuardedRequest* passes = nullptr;  // of the request and its subrequests
-    bool met_main = false;             // a guard has checked the main request
+    // The first location whose guard checked the main request; nullptr if none
+    // has.
+    const LocConf* first = nullptr;
     Refusal refusal;
 };
 

@@ -1,6 +1,7 @@
 #include "variables.h"
 
 #include "../../ngx_base/str.h"
+#include "../config/config.h"
 #include "request_info.h"
 
 namespace petstore::ngx {
@@ -128,6 +129,16 @@ ngx_int_t redis_time(ngx_http_request_t* r, const service::RequestState& state,
                      state.redis_time.passed % 1000);
 }
 
+// That of the first guarded location.
+ngx_int_t route(ngx_http_request_t* r, ngx_http_variable_value_t* value,
+                uintptr_t) noexcept
+{
+    const RequestInfo* info = request_info(r, false);
+    const LocConf* conf = info == nullptr ? nullptr : info->guard.first;
+    return found(value, conf == nullptr ? std::string_view()
+                                        : ngx_base::view(conf->route));
+}
+
 }  // namespace
 
 ngx_int_t add_variables(ngx_conf_t* cf) noexcept
@@ -147,6 +158,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
         {ngx_string("petstore_cost"), handler<cost>},
         {ngx_string("petstore_error_code"), handler<error_code>},
         {ngx_string("petstore_redis_time"), handler<redis_time>},
+        {ngx_string("petstore_route"), route},
     };
     for (const auto& [name, get] : variables) {
         ngx_str_t copied = name;

@@ -81,9 +81,9 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
-    : metrics_(Zone(conf.zone), conf.plans, log), scheduler_(log),
-      readiness_(log), cost_lines_(conf.variable_costs),
-      warm_up_(*this, &log, true), host_tasks_(*this, &log, true)
+    : metrics_(Zone(conf.zone), conf, log), scheduler_(log), readiness_(log),
+      cost_lines_(conf.variable_costs), warm_up_(*this, &log, true),
+      host_tasks_(*this, &log, true)
 {
     initialize_digests();
     for (const auto& settings : conf.sentinels) {

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "../../metrics/routes.h"
 #include "../module.h"
 
 namespace petstore::ngx {
@@ -19,6 +20,9 @@ std::size_t process_pages(std::size_t pages) noexcept
 {
     return pages / 64 + 1;
 }
+
+// The routes take eight of so many; a zone of 256k has a few more.
+constexpr ngx_uint_t kPagesForRoutes = 60;
 
 // Metrics get a quarter of the pages, or in a small zone up to half, for one
 // slot that all workers share.
@@ -81,6 +85,11 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept
     void* memory = ngx_slab_calloc(pool, sizeof(Layout));
     if (memory != nullptr) {
         auto* layout = new (memory) Layout;
+        if (pool->pfree >= kPagesForRoutes) {
+            void* routes = ngx_slab_calloc(pool, sizeof(metrics::Routes));
+            layout->metrics.routes =
+                routes == nullptr ? nullptr : new (routes) metrics::Routes;
+        }
         const std::size_t slots = slots_for(pool->pfree);
         layout->metrics.free_slots = slots;
         layout->addresses =
