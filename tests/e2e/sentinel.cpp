@@ -251,7 +251,7 @@ TEST_CASE("sentinel: a manual failover is followed at once")
     }
     CHECK(world.same_workers());
     CHECK(lines_with(world.nginx, "primary changed to") == 1);
-    CHECK(clients_of(world.redis.server(now)) == 1);
+    CHECK(wait_until([&] { return clients_of(world.redis.server(now)) == 1; }));
     CHECK(lines_with(world.nginx, "[error]") <= 1);
 }
 
@@ -325,8 +325,8 @@ TEST_CASE("sentinel: nothing is written to a primary that was stopped")
     CHECK(scripts_of(world.redis.server(old)) == received);
     CHECK(load.unexpected() == 0);
     CHECK(world.same_workers());
-    CHECK(clients_of(world.redis.server(old)) == 0);
-    CHECK(clients_of(world.redis.server(now)) == 1);
+    CHECK(wait_until([&] { return clients_of(world.redis.server(old)) == 0; }));
+    CHECK(wait_until([&] { return clients_of(world.redis.server(now)) == 1; }));
     CHECK(lines_with(world.nginx, "[error]") <= 1);
 
     // The last acknowledged pet is the new primary's.
