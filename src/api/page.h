@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "pet.h"
+#include "query.h"
 
 namespace petstore::api {
 
@@ -15,8 +16,6 @@ struct ListQuery {
     std::optional<Status> status;
     PetId after = 0;  // exclusive; 0 = from the start
 };
-
-inline constexpr int kMaxPageLimit = 100;
 
 // Parses a raw query string (still percent-encoded, without the "?"). Ignores
 // unknown parameters. A known one that is repeated, empty, malformed or out of

@@ -73,4 +73,12 @@ inline char32_t take_code_point(std::string_view& text) noexcept
     return point;
 }
 
+// Whether a character changes the direction of the text around it.
+constexpr bool is_bidi_control(char32_t point) noexcept
+{
+    return point == 0x061C || point == 0x200E || point == 0x200F
+           || (point >= 0x202A && point <= 0x202E)
+           || (point >= 0x2066 && point <= 0x2069);
+}
+
 }  // namespace petstore::api
