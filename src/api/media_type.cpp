@@ -97,11 +97,14 @@ Preference preference_for(std::string_view type,
 
 }  // namespace
 
-bool is_json_media_type(std::string_view content_type) noexcept
+namespace {
+
+// Without a charset other than UTF-8.
+bool is_type_in_utf8(std::string_view content_type,
+                     std::string_view type) noexcept
 {
     auto end = content_type.find(';');
-    if (!equals_ignoring_case(trimmed(content_type.substr(0, end)),
-                              "application/json")) {
+    if (!equals_ignoring_case(trimmed(content_type.substr(0, end)), type)) {
         return false;
     }
 
@@ -123,6 +126,18 @@ bool is_json_media_type(std::string_view content_type) noexcept
         }
     }
     return true;
+}
+
+}  // namespace
+
+bool is_json_media_type(std::string_view content_type) noexcept
+{
+    return is_type_in_utf8(content_type, "application/json");
+}
+
+bool is_merge_patch_media_type(std::string_view content_type) noexcept
+{
+    return is_type_in_utf8(content_type, "application/merge-patch+json");
 }
 
 bool prefers(std::string_view accept, std::string_view type,

@@ -4,15 +4,6 @@
 
 namespace petstore::service {
 
-namespace {
-
-api::Error no_such_path() noexcept
-{
-    return {api::ErrorCode::not_found, "The path does not exist."};
-}
-
-}  // namespace
-
 ApiRequest::ApiRequest(const Task::Context& context, BodySource& body) noexcept
     : AdmittedTask(context),
       route_(api::route(context.request.method(), context.request.path(),
@@ -63,9 +54,7 @@ void ApiRequest::refuse_method()
 {
     Response response;
     response.allow = route_.allow;
-    refuse({api::ErrorCode::method_not_allowed,
-            "This method is not allowed here; see the Allow header."},
-           std::move(response));
+    refuse(method_not_allowed(), std::move(response));
 }
 
 void ApiRequest::prepare()
@@ -106,8 +95,7 @@ void ApiRequest::on_admitted()
         return refuse_method();
     }
     if (!admission().key().record.allows(route_.operation)) {
-        return refuse({api::ErrorCode::insufficient_scope,
-                       "The API key lacks the scope for this operation."});
+        return refuse(insufficient_scope());
     }
     prepare();  // not yet called if the limiter was not asked
     handler_->on_admitted();

@@ -4,16 +4,10 @@
 
 #include "../api/digest.h"
 #include "../api/json.h"
-#include "../api/media_type.h"
 #include "../api/text.h"
+#include "request_body.h"
 
 namespace petstore::service {
-
-namespace {
-
-constexpr std::size_t kMaxIdempotencyKey = 255;
-
-}  // namespace
 
 void CreatePet::on_admitted()
 {
@@ -26,50 +20,27 @@ void CreatePet::on_admitted()
 std::optional<api::Error> CreatePet::check_headers()
 {
     const Request& in = request_.request();
-    if (in.content_length()
-        > static_cast<std::int64_t>(request_.settings().max_body)) {
-        return api::payload_too_large(request_.settings().max_body);
+    if (auto error = check_body_headers(in, BodyType::json,
+                                        request_.settings().max_body)) {
+        return error;
     }
-    const auto type = in.header(Header::content_type);
-    if (type && (type->repeated || !api::is_json_media_type(type->value))) {
-        return api::Error{api::ErrorCode::unsupported_media_type,
-                          "The body must be application/json in UTF-8."};
-    }
-    const auto encoding = in.header(Header::content_encoding);
-    if (encoding
-        && (encoding->repeated
-            || !api::equals_ignoring_case(encoding->value, "identity"))) {
-        return api::Error{api::ErrorCode::unsupported_media_type,
-                          "The body must not have a Content-Encoding."};
-    }
-    const auto key = in.header(Header::idempotency_key);
+    std::optional<api::Digest> key;
+    auto error = read_idempotency_key(in, key);
     if (key) {
-        if (key->repeated || key->value.size() > kMaxIdempotencyKey
-            || !api::is_visible_ascii(key->value)) {
-            return api::Error{
-                api::ErrorCode::invalid_parameter,
-                "The header Idempotency-Key must be one value of 1 to 255 visible ASCII characters."};
-        }
         idempotency_.emplace();
-        idempotency_->key = api::sha256(key->value);
+        idempotency_->key = *key;
     }
-    return std::nullopt;
+    return error;
 }
 
 void CreatePet::on_body(Result result, const std::string& body) noexcept
 {
     request_.enter([&] {
-        switch (result) {
-        case Result::complete:
-            return create(body);
-        case Result::too_large:
-            return request_.refuse(
-                api::payload_too_large(request_.settings().max_body));
-        case Result::timed_out:
-            return request_.refuse(
-                {api::ErrorCode::request_timeout,
-                 "The request body did not arrive in time."});
+        if (const auto error =
+                body_error(result, request_.settings().max_body)) {
+            return request_.refuse(*error);
         }
+        create(body);
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include "../api/administration_json.h"
 #include "../store/failure.h"
+#include "refusal.h"
 
 namespace petstore::service {
 
@@ -91,10 +92,7 @@ void GetUsage::take_usage(const store::SharedUsage& usage)
     if (!api::is_get_or_head(request().method())) {
         Response response;
         response.allow = kAllow;
-        return refuse(
-            {api::ErrorCode::method_not_allowed,
-             "This method is not allowed here; see the Allow header."},
-            std::move(response));
+        return refuse(method_not_allowed(), std::move(response));
     }
     const std::string body =
         api::own_usage_json(*usage, key->record.plan(), key->limits);

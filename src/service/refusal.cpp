@@ -71,6 +71,23 @@ api::Error plan_not_allowed() noexcept
             "The plan of this API key does not include this resource."};
 }
 
+api::Error no_such_path() noexcept
+{
+    return {api::ErrorCode::not_found, "The path does not exist."};
+}
+
+api::Error method_not_allowed() noexcept
+{
+    return {api::ErrorCode::method_not_allowed,
+            "This method is not allowed here; see the Allow header."};
+}
+
+api::Error insufficient_scope() noexcept
+{
+    return {api::ErrorCode::insufficient_scope,
+            "The API key lacks the scope for this operation."};
+}
+
 Refusal deny(Task& task, const api::Decision& decision)
 {
     RequestState& state = task.state();

@@ -23,8 +23,21 @@ protected:
     {}
     ~ServedRequest() = default;
 
-    // Runs the task from nginx's handler, and suspends the request unless the
-    // task has ended. The caller keeps the task alive with Task::enter().
+    // Runs the task from nginx's content handler, and suspends the request
+    // unless the task has ended. Returns the handler's result.
+    template <typename Task>
+    ngx_int_t run_task(Task& task) noexcept
+    {
+        ngx_int_t result = NGX_DONE;
+        task.enter([&] {
+            start(task);
+            result = suspension_.handler_result();
+        });
+        return result;
+    }
+
+    // The same without the result. The caller keeps the task alive with
+    // Task::enter().
     template <typename Task>
     void start(Task& task) noexcept
     {

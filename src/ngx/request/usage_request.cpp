@@ -15,12 +15,7 @@ UsageRequest::UsageRequest(ngx_http_request_t* r, RequestInfo& info,
 
 ngx_int_t UsageRequest::run() noexcept
 {
-    ngx_int_t result = NGX_DONE;
-    task_.enter([&] {
-        start(task_);
-        result = suspension().handler_result();
-    });
-    return result;
+    return run_task(task_);
 }
 
 void UsageRequest::respond(const service::Response& response) noexcept
