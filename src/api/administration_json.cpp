@@ -1,36 +1,136 @@
+// Written directly, because nlohmann's documents allocate where they are
+// destroyed, which ends a worker that has no memory.
 #include "administration_json.h"
 
-#include <nlohmann/json.hpp>
-#include <utility>
-
 #include "text.h"
+#include "utf8.h"
 
 namespace petstore::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Any program may have written a label, so it may not be UTF-8.
-std::string text_of(const Json& object)
+// Any program may have written a label or a plan, so it may not be UTF-8.
+std::string valid_utf8(std::string_view text)
 {
-    return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+    std::string valid;
+    while (!text.empty()) {
+        const std::size_t size = code_point_size(text);
+        valid.append(size == 0 ? kReplacement : text.substr(0, size));
+        text.remove_prefix(size == 0 ? 1 : size);
+    }
+    return valid;
 }
 
-Json json_text(const std::string& text)
+// Writes an object or an array, member by member.
+class JsonWriter {
+public:
+    explicit JsonWriter(std::string& out, char open = '{') : out_(out)
+    {
+        out_.push_back(open);
+    }
+    void end(char close = '}') { out_.push_back(close); }
+
+    // The place of the next value, after its name.
+    std::string& named(std::string_view name)
+    {
+        separate();
+        append_json_string(out_, name);
+        return out_.append(":");
+    }
+    std::string& next()
+    {
+        separate();
+        return out_;
+    }
+
+    void text(std::string_view name, std::string_view value)
+    {
+        append_json_string(named(name), value);
+    }
+    // null if it is empty.
+    void text_or_null(std::string_view name, std::string_view value)
+    {
+        if (value.empty()) {
+            named(name).append("null");
+        } else {
+            text(name, valid_utf8(value));
+        }
+    }
+    void number(std::string_view name, std::int64_t value)
+    {
+        append_int(named(name), value);
+    }
+    void number_or_null(std::string_view name,
+                        const std::optional<std::int64_t>& value)
+    {
+        if (value) {
+            number(name, *value);
+        } else {
+            named(name).append("null");
+        }
+    }
+    void flag(std::string_view name, bool value)
+    {
+        named(name).append(value ? "true" : "false");
+    }
+    void date_or_null(std::string_view name, const std::optional<Day>& day)
+    {
+        text_or_null(name, day ? iso_date(*day) : "");
+    }
+
+private:
+    void separate()
+    {
+        out_.append(first_ ? "" : ",");
+        first_ = false;
+    }
+
+    std::string& out_;
+    bool first_ = true;
+};
+
+// Of an own plan or of one in force.
+template <typename Numbers>
+void write_numbers(JsonWriter& object, const Numbers& numbers)
 {
-    return text.empty() ? Json(nullptr) : Json(text);
+    object.number_or_null("per_minute", numbers.per_minute);
+    object.number_or_null("per_day", numbers.per_day);
+    object.number_or_null("per_month", numbers.per_month);
 }
 
-template <typename T>
-Json json_number(const std::optional<T>& number)
+void write_windows(std::string& out, const AccountUsage& usage,
+                   const Limits& limits)
 {
-    return number ? Json(*number) : Json(nullptr);
+    JsonWriter windows(out, '[');
+    for (const auto& [name, window] : usage_windows(usage, limits)) {
+        JsonWriter object(windows.next());
+        object.text("window", name);
+        object.number("limit", window.limit);
+        object.number("used", window.used);
+        object.number("remaining", window.remaining());
+        object.number("reset", seconds_up(window.reset));
+        object.end();
+    }
+    windows.end(']');
 }
 
-Json json_date(const std::optional<Day>& day)
+void write_counts(std::string& out, const AccountUsage& usage,
+                  const UsagePeriod& period)
 {
-    return day ? Json(iso_date(*day)) : Json(nullptr);
+    JsonWriter counts(out, '[');
+    for (const UsageCount& count : usage_counts(usage, period)) {
+        JsonWriter object(counts.next());
+        if (period.step == UsagePeriod::Step::month) {
+            object.text("month", iso_month(count.start));
+        } else {
+            object.text("date", iso_date(count.start));
+        }
+        object.number("admitted", count.admitted);
+        object.number("denied", count.denied);
+        object.end();
+    }
+    counts.end(']');
 }
 
 }  // namespace
@@ -38,18 +138,18 @@ Json json_date(const std::optional<Day>& day)
 std::string account_json(const AccountRecord& account,
                          std::optional<Day> last_used)
 {
-    return text_of({
-        {"id", account.id},
-        {"external_id", json_text(account.external_id)},
-        {"label", json_text(account.label)},
-        {"plan", account.plan.empty() ? "free" : account.plan},
-        {"per_minute", json_number(account.per_minute)},
-        {"per_day", json_number(account.per_day)},
-        {"per_month", json_number(account.per_month)},
-        {"disabled", account.disabled},
-        {"created", iso_time(account.created)},
-        {"last_used", json_date(last_used)},
-    });
+    std::string json;
+    JsonWriter object(json);
+    object.text("id", account.id);
+    object.text_or_null("external_id", account.external_id);
+    object.text_or_null("label", account.label);
+    object.text_or_null("plan", account.plan.empty() ? "free" : account.plan);
+    write_numbers(object, account);
+    object.flag("disabled", account.disabled);
+    object.text("created", iso_time(account.created));
+    object.date_or_null("last_used", last_used);
+    object.end();
+    return json;
 }
 
 std::string_view key_state(const KeyRecord& key, bool unfinished,
@@ -65,26 +165,51 @@ std::string_view key_state(const KeyRecord& key, bool unfinished,
 }
 
 std::string key_json(const KeyRecord& key, const AccountRecord& account,
-                     const PlanTable& plans, std::string_view state)
+                     const PlanTable& plans, std::string_view state,
+                     std::string_view secret)
 {
     const PlanInForce plan = plans.plan_in_force(key, account);
-    return text_of({
-        {"id", key.id},
-        {"account", key.account},
-        {"external_id", json_text(account.external_id)},
-        {"plan", plan.plan},
-        {"per_minute", json_number(plan.per_minute)},
-        {"per_day", json_number(plan.per_day)},
-        {"per_month", json_number(plan.per_month)},
-        {"overrides", plan.overrides},
-        {"label", json_text(key.label)},
-        {"scopes", scope_names(key)},
-        {"created", iso_time(key.created)},
-        {"expires", key.expires ? Json(iso_time(*key.expires)) : Json(nullptr)},
-        {"disabled", key.disabled},
-        {"state", state},
-        {"last4", json_text(key.last4)},
-    });
+    std::string json;
+    JsonWriter object(json);
+    object.text("id", key.id);
+    object.text("account", key.account);
+    object.text_or_null("external_id", account.external_id);
+    object.text_or_null("plan", plan.plan);
+    write_numbers(object, plan);
+    object.flag("overrides", plan.overrides);
+    object.text_or_null("label", key.label);
+    JsonWriter scopes(object.named("scopes"), '[');
+    for (const std::string_view scope : scope_names(key)) {
+        append_json_string(scopes.next(), scope);
+    }
+    scopes.end(']');
+    object.text("created", iso_time(key.created));
+    object.text_or_null("expires", key.expires ? iso_time(*key.expires) : "");
+    object.flag("disabled", key.disabled);
+    object.text("state", state);
+    object.text_or_null("last4", key.last4);
+    if (!secret.empty()) {
+        object.text("key", secret);
+    }
+    object.end();
+    return json;
+}
+
+std::string plan_json(std::string_view name, const Limits& limits,
+                      std::string_view source)
+{
+    const auto number = [](std::int64_t limit) {
+        return limit != 0 ? std::optional(limit) : std::nullopt;
+    };
+    std::string json;
+    JsonWriter object(json);
+    object.text("name", name);
+    object.number_or_null("per_minute", number(limits.minute));
+    object.number_or_null("per_day", number(limits.day));
+    object.number_or_null("per_month", number(limits.month));
+    object.text("source", source);
+    object.end();
+    return json;
 }
 
 std::string usage_json(const AccountUsage& usage, const PlanTable& plans,
@@ -92,61 +217,34 @@ std::string usage_json(const AccountUsage& usage, const PlanTable& plans,
 {
     const AccountRecord& account = usage.account;
     const PlanInForce plan = plans.plan_in_force({}, account);
-    Json windows = Json::array();
-    for (const auto& [name, window] : usage_windows(usage, plan.limits)) {
-        windows.push_back({{"window", name},
-                           {"limit", window.limit},
-                           {"used", window.used},
-                           {"remaining", window.remaining()},
-                           {"reset", seconds_up(window.reset)}});
-    }
+    std::string json;
+    JsonWriter object(json);
+    object.text("account", account.id);
+    object.text_or_null("external_id", account.external_id);
+    object.text_or_null("label", account.label);
+    object.text_or_null("plan", plan.plan);
+    write_windows(object.named("windows"), usage, plan.limits);
+    object.date_or_null("last_used", usage.last_used);
     const bool by_month = period.step == UsagePeriod::Step::month;
-    Json counts = Json::array();
-    for (const UsageCount& count : usage_counts(usage, period)) {
-        counts.push_back(
-            {{by_month ? "month" : "date",
-              by_month ? iso_month(count.start) : iso_date(count.start)},
-             {"admitted", count.admitted},
-             {"denied", count.denied}});
-    }
-    return text_of({
-        {"account", account.id},
-        {"external_id", json_text(account.external_id)},
-        {"label", json_text(account.label)},
-        {"plan", plan.plan},
-        {"windows", std::move(windows)},
-        {"last_used", json_date(usage.last_used)},
-        {by_month ? "months" : "days", std::move(counts)},
-    });
+    write_counts(object.named(by_month ? "months" : "days"), usage, period);
+    object.end();
+    return json;
 }
 
-// Not with Json, whose destructor allocates, and ends the worker if it cannot.
 std::string own_usage_json(const AccountUsage& usage, std::string_view plan,
                            const Limits& limits)
 {
     const Day today = day_of(usage.now / 1000);
-    std::string json = R"({"account":)";
-    append_json_string(json, usage.account.id);
-    append_json_string(json.append(R"(,"plan":)"), plan);
-    json.append(R"(,"windows":[)");
-    for (const auto& [name, window] : usage_windows(usage, limits)) {
-        json.append(json.back() == '[' ? "" : ",");
-        append_json_string(json.append(R"({"window":)"), name);
-        append_int(json.append(R"(,"limit":)"), window.limit);
-        append_int(json.append(R"(,"used":)"), window.used);
-        append_int(json.append(R"(,"remaining":)"), window.remaining());
-        append_int(json.append(R"(,"reset":)"), seconds_up(window.reset));
-        json.push_back('}');
-    }
-    append_int(json.append(R"(],"today":)"), admitted_on(usage, today));
-    append_int(json.append(R"(,"month":)"), admitted_in_month(usage, today));
-    json.append(R"(,"last_used":)");
-    if (usage.last_used) {
-        append_json_string(json, iso_date(*usage.last_used));
-    } else {
-        json.append("null");
-    }
-    return json.append("}");
+    std::string json;
+    JsonWriter object(json);
+    object.text("account", usage.account.id);
+    object.text_or_null("plan", plan);
+    write_windows(object.named("windows"), usage, limits);
+    object.number("today", admitted_on(usage, today));
+    object.number("month", admitted_in_month(usage, today));
+    object.date_or_null("last_used", usage.last_used);
+    object.end();
+    return json;
 }
 
 }  // namespace petstore::api

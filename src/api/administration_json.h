@@ -22,8 +22,14 @@ std::string_view key_state(const KeyRecord& key, bool unfinished,
                            const AccountRecord& account, UnixTime now) noexcept;
 
 // `state`: key_state().
+// `secret`: only when the key is created; shown as `key` unless empty.
 std::string key_json(const KeyRecord& key, const AccountRecord& account,
-                     const PlanTable& plans, std::string_view state);
+                     const PlanTable& plans, std::string_view state,
+                     std::string_view secret = {});
+
+// `source`: "redis", "nginx.conf" or "built-in". A limit of 0 is none.
+std::string plan_json(std::string_view name, const Limits& limits,
+                      std::string_view source);
 
 // `period` must be kept_at(today).
 std::string usage_json(const AccountUsage& usage, const PlanTable& plans,

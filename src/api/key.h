@@ -75,6 +75,9 @@ enum class KeyRefusal {
 };
 std::string_view refusal_name(KeyRefusal refusal) noexcept;  // "" for none
 
+// The longest time that a rotated key still works, in seconds: ten years.
+inline constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
+
 // Ids of keys and accounts are parts of the names of Redis keys, of log lines
 // and of headers: 1 to 64 letters, digits, "-" or "_".
 bool is_id(std::string_view text) noexcept;

@@ -21,6 +21,12 @@ Scan Scan::of_set(std::string key)
     return {Kind::set, std::move(key)};
 }
 
+Scan Scan::from(Scan scan, std::uint64_t cursor)
+{
+    scan.cursor_ = std::to_string(cursor);
+    return scan;
+}
+
 Command Scan::next() const
 {
     if (kind_ == Kind::keys) {

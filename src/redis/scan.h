@@ -21,6 +21,9 @@ public:
     static Scan of_hash(std::string key);
     static Scan of_set(std::string key);
 
+    // The same from a cursor of an earlier reply on. It must fit.
+    static Scan from(Scan scan, std::uint64_t cursor);
+
     bool done() const noexcept { return cursor_.empty(); }
 
     Command next() const;  // throws std::bad_alloc

@@ -1,5 +1,10 @@
 #include "scan_tasks.h"
 
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
 #include "../redis/scan.h"
 #include "call.h"
 
@@ -38,6 +43,70 @@ Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key)
         }
     }
     co_return members;
+}
+
+namespace {
+
+std::uint64_t cursor_of(std::string_view text) noexcept
+{
+    std::uint64_t cursor = 0;
+    std::from_chars(text.data(), text.data() + text.size(), cursor);
+    return cursor;
+}
+
+using Entry = std::pair<std::string, std::string>;
+
+// The entries of a piece that come after `after`, in order.
+std::vector<Entry> sorted_after(const redis::Reply& piece, IndexKind kind,
+                                const std::string& after)
+{
+    const std::size_t step = kind == IndexKind::hash ? 2 : 1;
+    std::vector<Entry> entries;
+    for (std::size_t i = 0; i + step <= piece.size(); i += step) {
+        if (piece[i].text() > after) {
+            entries.emplace_back(piece[i].text(),
+                                 step == 2 ? piece[i + 1].text() : "");
+        }
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+}
+
+}  // namespace
+
+Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
+                                IndexKind kind, const api::ScanPlace& from,
+                                std::size_t most)
+{
+    IndexPage page;
+    api::ScanPlace place = from;
+    for (;;) {
+        auto scan = redis::Scan::from(kind == IndexKind::hash
+                                          ? redis::Scan::of_hash(key)
+                                          : redis::Scan::of_set(key),
+                                      place.cursor);
+        const redis::Reply& reply = co_await ask(link, scan.next());
+        const redis::Reply* const piece = scan.take(reply);
+        if (piece == nullptr) {
+            throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
+        }
+        const std::uint64_t next = cursor_of(reply[0].text());
+        for (Entry& entry : sorted_after(*piece, kind, place.after)) {
+            if (page.entries.size() == most) {
+                page.next = {place.cursor, page.entries.back().first};
+                co_return page;
+            }
+            page.entries.push_back(std::move(entry));
+        }
+        if (next == 0) {
+            co_return page;
+        }
+        place = {next, ""};
+        if (page.entries.size() == most) {
+            page.next = place;
+            co_return page;
+        }
+    }
 }
 
 }  // namespace petstore::store

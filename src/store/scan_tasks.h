@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 
 #include "../redis/link.h"
+#include "index_page.h"
 #include "task.h"
 
 namespace petstore::store {
@@ -15,5 +17,13 @@ namespace petstore::store {
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
                                                    const std::string& key);
 Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key);
+
+enum class IndexKind { hash, set };
+
+// Reads at most `most` entries from `from` on, at least one unless there is no
+// more.
+Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
+                                IndexKind kind, const api::ScanPlace& from,
+                                std::size_t most);
 
 }  // namespace petstore::store

@@ -55,6 +55,13 @@ std::string Schema::external_id(std::string_view external_id) const
            + api::to_hex(api::bytes_of(api::sha256(external_id)));
 }
 
+std::string Schema::admin_request(std::string_view account,
+                                  const api::Digest& key) const
+{
+    return prefix() + ":admin-request:" + std::string(account) + ':'
+           + api::to_hex(api::bytes_of(key));
+}
+
 std::string Schema::plans() const
 {
     return prefix() + ":plans";

@@ -94,6 +94,11 @@ public:
     // string: the id of the account with this external id
     std::string external_id(std::string_view external_id) const;
 
+    // string, TTL: a request of this account to the admin API, by the SHA-256
+    // of its Idempotency-Key; see admin_claim.h
+    std::string admin_request(std::string_view account,
+                              const api::Digest& key) const;
+
     std::string plans() const;  // hash: plan → limits
     std::string hosts() const;  // hash: host → the plans it is configured with
 

@@ -94,6 +94,12 @@ const redis::Script& claim()
     return script;
 }
 
+const redis::Script& replace_claim()
+{
+    static const redis::Script script("replace_claim", k_replace_claim_lua);
+    return script;
+}
+
 const redis::Script& settle_usage()
 {
     static const std::string text =

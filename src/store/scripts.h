@@ -17,8 +17,9 @@ const redis::Script& freeze_catalogue();
 const redis::Script& publish_plans();
 const redis::Script& set_plan();  // for petstorectl
 const redis::Script& unban();
-const redis::Script& claim();         // of an external id
-const redis::Script& settle_usage();  // before an account is reset or deleted
+const redis::Script& claim();          // of an external id
+const redis::Script& replace_claim();  // of a request to the admin API
+const redis::Script& settle_usage();   // before an account is reset or deleted
 const redis::Script& read_usage();
 const redis::Script& clear_caches();
 const redis::Script& write_record();   // for petstorectl, see stored_key.h

@@ -157,6 +157,9 @@ private:
             const auto found = hash.find(c[2]);
             return found == hash.end() ? kNil : bulk(found->second);
         }
+        if (c[0] == "HEXISTS") {
+            return integer(static_cast<long long>(hashes[c[1]].count(c[2])));
+        }
         if (c[0] == "HSET") {
             hashes[c[1]][c[2]] = c[3];
             return integer(1);
@@ -191,6 +194,10 @@ private:
             const auto found = strings.find(c[1]);
             return found == strings.end() ? kNil : bulk(found->second);
         }
+        if (c[0] == "SET" && c[3] == "NX" && c[4] == "GET") {
+            const auto [there, is_new] = strings.emplace(c[1], c[2]);
+            return is_new ? kNil : bulk(there->second);
+        }
         if (c[0] == "GETRANGE") {  // of an account's state: its epoch
             return bulk(epoch_bytes(c[1]));
         }
@@ -219,6 +226,25 @@ private:
             }
             return integer(replaced ? 1 : 0);
         }
+        if (is(c, scripts::replace_claim)) {
+            const auto found = strings.find(c[3]);
+            if (found == strings.end() || found->second != c[4]) {
+                return integer(0);
+            }
+            if (c[5].empty()) {
+                strings.erase(found);
+            } else {
+                found->second = c[5];
+            }
+            return integer(1);
+        }
+        if (is(c, scripts::read_usage)) {
+            return read_usage(c);
+        }
+        if (is(c, scripts::set_plan)) {
+            hashes[c[3]][c[4]] = c[5];
+            return integer(1);
+        }
         if (is(c, scripts::settle_usage)) {
             settled.push_back(c[3] + ' ' + c[4]);
             return integer(1);
@@ -243,6 +269,17 @@ private:
             hashes.erase(key);
         }
         return items;
+    }
+
+    // No account was ever used.
+    std::string read_usage(const Words& c) const
+    {
+        std::vector<std::string> parts = {bulk(std::to_string(time)),
+                                          bulk("0")};
+        for (int key = 1; key <= std::stoi(c[2]); ++key) {
+            parts.push_back(key <= 3 ? kNil : array({}));
+        }
+        return array(parts);
     }
 
     std::string write_record(const Words& c)

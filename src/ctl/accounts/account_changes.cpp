@@ -6,10 +6,10 @@
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
 #include "../../store/accounts/usage_administration.h"
+#include "../../store/random.h"
 #include "../command_line/update.h"
 #include "../exit.h"
 #include "../keys/key_options.h"
-#include "../keys/random.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
 
@@ -83,7 +83,7 @@ void create_account(Context& context, const AccountOptions& options)
     api::AccountRecord record;
     options.apply(record);
     check_account(record, context.plans());
-    record.id = new_id();
+    record.id = store::new_id();
     record.created = now_of(context, servers);
     store::AccountAdministration accounts(servers);
     record = context.await<api::AccountRecord>(

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <thread>
 
+#include "../../store/random.h"
 #include "../exit.h"
-#include "../keys/random.h"
 
 namespace petstore::ctl {
 
@@ -96,7 +96,7 @@ void refuse_same_database(RedisSession& main, RedisSession& other,
                           const store::Schema& schema, const char* option)
 {
     const std::string name = schema.limits_probe();
-    const std::string probe = new_id();
+    const std::string probe = store::new_id();
     other.call(redis::Command("SET").key(name).arg(probe).arg("EX").arg(
         kMarkerProbeSeconds));
     const bool same =

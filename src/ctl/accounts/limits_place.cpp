@@ -1,7 +1,7 @@
 #include "limits_place.h"
 
+#include "../../store/random.h"
 #include "../exit.h"
-#include "../keys/random.h"
 #include "../move/account_mover.h"
 #include "store_format.h"
 
@@ -84,7 +84,7 @@ std::string LimitsPlace::mark(const LimitsMarker& main,
     refuse_foreign(main, limits);
     fence_new_store(*limits_, schema_);
     fence_new_store(main_, schema_);
-    const std::string id = main.id.empty() ? new_id() : main.id;
+    const std::string id = main.id.empty() ? store::new_id() : main.id;
     write(*limits_, Place::elsewhere, id);
     write(main_, Place::elsewhere, id);
     return id;

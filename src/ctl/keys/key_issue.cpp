@@ -12,41 +12,19 @@
 #include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/keys/key_rotation.h"
+#include "../../store/random.h"
 #include "../accounts/account_output.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
 #include "../terminal/output.h"
 #include "key_output.h"
-#include "random.h"
 
 namespace petstore::ctl {
 
 namespace {
 
-constexpr std::size_t kLast4 = 4;
-// Four characters would reveal too much of a shorter key.
-constexpr std::size_t kShortestToShow = 12;
 constexpr std::chrono::milliseconds kPollInterval{50};
-constexpr std::int64_t kMaxGrace = std::int64_t{3650} * 24 * 60 * 60;
-
-std::string last4_of(const std::string& secret)
-{
-    return secret.size() < kShortestToShow
-               ? ""
-               : secret.substr(secret.size() - kLast4);
-}
-
-std::string new_secret(const Context& context)
-{
-    return api::make_key(context.schema().prefix(), random_digest());
-}
-
-void set_secret(store::StoredKey& key, const std::string& secret)
-{
-    key.digest = api::sha256(secret);
-    key.record.last4 = last4_of(secret);
-}
 
 // Prints only the secret to standard output, so that KEY=$(petstorectl …)
 // works. Returns once all of it is written.
@@ -175,7 +153,7 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
     ShownKey issued;
     api::KeyRecord& record = issued.key.record;
     api::AccountRecord& account = issued.account;
-    record.id = new_id();
+    record.id = store::new_id();
     record.created = now_of(context, servers);
     options.apply(record, record.created);
     if (name.given()) {
@@ -184,7 +162,7 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
             [&](auto& waiter) { accounts.find(name, waiter); });
     } else {
         account.own_plan() = record.own_plan();
-        account.id = new_id();
+        account.id = store::new_id();
     }
     record.account = account.id;
     check_plan(plans.plan_in_force(record, account), plans, "key");
@@ -220,9 +198,9 @@ void create_key(Context& context, const KeyOptions& options,
     options.check();
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
-    const std::string secret = new_secret(context);
     auto issued = issue(context, servers, plans, options, account);
-    set_secret(issued.key, secret);
+    const std::string secret =
+        store::give_secret(issued.key, context.schema().prefix());
 
     store::KeyAdministration keys(servers);
     issued.key = context.await<store::StoredKey>([&](auto& waiter) {
@@ -253,7 +231,7 @@ void import_key(Context& context, const KeyOptions& options,
     if (!sha256.empty()) {
         sent.digest = digest_option(sha256);
     } else {
-        set_secret(sent, checked_secret(context, secret_argument));
+        store::set_secret(sent, checked_secret(context, secret_argument));
     }
 
     const auto servers = context.keys(Access::change);
@@ -302,17 +280,17 @@ void rotate_key(Context& context, const std::string& id,
                 const std::string& grace)
 {
     const auto seconds = api::parse_duration(grace);
-    if (!seconds || *seconds < 0 || *seconds > kMaxGrace) {
+    if (!seconds || *seconds < 0 || *seconds > api::kMaxGrace) {
         throw UsageError(
             "--grace must be a duration like 90s, 15m, 24h or 7d, at most 3650d");
     }
 
     const auto servers = context.keys(Access::change);
     store::StoredKey next;
-    next.record.id = new_id();
+    next.record.id = store::new_id();
     next.record.created = now_of(context, servers);
-    const std::string secret = new_secret(context);
-    set_secret(next, secret);
+    const std::string secret =
+        store::give_secret(next, context.schema().prefix());
 
     const SteadyClock clock;
     store::KeyRotation rotation(servers, clock, id);

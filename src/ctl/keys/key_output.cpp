@@ -54,12 +54,8 @@ std::string_view state_of(const ShownKey& shown, api::UnixTime now) noexcept
 Json json_of(const ShownKey& shown, const api::PlanTable& plans,
              api::UnixTime now, std::string_view secret)
 {
-    auto json = Json::parse(api::key_json(shown.key.record, shown.account,
-                                          plans, state_of(shown, now)));
-    if (!secret.empty()) {
-        json["key"] = secret;
-    }
-    return json;
+    return Json::parse(api::key_json(shown.key.record, shown.account, plans,
+                                     state_of(shown, now), secret));
 }
 
 void print_key(const ShownKey& shown, const api::PlanTable& plans,

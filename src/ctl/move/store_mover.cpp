@@ -5,11 +5,11 @@
 
 #include "../../api/text.h"
 #include "../../redis/scan.h"
+#include "../../store/random.h"
 #include "../../store/scripts.h"
 #include "../accounts/limits_marker.h"
 #include "../accounts/store_format.h"
 #include "../exit.h"
-#include "../keys/random.h"
 #include "account_mover.h"
 
 namespace petstore::ctl {
@@ -88,7 +88,7 @@ bool StoreMover::begin()
             throw Failure("the Redis of --to has data of this prefix already");
         }
     }
-    id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : new_id();
+    id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : store::new_id();
     fence_new_store(source_, schema_);
     fence_new_store(destination_, schema_);
     // Mark the destination first: if interrupted, the source stays in use.

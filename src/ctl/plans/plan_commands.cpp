@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../api/administration_json.h"
 #include "../../api/text.h"
 #include "../../store/plans/plan_administration.h"
 #include "../exit.h"
@@ -56,11 +57,6 @@ void warn_of_unreachable(const char* what, std::int64_t shorter,
 }
 
 // Only the plan enterprise, if nothing defines it, has no limits.
-Json json_limit(std::int64_t limit)
-{
-    return limit == 0 ? Json(nullptr) : Json(limit);
-}
-
 std::string table_limit(std::int64_t limit)
 {
     return limit == 0 ? "-" : std::to_string(limit);
@@ -68,11 +64,8 @@ std::string table_limit(std::int64_t limit)
 
 Json json_of(std::string_view name, const store::KnownPlan& plan)
 {
-    return {{"name", name},
-            {"per_minute", json_limit(plan.limits.minute)},
-            {"per_day", json_limit(plan.limits.day)},
-            {"per_month", json_limit(plan.limits.month)},
-            {"source", to_string(plan.source)}};
+    return Json::parse(
+        api::plan_json(name, plan.limits, to_string(plan.source)));
 }
 
 void set_plan(Context& context, const PlanOptions& options)

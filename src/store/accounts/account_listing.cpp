@@ -63,4 +63,20 @@ Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
     co_return listing;
 }
 
+Task<AccountPage> list_some_accounts(const KeyServers& servers,
+                                     api::ScanPlace from, std::size_t most)
+{
+    const std::string key = servers.schema.account_index();
+    auto index = co_await read_index_page(servers.keys, key, IndexKind::hash,
+                                          from, most);
+    AccountPage page;
+    page.next = std::move(index.next);
+    ServersAway away;
+    const auto list_one = [&](const auto& entry) {
+        return list_account(servers, entry.first, page.listing, away);
+    };
+    co_await ForEach(index.entries, KeyListing::kAtOnce, list_one);
+    co_return page;
+}
+
 }  // namespace petstore::store

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../../api/account.h"
+#include "../../api/scan_place.h"
 
 namespace petstore::store {
 
@@ -21,6 +23,12 @@ struct AccountListing {
     std::vector<std::string> damaged;
     // Ids whose record is on a server of a Cluster that is away.
     std::vector<std::string> unread;
+};
+
+// A part of a listing, and where to go on; nullopt: it was the last part.
+struct AccountPage {
+    AccountListing listing;
+    std::optional<api::ScanPlace> next;
 };
 
 }  // namespace petstore::store

@@ -76,6 +76,10 @@ Task<bool> remove_account(const KeyServers& servers, const std::string& id,
 
 Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
 
+// At most `most` of them, deleted ones included, from `from` on, in no order.
+Task<AccountPage> list_some_accounts(const KeyServers& servers,
+                                     api::ScanPlace from, std::size_t most);
+
 Failed account_not_found();
 
 redis::Command get_command(const std::string& key);

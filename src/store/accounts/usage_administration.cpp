@@ -111,6 +111,21 @@ Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
     co_return ids;
 }
 
+Task<IndexPage> read_some_accounts(const KeyServers& servers,
+                                   api::ScanPlace from, std::size_t most)
+{
+    const std::string key = servers.schema.account_index();
+    auto page = co_await read_index_page(servers.keys, key, IndexKind::hash,
+                                         from, most);
+    const auto is_damaged = [](const auto& entry) {
+        return !api::is_id(entry.first);
+    };
+    auto& entries = page.entries;
+    entries.erase(std::remove_if(entries.begin(), entries.end(), is_damaged),
+                  entries.end());
+    co_return page;
+}
+
 }  // namespace
 
 void UsageAdministration::read(std::string account,
@@ -130,6 +145,12 @@ void UsageAdministration::read(std::vector<std::string> accounts,
 void UsageAdministration::accounts(Waiter<std::vector<std::string>>& waiter)
 {
     run(running_, read_accounts(servers_), waiter);
+}
+
+void UsageAdministration::accounts(const api::ScanPlace& from, std::size_t most,
+                                   Waiter<IndexPage>& waiter)
+{
+    run(running_, read_some_accounts(servers_, from, most), waiter);
 }
 
 }  // namespace petstore::store

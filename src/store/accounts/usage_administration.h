@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../../api/usage.h"
+#include "../index_page.h"
 #include "../key_servers.h"
 #include "../operations.h"
 #include "../waiter.h"
@@ -36,6 +37,10 @@ public:
 
     // The ids of all accounts, deleted ones included, oldest first.
     void accounts(Waiter<std::vector<std::string>>& waiter);
+
+    // The same in pieces of at most `most`, in no order.
+    void accounts(const api::ScanPlace& from, std::size_t most,
+                  Waiter<IndexPage>& waiter);
 
 private:
     const KeyServers servers_;

@@ -136,6 +136,13 @@ void KeyAdministration::list(Waiter<KeyListing>& waiter)
     run(running_, list_keys(servers_), waiter);
 }
 
+void KeyAdministration::list(std::string account, const api::ScanPlace& from,
+                             std::size_t most, Waiter<KeyPage>& waiter)
+{
+    run(running_, list_some_keys(servers_, std::move(account), from, most),
+        waiter);
+}
+
 void KeyAdministration::add(StoredKey key, Owner owner,
                             Waiter<StoredKey>& waiter)
 {

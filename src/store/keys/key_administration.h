@@ -37,6 +37,11 @@ public:
 
     void list(Waiter<KeyListing>& waiter);
 
+    // At most `most` keys of an account, or with an empty id of all accounts,
+    // from `from` on, by id. Fewer may be found although there are more.
+    void list(std::string account, const api::ScanPlace& from, std::size_t most,
+              Waiter<KeyPage>& waiter);
+
     // Where a new key belongs: to a new account with the id key.record.account,
     // which gets the key's plan, numbers and label, and is deleted with its
     // last key; or to an existing one. The key then has plan and numbers of its

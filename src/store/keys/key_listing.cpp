@@ -31,8 +31,7 @@ Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
 
 // Adds one record.
 Task<> list_key(const KeyServers& servers, const std::string& id,
-                const api::Digest& digest, KeyListing& listing,
-                ServersAway& away)
+                api::Digest digest, KeyListing& listing, ServersAway& away)
 {
     const std::string record = servers.schema.key_record(digest);
     if (away.is_away(servers, record)) {
@@ -78,6 +77,15 @@ Task<> list_indexed_key(const KeyServers& servers, const std::string& id,
     if (digest) {
         co_await list_key(servers, id, *digest, listing, away);
     }
+}
+
+// The entry in the index of an account counts only if the record agrees.
+void remove_others(std::vector<StoredKey>& keys, const std::string& account)
+{
+    const auto is_other = [&](const StoredKey& key) {
+        return key.record.account != account;
+    };
+    keys.erase(std::remove_if(keys.begin(), keys.end(), is_other), keys.end());
 }
 
 void sort_by_age(std::vector<StoredKey>& keys)
@@ -132,15 +140,37 @@ Task<KeyListing> list_keys_of(const KeyServers& servers,
         return list_indexed_key(servers, id, listing, away);
     };
     co_await ForEach(ids, KeyListing::kAtOnce, list_one);
-    // The entry counts only if the record agrees.
-    const auto is_other = [&](const StoredKey& key) {
-        return key.record.account != account;
-    };
-    listing.keys.erase(
-        std::remove_if(listing.keys.begin(), listing.keys.end(), is_other),
-        listing.keys.end());
+    remove_others(listing.keys, account);
     sort_by_age(listing.keys);
     co_return listing;
+}
+
+Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
+                             api::ScanPlace from, std::size_t most)
+{
+    const bool all = account.empty();
+    const std::string name =
+        all ? servers.schema.key_index() : servers.schema.account_keys(account);
+    auto index = co_await read_index_page(
+        servers.keys, name, all ? IndexKind::hash : IndexKind::set, from, most);
+    KeyPage page;
+    page.next = std::move(index.next);
+    KeyListing& listing = page.listing;
+    ServersAway away;
+    const auto list_one = [&](const auto& entry) {
+        const auto digest = api::digest_of_hex(entry.second);
+        return digest ? list_key(servers, entry.first, *digest, listing, away)
+                      : list_indexed_key(servers, entry.first, listing, away);
+    };
+    co_await ForEach(index.entries, KeyListing::kAtOnce, list_one);
+    if (!all) {
+        remove_others(listing.keys, account);
+    }
+    std::sort(listing.keys.begin(), listing.keys.end(),
+              [](const StoredKey& a, const StoredKey& b) {
+                  return a.record.id < b.record.id;
+              });
+    co_return page;
 }
 
 }  // namespace petstore::store

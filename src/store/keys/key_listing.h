@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "../../api/scan_place.h"
 #include "stored_key.h"
 
 namespace petstore::store {
@@ -21,6 +23,12 @@ struct KeyListing {
     std::set<std::string> damaged_entries;
     // Ids whose record is on a server of a Cluster that is away.
     std::vector<std::string> unread;
+};
+
+// A part of a listing, and where to go on; nullopt: it was the last part.
+struct KeyPage {
+    KeyListing listing;
+    std::optional<api::ScanPlace> next;
 };
 
 }  // namespace petstore::store

@@ -38,15 +38,18 @@ std::vector<Successor> parse_successors(std::string_view successors)
     return parsed;
 }
 
+bool is_claimed(const StoredKey& old, const StoredKey& next)
+{
+    return old.successors.substr(0, old.successors.find(' ')) == to_text(next);
+}
+
 // The old key, if it is still claimed for the new one.
 Task<std::optional<StoredKey>> find_claimed(const KeyServers& servers,
                                             const std::string& id,
                                             const StoredKey& next)
 {
     auto old = co_await find_optional(servers, id);
-    if (!old
-        || old->successors.substr(0, old->successors.find(' '))
-               != to_text(next)) {
+    if (!old || !is_claimed(*old, next)) {
         co_return std::nullopt;
     }
     co_return old;
@@ -132,14 +135,22 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
 Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
                                      StoredKey next, std::int64_t grace)
 {
-    // The new key must work before the old one expires.
-    const auto enabled = co_await enable(servers, next);
+    // The new key must work before the old one expires. That of an earlier
+    // attempt does already.
+    std::optional<WrittenEpoch> enabled(std::in_place);
+    if (next.unfinished) {
+        enabled = co_await enable(servers, next);
+    }
     if (!enabled) {
         co_await give_way(servers, id, next);
     }
     for (;;) {
-        auto old = co_await find_claimed(servers, id, next);
-        if (!old) {
+        auto old = co_await find_optional(servers, id);
+        if (old && old->record.replaced_by == next.record.id) {
+            co_await announce(servers, old->record.account);
+            co_return std::move(old->record);
+        }
+        if (!old || !is_claimed(*old, next)) {
             co_await give_way(servers, id, next);
         }
         const api::Millis now = co_await redis_time(servers.accounts);

@@ -36,7 +36,8 @@ public:
     void begin(StoredKey next, Waiter<std::optional<StoredKey>>& waiter);
 
     // Enables `next` and lets the old key expire in `grace` seconds, unless it
-    // expires earlier anyway. Returns the old key's record.
+    // expires earlier anyway. Returns the old key's record. Repeating it with
+    // the stored `next` completes it.
     void finish(StoredKey next, std::int64_t grace,
                 Waiter<api::KeyRecord>& waiter);
 

@@ -76,6 +76,8 @@ Task<> discard(const KeyServers& servers, const std::string& id,
 Task<KeyListing> list_keys(KeyServers servers);
 Task<KeyListing> list_keys_of(const KeyServers& servers,
                               const std::string& account);
+Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
+                             api::ScanPlace from, std::size_t most);
 
 // For lists: in a Cluster, waiting once for a server that is away is enough.
 class ServersAway {

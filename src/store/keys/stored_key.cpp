@@ -1,5 +1,7 @@
 #include "stored_key.h"
 
+#include "../../api/bearer.h"
+#include "../random.h"
 #include "../scripts.h"
 
 namespace petstore::store {
@@ -8,7 +10,26 @@ namespace {
 
 constexpr std::int64_t kKeepUnfinished = std::int64_t{24} * 60 * 60 * 1000;
 
+constexpr std::size_t kLast4 = 4;
+// Four characters would reveal too much of a shorter key.
+constexpr std::size_t kShortestToShow = 12;
+
 }  // namespace
+
+std::string give_secret(StoredKey& key, std::string_view prefix)
+{
+    std::string secret = api::make_key(prefix, random_digest());
+    set_secret(key, secret);
+    return secret;
+}
+
+void set_secret(StoredKey& key, std::string_view secret)
+{
+    key.digest = api::sha256(secret);
+    key.record.last4 = secret.size() < kShortestToShow
+                           ? std::string_view()
+                           : secret.substr(secret.size() - kLast4);
+}
 
 redis::Command StoredKeyCommands::read(const api::Digest& digest) const
 {

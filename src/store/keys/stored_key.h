@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "../../api/digest.h"
 #include "../../api/key.h"
@@ -29,6 +30,13 @@ struct StoredKey {
     // "<id>:<digest in hex>", separated by spaces.
     std::string successors;
 };
+
+// Gives a key a new secret, and returns it: it is not stored. Throws
+// std::runtime_error if OpenSSL has no random numbers.
+std::string give_secret(StoredKey& key, std::string_view prefix);
+
+// Sets the digest and the last characters of a key that its owner has.
+void set_secret(StoredKey& key, std::string_view secret);
 
 // Builds the commands that change a key record, and parses their replies. Each
 // names one Redis key. Writes are optimistic: the epoch is the version of the

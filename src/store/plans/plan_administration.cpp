@@ -1,6 +1,7 @@
 #include "plan_administration.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "../../api/text.h"
@@ -108,17 +109,34 @@ void refuse_if_has(const Record& record, const std::string& plan,
     }
 }
 
-Task<> refuse_in_use(const KeyServers& servers, const std::string& plan)
+// In pieces, so that a worker keeps only one of them.
+constexpr std::size_t kPiece = 1000;
+
+Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
 {
-    const AccountListing accounts = co_await list_accounts(servers, false);
-    refuse_if_unread(accounts.unread);
-    for (const api::AccountRecord& account : accounts.accounts) {
-        refuse_if_has(account, plan, "the account ");
+    std::optional<api::ScanPlace> place(std::in_place);
+    while (place) {
+        AccountPage page = co_await list_some_accounts(servers, *place, kPiece);
+        refuse_if_unread(page.listing.unread);
+        for (const api::AccountRecord& account : page.listing.accounts) {
+            if (account.deleted == 0) {
+                refuse_if_has(account, plan, "the account ");
+            }
+        }
+        place = std::move(page.next);
     }
-    const KeyListing keys = co_await list_keys(servers);
-    refuse_if_unread(keys.unread);
-    for (const StoredKey& key : keys.keys) {
-        refuse_if_has(key.record, plan, "the key ");
+}
+
+Task<> refuse_if_key_has(const KeyServers& servers, const std::string& plan)
+{
+    std::optional<api::ScanPlace> place(std::in_place);
+    while (place) {
+        KeyPage page = co_await list_some_keys(servers, "", *place, kPiece);
+        refuse_if_unread(page.listing.unread);
+        for (const StoredKey& key : page.listing.keys) {
+            refuse_if_has(key.record, plan, "the key ");
+        }
+        place = std::move(page.next);
     }
 }
 
@@ -137,7 +155,8 @@ Task<> remove_plan(KeyServers servers, std::string name)
     auto hosts = co_await read_hosts(servers);
     const KnownPlans plans({}, std::move(hosts.alive));
     if (!plans.defined_without_redis(name)) {
-        co_await refuse_in_use(servers, name);
+        co_await refuse_if_account_has(servers, name);
+        co_await refuse_if_key_has(servers, name);
     }
     redis::Command command("HDEL");
     command.key(servers.schema.plans()).arg(name);

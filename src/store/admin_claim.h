@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace petstore::store {
+
+// A request to the admin API with an Idempotency-Key, as it is kept for a day.
+// An attempt writes it before its work, with the ids that the work will use;
+// marks it done before it answers; and removes it if it changes nothing.
+struct AdminClaim {
+    std::string request;  // digest of method, path and body, in hex
+
+    // Until it is done. A repetition may take the work over, as another
+    // attempt.
+    std::string attempt;
+    std::string id;       // of what it makes
+    std::string account;  // of the account that it makes
+
+    // Once it is done: the response. The location is relative to the base path.
+    int status = 0;  // 0: not done
+    std::string location;
+    std::string body;
+};
+
+std::string claim_text(const AdminClaim& claim);
+std::optional<AdminClaim> parse_claim(std::string_view text);
+
+}  // namespace petstore::store

@@ -1,0 +1,62 @@
+#include "admin_claim_tasks.h"
+
+#include <utility>
+
+#include "scripts.h"
+
+namespace petstore::store {
+
+namespace {
+
+constexpr std::int64_t kKeepMillis = std::int64_t{24} * 60 * 60 * 1000;
+
+Task<bool> replace(redis::Link& link, const std::string& key,
+                   const std::string& seen, const std::string& next)
+{
+    redis::Command command(scripts::replace_claim(), 1);
+    command.key(key).own(seen).own(next);
+    const redis::Reply& reply = co_await change(link, std::move(command));
+    co_return reply.integer() == 1;
+}
+
+}  // namespace
+
+// SET with NX and GET, since Redis 7.0, is one atomic step without a script.
+Task<std::optional<AdminClaim>> claim_request(redis::Link& link,
+                                              const std::string& key,
+                                              const AdminClaim& claim)
+{
+    redis::Command command("SET");
+    command.key(key)
+        .own(claim_text(claim))
+        .arg("NX")
+        .arg("GET")
+        .arg("PX")
+        .arg(kKeepMillis);
+    const redis::Reply& reply = co_await change(link, std::move(command));
+    if (reply.is(redis::Type::nil)) {
+        co_return std::nullopt;
+    }
+    auto there = parse_claim(reply.text());
+    if (!there) {
+        throw damaged("the Redis key " + key + " is damaged");
+    }
+    co_return there;
+}
+
+Task<bool> replace_claim(redis::Link& link, const std::string& key,
+                         const AdminClaim& seen, const AdminClaim& next)
+{
+    const std::string before = claim_text(seen);
+    const std::string after = claim_text(next);
+    co_return co_await replace(link, key, before, after);
+}
+
+Task<> remove_claim(redis::Link& link, const std::string& key,
+                    const AdminClaim& seen)
+{
+    const std::string before = claim_text(seen);
+    co_await replace(link, key, before, "");
+}
+
+}  // namespace petstore::store
