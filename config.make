@@ -26,7 +26,7 @@ cat << END                                                    >> $NGX_MAKEFILE
 
 $petstore_objs:	CFLAGS += -Wno-error -Wno-subobject-linkage -fvisibility=hidden $PETSTORE_CXXFLAGS
 
-$NGX_OBJS/addon/petstore/administration.o:	CFLAGS += -std=c++20
+$NGX_OBJS/addon/petstore/administration.o $NGX_OBJS/addon/petstore/admin.o:	CFLAGS += -std=c++20
 
 $obj:	$NGX_OBJS/petstore_commit.h
 

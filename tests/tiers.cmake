@@ -12,7 +12,7 @@ set(TIER_BOTH_BUILDS
 
 # Sanitized in scripts/test, stock in scripts/test --quick.
 set(TIER_ONE_BUILD
-  access accounts authentication balancer changed_buckets cluster cluster_command_line
+  access accounts admin admin_faults admin_setups authentication balancer changed_buckets cluster cluster_command_line
   cluster_failover cluster_identity cluster_migration cluster_moving
   cluster_sharing command_line command_line_doctor command_line_help
   command_line_accounts command_line_keys command_line_output command_line_sentinel command_line_tls

@@ -307,4 +307,17 @@ std::string_view trimmed(std::string_view text) noexcept
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+bool has_bidi_control(std::string_view text) noexcept
+{
+    while (!text.empty()) {
+        const char32_t point = take_code_point(text);
+        if (point == kNoCodePoint) {
+            text.remove_prefix(1);
+        } else if (is_bidi_control(point)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace petstore::api

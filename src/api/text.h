@@ -44,4 +44,8 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept;
 // Not empty, and only 0x21 to 0x7E.
 bool is_visible_ascii(std::string_view text) noexcept;
 
+// Whether `text` has characters that change the direction of the text around
+// them. Skips invalid UTF-8.
+bool has_bidi_control(std::string_view text) noexcept;
+
 }  // namespace petstore::api

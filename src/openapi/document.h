@@ -37,4 +37,8 @@ struct Settings {
 // std::bad_alloc.
 std::string document(const Settings& settings);
 
+// That of the admin API, which uses base, cors_origin, key_header, some_plans
+// and the limit headers only.
+std::string admin_document(const Settings& settings);
+
 }  // namespace petstore::openapi

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 
 #include "../api/error.h"
@@ -15,93 +16,126 @@ namespace {
 using api::ErrorCode;
 using api::Operation;
 
-constexpr unsigned kList = 1;
-constexpr unsigned kCreate = 2;
-constexpr unsigned kGet = 4;
-constexpr unsigned kUsage = 8;
-constexpr unsigned kPets = kList | kCreate | kGet;
-constexpr unsigned kAll = kPets | kUsage;
-constexpr unsigned kNone = 0;  // those of the admin API
+// A set of operations.
+using Operations = std::uint32_t;
 
-constexpr unsigned bit_of(Operation operation)
+template <typename... More>
+constexpr Operations set_of(More... operations)
 {
-    switch (operation) {
-    case Operation::list_pets:
-        return kList;
-    case Operation::create_pet:
-        return kCreate;
-    case Operation::get_pet:
-        return kGet;
-    case Operation::get_usage:
-        return kUsage;
-    default:
-        return kNone;
-    }
+    return ((Operations{1} << static_cast<unsigned>(operations)) | ...);
 }
+
+using Op = Operation;
+constexpr Operations kList = set_of(Op::list_pets);
+constexpr Operations kCreate = set_of(Op::create_pet);
+constexpr Operations kGet = set_of(Op::get_pet);
+constexpr Operations kUsage = set_of(Op::get_usage);
+constexpr Operations kPets = kList | kCreate | kGet;
+
+// Of the admin API.
+constexpr Operations kAdminLists =
+    set_of(Op::list_accounts, Op::list_keys, Op::list_usage);
+constexpr Operations kAdminReads =
+    kAdminLists
+    | set_of(Op::get_account, Op::get_account_usage, Op::get_key,
+             Op::list_plans);
+constexpr Operations kActions = set_of(Op::unban_account, Op::reset_account);
+constexpr Operations kPosts =
+    kActions | set_of(Op::create_account, Op::create_key, Op::rotate_key);
+constexpr Operations kPatches = set_of(Op::update_account, Op::update_key);
+constexpr Operations kDeletes =
+    set_of(Op::delete_account, Op::delete_key, Op::delete_plan);
+constexpr Operations kPlan = set_of(Op::put_plan);
+constexpr Operations kBodies = kPosts | kPatches | kPlan;
+constexpr Operations kChanges = kBodies | kDeletes;
+constexpr Operations kAdmin = kAdminReads | kChanges;
+constexpr Operations kNeedBody =
+    set_of(Op::create_account, Op::create_key) | kPatches | kPlan;
+// Of one account, key or plan.
+constexpr Operations kNamed = kActions | kPatches | kDeletes | kPlan
+                              | set_of(Op::get_account, Op::get_account_usage,
+                                       Op::get_key, Op::rotate_key);
+constexpr Operations kAll = kPets | kUsage | kAdmin;
 
 // An error from the service.
 struct Row {
     ErrorCode code;
-    unsigned operations;
+    Operations operations;
     std::string_view message;  // an example
 };
 
 constexpr Row kErrors[] = {
-    {ErrorCode::invalid_json, kCreate, "The body is not valid JSON."},
-    {ErrorCode::missing_body, kCreate, "The request needs a body."},
+    {ErrorCode::invalid_json, kCreate | kBodies, "The body is not valid JSON."},
+    {ErrorCode::missing_body, kCreate | kNeedBody, "The request needs a body."},
     {ErrorCode::missing_field, kCreate, "name is required."},
+    {ErrorCode::missing_field, kPlan, "per_minute is required."},
     {ErrorCode::invalid_field, kCreate, "name must be a string."},
+    {ErrorCode::invalid_field,
+     kBodies & ~kPlan & ~kActions & ~set_of(Op::rotate_key),
+     "label must be a string."},
+    {ErrorCode::invalid_field, kPlan,
+     "per_minute must be an integer from 1 to 1000000000000."},
+    {ErrorCode::invalid_field, kActions | set_of(Op::rotate_key),
+     "The body has a member that this operation does not know."},
     {ErrorCode::read_only_field, kCreate,
      "id is assigned by the service and must not be sent."},
-    {ErrorCode::invalid_parameter, kList,
+    {ErrorCode::read_only_field, kNeedBody & ~kPlan, "id cannot be set."},
+    {ErrorCode::read_only_field, kPlan, "name cannot be set."},
+    {ErrorCode::invalid_parameter, kList | kAdminLists,
      "limit must be an integer from 1 to 100."},
-    {ErrorCode::invalid_parameter, kCreate,
+    {ErrorCode::invalid_parameter, set_of(Op::get_account_usage),
+     "by must be day or month."},
+    {ErrorCode::invalid_parameter, kCreate | kPosts,
      "The header Idempotency-Key must be one value of 1 to 255 visible ASCII characters."},
     {ErrorCode::bad_request, kAll, "The request is not valid."},
     {ErrorCode::missing_api_key, kAll,
      "An API key is required: \"Authorization: Bearer <API_KEY>\"."},
     {ErrorCode::invalid_api_key, kAll, "The API key is not valid."},
-    {ErrorCode::insufficient_scope, kPets,
+    {ErrorCode::insufficient_scope, kPets | kAdmin,
      "The API key lacks the scope for this operation."},
-    {ErrorCode::plan_not_allowed, kPets,
+    {ErrorCode::plan_not_allowed, kPets | kAdmin,
      "The plan of this API key does not include this resource."},
-    {ErrorCode::cost_exceeds_plan, kPets,
+    {ErrorCode::cost_exceeds_plan, kPets | kAdmin,
      "The cost of this request, 100, exceeds the limit of 60 requests per minute."},
     {ErrorCode::pet_not_found, kGet, "There is no pet with this id."},
     {ErrorCode::not_found, kGet, "The path does not exist."},
+    {ErrorCode::not_found, kNamed, "There is no such account."},
     {ErrorCode::method_not_allowed, kAll,
      "This method is not allowed here; see the Allow header."},
-    {ErrorCode::request_timeout, kCreate,
+    {ErrorCode::request_timeout, kCreate | kBodies,
      "The request body did not arrive in time."},
-    {ErrorCode::external_id_taken, kNone,
+    {ErrorCode::external_id_taken,
+     set_of(Op::create_account, Op::update_account),
      "Another account has this external id."},
-    {ErrorCode::account_in_use, kNone,
+    {ErrorCode::account_in_use, set_of(Op::delete_account),
      "The account has keys; delete these first."},
-    {ErrorCode::plan_in_use, kNone, "A key or an account has this plan."},
-    {ErrorCode::too_many_plans, kNone,
+    {ErrorCode::plan_in_use, set_of(Op::delete_plan),
+     "A key or an account has this plan."},
+    {ErrorCode::too_many_plans, kPlan,
      "Redis has 1000 plans, which is the maximum."},
-    {ErrorCode::key_exists, kNone, "This key exists already."},
-    {ErrorCode::already_rotated, kNone, "The key was rotated before."},
-    {ErrorCode::own_key, kNone,
-     "This is the key, or the account, of the request."},
+    {ErrorCode::key_exists, set_of(Op::create_key), "This key exists already."},
+    {ErrorCode::already_rotated, set_of(Op::rotate_key),
+     "The key was rotated before."},
+    {ErrorCode::own_key, kPatches | set_of(Op::delete_account, Op::delete_key),
+     "The key or account of the request itself cannot be changed."},
     {ErrorCode::gone, kGet,
      "This operation has been shut down; list pets instead."},
-    {ErrorCode::payload_too_large, kCreate,
+    {ErrorCode::payload_too_large, kCreate | kBodies,
      "The request body must not be larger than 16384 bytes."},
     {ErrorCode::uri_too_long, kAll, "The URI of the request is too long."},
-    {ErrorCode::unsupported_media_type, kCreate,
+    {ErrorCode::unsupported_media_type, kCreate | kBodies,
      "The body must be application/json in UTF-8."},
-    {ErrorCode::idempotency_key_reused, kCreate,
+    {ErrorCode::idempotency_key_reused, kCreate | kPosts,
      "This Idempotency-Key was used with another body."},
     {ErrorCode::rate_limit_exceeded, kAll,
      "Rate limit exceeded: 60 requests per minute. Retry in 30 seconds."},
-    {ErrorCode::api_key_banned, kPets,
+    {ErrorCode::api_key_banned, kPets | kAdmin,
      "This API key is banned for too many requests over its limit. Retry in 300 seconds."},
     {ErrorCode::internal_error, kAll,
      "The service failed to handle the request."},
     {ErrorCode::service_unavailable, kAll,
      "The service is temporarily unavailable. Try again later."},
-    {ErrorCode::outcome_unknown, kCreate,
+    {ErrorCode::outcome_unknown, kCreate | kChanges,
      "The change was not confirmed: it may or may not have been made. Check before you repeat the request, or repeat it with the same Idempotency-Key."},
 };
 
@@ -123,14 +157,14 @@ static_assert(is_complete(), "every code has a row, in the enum's order");
 // An error from nginx, in the location or in front of it.
 struct NginxRow {
     int status;
-    unsigned operations;
+    Operations operations;
 };
 
 constexpr NginxRow kNginxErrors[] = {
-    {401, kAll},                   // auth_basic, auth_request
-    {403, kAll},                   // deny
-    {412, kList | kGet | kUsage},  // If-Match: there is no ETag
-    {429, kAll},                   // limit_req, limit_conn
+    {401, kAll},                                 // auth_basic, auth_request
+    {403, kAll},                                 // deny
+    {412, kList | kGet | kUsage | kAdminReads},  // If-Match: there is no ETag
+    {429, kAll},                                 // limit_req, limit_conn
     {494, kAll},  // large_client_header_buffers; the client gets 400
     {495, kAll},  // ssl_verify_client; the client gets 400
     {496, kAll},  // likewise
@@ -147,7 +181,7 @@ std::vector<ErrorCase> errors_of(Operation operation)
 {
     std::vector<ErrorCase> cases;
     for (const Row& row : kErrors) {
-        if ((row.operations & bit_of(operation)) != 0) {
+        if ((row.operations & set_of(operation)) != 0) {
             const int status = api::http_status(row.code);
             const auto code = api::code_name(row.code);
             cases.push_back(
@@ -155,7 +189,7 @@ std::vector<ErrorCase> errors_of(Operation operation)
         }
     }
     for (const NginxRow& row : kNginxErrors) {
-        if ((row.operations & bit_of(operation)) != 0) {
+        if ((row.operations & set_of(operation)) != 0) {
             cases.push_back({api::client_status(row.status),
                              api::code_name_for_status(row.status),
                              api::error_body_for_status(row.status)});
@@ -168,8 +202,9 @@ std::vector<ErrorCase> errors_of(Operation operation)
     return cases;
 }
 
-std::string_view description_of(int status) noexcept
+std::string_view description_of(int status, Operation operation) noexcept
 {
+    const bool is_admin = (set_of(operation) & kAdmin) != 0;
     switch (status) {
     case 400:
         return "The request is not valid; the message says why.";
@@ -178,11 +213,14 @@ std::string_view description_of(int status) noexcept
     case 403:
         return "The API key lacks the scope for this operation, its plan is too small for the cost of this request, or the server refuses this client.";
     case 404:
-        return "There is no such pet or path.";
+        return is_admin ? "There is no such object or path."
+                        : "There is no such pet or path.";
     case 405:
         return "The path does not support this method.";
     case 408:
         return "The request body did not arrive in time.";
+    case 409:
+        return "The change conflicts with what there is; the code says how.";
     case 410:
         return "The operation has been shut down.";
     case 412:

@@ -19,7 +19,7 @@ struct ErrorCase {
 // std::bad_alloc.
 std::vector<ErrorCase> errors_of(api::Operation operation);
 
-// The meaning of a status in this API; never empty for a status of errors_of().
-std::string_view description_of(int status) noexcept;
+// The meaning of a status; never empty for a status of errors_of().
+std::string_view description_of(int status, api::Operation operation) noexcept;
 
 }  // namespace petstore::openapi

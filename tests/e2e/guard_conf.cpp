@@ -149,7 +149,7 @@ TEST_CASE("guard: errors of the configuration")
     for (const std::string value : {"on", "off"}) {
         const auto exempt =
             "\"petstore_guard " + value
-            + "\" cannot be used in a location with \"petstore_usage\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer";
+            + "\" cannot be used in a location with \"petstore_usage\", \"petstore_admin\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer";
         refuses("location /a {\npetstore_status;\npetstore_guard " + value
                     + ";\n}",
                 exempt, 3);

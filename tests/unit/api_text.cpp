@@ -332,3 +332,9 @@ TEST_CASE("hostile bytes do not harm the text parsers", "[text]")
         REQUIRE(json_string(bytes).size() >= bytes.size() + 2);
     }
 }
+
+TEST_CASE("text that changes the direction of other text", "[api]")
+{
+    CHECK(has_bidi_control("a\xff\xe2\x80\xae"));
+    CHECK_FALSE(has_bidi_control("a\xff\xe2\x80\xb0\xd7\xa9"));
+}

@@ -3,11 +3,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../../api/pet.h"
+#include "../../api/admin_body.h"
 #include "../../api/text.h"
 #include "../command_line/words.h"
 #include "../exit.h"
-#include "../terminal/escape.h"
 #include "../terminal/output.h"
 
 namespace petstore::ctl {
@@ -117,13 +116,9 @@ void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
 
 void check_label(const std::string& label)
 {
-    const char* wrong = label.empty() ? nullptr : api::name_problem(label);
-    if (wrong) {
+    const char* wrong = label.empty() ? nullptr : api::label_problem(label);
+    if (wrong != nullptr) {
         throw UsageError(std::string("--label ") + wrong);
-    }
-    if (has_bidi_control(label)) {
-        throw UsageError(
-            "--label must not contain characters that reorder text");
     }
 }
 

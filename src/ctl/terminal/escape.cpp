@@ -8,13 +8,6 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr bool is_bidi_control(char32_t point)
-{
-    return point == 0x061C || point == 0x200E || point == 0x200F
-           || (point >= 0x202A && point <= 0x202E)
-           || (point >= 0x2066 && point <= 0x2069);
-}
-
 void append_hex(std::string& out, const char* format, unsigned value)
 {
     char text[16];
@@ -27,20 +20,7 @@ void append_hex(std::string& out, const char* format, unsigned value)
 bool is_terminal_control(char32_t point) noexcept
 {
     return point < 0x20 || (point >= 0x7F && point < 0xA0)
-           || is_bidi_control(point);
-}
-
-bool has_bidi_control(std::string_view text) noexcept
-{
-    while (!text.empty()) {
-        const char32_t point = api::take_code_point(text);
-        if (point == api::kNoCodePoint) {
-            text.remove_prefix(1);
-        } else if (is_bidi_control(point)) {
-            return true;
-        }
-    }
-    return false;
+           || api::is_bidi_control(point);
 }
 
 void take_escaped(std::string_view& text, std::string& out)

@@ -12,8 +12,6 @@ namespace petstore::ctl {
 // bidirectional controls, which reorder the text around them.
 bool is_terminal_control(char32_t point) noexcept;
 
-bool has_bidi_control(std::string_view text) noexcept;
-
 // Moves the first code point of `text`, which must not be empty, to the end of
 // `out`: terminal controls as "\u009b", which is also their form in JSON, and
 // bytes that are not UTF-8 as "\xff".

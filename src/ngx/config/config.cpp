@@ -10,6 +10,8 @@
 #include "../monitoring/status.h"
 #include "../nginx/other_modules.h"
 #include "../nginx/pool.h"
+#include "../request/admin_request.h"
+#include "../request/entered_location.h"
 #include "../request/usage_request.h"
 #include "access_config.h"
 #include "arguments.h"
@@ -36,7 +38,7 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
             conf.service.max_body,
             static_cast<std::size_t>(core.client_max_body_size));
     }
-    if (conf.admits_in_content) {
+    if (conf.admits_in_content || core.handler == admin_handler) {
         core.client_max_body_size = 0;
     }
 }
@@ -51,14 +53,16 @@ void inherit_handler(ngx_conf_t* cf, ngx_http_handler_pt handler)
     }
 }
 
-// petstore_usage, petstore_status and petstore_health are exempt from an
-// inherited guard, see is_in_guarded_location(); any other handler in a
-// location with petstore_usage, or in an `if` or limit_except there, is
-// guarded. False if the location has its own petstore_guard.
+// petstore_usage, petstore_admin, petstore_status and petstore_health are
+// exempt from an inherited guard, see is_in_guarded_location(); any other
+// handler in a location with one of the first two, or in an `if` or
+// limit_except there, is guarded. False if the location has its own
+// petstore_guard.
 bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == nullptr && core_loc_conf(cf).noname) {
         conf.own_handler = prev.own_handler;
+        conf.admin_path = prev.admin_path;
     }
     if (conf.own_handler == nullptr) {
         return true;
@@ -68,8 +72,8 @@ bool take_own_handler(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     }
     inherit_handler(cf, conf.own_handler);
     const auto& core = core_loc_conf(cf);
-    if (conf.own_handler == usage_handler
-        && (core.noname || core.handler != usage_handler)) {
+    if (admits_itself(conf.own_handler)
+        && (core.noname || core.handler != conf.own_handler)) {
         if (core.noname) {
             conf.position = prev.position;
         }
@@ -149,6 +153,15 @@ std::string usage_path(const MainConf& main, const LocConf& conf,
     return {};
 }
 
+// Pages of other origins may use an admin API only if its location says so.
+void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    if (conf.own_handler == admin_handler && !core_loc_conf(cf).noname) {
+        ngx_conf_init_ptr_value(conf.cors, nullptr);
+    }
+    ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
+}
+
 openapi::Settings document_settings(const LocConf& conf)
 {
     openapi::Settings settings;
@@ -169,20 +182,25 @@ openapi::Settings document_settings(const LocConf& conf)
     return settings;
 }
 
-// The OpenAPI document of a location that serves the API.
+// The OpenAPI document of a location that serves an API.
 void choose_document(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
+    const bool is_admin = conf.own_handler == admin_handler;
     auto settings = document_settings(conf);
-    settings.usage_path = usage_path(main, conf, server_of(cf));
+    if (!is_admin) {
+        settings.usage_path = usage_path(main, conf, server_of(cf));
+    }
     auto& documents = main.documents;
     auto found = std::find_if(documents.begin(), documents.end(),
                               [&](const Document& document) {
-                                  return document.settings == settings;
+                                  return document.is_admin == is_admin
+                                         && document.settings == settings;
                               });
     if (found == documents.end()) {
-        Document made;
+        Document made{is_admin, {}, nullptr, {}};
         auto response = std::make_shared<store::CachedResponse>();
-        response->body = openapi::document(settings);
+        response->body = is_admin ? openapi::admin_document(settings)
+                                  : openapi::document(settings);
         const auto digest = api::sha256(response->body);
         made.settings = std::move(settings);
         made.response = std::move(response);
@@ -230,7 +248,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             const ReportAt at(cf, conf.guard_position);
             return refuse(
                 cf,
-                "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
+                "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_admin\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
                 conf.guard ? "on" : "off");
         }
         inherit_guard(prev, conf);
@@ -244,7 +262,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset,
                                  kDefaultSunset);
         ngx_conf_merge_value(conf.json_errors, prev.json_errors, 0);
-        ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
+        merge_cors(cf, prev, conf);
         ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
         ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
                                   kHeadersStandard);
@@ -260,9 +278,11 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
 
         service::Settings& service = conf.service;
-        service.base_path = ngx_base::view(conf.base_path);
+        const bool is_admin = conf.own_handler == admin_handler;
+        service.base_path =
+            ngx_base::view(is_admin ? conf.admin_path : conf.base_path);
         service.link_base = std::string(ngx_base::view(conf.base_url));
-        service.link_base += ngx_base::view(conf.base_path);
+        service.link_base += service.base_path;
         service.get_sunset = conf.get_sunset;
         service.limit_dry_run = conf.limit_dry_run != 0;
         service.enforce_address_limit = conf.anonymous_enforce != 0;
@@ -278,11 +298,11 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         auto& main = main_conf(cf);
         merge_cost(prev, conf, main);
         merge_access(prev, conf, main);
-        if (conf.serves) {
+        if (conf.serves || is_admin) {
             choose_document(cf, main, conf);
         }
         main.replaces_errors |= conf.json_errors != 0;
-        const bool admits = conf.guard || conf.own_handler == usage_handler;
+        const bool admits = conf.guard || admits_itself(conf.own_handler);
         if (conf.cors != nullptr && (admits || conf.json_errors)) {
             conf.cors->in_effect = true;
         }
@@ -296,7 +316,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             main.statuses.push_back(
                 {conf.position, &core_loc_conf(cf), &conf, server_of(cf)});
         }
-        if (conf.serves) {
+        if (conf.serves || is_admin) {
             take_over_body_limit(cf, conf);
         }
         if (admits) {
@@ -305,7 +325,8 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             if (!choose_storage(cf, main, conf)) {
                 return kConfError;
             }
-            if (!choose_durable(cf, main, conf)) {
+            if (!choose_durable(cf, main, conf)
+                || (is_admin && !choose_admin(cf, main, conf))) {
                 return kConfError;
             }
         }

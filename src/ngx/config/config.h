@@ -30,6 +30,14 @@ struct StorageSettings {
     std::string prefix;
 };
 
+// The Redis of an admin API. Locations with the same settings share
+// connections.
+struct AdminSettings {
+    std::size_t storage;     // index in MainConf::storages
+    std::size_t node;        // as in StorageSettings, perhaps with other rights
+    std::size_t limit_node;  // likewise
+};
+
 // The durability that creates of a location wait for. Locations with the same
 // settings share one connection for them.
 struct DurableSettings {
@@ -44,13 +52,14 @@ struct UsedLocation {
     SourcePosition position;  // of the directive
     const ngx_http_core_loc_conf_t* core;
     const LocConf* conf;
-    // Of petstore_usage and petstore_status.
+    // Of petstore_usage, petstore_admin and petstore_status.
     const ngx_http_core_srv_conf_t* server = nullptr;
 };
 
 // An OpenAPI document, shared by the locations with these settings: building it
 // takes milliseconds.
 struct Document {
+    bool is_admin;  // that of petstore_admin
     openapi::Settings settings;
     std::shared_ptr<const store::CachedResponse> response;
     std::string etag;
@@ -87,13 +96,15 @@ struct MainConf : MainConfBase {
     std::deque<ngx_redis::NodeSettings> nodes;
     std::vector<StorageSettings> storages;
     std::vector<DurableSettings> durables;
+    std::vector<AdminSettings> admins;
     api::PlanTable plans;
     std::map<std::string, SourcePosition, std::less<>>
-        plan_positions;                  // of petstore_plan
-    std::vector<UsedLocation> served;    // `petstore`
-    std::vector<UsedLocation> usages;    // petstore_usage
-    std::vector<UsedLocation> guarded;   // these and others with a guard
-    std::vector<UsedLocation> statuses;  // petstore_status
+        plan_positions;                         // of petstore_plan
+    std::vector<UsedLocation> served;           // `petstore`
+    std::vector<UsedLocation> usages;           // petstore_usage
+    std::vector<UsedLocation> admin_locations;  // petstore_admin
+    std::vector<UsedLocation> guarded;          // these and others with a guard
+    std::vector<UsedLocation> statuses;         // petstore_status
     std::deque<CorsPolicy> cors;
     std::vector<std::string> routes;  // the names of petstore_route
     std::vector<Document> documents;
@@ -136,6 +147,8 @@ struct LocConfBase {
     ngx_str_t route = ngx_null_string;       // likewise: off
     ngx_str_t redis_user = ngx_null_string;
     PositionedText redis_password_file;
+    ngx_str_t admin_redis_user = ngx_null_string;
+    PositionedText admin_redis_password_file;
     ngx_msec_t redis_connect_timeout = NGX_CONF_UNSET_MSEC;
     ngx_msec_t redis_timeout = NGX_CONF_UNSET_MSEC;
     ngx_flag_t redis_ssl_verify = NGX_CONF_UNSET;
@@ -164,11 +177,13 @@ struct LocConfBase {
 };
 
 struct LocConf : LocConfBase {
-    // Of `petstore`, petstore_usage, petstore_status or petstore_health.
+    // Of `petstore`, petstore_usage, petstore_admin, petstore_status or
+    // petstore_health.
     SourcePosition position;
-    // The handler of one of the latter three; nullptr if the location has none.
+    // The handler of one of the latter four; nullptr if the location has none.
     ngx_http_handler_pt own_handler = nullptr;
-    SourcePosition guard_position;  // of what guards the location
+    ngx_str_t admin_path = ngx_null_string;  // the base path of petstore_admin
+    SourcePosition guard_position;           // of what guards the location
     SourcePosition redis_position;
     SourcePosition limit_redis_position;
 
@@ -189,6 +204,7 @@ struct LocConf : LocConfBase {
     bool admits_in_content = false;  // and nothing passes requests on before
     std::size_t storage = 0;         // index in MainConf::storages
     std::optional<std::size_t> durable;      // index in MainConf::durables
+    std::optional<std::size_t> admin;        // index in MainConf::admins
     std::size_t variable_cost = 0;           // see MainConf::variable_costs
     std::optional<std::size_t> route_index;  // in MainConf::routes
     service::Settings service;
@@ -224,9 +240,10 @@ extern SizeRange worker_memory_sizes;
 // Setters whose errors quote the invalid value and name what is accepted.
 using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
-    set_usage, set_status, set_health, set_guard, set_redis, set_durability,
-    set_limit_redis, set_positioned_text, set_prefix, set_base_url,
-    set_get_sunset, set_cors, set_plan, set_cost, set_ban, set_anonymous_limit,
-    set_realm, set_key_header, set_scope, set_allow_plans, set_route;
+    set_usage, set_admin, set_status, set_health, set_guard, set_redis,
+    set_durability, set_limit_redis, set_positioned_text, set_prefix,
+    set_base_url, set_get_sunset, set_cors, set_plan, set_cost, set_ban,
+    set_anonymous_limit, set_realm, set_key_header, set_scope, set_allow_plans,
+    set_route;
 
 }  // namespace petstore::ngx

@@ -6,6 +6,7 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/other_modules.h"
+#include "../request/admin_request.h"
 #include "../request/usage_request.h"
 #include "config.h"
 
@@ -145,7 +146,8 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
         &core.name);
 }
 
-void check_status(ngx_conf_t* cf, const UsedLocation& location)
+// Of petstore_status and petstore_admin.
+void check_reach(ngx_conf_t* cf, const UsedLocation& location, const char* use)
 {
     const auto& core = *location.core;
     if (is_public(core) && !has_access_rules(cf, core, *location.server)
@@ -153,8 +155,8 @@ void check_status(ngx_conf_t* cf, const UsedLocation& location)
         const ReportAt at(cf, location.position);
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
-            "hint: anyone who reaches location \"%V\" can read \"petstore_status\"; protect it with \"allow\" and \"deny\"",
-            &core.name);
+            "hint: anyone who reaches location \"%V\" can %s; protect it with \"allow\" and \"deny\"",
+            &core.name, use);
     }
 }
 
@@ -183,7 +185,11 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
             check_basic_auth(cf, location, basics);
         }
         for (const auto& location : main.statuses) {
-            check_status(cf, location);
+            check_reach(cf, location, "read \"petstore_status\"");
+        }
+        for (const auto& location : main.admin_locations) {
+            check_handler(cf, location, admin_handler, "petstore_admin");
+            check_reach(cf, location, "try keys at \"petstore_admin\"");
         }
         return 0;
     });

@@ -8,6 +8,7 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
+#include "../request/admin_request.h"
 #include "../request/usage_request.h"
 #include "arguments.h"
 #include "config.h"
@@ -40,14 +41,25 @@ bool is_plain_path(std::string_view text) noexcept
            && text.find_first_of("?#%\"<>\\^`{|}") == std::string_view::npos;
 }
 
+// Whether it starts with a slash and is as nginx normalizes a path.
+bool is_normal_path(std::string_view text) noexcept
+{
+    return !text.empty() && text.front() == '/' && is_plain_path(text)
+           && text.find("//") == std::string_view::npos
+           && text.find("/.") == std::string_view::npos;
+}
+
 bool is_base_path(std::string_view text) noexcept
 {
     const auto version = text.rfind("/v");
-    return !text.empty() && text.front() == '/'
-           && version != std::string_view::npos
-           && api::parse_int64(text.substr(version + 2)).value_or(0) >= 1
-           && is_plain_path(text) && text.find("//") == std::string_view::npos
-           && text.find("/.") == std::string_view::npos;
+    return is_normal_path(text) && version != std::string_view::npos
+           && api::parse_int64(text.substr(version + 2)).value_or(0) >= 1;
+}
+
+// Empty for "/".
+bool is_admin_path(std::string_view text) noexcept
+{
+    return text.empty() || (is_normal_path(text) && text.back() != '/');
 }
 
 // http or https, a host and optionally a path; no user, no query.
@@ -65,13 +77,13 @@ bool is_base_url(std::string_view text) noexcept
     return false;
 }
 
-// petstore, petstore_usage, petstore_status and petstore_health: at most one
-// per location.
+// petstore, petstore_usage, petstore_admin, petstore_status and
+// petstore_health: at most one per location.
 char* refuse_second_handler(ngx_conf_t* cf) noexcept
 {
     return refuse(
         cf,
-        "\"%V\" cannot be used in one location with another of \"petstore\", \"petstore_usage\", \"petstore_status\" and \"petstore_health\"",
+        "\"%V\" cannot be used in one location with another of \"petstore\", \"petstore_usage\", \"petstore_admin\", \"petstore_status\" and \"petstore_health\"",
         arguments(cf));
 }
 
@@ -207,6 +219,35 @@ char* set_usage(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         if (result == kConfOk) {
             main_conf(cf).usages.push_back(
                 {loc.position, &core_loc_conf(cf), &loc, server_of(cf)});
+        }
+        return result;
+    });
+}
+
+char* set_admin(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        auto& core = core_loc_conf(cf);
+        if (!is_plain(core) || core.exact_match) {
+            return refuse(
+                cf,
+                "\"petstore_admin\" must be in a location with a plain prefix, such as \"/admin/v1/\"");
+        }
+        ngx_str_t path = cf->args->nelts == 2 ? arguments(cf)[1] : core.name;
+        if (cf->args->nelts == 1 && path.data[path.len - 1] == '/') {
+            --path.len;
+        }
+        if (!is_admin_path(ngx_base::view(path))) {
+            return refuse_value(
+                cf, path,
+                "a path that starts with \"/\" and does not end with it, such as \"/admin/v1\", without \"//\", \"/.\" and characters to be escaped");
+        }
+        char* const result = set_own_handler(cf, loc, admin_handler);
+        if (result == kConfOk) {
+            loc.admin_path = path;
+            main_conf(cf).admin_locations.push_back(
+                {loc.position, &core, &loc, server_of(cf)});
         }
         return result;
     });

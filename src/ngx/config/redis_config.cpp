@@ -1,7 +1,7 @@
 // The directives that name a Redis, and the nodes and storages made from them.
 #include "redis_config.h"
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,9 +10,10 @@
 
 #include "../../ngx_base/str.h"
 #include "../module.h"
-#include "../request/usage_request.h"
+#include "../request/entered_location.h"
 #include "arguments.h"
 #include "redis_host_config.h"
+#include "redis_login_config.h"
 #include "redis_tls_config.h"
 
 namespace petstore::ngx {
@@ -20,47 +21,6 @@ namespace petstore::ngx {
 namespace {
 
 using Form = redis::Deployment::Form;
-
-// Reads the first line of the file, without its line end.
-bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
-{
-    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) {
-        return false;
-    }
-    const ngx_fd_t fd =
-        ngx_open_file(path.data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
-    if (fd == NGX_INVALID_FILE) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           ngx_open_file_n " \"%V\" failed", &path);
-        return false;
-    }
-    std::array<char, redis::kMaxPassword + 3>
-        buffer;  // plus "\r\n" and one more byte
-    std::size_t size = 0;
-    ssize_t n = 0;
-    do {
-        n = ngx_read_fd(fd, buffer.data() + size, buffer.size() - size);
-        size += n > 0 ? static_cast<std::size_t>(n) : 0;
-    } while (n > 0 && size < buffer.size());
-    const ngx_err_t error = n < 0 ? ngx_errno : 0;
-    ngx_close_file(fd);
-
-    const auto line = redis::password_in_file({buffer.data(), size});
-    password = line.value_or("");
-    ngx_explicit_memzero(buffer.data(), size);
-    if (error != 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
-                           ngx_read_fd_n " \"%V\" failed", &path);
-    } else if (password.empty()) {
-        ngx_conf_log_error(
-            NGX_LOG_EMERG, cf, 0,
-            "the first line of \"%V\" must be a password of 1 to %uz bytes",
-            &path, redis::kMaxPassword);
-    } else {
-        return true;
-    }
-    return false;
-}
 
 // The Redis that the directive's arguments describe; nullptr if they are
 // invalid, which is logged.
@@ -195,7 +155,7 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
             && node.connect_timeout == wanted.connect_timeout
             && node.tls == wanted.tls && node.host == wanted.host
             && node.sentinels == wanted.sentinels
-            && node.cluster == wanted.cluster) {
+            && node.cluster == wanted.cluster && node.name == wanted.name) {
             return i;
         }
     }
@@ -207,7 +167,6 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
         || (wanted.endpoint.tls && !create_tls_context(cf, conf, wanted.tls))) {
         return std::nullopt;
     }
-    wanted.name = deployment.display();
     main.nodes.push_back(std::move(wanted));
     return main.nodes.size() - 1;
 }
@@ -217,27 +176,26 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
 std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
                                        const LocConf& conf,
                                        const redis::Deployment& deployment,
-                                       const SourcePosition& position)
+                                       const SourcePosition& position,
+                                       Rights rights = Rights::worker)
 {
     ngx_redis::NodeSettings node;
+    node.name = deployment.display();
+    if (rights == Rights::admin) {
+        node.name += " (admin)";  // has connections of its own
+    }
     node.endpoint = server_endpoint(deployment);
     node.timeout = conf.redis_timeout;
     node.connect_timeout = conf.redis_connect_timeout;
-    std::string password;
-    if (conf.redis_password_file.text.len != 0
-        && node.endpoint.password.empty()) {
-        const ReportAt at(cf, conf.redis_password_file.position);
-        if (!read_password(cf, conf.redis_password_file.text, password)) {
-            return std::nullopt;
-        }
+    if (!choose_login(cf, conf, rights, node.endpoint)) {
+        return std::nullopt;
     }
-    node.endpoint.complete(ngx_base::view(conf.redis_user), password);
     if (node.endpoint.tls) {
         node.tls = tls_settings(conf, node.endpoint.host);
     }
     const SourcePosition& otherwise =
-        conf.serves || conf.own_handler == usage_handler ? conf.position
-                                                         : conf.guard_position;
+        conf.serves || admits_itself(conf.own_handler) ? conf.position
+                                                       : conf.guard_position;
     const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
 }
@@ -276,6 +234,8 @@ void merge_redis(const LocConf& prev, LocConf& conf)
     }
     merge(conf.redis_password_file, prev.redis_password_file);
     ngx_conf_merge_str_value(conf.redis_user, prev.redis_user, "");
+    merge(conf.admin_redis_password_file, prev.admin_redis_password_file);
+    ngx_conf_merge_str_value(conf.admin_redis_user, prev.admin_redis_user, "");
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
                               prev.redis_connect_timeout, 250);
     ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
@@ -299,6 +259,42 @@ bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     }
     conf.storage =
         find_storage(main, *node, *limit_node, ngx_base::view(conf.prefix));
+    return true;
+}
+
+bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+{
+    const StorageSettings storage = main.storages[conf.storage];
+    AdminSettings wanted{conf.storage, storage.node, storage.limit_node};
+    const bool has_rights = conf.admin_redis_user.len != 0
+                            || conf.admin_redis_password_file.text.len != 0;
+    if (has_rights) {
+        const auto node = choose_node(cf, main, conf, *conf.redis,
+                                      conf.redis_position, Rights::admin);
+        if (!node) {
+            return false;
+        }
+        const auto limit_node =
+            conf.limit_redis
+                ? choose_node(cf, main, conf, *conf.limit_redis,
+                              conf.limit_redis_position, Rights::admin)
+                : node;
+        if (!limit_node) {
+            return false;
+        }
+        wanted.node = *node;
+        wanted.limit_node = *limit_node;
+    }
+    const auto is_wanted = [&](const AdminSettings& known) {
+        return known.storage == wanted.storage && known.node == wanted.node
+               && known.limit_node == wanted.limit_node;
+    };
+    const auto found =
+        std::find_if(main.admins.begin(), main.admins.end(), is_wanted);
+    conf.admin = static_cast<std::size_t>(found - main.admins.begin());
+    if (found == main.admins.end()) {
+        main.admins.push_back(wanted);
+    }
     return true;
 }
 

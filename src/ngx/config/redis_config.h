@@ -13,4 +13,7 @@ void merge_redis(const LocConf& prev, LocConf& conf);
 // `petstore` or `petstore_guard`. Throws std::bad_alloc.
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf);
 
+// Chooses the connections of an admin API, after its storage. False likewise.
+bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf);
+
 }  // namespace petstore::ngx

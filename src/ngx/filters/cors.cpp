@@ -6,6 +6,7 @@
 #include "../nginx/bodies.h"
 #include "../nginx/handlers.h"
 #include "../nginx/headers.h"
+#include "../request/admin_request.h"
 #include "../request/request_info.h"
 #include "../request/response.h"
 
@@ -141,11 +142,14 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
     service::Response response;
     response.status = NGX_HTTP_NO_CONTENT;
     info->preflight_methods = kGuardMethods;
-    if (r->content_handler == content_handler) {
+    if (r->content_handler == content_handler
+        || r->content_handler == admin_handler) {
+        const std::string_view path = ngx_base::view(r->uri);
+        const std::string& base = loc_conf(r)->service.base_path;
         response.allow =
-            api::route(api::Method::options, ngx_base::view(r->uri),
-                       loc_conf(r)->service.base_path)
-                .allow;
+            r->content_handler == admin_handler
+                ? api::admin_route(api::Method::options, path, base).allow
+                : api::route(api::Method::options, path, base).allow;
         info->preflight_methods =
             response.allow.empty() ? kApiMethods : response.allow;
     }

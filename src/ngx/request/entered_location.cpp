@@ -2,6 +2,8 @@
 
 #include "../module.h"
 #include "../nginx/handlers.h"
+#include "admin_request.h"
+#include "guard.h"
 #include "request_info.h"
 #include "usage_request.h"
 
@@ -76,10 +78,15 @@ const LocConf* entered_conf(ngx_http_request_t* r) noexcept
 
 }  // namespace
 
+bool admits_itself(ngx_http_handler_pt handler) noexcept
+{
+    return handler == usage_handler || handler == admin_handler;
+}
+
 bool is_in_service(ngx_http_request_t* r) noexcept
 {
     return r->content_handler == content_handler
-           || r->content_handler == usage_handler || is_in_guarded_location(r);
+           || admits_itself(r->content_handler) || is_in_guarded_location(r);
 }
 
 bool belongs_to_service(ngx_http_request_t* r) noexcept

@@ -6,10 +6,10 @@ namespace petstore::ngx {
 
 struct LocConf;
 
-// The latest location with `petstore`, petstore_usage or a guard that the main
-// request was in.
-// nginx may refuse the request there before the module sees it, and send an
-// error page from another location: the page follows the settings of this one.
+// The latest location with `petstore`, petstore_usage, petstore_admin or a
+// guard that the main request was in. nginx may refuse the request there before
+// the module sees it, and send an error page from another location: the page
+// follows the settings of this one.
 struct EnteredLocation {
     // nullptr if there was none, a `rewrite` has left it, or nginx refused the
     // length of the body, which it checks before all phases.
@@ -19,8 +19,12 @@ struct EnteredLocation {
     bool handled = false;  // the API, the guard or CORS has handled the request
 };
 
-// Whether the request is in a location with `petstore`, petstore_usage or a
-// guard.
+// Whether the handler admits requests to itself: that of petstore_usage and
+// that of petstore_admin.
+bool admits_itself(ngx_http_handler_pt handler) noexcept;
+
+// Whether the request is in a location with `petstore`, petstore_usage,
+// petstore_admin or a guard.
 bool is_in_service(ngx_http_request_t* r) noexcept;
 
 // Whether the response is one of the service: the main request is in such a

@@ -7,9 +7,9 @@
 #include "../nginx/bodies.h"
 #include "../nginx/handlers.h"
 #include "../worker/worker.h"
+#include "entered_location.h"
 #include "http_request.h"
 #include "request_info.h"
-#include "usage_request.h"
 
 namespace petstore::ngx {
 
@@ -63,13 +63,14 @@ bool needs_no_key(ngx_http_request_t* r, const LocConf& conf) noexcept
 }
 
 // nginx checks the length before all phases, against the limit of the location.
-// If the location serves the API, that is lifted, and the limit of an `if` or
+// If the location serves an API, that is lifted, and the limit of an `if` or
 // limit_except with another handler has to be checked here.
 bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
 {
     const auto* core = core_loc_conf(r);
     const off_t limit = core->client_max_body_size;
-    if (!core->noname || !conf.serves || limit == 0
+    const bool lifted = conf.serves || conf.own_handler == admin_handler;
+    if (!core->noname || !lifted || limit == 0
         || r->headers_in.content_length_n <= limit || r->discard_body) {
         return false;
     }
@@ -107,7 +108,7 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 bool is_in_guarded_location(ngx_http_request_t* r) noexcept
 {
     return loc_conf(r)->guard && r->content_handler != status_handler
-           && r->content_handler != usage_handler
+           && !admits_itself(r->content_handler)
            && r->content_handler != live_handler
            && r->content_handler != ready_handler;
 }

@@ -42,6 +42,14 @@ void initialize_digests()
     store::scripts::list_by_status();
     store::scripts::publish_plans();
     store::scripts::read_usage();
+    store::scripts::touch_account();
+    store::scripts::set_plan();
+    store::scripts::unban();
+    store::scripts::claim();
+    store::scripts::replace_claim();
+    store::scripts::settle_usage();
+    store::scripts::write_record();
+    store::scripts::delete_key();
 }
 
 // Those of petstore_plan, without the built-in ones.
@@ -80,6 +88,21 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
                store::MemoryShares(conf.worker_memory))
 {}
 
+WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
+                         redis::Link& keys, const store::Clock& clock,
+                         ngx_log_t& log)
+    : alarm_(&log, true),
+      limits_(&accounts == &keys
+                  ? nullptr
+                  : std::make_unique<store::LimitsLink>(
+                      accounts, keys, storage.storage().schema.limits_place(),
+                      clock, storage.log())),
+      store_{storage.storage().schema,
+             {keys, limits_ ? *limits_ : accounts, storage.storage().schema},
+             clock,
+             service::Pauses(alarm_)}
+{}
+
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf, log), scheduler_(log), readiness_(log),
       cost_lines_(conf.variable_costs), warm_up_(*this, &log, true),
@@ -112,6 +135,11 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
             readiness_.add(accounts, storage.schema.limits_place(),
                            storage.schema);
         }
+    }
+    for (const auto& settings : conf.admins) {
+        admins_.push_back(std::make_unique<WorkerAdmin>(
+            *storages_[settings.storage], *links_[settings.limit_node],
+            *links_[settings.node], nginx_clock, log));
     }
 }
 

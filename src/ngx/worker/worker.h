@@ -16,6 +16,7 @@
 #include "../config/config.h"
 #include "../monitoring/health.h"
 #include "../monitoring/metrics.h"
+#include "../request/admin_request.h"
 #include "../request/content_request.h"
 #include "../request/guarded_request.h"
 #include "../request/usage_request.h"
@@ -47,6 +48,23 @@ private:
     store::Storage storage_;
 };
 
+// What an admin API needs beside its storage.
+class WorkerAdmin {
+public:
+    // `accounts` and `keys` are the links to the Redis of these, with the
+    // rights of the admin API; `storage` has the log, and must outlive this
+    // object.
+    WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
+                redis::Link& keys, const store::Clock& clock, ngx_log_t& log);
+
+    service::AdminStore& store() noexcept { return store_; }
+
+private:
+    ngx_redis::EventLoopAlarm alarm_;
+    const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
+    service::AdminStore store_;
+};
+
 // Everything in a worker process that outlives a request: its Redis connections
 // and caches. Created when the worker starts, destroyed when it exits. The
 // module's only mutable global.
@@ -61,6 +79,12 @@ public:
     store::Storage& storage(std::size_t index) noexcept
     {
         return storages_[index]->storage();
+    }
+
+    // `index` is an index in MainConf::admins.
+    service::AdminStore& admin(std::size_t index) noexcept
+    {
+        return admins_[index]->store();
     }
 
     WorkerMetrics& metrics() noexcept { return metrics_; }
@@ -106,6 +130,7 @@ private:
     std::vector<redis::Link*> links_;  // by index in MainConf::nodes
     std::vector<std::unique_ptr<ngx_redis::DurableNode>> durables_;
     std::vector<std::unique_ptr<WorkerStorage>> storages_;
+    std::vector<std::unique_ptr<WorkerAdmin>> admins_;
     std::vector<std::unique_ptr<store::PlanPublisher>> publishers_;
     std::vector<std::unique_ptr<store::UsageProbe>> probes_;
     Readiness readiness_;
@@ -121,6 +146,7 @@ public:
     redis::InFlight<ContentRequest> content_requests;
     redis::InFlight<GuardedRequest> guarded_requests;
     redis::InFlight<UsageRequest> usage_requests;
+    redis::InFlight<AdminRequest> admin_requests;
     redis::InFlight<ReadyRequest> ready_requests;
 };
 

@@ -15,6 +15,7 @@ const here = path.join(clients, 'contract');
 
 let store;
 let document;
+let admin; // the document of the admin API
 
 // Runs a linter on a document. Returns { code, output }.
 function lint(name, args, text) {
@@ -64,16 +65,23 @@ function unportablePatterns(text) {
 }
 
 before(async () => {
-    store = await startStore({ server: 'location = /v1/usage { petstore_usage; }' });
+    store = await startStore({ server: `location = /v1/usage { petstore_usage; }
+        location /admin/v1/ { petstore_admin; }` });
     document = await fetchDocument(store);
+    const key = await store.createKey({ scopes: 'admin' });
+    const response = await fetch(`${store.url}/admin/v1/openapi.json`,
+        { headers: { Authorization: `Bearer ${key}` } });
+    admin = await response.json();
 });
 after(() => store.stop());
 
 for (const [name, linter] of Object.entries({ redocly, spectral })) {
     test(`${name} has no finding`, async () => {
-        const { code, output } = await linter(document);
-        assert.equal(code, 0, output);
-        assert.doesNotMatch(output, /warning/i);
+        for (const text of [document, admin]) {
+            const { code, output } = await linter(text);
+            assert.equal(code, 0, output);
+            assert.doesNotMatch(output, /warning/i);
+        }
     });
 
     test(`${name} notices a mistake`, async () => {
@@ -90,6 +98,7 @@ for (const [name, linter] of Object.entries({ redocly, spectral })) {
 
 test('no two components differ only in case', () => {
     assert.deepEqual(clashingNames(document), []);
+    assert.deepEqual(clashingNames(admin), []);
     const broken = structuredClone(document);
     broken.components.parameters.status = {};
     assert.deepEqual(clashingNames(broken), ['status', 'Status']);
@@ -97,6 +106,7 @@ test('no two components differ only in case', () => {
 
 test('patterns are portable', () => {
     assert.deepEqual(unportablePatterns(document), []);
+    assert.deepEqual(unportablePatterns(admin), []);
     assert.match(JSON.stringify(document), /"pattern":/);
     for (const pattern of [String.raw`^\u0041$`, String.raw`\d+`, '(?=a)a',
         String.raw`(a)\1`, String.raw`[\s]`, '[[:alpha:]]', '[a&&b]',

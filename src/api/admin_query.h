@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "date.h"
+#include "digest.h"
+#include "error.h"
+#include "router.h"
+#include "scan_place.h"
+#include "usage.h"
+
+namespace petstore::api {
+
+// What a list of the admin API asks for.
+struct AdminQuery {
+    int limit = 20;
+    ScanPlace place;
+    // Empty: any. Not validated, since no entry has an invalid one.
+    std::string external_id;
+    std::string plan;
+    std::string account;
+    std::optional<Digest> sha256;
+    // Days that are not given depend on the time, see usage_period().
+    std::optional<Day> from;
+    std::optional<Day> to;
+    UsagePeriod::Step step = UsagePeriod::Step::day;
+};
+
+// As parse_list_query(). A cursor must come from a link of the same operation
+// with the same other parameters, `limit` aside.
+std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
+                                                  std::string_view query);
+
+// By default this month, or the month of `to` until then. nullopt if it ends
+// before it begins.
+std::optional<UsagePeriod> usage_period(const AdminQuery& query,
+                                        Day today) noexcept;
+
+// The value of the Link header: rel="next", and the same without a cursor as
+// rel="first". `list`: the path, prefixed with petstore_base_url if that is
+// set.
+std::string admin_links(std::string_view list, Operation operation,
+                        const AdminQuery& query, const ScanPlace& next);
+
+}  // namespace petstore::api

@@ -1,0 +1,86 @@
+#include "redis_login_config.h"
+
+#include <array>
+#include <string>
+
+#include "../../ngx_base/str.h"
+#include "arguments.h"
+
+namespace petstore::ngx {
+
+namespace {
+
+// Reads the first line of the file, without its line end.
+bool read_password(ngx_conf_t* cf, ngx_str_t path, std::string& password)
+{
+    if (ngx_conf_full_name(cf->cycle, &path, 1) != NGX_OK) {
+        return false;
+    }
+    const ngx_fd_t fd =
+        ngx_open_file(path.data, NGX_FILE_RDONLY, NGX_FILE_OPEN, 0);
+    if (fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", &path);
+        return false;
+    }
+    std::array<char, redis::kMaxPassword + 3>
+        buffer;  // plus "\r\n" and one more byte
+    std::size_t size = 0;
+    ssize_t n = 0;
+    do {
+        n = ngx_read_fd(fd, buffer.data() + size, buffer.size() - size);
+        size += n > 0 ? static_cast<std::size_t>(n) : 0;
+    } while (n > 0 && size < buffer.size());
+    const ngx_err_t error = n < 0 ? ngx_errno : 0;
+    ngx_close_file(fd);
+
+    const auto line = redis::password_in_file({buffer.data(), size});
+    password = line.value_or("");
+    ngx_explicit_memzero(buffer.data(), size);
+    if (error != 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, error,
+                           ngx_read_fd_n " \"%V\" failed", &path);
+    } else if (password.empty()) {
+        ngx_conf_log_error(
+            NGX_LOG_EMERG, cf, 0,
+            "the first line of \"%V\" must be a password of 1 to %uz bytes",
+            &path, redis::kMaxPassword);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+// Adds the credentials that the URL lacks. False if that is impossible, which
+// is logged.
+bool complete_login(ngx_conf_t* cf, const ngx_str_t& user,
+                    const PositionedText& password_file,
+                    redis::Endpoint& endpoint)
+{
+    std::string password;
+    if (password_file.text.len != 0 && endpoint.password.empty()) {
+        const ReportAt at(cf, password_file.position);
+        if (!read_password(cf, password_file.text, password)) {
+            return false;
+        }
+    }
+    endpoint.complete(ngx_base::view(user), password);
+    return true;
+}
+
+}  // namespace
+
+bool choose_login(ngx_conf_t* cf, const LocConf& conf, Rights rights,
+                  redis::Endpoint& endpoint)
+{
+    if (rights == Rights::admin) {
+        endpoint.user.clear();
+        endpoint.password.clear();
+        return complete_login(cf, conf.admin_redis_user,
+                              conf.admin_redis_password_file, endpoint);
+    }
+    return complete_login(cf, conf.redis_user, conf.redis_password_file,
+                          endpoint);
+}
+
+}  // namespace petstore::ngx

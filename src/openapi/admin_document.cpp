@@ -1,0 +1,117 @@
+// The document of the admin API. What it shares with that of the pets comes
+// from template.json.
+#include <array>
+#include <utility>
+
+#include "../api/admin_query.h"
+#include "../api/query.h"
+#include "../api/version.h"
+#include "builder.h"
+#include "document.h"
+#include "openapi_files.h"  // template.json, usage.json, admin….json
+
+namespace petstore::openapi {
+
+namespace {
+
+using api::Operation;
+
+struct Described {
+    const char* path;
+    const char* method;
+    Operation operation;
+};
+
+constexpr Described kOperations[] = {
+    {"/accounts", "get", Operation::list_accounts},
+    {"/accounts", "post", Operation::create_account},
+    {"/accounts/{accountId}", "get", Operation::get_account},
+    {"/accounts/{accountId}", "patch", Operation::update_account},
+    {"/accounts/{accountId}", "delete", Operation::delete_account},
+    {"/accounts/{accountId}/unban", "post", Operation::unban_account},
+    {"/accounts/{accountId}/reset", "post", Operation::reset_account},
+    {"/accounts/{accountId}/usage", "get", Operation::get_account_usage},
+    {"/usage", "get", Operation::list_usage},
+    {"/keys", "get", Operation::list_keys},
+    {"/keys", "post", Operation::create_key},
+    {"/keys/{keyId}", "get", Operation::get_key},
+    {"/keys/{keyId}", "patch", Operation::update_key},
+    {"/keys/{keyId}", "delete", Operation::delete_key},
+    {"/keys/{keyId}/rotate", "post", Operation::rotate_key},
+    {"/plans", "get", Operation::list_plans},
+    {"/plans/{planName}", "put", Operation::put_plan},
+    {"/plans/{planName}", "delete", Operation::delete_plan},
+};
+
+void take_info(Json& document, Json&& info)
+{
+    for (const char* name : {"title", "summary", "description"}) {
+        document["info"][name] = std::move(info[name]);
+    }
+    document["info"]["version"] = api::kVersion;
+}
+
+// Keeps the error, and the window that usage.json describes.
+void take_components(Json& components, Json& admin)
+{
+    Json usage = Json::parse(std::string_view(k_usage_json));
+    Json schemas = Json::parse(std::string_view(k_admin_schemas_json));
+    schemas.update(Json::parse(std::string_view(k_admin_key_schemas_json)));
+    schemas["Window"] = std::move(usage["schemas"]["Window"]);
+    schemas["Error"] = std::move(components["schemas"]["Error"]);
+    components["schemas"] = std::move(schemas);
+
+    Json parameters = std::move(admin["parameters"]);
+    Json& limit = parameters["pageLimit"]["schema"];
+    limit["maximum"] = api::kMaxPageLimit;
+    limit["default"] = api::AdminQuery{}.limit;
+    Json& key = components["parameters"]["idempotencyKey"];
+    key["description"] =
+        "Makes it safe to repeat the request. For 24 hours, a request of the same account with this key, path and body returns the first answer, without the secret and with `Idempotent-Replayed: true`. Use a new random value, such as a UUID, for each change.";
+    parameters["idempotencyKey"] = std::move(key);
+    components["parameters"] = std::move(parameters);
+}
+
+void take_headers(const Settings& settings, Json& headers)
+{
+    for (const char* name : {"Deprecation", "Sunset", "Successor"}) {
+        headers.erase(name);
+    }
+    const std::string list = settings.base + "/accounts";
+    const api::ScanPlace place{0, "bA6Zs4mHlPqA7t2K"};
+    headers["Link"]["example"] =
+        api::admin_links(list, Operation::list_accounts, {}, place);
+    headers["Location"]["description"] = "The URL of the new account or key.";
+    headers["Location"]["example"] = list + "/bA6Zs4mHlPqA7t2K";
+    headers["Idempotent-Replayed"]["description"] =
+        "Present if the answer is that of an earlier request with the same Idempotency-Key.";
+}
+
+}  // namespace
+
+std::string admin_document(const Settings& settings)
+{
+    Json document = Json::parse(std::string_view(k_template_json));
+    Json admin = Json::parse(std::string_view(k_admin_json));
+    take_info(document, std::move(admin["info"]));
+    document["tags"] = std::move(admin["tags"]);
+    document["paths"] = Json::object();
+    for (const std::string_view paths :
+         {k_admin_account_paths_json, k_admin_key_paths_json,
+          k_admin_other_paths_json}) {
+        document["paths"].update(Json::parse(paths));
+    }
+    take_components(document["components"], admin);
+    take_headers(settings, document["components"]["headers"]);
+
+    Builder builder(settings, document);
+    builder.describe_access();
+    builder.complete_headers();
+    for (const Described& one : kOperations) {
+        builder.complete(document["paths"][one.path][one.method],
+                         one.operation);
+    }
+    return document.dump();
+}
+
+}  // namespace petstore::openapi

@@ -1,0 +1,218 @@
+#include "admin_api_request.h"
+
+#include <string>
+#include <utility>
+
+#include "../../api/key.h"
+#include "../refusal.h"
+#include "../request_body.h"
+
+namespace petstore::service {
+
+namespace {
+
+constexpr std::string_view kScope = "admin";
+
+std::string_view method_name(api::Operation operation) noexcept
+{
+    switch (operation) {
+    case api::Operation::put_plan:
+        return "PUT";
+    case api::Operation::update_account:
+    case api::Operation::update_key:
+        return "PATCH";
+    default:
+        return "POST";
+    }
+}
+
+bool has_idempotency(api::Operation operation) noexcept
+{
+    return api::has_admin_body(operation) && method_name(operation) == "POST";
+}
+
+// Of what a repetition must have in common with the first request.
+api::Digest digest_of(api::Operation operation, std::string_view path,
+                      std::string_view body)
+{
+    std::string all(method_name(operation));
+    all.append(" ").append(path).append("\n").append(body);
+    return api::sha256(all);
+}
+
+}  // namespace
+
+AdminApiRequest::AdminApiRequest(const Task::Context& context, BodySource& body,
+                                 AdminStore& store) noexcept
+    : AdmittedTask(context),
+      route_(api::admin_route(context.request.method(), context.request.path(),
+                              context.settings.base_path)),
+      body_(body), store_(store)
+{
+    report().operation = route_.operation;
+    report().wants_document =
+        route_.is_document && request().method() != api::Method::options;
+}
+
+void AdminApiRequest::run()
+{
+    if (request().method() == api::Method::options) {
+        answer_options();
+    } else {
+        ask_for_admission();
+    }
+}
+
+void AdminApiRequest::answer_options()
+{
+    if (route_.allow.empty()) {
+        return refuse(no_such_path());
+    }
+    Response response;
+    response.status = 204;
+    response.allow = route_.allow;
+    respond(response);
+}
+
+void AdminApiRequest::refuse_method()
+{
+    Response response;
+    response.allow = route_.allow;
+    refuse(method_not_allowed(), std::move(response));
+}
+
+void AdminApiRequest::on_admitted()
+{
+    const store::CachedKey& key = admission().key();
+    if (!is_plan_allowed(settings(), key)) {
+        return refuse(plan_not_allowed());
+    }
+    if (route_.allow.empty()) {
+        return refuse(no_such_path());
+    }
+    const bool reads_document =
+        route_.is_document && api::is_get_or_head(request().method());
+    if (route_.operation == api::Operation::none && !reads_document) {
+        return refuse_method();
+    }
+    if (!api::has_scope(key.record, key.record.further_scopes(), kScope)) {
+        return refuse(insufficient_scope());
+    }
+    if (reads_document) {
+        return answer_document();
+    }
+    if (!api::has_admin_body(route_.operation)) {
+        return parse({});
+    }
+    const std::size_t limit = settings().max_body;
+    const BodyType type = method_name(route_.operation) == "PATCH"
+                              ? BodyType::merge_patch
+                              : BodyType::json;
+    if (const auto error = check_body_headers(request(), type, limit)) {
+        return refuse(*error);
+    }
+    if (has_idempotency(route_.operation)) {
+        if (const auto error = read_idempotency_key(request(), once_)) {
+            return refuse(*error);
+        }
+    }
+    body_.read(limit, *this);
+}
+
+void AdminApiRequest::answer_document()
+{
+    Response response;
+    response.cached = settings().document;
+    response.etag = settings().document_etag;
+    respond(response);
+}
+
+void AdminApiRequest::on_body(Result result, const std::string& body) noexcept
+{
+    enter([&] {
+        if (const auto error = body_error(result, settings().max_body)) {
+            return refuse(*error);
+        }
+        parse(body);
+    });
+}
+
+void AdminApiRequest::parse(const std::string& body)
+{
+    AdminCall call;
+    call.operation = route_.operation;
+    call.id = route_.id;
+    auto query = api::parse_admin_query(route_.operation, request().query());
+    if (const auto* error = std::get_if<api::Error>(&query)) {
+        return refuse(*error);
+    }
+    call.query = std::get<api::AdminQuery>(std::move(query));
+    if (api::has_admin_body(route_.operation)) {
+        auto parsed = api::parse_admin_body(route_.operation, body);
+        if (const auto* error = std::get_if<api::Error>(&parsed)) {
+            return refuse(*error);
+        }
+        call.body = std::get<api::AdminBody>(std::move(parsed));
+    }
+    if (once_) {
+        call.once = {*once_,
+                     digest_of(route_.operation, request().path(), body)};
+    }
+    start(std::move(call));
+}
+
+void AdminApiRequest::start(AdminCall&& call)
+{
+    const std::string_view base = settings().base_path;
+    call.list = settings().link_base;
+    call.list.append(request().path().substr(base.size()));
+    call.key = admission().key().record.id();
+    call.account = admission().key().account->id();
+    if (!may_wait()) {
+        return;
+    }
+    wait();
+    try {
+        answer(std::move(call), store_, running_, *this);
+    } catch (...) {
+        deliver([] { throw; });
+    }
+}
+
+void AdminApiRequest::on_result(
+    const store::Outcome<AdminAnswer>& outcome) noexcept
+{
+    deliver([&] {
+        if (const store::Failure* failure = outcome.failure()) {
+            refuse_operation(*failure);
+        } else {
+            take(outcome.value());
+        }
+    });
+}
+
+void AdminApiRequest::take(const AdminAnswer& answer)
+{
+    Response response;
+    response.status = answer.status;
+    response.body = answer.body;
+    response.link = answer.link;
+    response.replayed = answer.replayed;
+    if (!answer.location.empty()) {
+        response.location = settings().link_base + answer.location;
+    }
+    respond(response);
+}
+
+void AdminApiRequest::refuse_operation(const store::Failure& failure)
+{
+    if (failure.refusal == store::Refusal::damaged) {
+        const std::string problem(failure.error.message.text());
+        log().exception(problem.c_str());
+        return refuse({api::ErrorCode::internal_error,
+                       "The service failed to handle the request."});
+    }
+    refuse(failure.error);
+}
+
+}  // namespace petstore::service

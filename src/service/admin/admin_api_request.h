@@ -1,0 +1,42 @@
+#pragma once
+
+#include "../../api/admin_router.h"
+#include "../admitted_task.h"
+#include "../body_source.h"
+#include "admin_call.h"
+
+namespace petstore::service {
+
+// A request to the admin API: admission, the scope `admin`, then its operation,
+// which goes on if the client leaves.
+class AdminApiRequest final : public AdmittedTask,
+                              private BodyWaiter,
+                              private store::Waiter<AdminAnswer> {
+public:
+    AdminApiRequest(const Task::Context& context, BodySource& body,
+                    AdminStore& store) noexcept;
+
+    void run();
+
+private:
+    void on_admitted() override;
+    void on_body(Result result, const std::string& body) noexcept override;
+    void
+    on_result(const store::Outcome<AdminAnswer>& outcome) noexcept override;
+
+    void answer_options();
+    void answer_document();
+    void refuse_method();
+    void parse(const std::string& body);
+    void start(AdminCall&& call);
+    void take(const AdminAnswer& answer);
+    void refuse_operation(const store::Failure& failure);
+
+    const api::AdminRoute route_;
+    BodySource& body_;
+    AdminStore& store_;
+    std::optional<api::Digest> once_;  // of its Idempotency-Key
+    store::Operations running_;
+};
+
+}  // namespace petstore::service

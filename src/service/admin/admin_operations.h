@@ -1,0 +1,96 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "../../store/keys/stored_key.h"
+#include "../../store/plans/plan_listing.h"
+#include "../../store/task.h"
+#include "admin_call.h"
+
+// The operations of the admin API, as coroutines over the store's
+// administration. They throw store::Failed.
+
+namespace petstore::service {
+
+// The ids of what a POST makes. `repeated`: an earlier attempt has chosen them,
+// and may have made it.
+struct Attempt {
+    std::string id;
+    std::string account;
+    bool repeated = false;
+};
+
+using AdminTask = store::Task<AdminAnswer>;
+
+AdminTask list_accounts(const AdminCall& call, AdminStore& store);
+AdminTask create_account(const AdminCall& call, AdminStore& store,
+                         const Attempt& attempt);
+AdminTask get_account(const AdminCall& call, AdminStore& store);
+AdminTask update_account(const AdminCall& call, AdminStore& store);
+AdminTask delete_account(const AdminCall& call, AdminStore& store);
+AdminTask unban_account(const AdminCall& call, AdminStore& store);
+AdminTask reset_account(const AdminCall& call, AdminStore& store);
+
+AdminTask list_keys(const AdminCall& call, AdminStore& store);
+AdminTask create_key(const AdminCall& call, AdminStore& store,
+                     const Attempt& attempt);
+AdminTask get_key(const AdminCall& call, AdminStore& store);
+AdminTask update_key(const AdminCall& call, AdminStore& store);
+AdminTask delete_key(const AdminCall& call, AdminStore& store);
+AdminTask rotate_key(const AdminCall& call, AdminStore& store,
+                     const Attempt& attempt);
+
+AdminTask list_plans(const AdminCall& call, AdminStore& store);
+AdminTask put_plan(const AdminCall& call, AdminStore& store);
+AdminTask delete_plan(const AdminCall& call, AdminStore& store);
+
+AdminTask get_account_usage(const AdminCall& call, AdminStore& store);
+AdminTask list_usage(const AdminCall& call, AdminStore& store);
+
+// --- what they share --------------------------------------------------------
+
+// Redis's time.
+store::Task<api::UnixTime> now_of(const AdminStore& store);
+
+store::Task<store::KnownPlans> known_plans(const AdminStore& store);
+
+// Refuses a plan that no source defines, and enterprise without numbers. An
+// empty one is fine.
+store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
+                         const api::OwnPlan& key, const api::OwnPlan& account);
+
+// Whether a POST has made the key with this id; finished or not.
+store::Task<std::optional<store::StoredKey>>
+find_made_key(const AdminStore& store, const std::string& id);
+
+// What follows a change: if Redis fails there, the client cannot know whether
+// it was made.
+template <typename T>
+store::Task<T> confirmed(store::Task<T> rest)
+{
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await rest;
+            co_return;
+        } else {
+            co_return co_await rest;
+        }
+    } catch (store::Failed& failed) {
+        failed.failure.not_in_effect |=
+            failed.failure.refusal == store::Refusal::none;
+        throw;
+    }
+}
+
+store::Failed invalid(api::Error error);
+store::Failed own_key();
+
+// 204.
+AdminAnswer no_content();
+
+// Objects in an array.
+void append_to_array(std::string& array, std::string_view object);
+
+}  // namespace petstore::service

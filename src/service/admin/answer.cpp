@@ -1,0 +1,302 @@
+// Runs an operation, once for each Idempotency-Key, and says in the API's terms
+// why it failed.
+#include <utility>
+
+#include "../../api/text.h"
+#include "../../store/admin_claim_tasks.h"
+#include "../../store/random.h"
+#include "../../store/result.h"
+#include "admin_operations.h"
+
+namespace petstore::service {
+
+namespace {
+
+// Much longer than an attempt takes. One that has made no progress for so long
+// has ended without a result.
+constexpr store::Monotonic kTakeOverAfter = 1000;
+
+AdminTask perform(const AdminCall& call, AdminStore& store,
+                  const Attempt& attempt)
+{
+    using api::Operation;
+    switch (call.operation) {
+    case Operation::list_accounts:
+        return list_accounts(call, store);
+    case Operation::create_account:
+        return create_account(call, store, attempt);
+    case Operation::get_account:
+        return get_account(call, store);
+    case Operation::update_account:
+        return update_account(call, store);
+    case Operation::delete_account:
+        return delete_account(call, store);
+    case Operation::unban_account:
+        return unban_account(call, store);
+    case Operation::reset_account:
+        return reset_account(call, store);
+    case Operation::get_account_usage:
+        return get_account_usage(call, store);
+    case Operation::list_usage:
+        return list_usage(call, store);
+    case Operation::list_keys:
+        return list_keys(call, store);
+    case Operation::create_key:
+        return create_key(call, store, attempt);
+    case Operation::get_key:
+        return get_key(call, store);
+    case Operation::update_key:
+        return update_key(call, store);
+    case Operation::delete_key:
+        return delete_key(call, store);
+    case Operation::rotate_key:
+        return rotate_key(call, store, attempt);
+    case Operation::list_plans:
+        return list_plans(call, store);
+    case Operation::put_plan:
+        return put_plan(call, store);
+    default:
+        return delete_plan(call, store);
+    }
+}
+
+// --- Idempotency-Key --------------------------------------------------------
+
+store::Failed reused()
+{
+    return invalid({api::ErrorCode::idempotency_key_reused,
+                    "This Idempotency-Key was used with another request."});
+}
+
+AdminAnswer replayed(const store::AdminClaim& claim)
+{
+    AdminAnswer answer;
+    answer.status = claim.status;
+    answer.body = claim.body;
+    answer.location = claim.location;
+    answer.replayed = true;
+    return answer;
+}
+
+store::AdminClaim new_claim(const AdminCall& call)
+{
+    store::AdminClaim claim;
+    claim.request = api::to_hex(api::bytes_of(call.once->request));
+    claim.attempt = store::new_id();
+    claim.id = store::new_id();
+    claim.account = store::new_id();
+    return claim;
+}
+
+// What an attempt has made keeps its id. A key that it has not made gets
+// another: should that attempt go on after all, it finds that it was overtaken.
+store::Task<store::AdminClaim> successor_of(const AdminCall& call,
+                                            AdminStore& store,
+                                            const store::AdminClaim& stalled)
+{
+    store::AdminClaim next = new_claim(call);
+    bool keeps = call.operation != api::Operation::create_key
+                 && call.operation != api::Operation::rotate_key;
+    if (!keeps) {
+        const auto made = co_await find_made_key(store, stalled.id);
+        keeps = made.has_value();
+    }
+    if (keeps) {
+        next.id = stalled.id;
+    }
+    next.account = stalled.account;
+    co_return next;
+}
+
+// The claim of this attempt, or one that is done. `repeated`: another attempt
+// began the work.
+store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
+                                     const std::string& key, bool& repeated)
+{
+    const store::AdminClaim mine = new_claim(call);
+    std::string watched;
+    store::Monotonic since = 0;
+    for (;;) {
+        const auto there =
+            co_await store::claim_request(store.servers.keys, key, mine);
+        if (!there) {
+            co_return mine;
+        }
+        if (there->request != mine.request) {
+            throw reused();
+        }
+        if (there->status != 0) {
+            co_return *there;
+        }
+        const store::Monotonic now = store.clock.monotonic();
+        if (there->attempt != watched) {
+            watched = there->attempt;
+            since = now;
+        }
+        if (now - since < kTakeOverAfter) {
+            store::Result<store::Done> pause;
+            store.pauses.add(pause);
+            co_await pause;
+            continue;
+        }
+        const auto next = co_await successor_of(call, store, *there);
+        const bool taken = co_await store::replace_claim(store.servers.keys,
+                                                         key, *there, next);
+        if (taken) {
+            repeated = true;
+            co_return next;
+        }
+    }
+}
+
+// What the object shows later must not contain the secret.
+std::string without_secret(const std::string& object)
+{
+    const std::size_t secret = object.rfind(R"(,"key":")");
+    return secret == std::string::npos ? object
+                                       : object.substr(0, secret) + '}';
+}
+
+store::Task<> mark_done(const AdminCall& call, AdminStore& store,
+                        const std::string& key, const store::AdminClaim& mine,
+                        const AdminAnswer& answer)
+{
+    store::AdminClaim done;
+    done.request = mine.request;
+    done.status = answer.status;
+    done.location = answer.location;
+    done.body = without_secret(answer.body);
+    const bool marked =
+        co_await store::replace_claim(store.servers.keys, key, mine, done);
+    if (!marked && call.operation == api::Operation::create_key) {
+        // Another attempt has taken over, and answers with its own key.
+        AdminCall undo;
+        undo.operation = api::Operation::delete_key;
+        undo.id = mine.id;
+        co_await delete_key(undo, store);
+        throw store::Failed{store::failure_of(redis::NoReply::in_doubt, true)};
+    }
+}
+
+// After a request that changes nothing. If this fails, a repetition takes the
+// claim over.
+store::Task<> forget(AdminStore& store, const std::string& key,
+                     const store::AdminClaim& mine)
+{
+    try {
+        co_await store::remove_claim(store.servers.keys, key, mine);
+    } catch (const store::Failed&) {
+    }
+}
+
+AdminTask perform_once(const AdminCall& call, AdminStore& store)
+{
+    const std::string key =
+        store.schema.admin_request(call.account, call.once->key);
+    Attempt attempt;
+    const auto mine = co_await claim(call, store, key, attempt.repeated);
+    if (mine.status != 0) {
+        co_return replayed(mine);
+    }
+    attempt.id = mine.id;
+    attempt.account = mine.account;
+    std::optional<store::Failed> refused;
+    AdminAnswer answer;
+    try {
+        answer = co_await perform(call, store, attempt);
+    } catch (store::Failed& failed) {
+        if (failed.failure.not_in_effect
+            || api::http_status(failed.failure.error.code) >= 500) {
+            throw;  // a repetition completes it
+        }
+        refused = std::move(failed);
+    }
+    if (refused) {
+        co_await forget(store, key, mine);
+        throw std::move(*refused);
+    }
+    co_await confirmed(mark_done(call, store, key, mine, answer));
+    co_return answer;
+}
+
+// --- failures ---------------------------------------------------------------
+
+struct Refused {
+    store::Refusal refusal;
+    api::ErrorCode code;
+    const char* message;  // nullptr: that of the store
+};
+
+constexpr Refused kRefusals[] = {
+    {store::Refusal::not_found, api::ErrorCode::not_found,
+     "There is no such key."},
+    {store::Refusal::account_not_found, api::ErrorCode::not_found,
+     "There is no such account."},
+    {store::Refusal::plan_not_found, api::ErrorCode::not_found,
+     "There is no such plan in Redis."},
+    {store::Refusal::key_exists, api::ErrorCode::key_exists,
+     "This key exists already."},
+    {store::Refusal::already_rotated, api::ErrorCode::already_rotated,
+     "The key was rotated before."},
+    {store::Refusal::external_id_taken, api::ErrorCode::external_id_taken,
+     "Another account has this external id."},
+    {store::Refusal::account_in_use, api::ErrorCode::account_in_use,
+     "The account has keys; delete these first."},
+    {store::Refusal::plan_in_use, api::ErrorCode::plan_in_use,
+     "A key or an account has this plan."},
+    {store::Refusal::too_many_plans, api::ErrorCode::too_many_plans,
+     "Redis has 1000 plans, which is the maximum."},
+    {store::Refusal::expired, api::ErrorCode::bad_request,
+     "The key has expired, so it cannot be rotated."},
+    {store::Refusal::damaged, api::ErrorCode::internal_error, nullptr},
+};
+
+// Of concurrent changes of one key, one is overtaken by another.
+store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
+{
+    if (failure.not_in_effect) {
+        failure.error = store::failure_of(redis::NoReply::in_doubt, true).error;
+        return failure;
+    }
+    if (failure.refusal == store::Refusal::overtaken) {
+        failure.refusal = operation == api::Operation::rotate_key
+                              ? store::Refusal::already_rotated
+                              : store::Refusal::key_exists;
+    }
+    for (const Refused& row : kRefusals) {
+        if (row.refusal == failure.refusal) {
+            failure.error.code = row.code;
+            if (row.message != nullptr) {
+                failure.error.message = row.message;
+            }
+        }
+    }
+    return failure;
+}
+
+AdminTask answer_call(AdminCall call, AdminStore& store)
+{
+    try {
+        if (call.once) {
+            co_return co_await perform_once(call, store);
+        }
+        Attempt attempt;
+        attempt.id = store::new_id();
+        attempt.account = store::new_id();
+        co_return co_await perform(call, store, attempt);
+    } catch (store::Failed& failed) {
+        failed.failure =
+            in_terms_of_api(std::move(failed.failure), call.operation);
+        throw;
+    }
+}
+
+}  // namespace
+
+void answer(AdminCall call, AdminStore& store, store::Operations& running,
+            store::Waiter<AdminAnswer>& waiter)
+{
+    store::run(running, answer_call(std::move(call), store), waiter);
+}
+
+}  // namespace petstore::service

@@ -1,0 +1,60 @@
+#include <utility>
+
+#include "../../api/administration_json.h"
+#include "../../store/plans/plan_administration.h"
+#include "../../store/result.h"
+#include "admin_operations.h"
+
+namespace petstore::service {
+
+namespace {
+
+store::Failed no_such_plan()
+{
+    return store::refused(store::Refusal::plan_not_found,
+                          api::ErrorCode::not_found, "");
+}
+
+}  // namespace
+
+AdminTask list_plans(const AdminCall&, AdminStore& store)
+{
+    const store::KnownPlans known = co_await known_plans(store);
+    AdminAnswer answer;
+    for (const auto& [name, plan] : known.plans()) {
+        append_to_array(
+            answer.body,
+            api::plan_json(name, plan.limits, store::to_string(plan.source)));
+    }
+    co_return answer;
+}
+
+AdminTask put_plan(const AdminCall& call, AdminStore& store)
+{
+    if (!api::is_plan_name(call.id)) {
+        throw no_such_plan();
+    }
+    const api::Limits limits = call.body.limits();
+    store::PlanAdministration plans(store.servers);
+    store::Result<store::Done> set;
+    plans.set(call.id, limits, set);
+    co_await set;
+    AdminAnswer answer;
+    answer.body = api::plan_json(call.id, limits,
+                                 store::to_string(store::PlanSource::redis));
+    co_return answer;
+}
+
+AdminTask delete_plan(const AdminCall& call, AdminStore& store)
+{
+    if (!api::is_plan_name(call.id)) {
+        throw no_such_plan();
+    }
+    store::PlanAdministration plans(store.servers);
+    store::Result<store::Done> removed;
+    plans.remove(call.id, removed);
+    co_await removed;
+    co_return no_content();
+}
+
+}  // namespace petstore::service

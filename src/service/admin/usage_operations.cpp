@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <utility>
+
+#include "../../api/administration_json.h"
+#include "../../store/accounts/usage_administration.h"
+#include "../../store/result.h"
+#include "admin_operations.h"
+
+namespace petstore::service {
+
+namespace {
+
+// The most days or months on one page, so that its size is bounded; at least
+// one account is on it.
+constexpr api::Day kMostDays = 4000;
+
+store::Task<api::UsagePeriod> period_of(const AdminCall& call,
+                                        const AdminStore& store)
+{
+    const api::UnixTime now = co_await now_of(store);
+    const auto period = api::usage_period(call.query, api::day_of(now));
+    if (!period) {
+        throw invalid(
+            {api::ErrorCode::invalid_parameter, "from must not be after to."});
+    }
+    co_return *period;
+}
+
+std::size_t accounts_on_page(const AdminCall& call,
+                             const api::UsagePeriod& period)
+{
+    const api::Day days = std::max<api::Day>(1, period.to - period.from + 1);
+    const api::Day most = std::max<api::Day>(1, kMostDays / days);
+    return static_cast<std::size_t>(std::min<api::Day>(call.query.limit, most));
+}
+
+}  // namespace
+
+AdminTask get_account_usage(const AdminCall& call, AdminStore& store)
+{
+    if (!api::is_id(call.id)) {
+        throw store::refused(store::Refusal::account_not_found,
+                             api::ErrorCode::not_found, "");
+    }
+    const api::UsagePeriod period = co_await period_of(call, store);
+    const store::KnownPlans plans = co_await known_plans(store);
+    store::UsageAdministration reader(store.servers);
+    store::Result<api::AccountUsage> read;
+    reader.read(call.id, period, read);
+    const api::AccountUsage usage = co_await read;
+    AdminAnswer answer;
+    answer.body = api::usage_json(usage, plans.table(), period);
+    co_return answer;
+}
+
+AdminTask list_usage(const AdminCall& call, AdminStore& store)
+{
+    const api::UsagePeriod period = co_await period_of(call, store);
+    const store::KnownPlans plans = co_await known_plans(store);
+    store::UsageAdministration reader(store.servers);
+    store::Result<store::IndexPage> listed;
+    reader.accounts(call.query.place, accounts_on_page(call, period), listed);
+    const store::IndexPage page = co_await listed;
+    std::vector<std::string> ids;
+    for (const auto& [id, created] : page.entries) {
+        ids.push_back(id);
+    }
+    store::Result<store::UsageListing> read;
+    reader.read(std::move(ids), period, read);
+    const store::UsageListing listing = co_await read;
+    AdminAnswer answer;
+    answer.body = "[]";
+    if (!listing.accounts.empty()) {
+        answer.body.clear();
+    }
+    for (const api::AccountUsage& usage : listing.accounts) {
+        append_to_array(answer.body,
+                        api::usage_json(usage, plans.table(), period));
+    }
+    if (page.next) {
+        answer.link =
+            api::admin_links(call.list, call.operation, call.query, *page.next);
+    }
+    co_return answer;
+}
+
+}  // namespace petstore::service

@@ -1,0 +1,367 @@
+// docs/admin.md: what the admin API answers.
+#include "support/admin_store.h"
+#include "support/limits.h"
+
+using namespace petstore::e2e;
+using nlohmann::json;
+
+namespace {
+
+json by_ctl(const Store& store, std::vector<std::string> arguments)
+{
+    arguments.emplace_back("--json");
+    const auto output = ctl(store.redis.url(), arguments);
+    INFO(output.err);
+    REQUIRE(output.code == 0);
+    return json::parse(output.out);
+}
+
+// All entries of a list, by following its links.
+std::vector<json> all_of(AdminStore& store, const std::string& path)
+{
+    return walk(store.admin, "/admin/v1" + path);
+}
+
+void check_error(AdminStore& store, const std::string& method,
+                 const std::string& path, const std::string& body, int status,
+                 const std::string& code)
+{
+    INFO(method << ' ' << path << ' ' << body);
+    expect_error(store.send(method, path, body), status, code);
+}
+
+}  // namespace
+
+TEST_CASE("admin: petstorectl and the API show the same objects")
+{
+    AdminStore store;
+    const json account = store.made(
+        "/accounts",
+        R"({"external_id":"cust_42","label":"Acm\u00e9","plan":"pro","per_month":9000})");
+    const std::string id = account["id"];
+    const json key = store.made(
+        "/keys",
+        R"({"external_id":"cust_42","label":"production","scopes":["read","orders:write"],"expires":"2031-01-01","per_minute":7})");
+    Http customer(store.nginx.url(), key["key"]);
+    CHECK(customer.get("/v1/pets").status == 200);
+
+    CHECK(store.get("/accounts/" + id)
+          == by_ctl(store, {"account", "show", id}));
+    CHECK(store.get("/accounts?external_id=cust_42")
+          == json::array({by_ctl(store, {"account", "show", id})}));
+    const std::string key_id = key["id"];
+    CHECK(store.get("/keys/" + key_id)
+          == by_ctl(store, {"key", "show", key_id}));
+    json shown = key;
+    shown.erase("key");
+    CHECK(store.get("/keys/" + key_id) == shown);
+    CHECK(store.get("/keys?account=" + id) == json::array({shown}));
+    CHECK(store.get("/keys?external_id=cust_42") == json::array({shown}));
+    CHECK(store.get("/plans") == by_ctl(store, {"plan", "list"}));
+    const auto usage = store.get("/accounts/" + id + "/usage");
+    CHECK(usage == by_ctl(store, {"usage", id}));
+    CHECK(usage["days"].back()["admitted"] == 1);
+    CHECK(usage["last_used"] == usage["days"].back()["date"]);
+    CHECK(store.get("/accounts/" + id + "/usage?by=month")
+          == by_ctl(store, {"usage", id, "--by", "month"}));
+    auto listed = all_of(store, "/usage?limit=1");
+    CHECK(listed.size() == 3);
+    CHECK(std::count(listed.begin(), listed.end(), usage) == 1);
+}
+
+TEST_CASE("admin: a created key works at once, and its changes within a second")
+{
+    AdminStore store;
+    const json key = store.made("/keys", R"({"plan":"pro"})");
+    const std::string path = "/keys/" + key["id"].get<std::string>();
+    Http customer(store.nginx.url(), key["key"]);
+    CHECK(customer.get("/v1/pets").status == 200);
+
+    CHECK(store.send("PATCH", path, R"({"scopes":["write"]})").status == 200);
+    CHECK(wait_until([&] { return customer.get("/v1/pets").status == 403; }));
+    CHECK(store.send("PATCH", path, R"({"scopes":null,"disabled":true})")
+              .json()["state"]
+          == "disabled");
+    CHECK(wait_until([&] { return customer.get("/v1/pets").status == 401; }));
+    CHECK(store.send("PATCH", path, R"({"disabled":false})").status == 200);
+    CHECK(wait_until([&] { return customer.get("/v1/pets").status == 200; }));
+
+    const json next = store.made(path + "/rotate", R"({"grace":"1h"})");
+    CHECK(next["account"] == key["account"]);
+    Http renewed(store.nginx.url(), next["key"]);
+    CHECK(renewed.get("/v1/pets").status == 200);
+    CHECK(customer.get("/v1/pets").status == 200);
+    check_error(store, "POST", path + "/rotate", "", 409, "already_rotated");
+
+    CHECK(store.send("DELETE", path).status == 204);
+    CHECK(wait_until([&] { return customer.get("/v1/pets").status == 401; }));
+    check_error(store, "GET", path, "", 404, "not_found");
+    CHECK(renewed.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("admin: a customer's key is imported by its digest")
+{
+    AdminStore store;
+    const std::string secret = "key-of-another-gateway-1";
+    remember_secret(secret);
+    const std::string digest =
+        "fd9b895b04471efa41074ca41786e4e2a12381825647f0a486c5d8c78d3b5b03";
+    const std::string body = R"({"sha256":")" + digest + R"("})";
+    const json key = store.made("/keys", body);
+    CHECK_FALSE(key.contains("key"));
+    Http customer(store.nginx.url(), secret);
+    CHECK(customer.get("/v1/pets").status == 200);
+    check_error(store, "POST", "/keys", body, 409, "key_exists");
+    CHECK(store.get("/keys?sha256=" + digest) == json::array({key}));
+    CHECK(store.get("/keys?sha256=" + std::string(64, '0')) == json::array());
+}
+
+TEST_CASE("admin: accounts have unique external ids and are deleted last")
+{
+    AdminStore store;
+    const json account = store.made("/accounts", R"({"external_id":"c1"})");
+    const std::string path = "/accounts/" + account["id"].get<std::string>();
+    check_error(store, "POST", "/accounts", R"({"external_id":"c1"})", 409,
+                "external_id_taken");
+    const json other = store.made("/accounts", "{}");
+    check_error(store, "PATCH", "/accounts/" + other["id"].get<std::string>(),
+                R"({"external_id":"c1"})", 409, "external_id_taken");
+    const json key = store.made("/keys", R"({"external_id":"c1"})");
+    check_error(store, "DELETE", path, "", 409, "account_in_use");
+    CHECK(store.send("DELETE", "/keys/" + key["id"].get<std::string>()).status
+          == 204);
+    CHECK(store.send("DELETE", path).status == 204);
+    check_error(store, "GET", path, "", 404, "not_found");
+    check_error(store, "DELETE", path, "", 404, "not_found");
+    // Usage is kept, and the external id is free.
+    CHECK(store.get(path + "/usage")["external_id"] == "c1");
+    CHECK(store.made("/accounts", R"({"external_id":"c1"})")["id"]
+          != account["id"]);
+}
+
+TEST_CASE("admin: plans in Redis")
+{
+    AdminStore store;
+    const auto put =
+        store.send("PUT", "/plans/startup",
+                   R"({"per_minute":5,"per_day":50,"per_month":500})");
+    CHECK(put.status == 200);
+    CHECK(put.json()
+          == json{{"name", "startup"},
+                  {"per_minute", 5},
+                  {"per_day", 50},
+                  {"per_month", 500},
+                  {"source", "redis"}});
+    check_error(store, "PUT", "/plans/Startup",
+                R"({"per_minute":5,"per_day":5})", 404, "not_found");
+    check_error(store, "POST", "/accounts", R"({"plan":"nobody"})", 400,
+                "invalid_field");
+    const json key = store.made("/keys", R"({"plan":"startup"})");
+    Http customer(store.nginx.url(), key["key"]);
+    CHECK(wait_until(
+        [&] { return rate_headers_of(customer.get("/v1/pets")).limit == 5; }));
+    check_error(store, "DELETE", "/plans/startup", "", 409, "plan_in_use");
+    CHECK(store
+              .send("PATCH", "/accounts/" + key["account"].get<std::string>(),
+                    R"({"plan":"pro"})")
+              .status
+          == 200);
+    CHECK(store.send("DELETE", "/plans/startup").status == 204);
+    check_error(store, "DELETE", "/plans/startup", "", 404, "not_found");
+}
+
+TEST_CASE("admin: unban and reset")
+{
+    NginxOptions options;
+    options.http = "petstore_ban threshold=1 window=60s duration=300s max=1h;";
+    AdminStore store(options);
+    const json key = store.made(
+        "/keys", R"({"plan":"enterprise","per_minute":1,"per_day":9})");
+    const std::string account =
+        "/accounts/" + key["account"].get<std::string>();
+    Http customer(store.nginx.url(), key["key"]);
+    CHECK(customer.get("/v1/pets").status == 200);
+    CHECK(wait_until([&] {
+        return customer.get("/v1/pets").json()["code"] == "api_key_banned";
+    }));
+    CHECK(store.send("POST", account + "/unban").status == 204);
+    CHECK(wait_until([&] {
+        return customer.get("/v1/pets").json()["code"] == "rate_limit_exceeded";
+    }));
+    CHECK(store.send("POST", account + "/unban", "{}").status == 204);
+    CHECK(store.send("POST", account + "/reset").status == 204);
+    CHECK(wait_until([&] { return customer.get("/v1/pets").status == 200; }));
+    CHECK(store.get(account + "/usage")["days"].back()["admitted"] == 2);
+}
+
+TEST_CASE("admin: only a key with the scope is served, and is charged")
+{
+    AdminStore store;
+    Http nobody(store.nginx.url());
+    expect_error(nobody.get("/admin/v1/keys"), 401, "missing_api_key");
+    Http unknown(store.nginx.url(), "unknown");
+    expect_error(unknown.get("/admin/v1/keys"), 401, "invalid_api_key");
+    // A path that does not exist comes first, then the method, then the scope.
+    auto& plain = store.http;
+    expect_error(plain.get("/admin/v1/nope"), 404, "not_found");
+    const auto method = plain.request("PUT", "/admin/v1/keys");
+    expect_error(method, 405, "method_not_allowed");
+    CHECK(method.header("allow") == "GET, HEAD, POST, OPTIONS");
+    for (const char* path :
+         {"/keys", "/accounts", "/usage", "/plans", "/openapi.json"}) {
+        expect_error(plain.get(std::string("/admin/v1") + path), 403,
+                     "insufficient_scope");
+    }
+    CHECK(AdminStore::send_to(plain, "POST", "/keys", "{broken").status == 403);
+
+    const auto before = number_of(store.redis, store.admin_key, Number::minute);
+    CHECK(store.send("GET", "/keys").status == 200);
+    CHECK(store.send("POST", "/keys", "{broken").status == 400);
+    CHECK(number_of(store.redis, store.admin_key, Number::minute)
+          == before + 2);
+    const auto options = nobody.request("OPTIONS", "/admin/v1/keys/x");
+    CHECK(options.status == 204);
+    CHECK(options.header("allow") == "GET, HEAD, PATCH, DELETE, OPTIONS");
+
+    // The scope is never implied, also not by a store's own key.
+    CHECK(store.made("/keys", "{}")["scopes"] == json({"read", "write"}));
+}
+
+TEST_CASE("admin: a limited key is limited here, too")
+{
+    AdminStore store;
+    const auto key =
+        create_key(store.redis, {"--scopes", "admin", "--plan", "enterprise",
+                                 "--per-minute", "2", "--per-day", "100"});
+    Http http(store.nginx.url(), key.secret);
+    CHECK(http.get("/admin/v1/plans").status == 200);
+    CHECK(http.get("/admin/v1/plans").status == 200);
+    expect_error(http.get("/admin/v1/plans"), 429, "rate_limit_exceeded");
+}
+
+TEST_CASE("admin: own key and account")
+{
+    AdminStore store;
+    const std::string key = "/keys/" + store.admin_key.id;
+    const std::string account = "/accounts/" + store.admin_key.account;
+    check_error(store, "PATCH", key, R"({"label":"x"})", 409, "own_key");
+    check_error(store, "DELETE", key, "", 409, "own_key");
+    check_error(store, "PATCH", account, R"({"label":"x"})", 409, "own_key");
+    check_error(store, "DELETE", account, "", 409, "own_key");
+    CHECK(store.send("POST", account + "/reset").status == 204);
+    const json next = store.made(key + "/rotate", R"({"grace":"1h"})");
+    CHECK(next["scopes"] == json({"admin"}));
+    CHECK(store.send("GET", "/keys").status == 200);
+}
+
+TEST_CASE("admin: bodies and headers that are refused")
+{
+    NginxOptions options;
+    options.http = "petstore_max_body_size 1k;";
+    AdminStore store(options);
+    const auto with = [&](const std::string& method, const std::string& path,
+                          const Headers& headers, const std::string& body) {
+        return store.admin.send({method, "/admin/v1" + path, headers, body});
+    };
+    CHECK(with("PATCH", "/keys/x",
+               {{"Content-Type", "application/merge-patch+json"}}, "{}")
+              .status
+          == 404);
+    CHECK(with("POST", "/keys",
+               {{"Content-Type", "application/merge-patch+json"}}, "{}")
+              .status
+          == 415);
+    CHECK(with("POST", "/keys", {{"Content-Type", "text/plain"}}, "{}").status
+          == 415);
+    CHECK(with("POST", "/keys", {{"Content-Encoding", "gzip"}}, "{}").status
+          == 415);
+    CHECK(with("POST", "/keys", {}, std::string(2000, ' ')).status == 413);
+    CHECK(store
+              .send("POST", "/keys", "{}",
+                    {{"Idempotency-Key", std::string(256, 'x')}})
+              .status
+          == 400);
+    check_error(store, "POST", "/accounts", R"({"id":"x"})", 400,
+                "read_only_field");
+    check_error(store, "POST", "/accounts", R"({"x":1})", 400, "invalid_field");
+    check_error(store, "POST", "/accounts", "[]", 400, "invalid_json");
+    CHECK(store.send("POST", "/keys").status == 400);
+    check_error(store, "GET", "/keys?limit=0", "", 400, "invalid_parameter");
+    check_error(store, "GET", "/usage?from=2026-11-31", "", 400,
+                "invalid_parameter");
+}
+
+TEST_CASE("admin: lists have links, and a walk finds each entry")
+{
+    AdminStore store;
+    std::set<std::string> accounts;
+    std::set<std::string> keys;
+    for (int i = 0; i < 150; ++i) {
+        const json key = store.made("/keys", i % 3 == 0 ? R"({"plan":"pro"})"
+                                                        : R"({"label":"k"})");
+        keys.insert(key["id"]);
+        accounts.insert(key["account"]);
+    }
+    std::set<std::string> found;
+    for (const json& key : all_of(store, "/keys?limit=7")) {
+        found.insert(key["id"]);
+    }
+    CHECK(std::includes(found.begin(), found.end(), keys.begin(), keys.end()));
+    found.clear();
+    for (const json& account : all_of(store, "/accounts?limit=100")) {
+        found.insert(account["id"]);
+    }
+    CHECK(std::includes(found.begin(), found.end(), accounts.begin(),
+                        accounts.end()));
+    std::size_t pro = 0;
+    for (const json& account : all_of(store, "/accounts?plan=pro&limit=9")) {
+        CHECK(account["plan"] == "pro");
+        ++pro;
+    }
+    CHECK(pro == 50);
+    const auto page = store.send("GET", "/keys?limit=5");
+    CHECK(page.json().size() == 5);
+    CHECK(contains(page.header("link"), "</admin/v1/keys?limit=5&cursor="));
+    CHECK(page.header("cache-control") == "no-store");
+    check_error(store, "GET", "/keys?limit=5&cursor=x", "", 400,
+                "invalid_parameter");
+}
+
+TEST_CASE("admin: the access log and the metrics name operations")
+{
+    NginxOptions options;
+    options.http = "log_format operations '$petstore_operation $status';";
+    options.server = "access_log %DIR%/operations.log operations; "
+                     "location = /status { petstore_status; }";
+    AdminStore store(options);
+    store.made("/keys", "{}");
+    CHECK(store.send("GET", "/plans").status == 200);
+    CHECK(store.send("DELETE", "/keys/nope").status == 404);
+    CHECK(wait_until([&] {
+        return read_file(store.nginx.path("operations.log"))
+               == "createKey 201\nlistPlans 200\ndeleteKey 404\n";
+    }));
+    const std::string metrics = store.http.get("/status").body;
+    CHECK(contains(
+        metrics,
+        "petstore_requests_total{operation=\"admin\",status=\"201\"} 1\n"));
+}
+
+TEST_CASE("admin: a damaged record is a 500 and a line in the log")
+{
+    AdminStore store;
+    const json key = store.made("/keys", "{}");
+    const std::string account = key["account"];
+    store.redis.command(
+        {"HSET", "petstore:account:" + account, "created", "x"});
+    expect_error(store.send("GET", "/accounts/" + account), 500,
+                 "internal_error");
+    CHECK(wait_until([&] {
+        return contains(store.nginx.error_log(),
+                        "the record of account " + account + " is damaged");
+    }));
+    // Lists leave it out.
+    for (const json& each : all_of(store, "/accounts")) {
+        CHECK(each["id"] != account);
+    }
+}

@@ -1,0 +1,410 @@
+#include "service/admin/admin_call.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api/text.h"
+#include "catch.h"
+#include "fake_alarm.h"
+#include "key_world.h"
+
+using namespace petstore;
+using api::ErrorCode;
+using api::Operation;
+using nlohmann::json;
+using service::AdminAnswer;
+using service::AdminCall;
+
+namespace {
+
+class AlarmClock final : public store::Clock {
+public:
+    explicit AlarmClock(const FakeAlarm& alarm) : alarm_(alarm) {}
+    store::Monotonic monotonic() const noexcept override { return alarm_.time; }
+    api::Millis host_time() const noexcept override { return 0; }
+
+private:
+    const FakeAlarm& alarm_;
+};
+
+AdminCall call(Operation operation, const std::string& body = "",
+               const std::string& id = "")
+{
+    AdminCall made;
+    made.operation = operation;
+    made.id = id;
+    made.account = "own-account";
+    made.key = "own-key";
+    if (api::has_admin_body(operation)) {
+        made.body =
+            std::get<api::AdminBody>(api::parse_admin_body(operation, body));
+    }
+    return made;
+}
+
+// With an Idempotency-Key.
+AdminCall once(AdminCall made, const std::string& key = "k1",
+               const std::string& request = "r1")
+{
+    made.once = {api::sha256(key), api::sha256(request)};
+    return made;
+}
+
+struct Admin {
+    KeyWorld world;
+    FakeAlarm alarm;
+    AlarmClock clock{alarm};
+    service::AdminStore admin{world.schema, world.servers(), clock,
+                              service::Pauses(alarm)};
+    store::Operations running;
+    Result<AdminAnswer> result;
+
+    void start(AdminCall made)
+    {
+        result = {};
+        service::answer(std::move(made), admin, running, result);
+    }
+
+    // To its end.
+    bool run(AdminCall made)
+    {
+        start(std::move(made));
+        for (int pauses = 0; pauses < 100; ++pauses) {
+            world.run();
+            if (result.calls > 0) {
+                break;
+            }
+            alarm.wait(service::Pauses::kMilliseconds);
+        }
+        REQUIRE(result.calls == 1);
+        return !result.failed();
+    }
+
+    json body() const { return json::parse(result.value().body); }
+    ErrorCode error() const { return result.failure().error.code; }
+
+    std::vector<std::string> records(const std::string& prefix) const
+    {
+        std::vector<std::string> found;
+        for (const auto& [name, fields] : world.hashes) {
+            if (name.compare(0, prefix.size(), prefix) == 0) {
+                found.push_back(name);
+            }
+        }
+        return found;
+    }
+};
+
+json made_by(Admin& a, AdminCall wanted)
+{
+    REQUIRE(a.run(std::move(wanted)));
+    CHECK(a.result.value().status == 201);
+    return a.body();
+}
+
+// Exactly one key works, and the index leads to it. A record that no index
+// leads to expires after a day.
+void check_one_key(Admin& a)
+{
+    auto keys = a.records("P:key:");
+    std::erase_if(keys, [&](const std::string& key) {
+        return a.world.hashes[key].count("unfinished") != 0;
+    });
+    REQUIRE(keys.size() == 1);
+    const auto& record = a.world.hashes[keys[0]];
+    CHECK(record.at("disabled") == "0");
+    CHECK(record.count("unfinished") == 0);
+    CHECK(a.world.hashes["P:keys"]
+          == KeyWorld::Hash{{record.at("id"), keys[0].substr(6)}});
+    const auto& ids = a.world.sets["P:account-keys:" + record.at("account")];
+    CHECK(ids == std::set<std::string>{record.at("id")});
+}
+
+}  // namespace
+
+TEST_CASE("a key is created with a new account", "[admin]")
+{
+    Admin a;
+    const json key = made_by(
+        a, call(Operation::create_key, R"({"label":"L","plan":"pro"})"));
+    check_one_key(a);
+    CHECK(key["label"] == "L");
+    CHECK(key["plan"] == "pro");
+    CHECK(key["state"] == "usable");
+    CHECK(key["key"].get<std::string>().substr(0, 2) == "P_");
+    CHECK(a.result.value().location == "/keys/" + key["id"].get<std::string>());
+    const auto& account =
+        a.world.hashes["P:account:" + key["account"].get<std::string>()];
+    CHECK(account.at("plan") == "pro");
+    CHECK(account.at("label") == "L");
+}
+
+TEST_CASE("a repetition gets the first answer, without the secret", "[admin]")
+{
+    Admin a;
+    const auto wanted = once(call(Operation::create_key, R"({"label":"L"})"));
+    json first = made_by(a, wanted);
+    CHECK(first.erase("key") == 1);
+    CHECK(made_by(a, wanted) == first);
+    CHECK(a.result.value().replayed);
+    CHECK(a.result.value().location
+          == "/keys/" + first["id"].get<std::string>());
+    check_one_key(a);
+
+    // Also if the key was changed or deleted since.
+    const std::string id = first["id"];
+    REQUIRE(a.run(call(Operation::delete_key, "", id)));
+    CHECK(made_by(a, wanted) == first);
+
+    // Another request.
+    CHECK_FALSE(a.run(once(call(Operation::create_key, "{}"), "k1", "r2")));
+    CHECK(a.error() == ErrorCode::idempotency_key_reused);
+    // Of another account.
+    auto others = wanted;
+    others.account = "other";
+    CHECK(made_by(a, others)["id"] != id);
+}
+
+TEST_CASE("a request that is refused may be repeated", "[admin]")
+{
+    Admin a;
+    const auto wanted =
+        once(call(Operation::create_key, R"({"account":"missing"})"));
+    CHECK_FALSE(a.run(wanted));
+    CHECK(a.error() == ErrorCode::invalid_field);
+    CHECK(a.world.strings.empty());
+}
+
+TEST_CASE("a repetition that comes early waits for the first", "[admin]")
+{
+    Admin a;
+    const auto wanted = once(call(Operation::create_account, "{}"));
+    Result<AdminAnswer> second;
+    a.start(wanted);
+    service::answer(wanted, a.admin, a.running, second);
+    a.world.run();
+    REQUIRE(a.result.calls == 1);
+    CHECK(second.calls == 0);
+    a.alarm.wait(service::Pauses::kMilliseconds);
+    a.world.run();
+    REQUIRE(second.calls == 1);
+    CHECK(second.value().replayed);
+    CHECK(second.value().body == a.result.value().body);
+    CHECK(a.records("P:account:").size() == 1);
+}
+
+TEST_CASE("a damaged claim is refused", "[admin]")
+{
+    Admin a;
+    const auto wanted = once(call(Operation::create_account, "{}"));
+    a.world.strings[a.world.schema.admin_request("own-account",
+                                                 wanted.once->key)] = "x";
+    CHECK_FALSE(a.run(wanted));
+    CHECK(a.error() == ErrorCode::internal_error);
+    CHECK(a.result.refusal() == store::Refusal::damaged);
+}
+
+TEST_CASE("each lost reply of a create, and a repetition", "[admin]")
+{
+    int lost = 0;
+    const auto operation = [&](Admin& a) {
+        const bool done = a.run(once(call(Operation::create_key, "{}")));
+        if (!done) {
+            ++lost;
+            CHECK((a.error() == ErrorCode::outcome_unknown
+                   || a.error() == ErrorCode::service_unavailable));
+        }
+        return done;
+    };
+    at_each_command<Admin>(
+        60, [](Admin&) {}, operation,
+        [](Admin& a) {
+            check_one_key(a);
+            CHECK(a.records("P:account:").size() == 1);
+            CHECK(a.result.value().status == 201);
+        });
+    CHECK(lost > 20);
+}
+
+TEST_CASE("each lost reply of an import, and a repetition", "[admin]")
+{
+    const std::string body =
+        R"({"sha256":")" + std::string(64, 'c') + R"(","label":"L"})";
+    at_each_command<Admin>(
+        60, [](Admin&) {},
+        [&](Admin& a) {
+            return a.run(once(call(Operation::create_key, body)));
+        },
+        [](Admin& a) {
+            check_one_key(a);
+            CHECK_FALSE(a.body().contains("key"));
+        });
+}
+
+TEST_CASE("each lost reply of a new account, and a repetition", "[admin]")
+{
+    at_each_command<Admin>(
+        60, [](Admin&) {},
+        [&](Admin& a) {
+            return a.run(once(call(Operation::create_account,
+                                   R"({"external_id":"c1","label":"L"})")));
+        },
+        [](Admin& a) {
+            const auto accounts = a.records("P:account:");
+            REQUIRE(accounts.size() == 1);
+            CHECK(a.world.hashes["P:accounts"].size() == 1);
+            CHECK(a.world.strings[a.world.schema.external_id("c1")]
+                  == accounts[0].substr(10));
+        });
+}
+
+TEST_CASE("each lost reply of a rotation, and a repetition", "[admin]")
+{
+    struct Rotation : Admin {
+        std::string old;
+    };
+    at_each_command<Rotation>(
+        60,
+        [](Rotation& a) {
+            a.old = made_by(a, call(Operation::create_key, "{}"))["id"];
+        },
+        [](Rotation& a) {
+            return a.run(
+                once(call(Operation::rotate_key, R"({"grace":"1h"})", a.old)));
+        },
+        [](Rotation& a) {
+            const std::string next = a.body()["id"];
+            CHECK(next != a.old);
+            CHECK(a.records("P:key:").size() == 2);
+            CHECK(a.world.hashes["P:keys"].size() == 2);
+            REQUIRE(a.run(call(Operation::get_key, "", next)));
+            CHECK(a.body()["state"] == "usable");
+            REQUIRE(a.run(call(Operation::get_key, "", a.old)));
+            CHECK_FALSE(a.body()["expires"].is_null());
+        });
+}
+
+TEST_CASE("changes without an Idempotency-Key end when repeated", "[admin]")
+{
+    struct Changed : Admin {
+        std::string key;
+        std::string account;
+    };
+    const auto prepare = [](Changed& a) {
+        const json made =
+            made_by(a, call(Operation::create_key, R"({"label":"L"})"));
+        a.key = made["id"];
+        a.account = made["account"];
+    };
+    at_each_command<Changed>(
+        40, prepare,
+        [](Changed& a) {
+            return a.run(call(Operation::update_account,
+                              R"({"external_id":"c9","plan":"pro"})",
+                              a.account));
+        },
+        [](Changed& a) {
+            CHECK(a.body()["plan"] == "pro");
+            CHECK(a.body()["external_id"] == "c9");
+        });
+    at_each_command<Changed>(
+        40, prepare,
+        [](Changed& a) {
+            return a.run(
+                call(Operation::update_key, R"({"disabled":true})", a.key));
+        },
+        [](Changed& a) { CHECK(a.body()["state"] == "disabled"); });
+    at_each_command<Changed>(
+        40, prepare,
+        [](Changed& a) {
+            return a.run(call(Operation::delete_key, "", a.key))
+                   || (a.world.cut_at == 0
+                       && a.error() == ErrorCode::not_found);
+        },
+        [](Changed& a) {
+            CHECK(a.records("P:key:").empty());
+            CHECK(a.world.hashes["P:keys"].empty());
+        });
+}
+
+TEST_CASE("the key and the account of the request stay as they are", "[admin]")
+{
+    Admin a;
+    for (const auto& wanted :
+         {call(Operation::update_key, "{}", "own-key"),
+          call(Operation::delete_key, "", "own-key"),
+          call(Operation::update_account, "{}", "own-account"),
+          call(Operation::delete_account, "", "own-account")}) {
+        CHECK_FALSE(a.run(wanted));
+        CHECK(a.error() == ErrorCode::own_key);
+    }
+    CHECK(a.world.sent.empty());
+}
+
+TEST_CASE("what does not exist", "[admin]")
+{
+    Admin a;
+    for (const auto& wanted : {call(Operation::get_account, "", "a1"),
+                               call(Operation::update_account, "{}", "a1"),
+                               call(Operation::delete_account, "", "a1"),
+                               call(Operation::unban_account, "", "a1"),
+                               call(Operation::reset_account, "", "a1"),
+                               call(Operation::get_account_usage, "", "a1"),
+                               call(Operation::get_account_usage, "", "a b"),
+                               call(Operation::get_key, "", "k1"),
+                               call(Operation::update_key, "{}", "k1"),
+                               call(Operation::delete_key, "", "k1"),
+                               call(Operation::rotate_key, "", "k1"),
+                               call(Operation::delete_plan, "", "p1"),
+                               call(Operation::delete_plan, "", "P 1")}) {
+        CAPTURE(static_cast<int>(wanted.operation));
+        CHECK_FALSE(a.run(wanted));
+        CHECK(a.error() == ErrorCode::not_found);
+    }
+}
+
+TEST_CASE("a plan must be known, and enterprise needs numbers", "[admin]")
+{
+    Admin a;
+    CHECK_FALSE(
+        a.run(call(Operation::create_account, R"({"plan":"startup"})")));
+    CHECK(a.error() == ErrorCode::invalid_field);
+    REQUIRE(a.run(call(Operation::put_plan, R"({"per_minute":1,"per_day":2})",
+                       "startup")));
+    CHECK(made_by(a, call(Operation::create_account,
+                          R"({"plan":"startup"})"))["plan"]
+          == "startup");
+    CHECK_FALSE(a.run(call(Operation::create_key, R"({"plan":"enterprise"})")));
+    CHECK(a.error() == ErrorCode::invalid_field);
+    CHECK(a.run(call(Operation::create_key,
+                     R"({"plan":"enterprise","per_minute":1,"per_day":2})")));
+}
+
+TEST_CASE("lists are walked by their links", "[admin]")
+{
+    Admin a;
+    std::set<std::string> ids;
+    for (int i = 0; i < 7; ++i) {
+        ids.insert(made_by(a, call(Operation::create_key, "{}"))["id"]);
+    }
+    AdminCall wanted = call(Operation::list_keys);
+    wanted.query.limit = 3;
+    wanted.list = "/admin/keys";
+    std::set<std::string> found;
+    for (int pages = 1;; ++pages) {
+        REQUIRE(a.run(wanted));
+        for (const auto& key : a.body()) {
+            CHECK(found.insert(key["id"]).second);
+        }
+        const std::string link = a.result.value().link;
+        if (link.empty()) {
+            CHECK(pages == 3);
+            break;
+        }
+        CHECK(a.body().size() == 3);
+        const auto start = link.find('?') + 1;
+        wanted.query = std::get<api::AdminQuery>(api::parse_admin_query(
+            Operation::list_keys, link.substr(start, link.find('>') - start)));
+    }
+    CHECK(found == ids);
+}
