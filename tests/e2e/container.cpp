@@ -220,6 +220,39 @@ TEST_CASE("container: the environment configures nginx and petstorectl alike")
     CHECK((rendered.st_mode & 0777) == 0600);
 }
 
+TEST_CASE("container: the admin API has a listener of its own")
+{
+    const RedisServer redis;
+    redis.command(
+        {"ACL", "SETUSER", "manager", "on", ">pw-of-manager", "~*", "+@all"});
+    remember_secret("pw-of-manager");
+    const TempDir dir;
+    write_file(dir / "password", "pw-of-manager\n");
+    const int port = free_port();
+    Container container(
+        {{"PETSTORE_REDIS", redis.tcp_url()},
+         {"PETSTORE_ADMIN_LISTEN", own_address() + ":" + std::to_string(port)},
+         {"PETSTORE_ADMIN_REDIS_USER", "manager"},
+         {"PETSTORE_ADMIN_REDIS_PASSWORD_FILE", dir / "password"}});
+    const auto made = container.run_in(
+        {ctl_binary(), "key", "create", "--json", "--scopes", "admin,read"});
+    REQUIRE(made.code == 0);
+    const std::string key = nlohmann::json::parse(made.out).at("key");
+    remember_secret(key);
+    container.start();
+    Http admin(http_url(port), key);
+    const auto created =
+        admin.post("/admin/v1/accounts", R"({"external_id":"cust_7"})");
+    CHECK(created.status == 201);
+    CHECK(contains(redis.command({"CLIENT", "LIST"}).text, "user=manager"));
+    Http api(http_url(container.port()), key);
+    CHECK(api.get("/admin/v1/accounts").status == 404);
+    CHECK(api.get("/v1/pets").status == 200);
+    CHECK(admin.get("/v1/pets").status == 404);
+    CHECK(container.stop(SIGTERM) == 0);
+    CHECK(contains(container.log(), "\"operation\":\"createAccount\""));
+}
+
 TEST_CASE("container: TLS to Redis needs only the authority's certificate")
 {
     const TlsRedis tls("IP:" + own_address());
@@ -249,7 +282,8 @@ TEST_CASE(
     for (const char* name :
          {"PETSTORE_REDIS", "PETSTORE_LIMIT_REDIS", "PETSTORE_REDIS_USER",
           "PETSTORE_REDIS_PASSWORD_FILE", "PETSTORE_PREFIX",
-          "PETSTORE_BASE_URL", "PETSTORE_TRUSTED_PROXIES"}) {
+          "PETSTORE_BASE_URL", "PETSTORE_TRUSTED_PROXIES",
+          "PETSTORE_ADMIN_LISTEN"}) {
         const bool path = contains(name, "FILE");
         for (const char* end : {"; return 200", "\"", "'", "\\", "$host", "{",
                                 "}", "\n", "\t", "\x7f", "\xc3\xa9"}) {
@@ -272,6 +306,8 @@ TEST_CASE(
         {"PETSTORE_REDIS_CA", "/etc/ca.pem"},  // and no rediss:// URL
         {"PETSTORE_TRUSTED_PROXIES", "proxy.example.com"},
         {"PETSTORE_TRUSTED_PROXIES", "unix:"},
+        {"PETSTORE_ADMIN_LISTEN", "8082; user root"},
+        {"PETSTORE_ADMIN_LISTEN", "somewhere"},
         {"PETSTORE_WORKERS", "2; user root"},
         {"PETSTORE_WORKERS", "-1"}};
     for (const auto& [name, value] : others) {
