@@ -15,7 +15,8 @@
     TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime git jq
         libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-lua nginx
-        openssl prometheus python3-requests redis-server shellcheck)
+        openssl prometheus python3-flask python3-requests redis-server
+        shellcheck)
 }
 
 say() { printf '%s\n' "$*" >&2; }

@@ -1,0 +1,229 @@
+// Runs the back ends of docs/admin.md behind Prism, which checks what they send
+// and get against the document of the admin API. The one in JavaScript is also
+// compiled with types generated from that document.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+import { startPrism } from '../contract/prism.mjs';
+import { address, freePort, root, Server, startStore, waitUntil }
+    from '../support/store.mjs';
+import { refusal, startStub } from '../support/stub.mjs';
+
+const run = promisify(execFile);
+const examples = path.join(root, 'docs/examples');
+const base = '/admin/v1';
+
+// Debian's packages are not in a Python that was installed beside it.
+const python = '/usr/bin/python3';
+
+let store;
+let adminKey;
+let document;
+let prism;
+let build;
+
+before(async () => {
+    store = await startStore({
+        server: `location ${base}/ { petstore_admin; }` });
+    adminKey = await store.createKey({ scopes: 'admin', plan: 'enterprise',
+        perMinute: 100000, perDay: 100000 });
+    const response = await fetch(`${store.url}${base}/openapi.json`,
+        { headers: { Authorization: `Bearer ${adminKey}` } });
+    assert.equal(response.status, 200);
+    document = await response.json();
+    prism = await startPrism(document, store.url + base,
+        path.join(store.dir, 'admin.json'), ['--errors']);
+
+    // With its own folder below node_modules, the example finds its packages.
+    build = path.join(root, 'tests/clients/node_modules',
+        `.admin-recipes-${process.pid}`);
+    fs.mkdirSync(build);
+    fs.copyFileSync(path.join(examples, 'sign-up.mjs'),
+        path.join(build, 'sign-up.mjs'));
+});
+after(async () => {
+    fs.rmSync(build, { recursive: true, force: true });
+    await prism?.stop();
+    await store.stop();
+});
+
+const environment = (url) =>
+    [`PETSTORE_ADMIN=${url}`, `PETSTORE_ADMIN_KEY=${adminKey}`,
+        'PYTHONDONTWRITEBYTECODE=1'];
+
+// Each back end has a url, stop(), and near(percent): its list of customers.
+async function javascript(url) {
+    const port = await freePort();
+    const program = `import { app, nearLimit } from './sign-up.mjs';
+        app.get('/near/:percent', async ({ params: { percent } }) => {
+            const found = [];
+            for await (const one of nearLimit(percent)) found.push(one);
+            return found;
+        });
+        await app.listen({ host: '${address}', port: ${port} });`;
+    const file = path.join(build, `serve-${port}.mjs`);
+    fs.writeFileSync(file, program);
+    const server = new Server(store.dir, 'env',
+        [...environment(url), process.execPath, file]);
+    await server.listens(port);
+    return {
+        url: `http://${address}:${port}`,
+        near: async (percent) => (await fetch(
+            `http://${address}:${port}/near/${percent}`)).json(),
+        stop: () => server.end('SIGTERM'),
+    };
+}
+
+async function flask(url) {
+    const port = await freePort();
+    const server = new Server(store.dir, 'env', [...environment(url), python,
+        '-m', 'flask', '--app', path.join(examples, 'sign_up.py'), 'run',
+        '--host', address, '--port', String(port)]);
+    await server.listens(port);
+    return {
+        url: `http://${address}:${port}`,
+        // Not through Prism: its paths are not those of the links it passes on.
+        near: async (percent) => JSON.parse((await run('env',
+            [...environment(store.url + base), python, '-c',
+                'import json, sign_up; '
+                + `print(json.dumps(list(sign_up.near_limit(${percent}))))`],
+            { cwd: examples })).stdout),
+        stop: () => server.end('SIGTERM'),
+    };
+}
+
+async function ask(backEnd, method, target, body) {
+    const response = await fetch(backEnd.url + target, { method,
+        body: body && JSON.stringify(body),
+        headers: body && { 'Content-Type': 'application/json' } });
+    return { status: response.status, data: await response.json() };
+}
+
+for (const [name, start] of Object.entries({ javascript, flask })) {
+    describe(name, () => {
+        const customer = `customer-of-${name}`;
+        let backEnd;
+        before(async () => { backEnd = await start(prism.url); });
+        after(() => backEnd.stop());
+
+        test('signs up a customer, whose key works at once', async () => {
+            const { status, data } = await ask(backEnd, 'POST',
+                `/customers/${customer}`);
+            assert.equal(status, 201, JSON.stringify(data));
+            const pets = await fetch(`${store.url}/v1/pets`,
+                { headers: { Authorization: `Bearer ${data.key}` } });
+            assert.equal(pets.status, 200);
+
+            // Not a second account or key; the secret is shown once.
+            const again = await ask(backEnd, 'POST', `/customers/${customer}`);
+            assert.equal(again.status, 201);
+            assert.equal(again.data.key ?? null, null);
+            const keys = JSON.parse(await store.ctl('key', 'list', '--json',
+                '--external-id', customer));
+            assert.equal(keys.length, 1);
+        });
+
+        test('changes the plan', async () => {
+            const { status, data } = await ask(backEnd, 'PUT',
+                `/customers/${customer}/plan`, { plan: 'business' });
+            assert.equal(status, 200, JSON.stringify(data));
+            assert.equal(data.plan, 'business');
+            const wrong = await ask(backEnd, 'PUT',
+                `/customers/${customer}/plan`, { plan: 'nobody' });
+            assert.equal(wrong.status, 400);
+            const nobody = await ask(backEnd, 'PUT',
+                '/customers/nobody/plan', { plan: 'pro' });
+            assert.equal(nobody.status, 404);
+        });
+
+        test('shows the usage', async () => {
+            await waitUntil(async () => {
+                const { status, data } = await ask(backEnd, 'GET',
+                    `/customers/${customer}/usage`);
+                assert.equal(status, 200, JSON.stringify(data));
+                return data.days.at(-1).admitted === 1;
+            }, 'the admitted request is in the usage');
+            assert.equal((await ask(backEnd, 'GET', '/customers/nobody/usage'))
+                .status, 404);
+        });
+
+        test('finds who used 80 %, on all pages', async () => {
+            // More accounts than a page has.
+            for (let i = 0; i < 105; ++i) {
+                await store.ctl('account', 'create', '--external-id',
+                    `${name}-idle-${i}`);
+            }
+            const { data: { key } } = await ask(backEnd, 'POST',
+                `/customers/busy-${name}`);
+            await store.ctl('account', 'set', '--external-id', `busy-${name}`,
+                '--per-minute', '100', '--per-day', '10');
+            await waitUntil(async () => (await fetch(`${store.url}/v1/pets`,
+                { headers: { Authorization: `Bearer ${key}` } })).status === 429,
+            'a limit is used up');
+            assert.ok((await backEnd.near(80)).includes(`busy-${name}`));
+            assert.ok(!(await backEnd.near(80)).includes(customer));
+            assert.ok((await backEnd.near(0)).includes(`${name}-idle-104`));
+        });
+    });
+
+    test(`${name} repeats what fails, with the same Idempotency-Key`, async () => {
+        const created = (body) => ({ status: 201, headers: {}, body });
+        const stub = await startStub([refusal(429, 'rate_limit_exceeded', 1),
+            created({ id: 'a' }), refusal(503, 'outcome_unknown', 1),
+            created({ id: 'k', key: 'secret' })]);
+        const backEnd = await start(stub.url);
+        const { status, data } = await ask(backEnd, 'POST', '/customers/c1');
+        assert.equal(status, 201, JSON.stringify(data));
+        assert.equal(data.key, 'secret');
+        const [account, same, key, again] = stub.requests.map((request) =>
+            [request.url, request.headers['idempotency-key'], request.body]);
+        assert.equal(stub.requests.length, 4);
+        assert.deepEqual(same, account);
+        assert.deepEqual(again, key);
+        assert.ok(account[1] && key[1] && account[1] !== key[1]);
+        await backEnd.stop();
+        await stub.stop();
+    });
+}
+
+test('the one in JavaScript compiles with the document\'s types', async () => {
+    fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(document));
+    // Replaces the types of Node.js.
+    fs.writeFileSync(path.join(build, 'environment.d.ts'), 'declare const process:'
+        + ' { argv: string[], env: Record<string, string | undefined> };');
+    fs.writeFileSync(path.join(build, 'tsconfig.json'), JSON.stringify({
+        compilerOptions: { strict: true, allowJs: true, checkJs: true,
+            noEmit: true, target: 'es2022', module: 'nodenext', types: [],
+            lib: ['es2022', 'dom', 'dom.iterable'], skipLibCheck: true,
+            paths: { 'petstore-admin': ['./petstore-admin.d.ts'] } },
+        files: ['sign-up.mjs', 'environment.d.ts'] }));
+    const bin = (name) => path.join(root, 'tests/clients/node_modules/.bin', name);
+    const compile = async () => {
+        await run(process.execPath, [bin('openapi-typescript'), 'admin.json',
+            '-o', 'petstore-admin.d.ts'], { cwd: build });
+        return run(process.execPath, [bin('tsc'), '-p', '.'], { cwd: build });
+    };
+    await compile();
+
+    const broken = structuredClone(document);
+    delete broken.components.schemas.AccountUsage.properties.windows;
+    broken.components.schemas.AccountUsage.required
+        = broken.components.schemas.AccountUsage.required
+            .filter((member) => member !== 'windows');
+    fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(broken));
+    await assert.rejects(compile(), ({ stdout }) =>
+        /'windows' does not exist/.test(stdout));
+});
+
+test('each takes fewer than 60 lines', () => {
+    for (const name of ['sign-up.mjs', 'sign_up.py']) {
+        const text = fs.readFileSync(path.join(examples, name), 'utf8');
+        assert.ok(text.split('\n').length <= 60, name);
+    }
+});
