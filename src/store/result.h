@@ -1,8 +1,8 @@
 #pragma once
 
 #include <coroutine>
+#include <new>
 #include <optional>
-#include <utility>
 
 #include "call.h"
 #include "waiter.h"
@@ -18,25 +18,40 @@ public:
     Result(const Result&) = delete;
     Result& operator=(const Result&) = delete;
 
-    bool await_ready() const noexcept { return outcome_.has_value(); }
+    bool await_ready() const noexcept { return came_; }
     void await_suspend(std::coroutine_handle<> task) noexcept { task_ = task; }
     T await_resume()
     {
-        if (const Failure* failure = outcome_->failure()) {
+        // Of on_result(), which resumed the coroutine, or else the copy.
+        const Outcome<T>* outcome = given_ != nullptr ? given_
+                                    : outcome_        ? &*outcome_
+                                                      : nullptr;
+        if (outcome == nullptr) {
+            throw std::bad_alloc();
+        }
+        if (const Failure* failure = outcome->failure()) {
             throw Failed{*failure};
         }
-        return std::move(outcome_->value());
+        return outcome->value();
     }
 
 private:
     void on_result(const Outcome<T>& outcome) noexcept override
     {
-        outcome_.emplace(outcome);
+        came_ = true;
         if (task_) {
-            task_.resume();
+            given_ = &outcome;
+            return task_.resume();
+        }
+        try {
+            outcome_.emplace(outcome);
+        } catch (...) {
+            outcome_.reset();
         }
     }
 
+    bool came_ = false;
+    const Outcome<T>* given_ = nullptr;
     std::optional<Outcome<T>> outcome_;
     std::coroutine_handle<> task_;
 };

@@ -185,7 +185,7 @@ private:
     {
         --running_;
         if (outcome.failed() && !failure_) {
-            failure_ = *outcome.failure();
+            keep(*outcome.failure());
         }
         if (!starting_) {
             start_more();
@@ -209,6 +209,15 @@ private:
             }
         }
         starting_ = false;
+    }
+
+    void keep(const Failure& failure) noexcept
+    {
+        try {
+            failure_ = failure;
+        } catch (...) {
+            failure_ = read_not_sent();
+        }
     }
 
     bool ended() const noexcept

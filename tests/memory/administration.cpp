@@ -5,10 +5,13 @@
 
 #include "api/text.h"
 #include "ready.h"
+#include "service/admin/admin_call.h"
 #include "shortage.h"
 #include "store/accounts/account_administration.h"
 #include "store/accounts/usage_administration.h"
 #include "store/keys/key_administration.h"
+#include "store/random.h"
+#include "store/scripts.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 
@@ -22,9 +25,14 @@ struct Once final : store::Waiter<T> {
     {
         ++calls;
         failed = outcome.failed();
+        if (failed) {
+            outcome.failure()->error.message.text().copy(message.data(),
+                                                         message.size() - 1);
+        }
     }
     int calls = 0;
     bool failed = false;
+    std::array<char, 200> message{};
 };
 
 struct Administered {
@@ -158,7 +166,119 @@ struct ShownUsage : AdministeredAccount {
     Once<api::AccountUsage> waiter;
 };
 
+struct FixedClock final : store::Clock {
+    store::Monotonic monotonic() const noexcept override { return 5000; }
+    api::Millis host_time() const noexcept override { return 1'000'000; }
+};
+
+struct SilentAlarm final : redis::Alarm {
+    std::uint64_t now() const noexcept override { return 0; }
+    void set(User&, std::uint64_t) noexcept override {}
+    void stop() noexcept override {}
+};
+
+// A request to the admin API, after admission.
+struct AdminRequest : AdministeredKey {
+    explicit AdminRequest(api::Operation operation, const char* body = "{}")
+    {
+        call.operation = operation;
+        call.id = "a-key-whose-id-needs-memory";
+        call.key = "own-key";
+        call.account = "own-account";
+        call.list = "/keys";
+        call.query.limit = 20;
+        if (api::has_admin_body(operation)) {
+            call.body = std::get<api::AdminBody>(
+                api::parse_admin_body(operation, body));
+        }
+        // As above, for random numbers.
+        static_cast<void>(store::new_id());
+        store::scripts::replace_claim();
+    }
+
+    void act()
+    {
+        service::answer(call, admin, running, waiter);
+        while (wire.waits()) {
+            const auto sent = wire.take();
+            ++answered;
+            sent.handler->on_reply(sent.is("HGETALL") ? both
+                                   : sent.is("HGET")  ? entry
+                                   : sent.is("HSCAN") ? index
+                                   : sent.is("TIME")  ? time
+                                   : sent.is("SET")   ? claimed
+                                   : sent.is("SSCAN") ? none
+                                                      : done);
+        }
+    }
+
+    void check(bool thrown) const
+    {
+        CHECK(waiter.calls == (thrown ? 0 : 1));
+        CHECK((answered == 0 || !thrown));
+        INFO(waiter.message.data());
+        CHECK((Shortage::came() || waiter.failed == fails));
+    }
+
+    service::AdminCall call;
+    bool fails = false;
+    FixedClock clock;
+    SilentAlarm alarm;
+    service::AdminStore admin{
+        schema, {wire, wire, schema}, clock, service::Pauses(alarm)};
+    store::Operations running;
+    Once<service::AdminAnswer> waiter;
+    const Ready entry{bulk(digest)};
+    // Of the key, and of its account, which has the same id.
+    const Ready both{
+        array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
+               bulk("a-key-whose-id-needs-memory"), bulk("created"), bulk("1"),
+               bulk("label"), bulk("A customer whose name needs memory"),
+               bulk("epoch"), bulk("7")})};
+    const Ready index{
+        array({bulk("0"),
+               array({bulk("a-key-whose-id-needs-memory"), bulk(digest)})})};
+    const Ready none{array({bulk("0"), array({})})};
+    const Ready time{array({bulk("1000"), bulk("0")})};
+    const Ready claimed{kNil};
+    const Ready done{integer(1)};
+};
+
+struct AdminShows : AdminRequest {
+    AdminShows() : AdminRequest(api::Operation::get_key) {}
+};
+
+struct AdminLists : AdminRequest {
+    AdminLists() : AdminRequest(api::Operation::list_keys) {}
+};
+
+struct AdminCreates : AdminRequest {
+    AdminCreates()
+        : AdminRequest(api::Operation::create_account,
+                       R"({"label":"A customer whose name needs memory"})")
+    {
+        call.once = {api::sha256("a"), api::sha256("b")};
+        fails = true;  // what it reads back has another id, which is damage
+    }
+};
+
+struct AdminChanges : AdminRequest {
+    AdminChanges()
+        : AdminRequest(
+            api::Operation::update_key,
+            R"({"label":"A label that is so long: it needs memory"})")
+    {}
+};
+
 }  // namespace
+
+TEST_CASE("requests to the admin API")
+{
+    fail_each_allocation<AdminShows>();
+    fail_each_allocation<AdminLists>();
+    fail_each_allocation<AdminCreates>();
+    fail_each_allocation<AdminChanges>();
+}
 
 TEST_CASE("changes of accounts")
 {
