@@ -9,7 +9,9 @@ namespace petstore::service {
 
 void Authentication::run()
 {
-    proceed(find_key(task_.request(), task_.storage(), digest_));
+    const SentKey& sent =
+        read_key(task_.request(), task_.settings(), task_.state());
+    proceed(find_key(sent, task_.storage(), digest_));
 }
 
 // From memory, or else from Redis.

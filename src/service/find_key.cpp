@@ -19,31 +19,43 @@ FoundKey refused(api::KeyRefusal refusal)
 
 }  // namespace
 
-FoundKey find_key(const Request& request, store::Storage& storage,
+const SentKey& read_key(const Request& request, const Settings& settings,
+                        RequestState& state)
+{
+    if (!state.sent_key) {
+        SentKey& sent = state.sent_key.emplace();
+        if (const auto header = request.key_header()) {
+            sent = {api::trimmed(header->value), settings.key_header,
+                    header->repeated};
+        } else {
+            sent.header_name = "Authorization";
+            if (const auto value = request.header(Header::authorization)) {
+                sent.text = api::bearer_token(value->value)
+                                .value_or(std::string_view());
+            }
+        }
+    }
+    return *state.sent_key;
+}
+
+FoundKey find_key(const SentKey& sent, store::Storage& storage,
                   api::Digest& digest)
 {
-    std::optional<std::string_view> token;
-    if (const auto header = request.key_header()) {
-        if (header->repeated) {
-            return refused(api::KeyRefusal::repeated);
-        }
-        token = api::trimmed(header->value);
-    } else if (const auto authorization =
-                   request.header(Header::authorization)) {
-        token = api::bearer_token(authorization->value);
+    if (sent.repeated) {
+        return refused(api::KeyRefusal::repeated);
     }
-    if (!token || token->empty()) {
+    if (sent.text.empty()) {
         return refused(api::KeyRefusal::missing);
     }
     // Look up known keys first: checking the form costs as much as the look-up.
-    if (token->size() <= api::kMaxKeyLength) {
-        digest = api::sha256(*token);
+    if (sent.text.size() <= api::kMaxKeyLength) {
+        digest = api::sha256(sent.text);
         if (auto key = storage.keys.find(digest)) {
             storage.lookups.key.add(true);
             return {std::move(key), std::nullopt};
         }
     }
-    if (api::key_form(*token, storage.schema.prefix())
+    if (api::key_form(sent.text, storage.schema.prefix())
         == api::KeyForm::malformed) {
         return refused(api::KeyRefusal::malformed);
     }

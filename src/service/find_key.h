@@ -6,6 +6,8 @@
 #include "../api/digest.h"
 #include "../store/storage.h"
 #include "request.h"
+#include "request_state.h"
+#include "settings.h"
 
 namespace petstore::service {
 
@@ -16,8 +18,13 @@ struct FoundKey {
     std::optional<store::RefusedKey> refused;
 };
 
-// Finds the API key of a request. `digest` is that of the key.
-FoundKey find_key(const Request& request, store::Storage& storage,
+// Reads the API key of a client's request, once: later the header may be gone,
+// and another location may expect another header.
+const SentKey& read_key(const Request& request, const Settings& settings,
+                        RequestState& state);
+
+// Finds an API key. `digest` is that of the key.
+FoundKey find_key(const SentKey& sent, store::Storage& storage,
                   api::Digest& digest);
 
 // Replaces a record that is older than its account's `epoch`. Another request

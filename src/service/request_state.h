@@ -58,6 +58,13 @@ struct SharedDecision {
     api::Decision value;         // once `made`
 };
 
+// The API key as the client sent it. Views of the request's header.
+struct SentKey {
+    std::string_view text;         // empty: none
+    std::string_view header_name;  // of the header that has it, or should
+    bool repeated = false;         // that header
+};
+
 // The API key of a request. Both are empty until it was looked up.
 struct KeyLookup {
     store::Ref<const store::CachedKey> valid;
@@ -76,6 +83,7 @@ struct RedisTime {
 // the service answers it, else that of its latest subrequest.
 struct RequestState : RequestReport {
     bool reports_main = false;
+    std::optional<SentKey> sent_key;  // once it was read
     KeyLookup key;
     // In units, as in the first location that asked for a decision. 0: none
     // has.

@@ -10,6 +10,7 @@
 #include "../../api/plan.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
+#include "../request/identity.h"
 #include "arguments.h"
 
 namespace petstore::ngx {
@@ -118,6 +119,10 @@ char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
                 &name);
         }
+        if (name.len != 0
+            && add_key_variable(cf, ngx_base::view(name)) != NGX_OK) {
+            return kConfError;
+        }
         loc.key_header = name;
         return kConfOk;
     });
@@ -194,6 +199,7 @@ void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)
     }
     ngx_conf_merge_str_value(conf.realm, prev.realm, "petstore");
     ngx_conf_merge_str_value(conf.key_header, prev.key_header, "");
+    ngx_conf_merge_value(conf.identity_headers, prev.identity_headers, 1);
     ngx_conf_merge_str_value(conf.scope, prev.scope, "");
     if (conf.allow_plans == nullptr) {
         conf.allow_plans = prev.allow_plans;

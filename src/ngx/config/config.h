@@ -143,8 +143,9 @@ struct LocConfBase {
     ngx_str_t base_path = ngx_null_string;
     ngx_str_t realm = ngx_null_string;
     ngx_str_t key_header = ngx_null_string;  // without text: off
-    ngx_str_t scope = ngx_null_string;       // likewise: by method
-    ngx_str_t route = ngx_null_string;       // likewise: off
+    ngx_flag_t identity_headers = NGX_CONF_UNSET;
+    ngx_str_t scope = ngx_null_string;  // likewise: by method
+    ngx_str_t route = ngx_null_string;  // likewise: off
     ngx_str_t redis_user = ngx_null_string;
     PositionedText redis_password_file;
     ngx_str_t admin_redis_user = ngx_null_string;

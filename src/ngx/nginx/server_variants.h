@@ -78,6 +78,21 @@ inline bool append_line(ngx_http_request_t*, ngx_table_elt_t*& slot,
 
 #endif
 
+// The $http_… variable `name` of the lines in `headers`.
+inline ngx_int_t http_variable(ngx_http_request_t* r,
+                               ngx_http_variable_value_t* value,
+                               ngx_str_t& name,
+                               ngx_list_part_t& headers) noexcept
+{
+    constexpr std::size_t kPrefix = sizeof("http_") - 1;
+#if (nginx_version >= 1023000)
+    return ngx_http_variable_unknown_header(r, value, &name, &headers, kPrefix);
+#else
+    static_cast<void>(r);
+    return ngx_http_variable_unknown_header(value, &name, &headers, kPrefix);
+#endif
+}
+
 // Whether a resolver has name servers. Without a `resolver` directive, nginx
 // creates one that has none, and Angie and Tengine one with those of
 // resolv.conf. Angie links its `connections`, others keep an array. A template,

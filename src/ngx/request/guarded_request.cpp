@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "../../ngx_base/str.h"
+#include "../../service/find_key.h"
 #include "../nginx/bodies.h"
 #include "../worker/worker.h"
+#include "identity.h"
 #include "response_headers.h"
 
 namespace petstore::ngx {
@@ -12,7 +14,7 @@ namespace petstore::ngx {
 GuardedRequest::GuardedRequest(ngx_http_request_t* r, RequestInfo& info,
                                const LocConf& conf, Worker& worker,
                                ngx_http_cleanup_t& cleanup)
-    : ServedRequest(r, info, conf, Suspension::Phase::precontent),
+    : ServedRequest(r, info, conf, Suspension::Phase::precontent), conf_(conf),
       task_(context(conf, worker), *this), cleanup_(cleanup)
 {
     next = std::exchange(info.guard.passes, this);
@@ -26,16 +28,42 @@ ngx_int_t GuardedRequest::run() noexcept
 {
     ngx_int_t result = NGX_AGAIN;
     task_.enter([&] {
-        start(task_);
+        // Before any verdict: the page of a refusal must not see them either.
+        if (hides_identity()) {
+            start(task_);
+        } else {
+            suspension().finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
+        }
         result = take_verdict();
     });
     return result;
 }
 
+// Removes from the request's header what a handler must not see. False if out
+// of memory.
+bool GuardedRequest::hides_identity()
+{
+    if (!conf_.identity_headers) {
+        return true;
+    }
+    const service::SentKey& sent =
+        service::read_key(task_.request(), task_.settings(), task_.state());
+    return hide_identity(request(), sent.header_name, info().hidden_key);
+}
+
+// Adds the headers that tell the handler who was admitted. False if out of
+// memory.
+bool GuardedRequest::shows_identity() noexcept
+{
+    return !conf_.identity_headers
+           || show_identity(request(), info().service.key);
+}
+
 ngx_int_t GuardedRequest::take_verdict() noexcept
 {
     ngx_int_t verdict = suspension().handler_result();
-    if (verdict == NGX_AGAIN && !suspension().suspend()) {
+    if ((verdict == NGX_AGAIN && !suspension().suspend())
+        || (verdict == NGX_DECLINED && !shows_identity())) {
         verdict = NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     if (verdict != NGX_AGAIN) {

@@ -19,6 +19,8 @@ struct RequestInfo {
     service::RequestState service;
     EnteredLocation entered;
     GuardState guard;
+    // The header line with the API key, once the guard has removed it.
+    const ngx_table_elt_t* hidden_key = nullptr;
     ErrorPage error_page;
     BodyReader* body_reader = nullptr;   // the latest; valid while it reads
     std::string_view preflight_methods;  // of the answer to a CORS preflight

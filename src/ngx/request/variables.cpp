@@ -2,6 +2,7 @@
 
 #include "../../ngx_base/str.h"
 #include "../config/config.h"
+#include "identity.h"
 #include "request_info.h"
 
 namespace petstore::ngx {
@@ -169,7 +170,7 @@ ngx_int_t add_variables(ngx_conf_t* cf) noexcept
         }
         variable->get_handler = get;
     }
-    return NGX_OK;
+    return add_identity_variables(cf);
 }
 
 }  // namespace petstore::ngx

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string_view>
+
+#include "../../ngx_base/ngx.h"
+
+namespace petstore::service {
+struct KeyLookup;
+}
+
+// petstore_identity_headers: the handler of a guarded location learns who was
+// admitted from headers of the request, and never sees the API key.
+namespace petstore::ngx {
+
+// Removes from the request's header all lines that a handler could take for the
+// key's header or for an identity. Parent and subrequests, which share the
+// lines, keep theirs. `hidden_key` becomes the first line with the key, if
+// there is one. False if out of memory.
+bool hide_identity(ngx_http_request_t* r, std::string_view key_header,
+                   const ngx_table_elt_t*& hidden_key) noexcept;
+
+// Adds X-Account and the like, as far as the key has them. Call after
+// hide_identity(), once. False if out of memory.
+bool show_identity(ngx_http_request_t* r,
+                   const service::KeyLookup& key) noexcept;
+
+// The $http_… variables of the headers above: that of the key keeps what the
+// client sent, the others follow the request's header. Call before the
+// configuration is parsed.
+ngx_int_t add_identity_variables(ngx_conf_t* cf) noexcept;
+
+// The same for another header that may have the key.
+ngx_int_t add_key_variable(ngx_conf_t* cf, std::string_view header) noexcept;
+
+}  // namespace petstore::ngx

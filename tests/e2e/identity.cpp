@@ -1,0 +1,378 @@
+// petstore_identity_headers: what a handler behind the guard sees.
+#include <algorithm>
+
+#include "support/guarded_store.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+// A customer's key: its account has an external id.
+struct Customer {
+    explicit Customer(const RedisServer& redis)
+    {
+        const auto made =
+            ctl(redis.url(), {"account", "create", "--external-id", "cust_42",
+                              "--plan", "pro"});
+        REQUIRE(made.code == 0);
+        key = create_key(redis, {"--external-id", "cust_42"});
+    }
+
+    Key key;
+};
+
+// What a client may invent, in all spellings.
+const Headers kInvented = {
+    {"X-Account", "root"},        {"x-account", "admin"},
+    {"X_Account", "underscored"}, {"X-PLAN", "enterprise"},
+    {"x_plan", "enterprise"},     {"X-Key-Id", "made-up"},
+    {"X-KEY_ID", "made-up"},      {"X-External-Id", "made-up"},
+    {"X_EXTERNAL-ID", "made-up"}, {"X-Other", "kept"}};
+
+std::vector<std::string> names_of(const BackEnd::Request& request)
+{
+    std::vector<std::string> names;
+    for (const auto& header : request.headers) {
+        names.push_back(header.first);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+void expect_identity(const BackEnd::Request& request, const Key& key)
+{
+    CHECK(request.header("x-account") == key.account);
+    CHECK(request.header("x-external-id") == "cust_42");
+    CHECK(request.header("x-plan") == "pro");
+    CHECK(request.header("x-key-id") == key.id);
+}
+
+void expect_no_identity(const BackEnd::Request& request)
+{
+    for (const auto& [name, value] : request.headers) {
+        INFO(name << ": " << value);
+        std::string folded = name;
+        std::replace(folded.begin(), folded.end(), '_', '-');
+        for (const char* hidden : {"x-account", "x-external-id", "x-plan",
+                                   "x-key-id", "authorization", "x-api-key"}) {
+            CHECK(folded != hidden);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("identity: the back end learns who was admitted, and no key")
+{
+    NginxOptions options;
+    options.tls = true;
+    options.http = "underscores_in_headers on;";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    const Customer customer(store.redis);
+    Http http1(store.nginx.url(), customer.key.secret);
+    Http http2(store.nginx.tls_url(), customer.key.secret);
+    http2.use_http2();
+    for (auto* http : {&http1, &http2}) {
+        CHECK(http->get("/shop/a", kInvented).status == 200);
+        const auto reached = shop.back_end.last();
+        expect_identity(reached, customer.key);
+        CHECK(reached.header("x-other") == "kept");
+        CHECK(names_of(reached)
+              == Words{"accept", "connection", "host", "x-account",
+                       "x-external-id", "x-key-id", "x-other", "x-plan"});
+    }
+    // An account without an external id has none.
+    CHECK(store.http.get("/shop/", kInvented).status == 200);
+    CHECK_FALSE(shop.back_end.last().has("x-external-id"));
+    CHECK(shop.back_end.last().header("x-account") == store.key.account);
+}
+
+TEST_CASE("identity: FastCGI parameters")
+{
+    const BackEnd back_end({}, BackEnd::Protocol::fastcgi);
+    NginxOptions options;
+    options.http = "underscores_in_headers on;";
+    options.server = R"(
+        location /app/ {
+            petstore_guard on;
+            fastcgi_param REQUEST_METHOD $request_method;
+            fastcgi_pass %BACK_END%;
+        })";
+    const Store store(with_back_end(options, back_end));
+    const Customer customer(store.redis);
+    Http http(store.nginx.url(), customer.key.secret);
+    CHECK(http.get("/app/", kInvented).status == 200);
+    expect_identity(back_end.last(), customer.key);
+    CHECK_FALSE(back_end.last().has("authorization"));
+    CHECK(back_end.last().header("x-other") == "kept");
+}
+
+TEST_CASE("identity: none of many headers is lost, wherever the key is")
+{
+    GuardedStore shop;
+    auto& store = shop.store;
+    for (const std::size_t count : {0u, 1u, 19u, 20u, 21u, 60u}) {
+        for (const std::size_t place : {std::size_t{0}, count / 2, count}) {
+            INFO(count << " headers, the key after " << place);
+            std::string head = "GET /shop/ HTTP/1.0\r\n";
+            for (std::size_t i = 0; i <= count; ++i) {
+                if (i == place) {
+                    head += "Authorization: Bearer " + store.key.secret
+                            + "\r\nX-Account: root\r\nX-Account: root\r\n";
+                }
+                if (i < count) {
+                    head += "X-Line-" + std::to_string(i)
+                            + ": value\r\nX-Plan: gold\r\n";
+                }
+            }
+            RawClient client(store.nginx.port());
+            client.send(head + "\r\n");
+            CHECK(client.read().status == 200);
+            const auto reached = shop.back_end.last();
+            for (std::size_t i = 0; i < count; ++i) {
+                CHECK(reached.header("x-line-" + std::to_string(i)) == "value");
+            }
+            CHECK(reached.header("x-account") == store.key.account);
+            CHECK(reached.headers.size() == count + 5);
+            CHECK_FALSE(reached.has("authorization"));
+        }
+    }
+}
+
+TEST_CASE("identity: the page of a refusal sees neither key nor inventions")
+{
+    NginxOptions options;
+    options.http = "underscores_in_headers on; petstore_key_header X-API-Key;";
+    options.server = "location @page { proxy_pass http://%BACK_END%; }";
+    GuardedStore shop(options, "error_page 400 401 403 429 = @page;");
+    auto& store = shop.store;
+    const auto limited = limited_key(store.redis, 1);
+    const auto reader = create_key(store.redis, {"--scopes", "reports"});
+    Http http(store.nginx.url());
+    std::size_t pages = 0;
+    const auto refused = [&](const std::string& name,
+                             const std::string& value) {
+        INFO(name);
+        Headers headers = kInvented;
+        headers.emplace_back(name, value);
+        http.get("/shop/", headers);
+        REQUIRE(shop.back_end.count() == ++pages);
+        expect_no_identity(shop.back_end.last());
+        CHECK(shop.back_end.last().header("x-other") == "kept");
+    };
+    refused("X-API-Key", "petstore_no_such_key");
+    refused("X-API-Key", "not a key");
+    refused("x-api-key", reader.secret);
+    refused("Authorization", "Bearer petstore_no_such_key");
+    refused("Authorization", "Basic cGV0OnN0b3Jl");
+    refused("Authorization", "Bearer " + reader.secret);
+    Http(store.nginx.url(), limited.secret).get("/shop/");
+    ++pages;
+    refused("Authorization", "Bearer " + limited.secret);
+    refused("X-API-Key", limited.secret);
+    // A repeated header is removed as a whole.
+    Headers repeated = kInvented;
+    repeated.insert(repeated.end(),
+                    {{"X-API-Key", limited.secret}, {"X-Api-Key", "other"}});
+    http.get("/shop/", repeated);
+    expect_no_identity(shop.back_end.last());
+}
+
+TEST_CASE("identity: a token for the back end beside a key of its own header")
+{
+    NginxOptions options;
+    options.http = "petstore_key_header X-API-Key;";
+    GuardedStore shop(options, R"(
+        proxy_set_header X-Seen-Key $http_x_api_key;
+        proxy_set_header X-Seen-Token $http_authorization;)");
+    Http nobody(shop.store.nginx.url());
+    const std::string token = "Bearer eyJhbGciOiJub25lIn0.e30.";
+    CHECK(nobody
+              .get("/shop/", {{"Authorization", token},
+                              {"X-API-Key", shop.store.key.secret}})
+              .status
+          == 200);
+    auto reached = shop.back_end.last();
+    CHECK(reached.header("authorization") == token);
+    CHECK_FALSE(reached.has("x-api-key"));
+    CHECK(reached.header("x-account") == shop.store.key.account);
+    CHECK(reached.header("x-seen-key") == shop.store.key.secret);
+    CHECK(reached.header("x-seen-token") == token);
+
+    CHECK(shop.http.get("/shop/").status == 200);
+    reached = shop.back_end.last();
+    CHECK_FALSE(reached.has("authorization"));
+    CHECK_FALSE(reached.has("x-seen-key"));
+    CHECK(reached.header("x-seen-token") == "Bearer " + shop.store.key.secret);
+}
+
+TEST_CASE("identity: variables of the headers are those of the admitted key")
+{
+    NginxOptions options;
+    options.http = "map $http_x_plan $early { default \"<$http_x_plan>\"; }";
+    GuardedStore shop(options, R"(
+        set $before "<$http_x_account>";
+        if ($http_x_key_id = "nobody") { return 500; }
+        add_header X-Before "$before$early" always;
+        add_header X-Plan-Now "$http_x_plan" always;
+        proxy_set_header X-Account "";
+        proxy_set_header X-Plan "<$http_x_plan>";
+        proxy_set_header X-Seen "$http_x_account $http_x_key_id";)");
+    const auto response =
+        shop.http.get("/shop/", {{"X-Account", "root"}, {"X-Plan", "gold"}});
+    CHECK(response.status == 200);
+    CHECK(response.header("x-before").substr(0, 6) == "<root>");
+    const auto plan = response.header("x-plan-now");
+    const auto reached = shop.back_end.last();
+    CHECK_FALSE(reached.has("x-account"));
+    CHECK(plan != "gold");
+    CHECK(reached.header("x-plan") == "<" + plan + ">");
+    CHECK(reached.header("x-seen")
+          == shop.store.key.account + " " + shop.store.key.id);
+}
+
+TEST_CASE("identity: later locations know the key, and handlers do not")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /tried/ {
+            petstore_guard on;
+            try_files /none /second/x;
+        }
+        location /second/ {
+            petstore_guard on;
+            petstore_scope reports;
+            proxy_pass http://%BACK_END%;
+        }
+        location /other/ {
+            petstore_guard on;
+            petstore_key_header X-Other-Key;
+            petstore_identity_headers off;
+            try_files /none /second/x;
+        }
+        location /open/ {
+            petstore_identity_headers off;
+            petstore_guard on;
+            try_files /none /plain/x;
+        }
+        location /plain/ { proxy_pass http://%BACK_END%; })";
+    GuardedStore shop(options, "", [](const BackEnd::Request& request) {
+        Response response;
+        response.status = 200;
+        if (contains(request.target, "/shop/away")) {
+            response.headers = {{"x-accel-redirect", "/second/y"}};
+        }
+        response.body = request.target;
+        return response;
+    });
+    auto& store = shop.store;
+    const auto key = create_key(store.redis, {"--scopes", "read,reports"});
+    Http http(store.nginx.url(), key.secret);
+    for (const char* path : {"/tried/a", "/shop/away"}) {
+        INFO(path);
+        CHECK(contains(http.get(path, kInvented).body, "/second/"));
+        const auto reached = shop.back_end.last();
+        CHECK(reached.header("x-account") == key.account);
+        CHECK(reached.header("x-key-id") == key.id);
+        CHECK_FALSE(reached.has("authorization"));
+        expect_error(store.http.get(path), 403, "insufficient_scope");
+        expect_error(store.http.get(path, kUnknownKey), 401, "invalid_api_key");
+    }
+    // The first location read the key from its own header.
+    Http nobody(store.nginx.url());
+    CHECK(nobody
+              .get("/other/a", {{"X-Other-Key", key.secret},
+                                {"Authorization", "Bearer token"}})
+              .status
+          == 200);
+    auto reached = shop.back_end.last();
+    CHECK(reached.header("authorization") == "Bearer token");
+    CHECK_FALSE(reached.has("x-other-key"));
+    CHECK(reached.header("x-account") == key.account);
+
+    CHECK(http.get("/open/a", {{"X-Account", "root"}}).status == 200);
+    reached = shop.back_end.last();
+    CHECK(reached.header("authorization") == "Bearer " + key.secret);
+    CHECK(reached.header("x-account") == "root");
+}
+
+TEST_CASE("identity: subrequests")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /page.shtml {
+            root %DIR%;
+            ssi on;
+            ssi_types *;
+        }
+        location = /auth { internal; proxy_pass http://%BACK_END%/auth; }
+        location = /copy { internal; proxy_pass http://%BACK_END%/copy; }
+        location /checked/ {
+            petstore_guard on;
+            auth_request /auth;
+            mirror /copy;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    auto& store = shop.store;
+    write_file(store.nginx.path("page.shtml"),
+               "<!--# include virtual=\"/shop/included\" -->"
+               "<!--# echo var=\"http_authorization\" -->");
+
+    CHECK(store.http.get("/checked/", {{"X-Account", "root"}}).status == 200);
+    CHECK(wait_until([&] { return shop.back_end.count() == 3; }));
+    for (const auto& request : shop.back_end.requests()) {
+        INFO(request.target);
+        if (request.target == "/auth") {  // it runs before the guard
+            CHECK(request.header("x-account") == "root");
+            CHECK(request.has("authorization"));
+        } else {
+            CHECK(request.header("x-account") == store.key.account);
+            CHECK_FALSE(request.has("authorization"));
+        }
+    }
+    // A page outside of the guard includes one behind it.
+    const auto page = store.http.get("/page.shtml", {{"X-Account", "root"}});
+    CHECK(contains(page.body, "back end"));
+    CHECK(contains(page.body, "Bearer "));
+    const auto included = shop.back_end.last();
+    CHECK(included.target == "/shop/included");
+    CHECK(included.header("x-account") == store.key.account);
+    CHECK_FALSE(included.has("authorization"));
+}
+
+TEST_CASE("identity: off passes everything on as it came")
+{
+    NginxOptions options;
+    options.http = "petstore_identity_headers off;";
+    options.server = R"(
+        location /on/ {
+            petstore_guard on;
+            petstore_identity_headers on;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    const std::string bearer = "Bearer " + shop.store.key.secret;
+    CHECK(shop.http.get("/shop/", {{"X-Account", "root"}}).status == 200);
+    CHECK(shop.back_end.last().header("authorization") == bearer);
+    CHECK(shop.back_end.last().header("x-account") == "root");
+    CHECK_FALSE(shop.back_end.last().has("x-plan"));
+    CHECK(shop.http.get("/on/", {{"X-Account", "root"}}).status == 200);
+    CHECK_FALSE(shop.back_end.last().has("authorization"));
+    CHECK(shop.back_end.last().header("x-account") == shop.store.key.account);
+}
+
+TEST_CASE("identity: other definitions of its variables are obeyed")
+{
+    NginxOptions options;
+    options.redis = "redis://127.0.0.1:6379";
+    options.http = "petstore_key_header X-API-Key;"
+                   "map $uri $http_x_plan { default a; }"
+                   "map $uri $http_x_api_key { default b; }"
+                   "server { listen 127.0.0.1:1; set $http_x_account c;"
+                   "set $http_authorization d; }";
+    const auto result = NginxServer::check(options);
+    INFO(result.err);
+    CHECK(result.code == 0);
+}
