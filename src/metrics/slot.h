@@ -95,6 +95,7 @@ struct alignas(64) Slot {
     DeniedAccounts denied;
 };
 
+class BusyAccounts;
 struct Routes;
 
 // The beginning of the metrics in the zone.
@@ -104,8 +105,10 @@ struct Directory {
     std::atomic<Process*> processes{nullptr};
     std::atomic<Slot*> slots{nullptr};
     std::size_t free_slots = 0;  // that may still be allocated
-    Routes* routes = nullptr;    // nullptr: the zone is too small for them
-    StoreHosts hosts;            // changed and read with the zone locked
+    // nullptr: the zone is too small for them.
+    Routes* routes = nullptr;
+    BusyAccounts* busy = nullptr;
+    StoreHosts hosts;  // changed and read with the zone locked
 };
 
 }  // namespace petstore::metrics

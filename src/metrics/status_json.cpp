@@ -1,4 +1,5 @@
 // The metrics as JSON.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "../api/build_version.h"
@@ -117,6 +118,23 @@ Json denied_of(const Totals& totals)
     return list;
 }
 
+Json busiest_of(const Totals& totals)
+{
+    Json list = Json::array();
+    for (const BusyTotals& busy : totals.busiest) {
+        const BusyAccount& account = busy.account;
+        Json external_id = nullptr;
+        if (account.external_id[0] != '\0') {
+            external_id = account.external_id;
+        }
+        list.push_back({{"account", account.id},
+                        {"external_id", std::move(external_id)},
+                        {"plan", busy.plan},
+                        {"per_minute", std::llround(account.per_minute)}});
+    }
+    return list;
+}
+
 Json hosts_of(const Totals& totals)
 {
     Json list = Json::array();
@@ -144,6 +162,7 @@ std::string status_json(const Totals& totals)
         {"decisions", decisions_of(totals)},
         {"bans", totals.bans},
         {"denied_accounts", denied_of(totals)},
+        {"busiest_accounts", busiest_of(totals)},
         {"redis", redis_of(totals)},
         {"redis_duration_seconds", to_json(totals.redis_duration)},
         {"caches",

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "../api/build_version.h"
 #include "../api/date.h"
 #include "formats.h"
 #include "metrics_files.h"  // page/
+#include "page_sections.h"
 
 namespace petstore::metrics {
 
@@ -19,38 +21,6 @@ namespace {
 // test prints the new ones.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; script-src 'sha256-KU8QNFz2pvfqv47LqPF+6RUAqtRLPLbhbp8QHeGJeJc='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-void append_escaped(std::string& out, std::string_view text)
-{
-    for (const char c : text) {
-        switch (c) {
-        case '&':
-            out += "&amp;";
-            break;
-        case '<':
-            out += "&lt;";
-            break;
-        case '>':
-            out += "&gt;";
-            break;
-        case '"':
-            out += "&quot;";
-            break;
-        default:
-            out += c;
-        }
-    }
-}
-
-// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t number)
-{
-    std::string text = std::to_string(number);
-    for (std::size_t i = text.size(); i > 3; i -= 3) {
-        text.insert(i - 3, ",");
-    }
-    return text;
-}
 
 std::string formatted(const char* format, double number)
 {
@@ -87,77 +57,6 @@ std::string duration(std::uint64_t seconds)
     return seconds < 7200 ? std::to_string(seconds / 60) + " min"
                           : std::to_string(seconds / 3600) + " h";
 }
-
-struct Column {
-    const char* name;
-    bool is_number = true;
-};
-
-struct Cell {
-    std::string text;
-    const char* style = "";
-};
-
-// The page's sections, each with a table or a sentence.
-class Sections {
-public:
-    // A section with a heading. Its body follows, up to end().
-    void begin(const char* id, const char* heading, const char* size = "")
-    {
-        *this << "<section class=\"" << size << "\" aria-labelledby=\"h-" << id
-              << "\"><h2 id=\"h-" << id << "\">" << heading << "</h2><div id=\""
-              << id << "\" data-part>";
-        id_ = id;
-    }
-    void end() { *this << "</div></section>\n"; }
-
-    // The first column has the names of the rows.
-    void table(std::vector<Column> columns, const char* caption = "")
-    {
-        columns_ = std::move(columns);
-        *this << "<table aria-labelledby=\"h-" << id_ << "\">";
-        if (*caption != '\0') {
-            *this << "<caption>" << caption << "</caption>";
-        }
-        *this << "<thead><tr>";
-        for (const Column& column : columns_) {
-            const bool is_number = column.is_number && &column != &columns_[0];
-            *this << (is_number ? "<th scope=\"col\" class=\"number\">"
-                                : "<th scope=\"col\">")
-                  << column.name << "</th>";
-        }
-        *this << "</tr></thead><tbody>";
-    }
-    // One cell for each other column.
-    void row(std::string_view name, const std::vector<Cell>& cells)
-    {
-        *this << "<tr><th scope=\"row\">";
-        append_escaped(out_, name);
-        *this << "</th>";
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            const Column& column = columns_[i + 1];
-            *this << "<td data-label=\"" << column.name << "\" class=\""
-                  << (column.is_number ? "number" : cells[i].style) << "\">";
-            append_escaped(out_, cells[i].text);
-            *this << "</td>";
-        }
-        *this << "</tr>";
-    }
-    void end_table() { *this << "</tbody></table>"; }
-
-    Sections& operator<<(std::string_view html)
-    {
-        out_ += html;
-        return *this;
-    }
-
-    std::string take() { return std::move(out_); }
-
-private:
-    std::string out_;
-    const char* id_ = "";
-    std::vector<Column> columns_;
-};
 
 void add_requests(Sections& sections, const Totals& totals)
 {
@@ -309,6 +208,27 @@ void add_denied(Sections& sections, const Totals& totals)
     sections.end();
 }
 
+void add_busiest(Sections& sections, const Totals& totals)
+{
+    sections.begin("busiest", "Busiest accounts", "wide");
+    if (totals.busiest.empty()) {
+        sections << "<p>None in the last minute.</p>";
+        return sections.end();
+    }
+    sections.table(
+        {{"Account"}, {"external id", false}, {"plan", false}, {"per minute"}},
+        "Accounts with the most requests to this host in the last minute.");
+    for (const BusyTotals& busy : totals.busiest) {
+        const BusyAccount& account = busy.account;
+        sections.row(account.id, {{account.external_id},
+                                  {busy.plan},
+                                  {grouped(static_cast<std::uint64_t>(
+                                      std::llround(account.per_minute)))}});
+    }
+    sections.end_table();
+    sections.end();
+}
+
 void add_caches(Sections& sections, const Totals& totals)
 {
     sections.begin("caches", "Caches", "wide");
@@ -382,6 +302,7 @@ std::string status_page(const Totals& totals)
     add_events(sections, totals);
     add_routes(sections, totals);
     add_redis(sections, totals);
+    add_busiest(sections, totals);
     add_denied(sections, totals);
     add_caches(sections, totals);
     add_hosts(sections, totals);

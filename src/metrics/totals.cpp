@@ -88,6 +88,11 @@ bool has_counts(const RedisTotals& redis) noexcept
                           [](std::uint64_t n) { return n != 0; });
 }
 
+const std::string& name_of_plan(std::size_t plan, const Totals& totals) noexcept
+{
+    return totals.plans[std::min(plan, totals.plans.size() - 1)].name;
+}
+
 // Merges the entries of an account that several workers denied.
 void add_denied(const DeniedAccount& account, Totals& totals)
 {
@@ -101,10 +106,7 @@ void add_denied(const DeniedAccount& account, Totals& totals)
             return;
         }
     }
-    const std::size_t plan = account.plan < totals.plans.size()
-                                 ? account.plan
-                                 : totals.plans.size() - 1;
-    totals.denied.push_back({account, totals.plans[plan].name});
+    totals.denied.push_back({account, name_of_plan(account.plan, totals)});
 }
 
 void add_denied(const DeniedAccounts& accounts, Totals& totals)
@@ -114,6 +116,25 @@ void add_denied(const DeniedAccounts& accounts, Totals& totals)
         if (accounts.read(i, account) && account.until > totals.now) {
             add_denied(account, totals);
         }
+    }
+}
+
+void add_busiest(const BusyAccounts& accounts, Totals& totals)
+{
+    constexpr std::size_t kShown = 10;
+    for (std::size_t i = 0; i < BusyAccounts::kSize; ++i) {
+        BusyAccount account;
+        if (accounts.read(i, totals.now, account)) {
+            totals.busiest.push_back(
+                {account, name_of_plan(account.plan, totals)});
+        }
+    }
+    std::sort(totals.busiest.begin(), totals.busiest.end(),
+              [](const BusyTotals& a, const BusyTotals& b) {
+                  return a.account.per_minute > b.account.per_minute;
+              });
+    if (totals.busiest.size() > kShown) {
+        totals.busiest.resize(kShown);
     }
 }
 
@@ -168,6 +189,9 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     totals.plans.push_back({"unknown", {}});
     if (directory.routes != nullptr) {
         add_routes(*directory.routes, totals);
+    }
+    if (directory.busy != nullptr) {
+        add_busiest(*directory.busy, totals);
     }
     const std::size_t servers = directory.redis.size();
     for (std::size_t i = 0; i < servers; ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busy_accounts.h"
 #include "slot.h"
 
 namespace petstore::metrics {
@@ -47,6 +48,11 @@ struct DeniedTotals {
     std::string plan;
 };
 
+struct BusyTotals {
+    BusyAccount account;
+    std::string plan;
+};
+
 struct LookupTotals {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
@@ -84,6 +90,9 @@ struct Totals {
     std::array<double, index_of(Verdict::count) + 1> rates{};
 
     std::vector<DeniedTotals> denied;  // currently denied, latest first
+
+    // The ten with the most requests, the busiest first.
+    std::vector<BusyTotals> busiest;
 
     std::vector<StoreHost> hosts;  // of the store, by name
 

@@ -146,6 +146,42 @@ TEST_CASE("status: denied requests, their accounts and bans")
     CHECK(json["decisions"]["banned"]["free"].get<int>() > 0);
 }
 
+TEST_CASE("status: the busiest accounts of all workers")
+{
+    Hosts hosts(1, with_status());
+    auto& nginx = *hosts.nginx[0];
+    ctl(hosts.redis.url(),
+        {"account", "create", "--external-id", "cust_<42>", "--plan", "pro"});
+    const auto busy = create_key(hosts.redis, {"--external-id", "cust_<42>"});
+    const auto quiet = create_key(hosts.redis, {"--plan", "free"});
+    for (auto& client : one_per_worker(hosts)) {
+        client.use_key(busy.secret);
+        for (int i = 0; i < 20; ++i) {
+            CHECK(client.get("/v1/pets").status == 200);
+        }
+    }
+    Http(nginx.url(), quiet.secret).get("/v1/pets");
+    Http(nginx.url(), "unknown").get("/v1/pets");
+    // Requests are counted once they are logged.
+    nlohmann::json listed;
+    CHECK(wait_until([&] {
+        listed = Http(nginx.url())
+                     .get("/status?format=json")
+                     .json()["busiest_accounts"];
+        return listed.size() == 2;
+    }));
+    CHECK(listed[0]["account"] == busy.account);
+    CHECK(listed[0]["external_id"] == "cust_<42>");
+    CHECK(listed[0]["plan"] == "pro");
+    // At least what was not long ago, if a minute has just ended.
+    CHECK(listed[0]["per_minute"].get<int>() > 20);
+    CHECK(listed[0]["per_minute"].get<int>() <= 40);
+    CHECK(listed[1]["account"] == quiet.account);
+    CHECK(listed[1]["external_id"] == nullptr);
+    const auto page = Http(nginx.url()).get("/status?format=html").body;
+    CHECK(contains(page, "cust_&lt;42&gt;"));
+}
+
 TEST_CASE("status: the sum over all workers survives reloads and a killed one")
 {
     auto options = with_status();

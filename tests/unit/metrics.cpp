@@ -12,6 +12,7 @@
 
 #include "api/digest.h"
 #include "catch.h"
+#include "metrics/busy_accounts.h"
 #include "metrics/formats.h"
 #include "metrics/routes.h"
 
@@ -364,6 +365,90 @@ TEST_CASE("metrics: a new window counts its denied requests from zero")
     const auto totals = host.totals();
     REQUIRE(totals.denied.size() == 1);
     CHECK(totals.denied[0].account.denied == 1);
+}
+
+TEST_CASE("metrics: the busiest accounts, in requests of the last minute")
+{
+    Host host;
+    const auto busy = std::make_unique<BusyAccounts>();
+    host.directory->busy = busy.get();
+    const auto pro =
+        static_cast<std::uint32_t>(host.directory->plans.add("pro"));
+    const std::uint64_t start = host.now / 60 * 60;
+    const auto request = [&](std::string_view account, std::uint64_t time) {
+        if (busy->count(account, time) != BusyAccounts::Counted::yes) {
+            busy->add(account, account == "acme" ? "cust_42" : "", pro, time);
+        }
+    };
+    for (int i = 0; i < 60; ++i) {
+        request("acme", start);
+    }
+    request("quiet", start);
+    host.now = start;
+    CHECK(host.totals().busiest.size() == 2);
+    // In the next minute, the last one counts less and less.
+    for (int i = 0; i < 5; ++i) {
+        request("acme", start + 75);
+    }
+    host.now = start + 75;
+    auto busiest = host.totals().busiest;
+    REQUIRE(busiest.size() == 2);
+    CHECK(std::string_view(busiest[0].account.id) == "acme");
+    CHECK(std::string_view(busiest[0].account.external_id) == "cust_42");
+    CHECK(busiest[0].plan == "pro");
+    CHECK(is_about(busiest[0].account.per_minute, 60 * 0.75 + 5));
+    CHECK(is_about(busiest[1].account.per_minute, 0.75));
+    const auto json = nlohmann::json::parse(status_json(host.totals()));
+    CHECK(json["busiest_accounts"][0]
+          == nlohmann::json{{"account", "acme"},
+                            {"external_id", "cust_42"},
+                            {"plan", "pro"},
+                            {"per_minute", 50}});
+    CHECK(json["busiest_accounts"][1]["external_id"] == nullptr);
+    CHECK(status_page(host.totals()).find("cust_42") != std::string::npos);
+
+    host.now = start + 179;
+    busiest = host.totals().busiest;
+    REQUIRE(busiest.size() == 1);
+    CHECK(is_about(busiest[0].account.per_minute, 5 / 60.0));
+    host.now = start + 180;
+    CHECK(host.totals().busiest.empty());
+}
+
+TEST_CASE("metrics: busy accounts stay in a bounded table")
+{
+    Host host;
+    const auto busy = std::make_unique<BusyAccounts>();
+    host.directory->busy = busy.get();
+    using Counted = BusyAccounts::Counted;
+    CHECK(busy->count("acme", host.now) == Counted::no_but_there_is_room);
+    busy->add("acme", "", 0, host.now);
+    for (int i = 0; i < 1000; ++i) {
+        CHECK(busy->count("acme", host.now) == Counted::yes);
+    }
+    // Others cannot displace it, but one of them another.
+    int full = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        const auto name = "account" + std::to_string(i);
+        full += busy->count(name, host.now) == Counted::no ? 1 : 0;
+        busy->add(name, "", 0, host.now);
+        CHECK(busy->count(name, host.now) == Counted::yes);
+    }
+    CHECK(full > 9'000);
+    const auto busiest = host.totals().busiest;
+    CHECK(busiest.size() == 10);
+    CHECK(std::string_view(busiest[0].account.id) == "acme");
+    CHECK(is_about(busiest[0].account.per_minute, 1001));
+    // The longest id and external id are kept whole.
+    const std::string id(64, 'i');
+    const std::string external(128, 'x');
+    busy->add(id, external, 0, host.now);
+    for (int i = 0; i < 5000; ++i) {
+        busy->count(id, host.now);
+    }
+    const auto first = host.totals().busiest[0].account;
+    CHECK(first.id == id);
+    CHECK(first.external_id == external);
 }
 
 TEST_CASE("metrics: labels and the page escape what they show")

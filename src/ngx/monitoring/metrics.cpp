@@ -6,6 +6,7 @@
 #include <csignal>
 #include <iterator>
 
+#include "../../metrics/busy_accounts.h"
 #include "../../metrics/routes.h"
 #include "../module.h"
 #include "../nginx/handlers.h"
@@ -223,6 +224,27 @@ void WorkerMetrics::count_route(const LocConf& conf, std::uint32_t status,
     }
 }
 
+// For the busiest accounts. Of those that are not among them, few try to be:
+// with very many accounts, workers would wait for the lock of the table.
+void WorkerMetrics::count_account(const store::CachedKey& key, std::size_t plan,
+                                  std::uint64_t now) noexcept
+{
+    using Counted = metrics::BusyAccounts::Counted;
+    constexpr unsigned kOneOf = 16;
+    metrics::BusyAccounts* const busy = zone_.metrics().busy;
+    if (busy == nullptr) {
+        return;
+    }
+    const std::string_view account = key.account->id();
+    const Counted counted = busy->count(account, now);
+    if (counted == Counted::no_but_there_is_room
+        || (counted == Counted::no && ++uncounted_ % kOneOf == 0)) {
+        const Zone::Lock lock(zone_);
+        busy->add(account, key.record.external_id(),
+                  static_cast<std::uint32_t>(plan), now);
+    }
+}
+
 void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
                           bool in_service) noexcept
 {
@@ -242,6 +264,9 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
     const std::size_t plan = key != nullptr ? plan_index(key->record.plan())
                                             : metrics::PlanNames::kNone;
     slot_->decisions[plan][index_of(verdict)].add();
+    if (key != nullptr) {
+        count_account(*key, plan, now);
+    }
     if (is_denial(verdict) && key != nullptr) {
         // By this host's clock, like all times on the status page.
         const api::Decision& decision = info.service.decision.value;

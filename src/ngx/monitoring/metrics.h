@@ -9,6 +9,7 @@
 
 #include "../../metrics/totals.h"
 #include "../../ngx_base/ngx.h"
+#include "../../store/keys/key_cache.h"
 #include "../../store/plans/plan_publisher.h"
 #include "../worker/zone.h"
 
@@ -46,6 +47,8 @@ private:
                         const RequestInfo& info) noexcept;
     void count_route(const LocConf& conf, std::uint32_t status,
                      std::uint64_t micros) noexcept;
+    void count_account(const store::CachedKey& key, std::size_t plan,
+                       std::uint64_t now) noexcept;
     std::size_t plan_index(std::string_view plan) const noexcept;
 
     const Zone zone_;
@@ -56,6 +59,7 @@ private:
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
     std::vector<std::pair<std::string, std::size_t>> plans_;  // name, index
+    unsigned uncounted_ = 0;  // requests of accounts not among the busiest
     std::vector<std::size_t> routes_;  // places, by index in MainConf::routes
 };
 

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "../../metrics/busy_accounts.h"
 #include "../../metrics/routes.h"
 #include "../module.h"
 
@@ -21,7 +22,8 @@ std::size_t process_pages(std::size_t pages) noexcept
     return pages / 64 + 1;
 }
 
-// The routes take eight of so many; a zone of 256k has a few more.
+// The routes and the busiest accounts take 13 of so many; a zone of 256k has a
+// few more.
 constexpr ngx_uint_t kPagesForRoutes = 60;
 
 // Metrics get a quarter of the pages, or in a small zone up to half, for one
@@ -30,6 +32,14 @@ std::size_t slots_for(std::size_t pages) noexcept
 {
     const std::size_t slots = pages / 4 / slot_pages();
     return slots == 0 && pages / 2 >= slot_pages() ? 1 : slots;
+}
+
+// nullptr if out of memory.
+template <typename T>
+T* make(ngx_slab_pool_t& pool) noexcept
+{
+    void* memory = ngx_slab_calloc(&pool, sizeof(T));
+    return memory == nullptr ? nullptr : new (memory) T;
 }
 
 // Puts a new item in front of a list that other processes may be reading.
@@ -86,9 +96,8 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept
     if (memory != nullptr) {
         auto* layout = new (memory) Layout;
         if (pool->pfree >= kPagesForRoutes) {
-            void* routes = ngx_slab_calloc(pool, sizeof(metrics::Routes));
-            layout->metrics.routes =
-                routes == nullptr ? nullptr : new (routes) metrics::Routes;
+            layout->metrics.routes = make<metrics::Routes>(*pool);
+            layout->metrics.busy = make<metrics::BusyAccounts>(*pool);
         }
         const std::size_t slots = slots_for(pool->pfree);
         layout->metrics.free_slots = slots;

@@ -1,0 +1,132 @@
+#include "busy_accounts.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace petstore::metrics {
+
+namespace {
+
+constexpr std::uint64_t kMinute = 60;
+
+template <std::size_t Size>
+void set(std::array<std::atomic<char>, Size>& to,
+         std::string_view text) noexcept
+{
+    for (std::size_t i = 0; i < Size; ++i) {
+        const char c = i < text.size() && i + 1 < Size ? text[i] : '\0';
+        to[i].store(c, std::memory_order_relaxed);
+    }
+}
+
+template <std::size_t Size>
+void get(const std::array<std::atomic<char>, Size>& from,
+         char (&text)[Size]) noexcept
+{
+    for (std::size_t i = 0; i < Size; ++i) {
+        text[i] = from[i].load(std::memory_order_relaxed);
+    }
+}
+
+}  // namespace
+
+std::uint64_t BusyAccounts::hash_of(std::string_view account) noexcept
+{
+    return std::hash<std::string_view>()(account) | 1;  // never 0
+}
+
+BusyAccounts::Entry* BusyAccounts::set_of(std::uint64_t hash) noexcept
+{
+    return &entries_[(hash >> 8) % kSets * kSetSize];
+}
+
+void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
+{
+    auto latest = entry.minute.load(std::memory_order_relaxed);
+    // Of several workers, one begins the minute.
+    if (latest != minute
+        && entry.minute.compare_exchange_strong(latest, minute,
+                                                std::memory_order_relaxed)) {
+        const auto ended =
+            entry.requests.exchange(0, std::memory_order_relaxed);
+        entry.before.store(latest + 1 == minute ? ended : 0,
+                           std::memory_order_relaxed);
+    }
+    entry.requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Requests per minute: of the minute before counts what lies within the last 60
+// seconds, if they were spread evenly.
+double BusyAccounts::recent(const Entry& entry, std::uint64_t now) noexcept
+{
+    const std::uint64_t age =
+        now / kMinute - entry.minute.load(std::memory_order_relaxed);
+    const double left =
+        1 - static_cast<double>(now % kMinute) / static_cast<double>(kMinute);
+    const auto requests =
+        static_cast<double>(entry.requests.load(std::memory_order_relaxed));
+    const auto before =
+        static_cast<double>(entry.before.load(std::memory_order_relaxed));
+    return age == 0 ? requests + before * left : age == 1 ? requests * left : 0;
+}
+
+BusyAccounts::Counted BusyAccounts::count(std::string_view account,
+                                          std::uint64_t now) noexcept
+{
+    const std::uint64_t hash = hash_of(account);
+    const std::uint64_t minute = now / kMinute;
+    Counted result = Counted::no;
+    Entry* const first = set_of(hash);
+    for (Entry* entry = first; entry < first + kSetSize; ++entry) {
+        if (entry->hash.load(std::memory_order_relaxed) == hash) {
+            count(*entry, minute);
+            return Counted::yes;
+        }
+        if (entry->minute.load(std::memory_order_relaxed) + 1 < minute) {
+            result = Counted::no_but_there_is_room;
+        }
+    }
+    return result;
+}
+
+void BusyAccounts::add(std::string_view account, std::string_view external_id,
+                       std::uint32_t plan, std::uint64_t now) noexcept
+{
+    const std::uint64_t hash = hash_of(account);
+    Entry* const first = set_of(hash);
+    const auto has_hash = [hash](const Entry& entry) {
+        return entry.hash.load(std::memory_order_relaxed) == hash;
+    };
+    if (std::any_of(first, first + kSetSize, has_hash)) {
+        return;  // another worker was faster
+    }
+    Entry& entry = *std::min_element(first, first + kSetSize,
+                                     [now](const Entry& a, const Entry& b) {
+                                         return recent(a, now) < recent(b, now);
+                                     });
+    entry.hash.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    set(entry.id, account);
+    set(entry.external_id, external_id);
+    entry.plan.store(plan, std::memory_order_relaxed);
+    entry.minute.store(now / kMinute, std::memory_order_relaxed);
+    entry.requests.store(1, std::memory_order_relaxed);
+    entry.before.store(0, std::memory_order_relaxed);
+    entry.hash.store(hash, std::memory_order_release);
+}
+
+bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
+                        BusyAccount& account) const noexcept
+{
+    const Entry& source = entries_[entry];
+    const auto before = source.hash.load(std::memory_order_acquire);
+    get(source.id, account.id);
+    get(source.external_id, account.external_id);
+    account.plan = source.plan.load(std::memory_order_relaxed);
+    account.per_minute = recent(source, now);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return before != 0 && account.per_minute > 0
+           && source.hash.load(std::memory_order_relaxed) == before;
+}
+
+}  // namespace petstore::metrics
