@@ -172,7 +172,10 @@ def start_nginx_master(stack, folder, conf, values, env=None):
         "USER": "user root;" if os.getuid() == 0 else "",
         "PORT": port,
     }
-    for source in (conf, HERE / "conf/main.conf", HERE / "conf/http.conf"):
+    parts = [HERE / "conf/main.conf", HERE / "conf/http.conf"]
+    if "BACKEND" in values:
+        parts.append(HERE / "conf/back_end.conf")
+    for source in (conf, *parts):
         text = source.read_text()
         text = re.sub(r"@([A-Z_]+)@", lambda name: str(values[name[1]]), text)
         (folder / source.name).write_text(text)

@@ -2,7 +2,7 @@
 -- call, as is usual for such services.
 --
 -- KEYS  1 hash of the API key
--- ARGV  1 get, list or create   2… its arguments
+-- ARGV  1 admit, get, list or create   2… its arguments
 -- Reply: {-1} unknown key; {0, limit, 0, reset, seconds to wait} over a limit;
 -- {1, limit, left, reset, answer}
 local key = redis.call('HMGET', KEYS[1], 'plan_min', 'plan_day', 'mw', 'mc', 'dw', 'dc')
@@ -27,7 +27,9 @@ if day_limit - day_used - 1 < left then
 end
 
 local operation = ARGV[1]
-if operation == 'get' then
+if operation == 'admit' then
+  return {1, limit, left, reset}
+elseif operation == 'get' then
   return {1, limit, left, reset, redis.call('HGET', 'p:pets', ARGV[2])}
 elseif operation == 'list' then
   local ids = redis.call('ZRANGEBYSCORE', ARGV[2], ARGV[3], '+inf', 'LIMIT', 0, ARGV[4])

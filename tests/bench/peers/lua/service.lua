@@ -67,6 +67,11 @@ local function send(body)
   ngx.print(body)
 end
 
+-- In the access phase, in front of any other handler.
+function M.admit()
+  run("admit")
+end
+
 function M.get(id)
   local pet = run("get", id)
   if not pet or pet == ngx.null then

@@ -44,6 +44,20 @@ async function run(request, reply, ...args) {
   return result[4];
 }
 
+// For nginx's auth_request, which passes on no refusals but 401 and 403.
+app.get('/admit', async (request, reply) => {
+  const key = keyName(request);
+  const result = key ? await redis.api(key, 'admit') : [-1];
+  if (result[0] !== 1) {
+    return reply.code(result[0] === -1 ? 401 : 403).send();
+  }
+  return reply.code(204).headers({
+    'X-RateLimit-Limit': result[1],
+    'X-RateLimit-Remaining': result[2],
+    'X-RateLimit-Reset': result[3],
+  }).send();
+});
+
 app.get('/v1/pets/:id', async (request, reply) => {
   const pet = await run(request, reply, 'get', request.params.id);
   if (reply.sent) return reply;
