@@ -146,8 +146,11 @@ TEST_CASE("http3: the guard")
     CHECK(shop.back_end.count() == 0);
 
     http.use_key(shop.store.key.secret);
-    const auto got = http.get("/shop/cart");
+    const auto got = http.get("/shop/cart", {{"X-Account", "root"}});
     CHECK(got.version == "3");
+    const auto reached = shop.back_end.last();
+    CHECK(reached.header("x-account") == shop.store.key.account);
+    CHECK_FALSE(reached.has("authorization"));
     CHECK(got.status == 200);
     CHECK(got.body == "back end");
     rate_headers_of(got);
