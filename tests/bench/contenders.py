@@ -27,6 +27,7 @@ class Floor:
     name = "floor"
     title = "nginx, return 200"
     lead_in = 0
+    back_end_pids = ()
 
     def __init__(self, stack, folder):
         self.redis = None

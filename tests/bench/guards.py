@@ -38,8 +38,8 @@ class Plan:
     limit: int  # per minute, of the key in the test of exactness
 
 
-FULL = Plan(15, 1, 3_000, 1_000)
-QUICK = Plan(2, 0.3, 1_000, 200)
+FULL = Plan(15, 1, 1_000, 1_000)
+QUICK = Plan(2, 0.3, 500, 200)
 
 
 class Guarded:

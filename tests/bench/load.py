@@ -153,6 +153,7 @@ def measure(contender, load, status, seconds, number):
     busy = busy_seconds()
     server = cpu_seconds(contender.pids)
     redis_cpu = cpu_seconds(redis.pids) if redis else 0
+    back_end = cpu_seconds(contender.back_end_pids)
     own = own_seconds()
     began = time.monotonic()
 
@@ -162,6 +163,7 @@ def measure(contender, load, status, seconds, number):
     own = own_seconds() - own
     server = cpu_seconds(contender.pids) - server
     redis_cpu = cpu_seconds(redis.pids) - redis_cpu if redis else 0
+    back_end = cpu_seconds(contender.back_end_pids) - back_end
     busy = busy_seconds() - busy
     commands, reads = (now - was for now, was in zip(redis_counts(redis), counts))
 
@@ -170,7 +172,7 @@ def measure(contender, load, status, seconds, number):
         raise BenchError(
             f"{contender.name}: {load.path}: {wrong} of {done} answers are not {status}"
         )
-    foreign = (busy - own - server - redis_cpu) / (took * os.cpu_count())
+    foreign = (busy - own - server - redis_cpu - back_end) / (took * os.cpu_count())
     return Sample(
         server_us=server / done * 1e6,
         redis_us=redis_cpu / done * 1e6,
