@@ -216,6 +216,39 @@ TEST_CASE("admin faults: clients that leave do not stop a change")
     store.nginx.quit();
 }
 
+TEST_CASE("admin faults: a repetition that waits outlives a reload")
+{
+    AdminStore store;
+    const Headers once = {{"Idempotency-Key", "order-1"}};
+    store.made("/accounts", R"({"label":"L"})", once);
+    // As if that attempt had not ended. A repetition waits a second for it.
+    const auto name =
+        store.redis.command({"KEYS", "petstore:admin-request:*"}).items.at(0);
+    const auto claim = store.redis.command({"GET", name.text}).text;
+    const auto request = claim.substr(0, claim.find(" done"));
+    store.redis.command(
+        {"SET", name.text, request + " pending attempt account-1 account-2"});
+
+    const auto claims = [&] {
+        const auto text = store.redis.command({"INFO", "commandstats"}).text;
+        const std::string field = "cmdstat_set:calls=";
+        return std::stoll(text.substr(text.find(field) + field.size()));
+    };
+    const auto before = claims();
+    Response response;
+    std::thread client([&] {
+        Http http(store.nginx.url(), store.admin_key.secret);
+        http.tolerate_failures();
+        response = AdminStore::send_to(http, "POST", "/accounts",
+                                       R"({"label":"L"})", once);
+    });
+    CHECK(wait_until([&] { return claims() > before; }));
+    store.nginx.reload_and_settle();
+    client.join();
+    CHECK(response.status == 201);
+    CHECK(response.json()["id"] == "account-1");
+}
+
 TEST_CASE("admin faults: Redis is away, stopped and back")
 {
     AdminStore store;

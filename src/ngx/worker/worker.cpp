@@ -91,7 +91,7 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                          redis::Link& keys, const store::Clock& clock,
                          ngx_log_t& log)
-    : alarm_(&log, true),
+    : alarm_(&log, false),  // requests wait for it
       limits_(&accounts == &keys
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
