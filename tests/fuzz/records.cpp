@@ -9,7 +9,6 @@
 #include "store/accounts/usage_commands.h"
 #include "store/admin_claim.h"
 #include "store/keys/key_commands.h"
-#include "store/plans/host_record.h"
 #include "store/plans/plan_commands.h"
 
 using namespace petstore;
@@ -34,7 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     static const store::UsageCommands usage(schema);
     const auto stream = fuzz::text_of(data, size);
     static_cast<void>(store::parse_claim(stream));
-    static_cast<void>(store::parse_host(stream));
     const auto limits = store::parse_limits(stream);
     REQUIRE(!limits || (limits->minute > 0 && limits->day > 0));
     fuzz::for_each_reply(stream, size, [&](const redis::Reply& reply) {
