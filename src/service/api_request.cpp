@@ -1,6 +1,7 @@
 #include "api_request.h"
 
 #include "refusal.h"
+#include "route_answers.h"
 
 namespace petstore::service {
 
@@ -32,29 +33,16 @@ void ApiRequest::answer_options()
     if (route_.resource == api::Resource::unknown) {
         return refuse(no_such_path());
     }
-    Response response;
-    response.status = 204;
-    response.allow = route_.allow;
-    respond(response);
+    service::answer_options(*this, route_.allow);
 }
 
 // Needs no API key and is not charged.
 void ApiRequest::answer_document()
 {
     if (!api::is_get_or_head(request().method())) {
-        return refuse_method();
+        return refuse_method(*this, route_.allow);
     }
-    Response response;
-    response.cached = settings().document;
-    response.etag = settings().document_etag;
-    respond(response);
-}
-
-void ApiRequest::refuse_method()
-{
-    Response response;
-    response.allow = route_.allow;
-    refuse(method_not_allowed(), std::move(response));
+    service::answer_document(*this);
 }
 
 void ApiRequest::prepare()
@@ -92,7 +80,7 @@ void ApiRequest::on_admitted()
         return refuse(no_such_path());
     }
     if (route_.operation == api::Operation::none) {
-        return refuse_method();
+        return refuse_method(*this, route_.allow);
     }
     if (!admission().key().record.allows(route_.operation)) {
         return refuse(insufficient_scope());

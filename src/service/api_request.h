@@ -32,7 +32,6 @@ private:
     void on_admitted() override;
     void answer_options();
     void answer_document();
-    void refuse_method();
 
     const api::Route route_;
     BodySource& body_;

@@ -6,7 +6,7 @@
 
 #include "../api/administration_json.h"
 #include "../store/failure.h"
-#include "refusal.h"
+#include "route_answers.h"
 
 namespace petstore::service {
 
@@ -47,10 +47,7 @@ void GetUsage::run()
     if (request().method() != api::Method::options) {
         return authentication_.run();
     }
-    Response response;
-    response.status = 204;
-    response.allow = kAllow;
-    respond(response);
+    answer_options(*this, kAllow);
 }
 
 void GetUsage::on_key(Authentication::Record record)
@@ -90,9 +87,7 @@ void GetUsage::take_usage(const store::SharedUsage& usage)
     storage().plans.update(*key);
     show_rate(*usage);
     if (!api::is_get_or_head(request().method())) {
-        Response response;
-        response.allow = kAllow;
-        return refuse(method_not_allowed(), std::move(response));
+        return refuse_method(*this, kAllow);
     }
     const std::string body =
         api::own_usage_json(*usage, key->record.plan(), key->limits);

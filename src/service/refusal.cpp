@@ -76,12 +76,6 @@ api::Error no_such_path() noexcept
     return {api::ErrorCode::not_found, "The path does not exist."};
 }
 
-api::Error method_not_allowed() noexcept
-{
-    return {api::ErrorCode::method_not_allowed,
-            "This method is not allowed here; see the Allow header."};
-}
-
 api::Error insufficient_scope() noexcept
 {
     return {api::ErrorCode::insufficient_scope,

@@ -20,10 +20,7 @@ bool is_plan_allowed(const Settings& settings,
                      const store::CachedKey& key) noexcept;
 api::Error plan_not_allowed() noexcept;
 
-// A path without an operation, and a method that it does not have; the latter
-// needs the header Allow.
 api::Error no_such_path() noexcept;
-api::Error method_not_allowed() noexcept;
 api::Error insufficient_scope() noexcept;
 
 // Denies a request because of its account's limits or ban.

@@ -6,6 +6,7 @@
 #include "../../api/key.h"
 #include "../refusal.h"
 #include "../request_body.h"
+#include "../route_answers.h"
 
 namespace petstore::service {
 
@@ -13,30 +14,12 @@ namespace {
 
 constexpr std::string_view kScope = "admin";
 
-std::string_view method_name(api::Operation operation) noexcept
+// Of what a repetition must have in common with the first request. Only a POST
+// has an Idempotency-Key.
+api::Digest digest_of_post(std::string_view path, std::string_view body)
 {
-    switch (operation) {
-    case api::Operation::put_plan:
-        return "PUT";
-    case api::Operation::update_account:
-    case api::Operation::update_key:
-        return "PATCH";
-    default:
-        return "POST";
-    }
-}
-
-bool has_idempotency(api::Operation operation) noexcept
-{
-    return api::has_admin_body(operation) && method_name(operation) == "POST";
-}
-
-// Of what a repetition must have in common with the first request.
-api::Digest digest_of(api::Operation operation, std::string_view path,
-                      std::string_view body)
-{
-    std::string all(method_name(operation));
-    all.append(" ").append(path).append("\n").append(body);
+    std::string all("POST ");
+    all.append(path).append("\n").append(body);
     return api::sha256(all);
 }
 
@@ -51,34 +34,18 @@ AdminApiRequest::AdminApiRequest(const Task::Context& context, BodySource& body,
 {
     report().operation = route_.operation;
     report().wants_document =
-        route_.is_document && request().method() != api::Method::options;
+        route_.is_document && !has_method(api::Method::options);
 }
 
 void AdminApiRequest::run()
 {
-    if (request().method() == api::Method::options) {
-        answer_options();
-    } else {
+    if (!has_method(api::Method::options)) {
         ask_for_admission();
+    } else if (route_.allow.empty()) {
+        refuse(no_such_path());
+    } else {
+        answer_options(*this, route_.allow);
     }
-}
-
-void AdminApiRequest::answer_options()
-{
-    if (route_.allow.empty()) {
-        return refuse(no_such_path());
-    }
-    Response response;
-    response.status = 204;
-    response.allow = route_.allow;
-    respond(response);
-}
-
-void AdminApiRequest::refuse_method()
-{
-    Response response;
-    response.allow = route_.allow;
-    refuse(method_not_allowed(), std::move(response));
 }
 
 void AdminApiRequest::on_admitted()
@@ -93,38 +60,29 @@ void AdminApiRequest::on_admitted()
     const bool reads_document =
         route_.is_document && api::is_get_or_head(request().method());
     if (route_.operation == api::Operation::none && !reads_document) {
-        return refuse_method();
+        return refuse_method(*this, route_.allow);
     }
     if (!api::has_scope(key.record, key.record.further_scopes(), kScope)) {
         return refuse(insufficient_scope());
     }
     if (reads_document) {
-        return answer_document();
+        return answer_document(*this);
     }
     if (!api::has_admin_body(route_.operation)) {
         return parse({});
     }
     const std::size_t limit = settings().max_body;
-    const BodyType type = method_name(route_.operation) == "PATCH"
-                              ? BodyType::merge_patch
-                              : BodyType::json;
+    const BodyType type =
+        has_method(api::Method::patch) ? BodyType::merge_patch : BodyType::json;
     if (const auto error = check_body_headers(request(), type, limit)) {
         return refuse(*error);
     }
-    if (has_idempotency(route_.operation)) {
+    if (has_method(api::Method::post)) {
         if (const auto error = read_idempotency_key(request(), once_)) {
             return refuse(*error);
         }
     }
     body_.read(limit, *this);
-}
-
-void AdminApiRequest::answer_document()
-{
-    Response response;
-    response.cached = settings().document;
-    response.etag = settings().document_etag;
-    respond(response);
 }
 
 void AdminApiRequest::on_body(Result result, const std::string& body) noexcept
@@ -155,8 +113,7 @@ void AdminApiRequest::parse(const std::string& body)
         call.body = std::get<api::AdminBody>(std::move(parsed));
     }
     if (once_) {
-        call.once = {*once_,
-                     digest_of(route_.operation, request().path(), body)};
+        call.once = {*once_, digest_of_post(request().path(), body)};
     }
     start(std::move(call));
 }

@@ -24,9 +24,10 @@ private:
     void
     on_result(const store::Outcome<AdminAnswer>& outcome) noexcept override;
 
-    void answer_options();
-    void answer_document();
-    void refuse_method();
+    bool has_method(api::Method method) const noexcept
+    {
+        return request().method() == method;
+    }
     void parse(const std::string& body);
     void start(AdminCall&& call);
     void take(const AdminAnswer& answer);
