@@ -13,15 +13,6 @@ namespace {
 // A page that shows few of the entries read ends after so many.
 constexpr std::size_t kMostRead = 1000;
 
-store::Task<api::AccountRecord> find_account(const AdminStore& store,
-                                             store::AccountName name)
-{
-    store::AccountAdministration accounts(store.servers);
-    store::Result<api::AccountRecord> found;
-    accounts.find(std::move(name), found);
-    co_return co_await found;
-}
-
 store::Task<std::string> account_object(const AdminStore& store,
                                         const api::AccountRecord& account)
 {
@@ -42,22 +33,16 @@ bool has_plan(const api::AccountRecord& account, const std::string& plan)
 store::Task<std::size_t> append_accounts(const AdminCall& call,
                                          const AdminStore& store,
                                          const store::IndexPage& page,
-                                         std::string& array)
+                                         AdminAnswer& list)
 {
-    std::vector<std::string> ids;
-    for (const auto& [id, created] : page.entries) {
-        ids.push_back(id);
-    }
-    store::UsageAdministration reader(store.servers);
-    store::Result<store::UsageListing> read;
-    reader.read(std::move(ids), api::UsagePeriod::none(), read);
-    const store::UsageListing listing = co_await read;
+    constexpr api::UsagePeriod kPeriod = api::UsagePeriod::none();
+    const store::UsageListing listing =
+        co_await read_usage(store, page, kPeriod);
     std::size_t count = 0;
     for (const api::AccountUsage& usage : listing.accounts) {
         if (usage.account.deleted == 0
             && has_plan(usage.account, call.query.plan)) {
-            append_to_array(array,
-                            api::account_json(usage.account, usage.last_used));
+            append(list, api::account_json(usage.account, usage.last_used));
             ++count;
         }
     }
@@ -67,30 +52,15 @@ store::Task<std::size_t> append_accounts(const AdminCall& call,
 // By its external id there is at most one.
 AdminTask list_one_account(const AdminCall& call, const AdminStore& store)
 {
-    AdminAnswer answer;
-    answer.body = "[]";
-    store::AccountName name;
-    name.external_id = call.query.external_id;
-    try {
-        const auto account = co_await find_account(store, name);
-        if (has_plan(account, call.query.plan)) {
-            const std::string object = co_await account_object(store, account);
-            answer.body.clear();
-            append_to_array(answer.body, object);
-        }
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::account_not_found) {
-            throw;
-        }
+    const store::AccountName name = with_external_id(call.query.external_id);
+    const auto account = co_await if_any(find_account(store, name),
+                                         store::Refusal::account_not_found);
+    AdminAnswer answer = empty_list();
+    if (account && has_plan(*account, call.query.plan)) {
+        const std::string object = co_await account_object(store, *account);
+        append(answer, object);
     }
     co_return answer;
-}
-
-store::AccountName name_of(const AdminCall& call)
-{
-    store::AccountName name;
-    name.id = call.id;
-    return name;
 }
 
 }  // namespace
@@ -102,24 +72,18 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
     }
     store::UsageAdministration reader(store.servers);
     const auto limit = static_cast<std::size_t>(call.query.limit);
-    AdminAnswer answer;
+    AdminAnswer answer = empty_list();
     std::optional<api::ScanPlace> place(call.query.place);
     for (std::size_t found = 0, read = 0;
          place && found < limit && read < kMostRead;) {
         store::Result<store::IndexPage> next;
         reader.accounts(*place, limit - found, next);
         const store::IndexPage page = co_await next;
-        found += co_await append_accounts(call, store, page, answer.body);
+        found += co_await append_accounts(call, store, page, answer);
         read += page.entries.size();
         place = page.next;
     }
-    if (answer.body.empty()) {
-        answer.body = "[]";
-    }
-    if (place) {
-        answer.link =
-            api::admin_links(call.list, call.operation, call.query, *place);
-    }
+    link_to(place, call, answer);
     co_return answer;
 }
 
@@ -145,7 +109,7 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
 
 AdminTask get_account(const AdminCall& call, AdminStore& store)
 {
-    const store::AccountName name = name_of(call);
+    const store::AccountName name = with_id(call.id);
     const auto account = co_await find_account(store, name);
     AdminAnswer answer;
     answer.body = co_await account_object(store, account);
@@ -157,7 +121,7 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
     if (call.id == call.account) {
         throw own_key();
     }
-    const store::AccountName name = name_of(call);
+    const store::AccountName name = with_id(call.id);
     auto account = co_await find_account(store, name);
     call.body.apply(account);
     const api::OwnPlan none;
@@ -184,14 +148,14 @@ AdminTask delete_account(const AdminCall& call, AdminStore& store)
     }
     store::AccountAdministration accounts(store.servers);
     store::Result<store::Done> removed;
-    accounts.remove(name_of(call), removed);
+    accounts.remove(with_id(call.id), removed);
     co_await removed;
     co_return no_content();
 }
 
 AdminTask unban_account(const AdminCall& call, AdminStore& store)
 {
-    const store::AccountName name = name_of(call);
+    const store::AccountName name = with_id(call.id);
     co_await find_account(store, name);
     store::AccountAdministration accounts(store.servers);
     store::Result<bool> unbanned;
@@ -204,7 +168,7 @@ AdminTask reset_account(const AdminCall& call, AdminStore& store)
 {
     store::AccountAdministration accounts(store.servers);
     store::Result<store::Done> emptied;
-    accounts.reset(name_of(call), emptied);
+    accounts.reset(with_id(call.id), emptied);
     co_await emptied;
     co_return no_content();
 }

@@ -9,6 +9,57 @@
 
 namespace petstore::service {
 
+store::AccountName with_id(const std::string& id)
+{
+    store::AccountName name;
+    name.id = id;
+    return name;
+}
+
+store::AccountName with_external_id(const std::string& external_id)
+{
+    store::AccountName name;
+    name.external_id = external_id;
+    return name;
+}
+
+store::Task<api::AccountRecord> find_account(const AdminStore& store,
+                                             store::AccountName name)
+{
+    store::AccountAdministration accounts(store.servers);
+    store::Result<api::AccountRecord> found;
+    accounts.find(std::move(name), found);
+    co_return co_await found;
+}
+
+store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id)
+{
+    store::KeyAdministration keys(store.servers);
+    store::Result<store::StoredKey> found;
+    keys.find(std::move(id), found);
+    co_return co_await found;
+}
+
+store::Task<std::optional<store::StoredKey>>
+find_made_key(const AdminStore& store, const std::string& id)
+{
+    return if_any(find_key(store, id), store::Refusal::not_found);
+}
+
+store::Task<store::UsageListing> read_usage(const AdminStore& store,
+                                            const store::IndexPage& page,
+                                            const api::UsagePeriod& period)
+{
+    std::vector<std::string> ids;
+    for (const auto& [id, created] : page.entries) {
+        ids.push_back(id);
+    }
+    store::UsageAdministration reader(store.servers);
+    store::Result<store::UsageListing> read;
+    reader.read(std::move(ids), period, read);
+    co_return co_await read;
+}
+
 store::Task<api::UnixTime> now_of(const AdminStore& store)
 {
     store::AccountAdministration accounts(store.servers);
@@ -45,22 +96,6 @@ store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
     }
 }
 
-store::Task<std::optional<store::StoredKey>>
-find_made_key(const AdminStore& store, const std::string& id)
-{
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> found;
-    keys.find(id, found);
-    try {
-        co_return co_await found;
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::not_found) {
-            throw;
-        }
-    }
-    co_return std::nullopt;
-}
-
 store::Failed invalid(api::Error error)
 {
     return {store::Failure{std::move(error)}};
@@ -80,14 +115,27 @@ AdminAnswer no_content()
     return answer;
 }
 
-void append_to_array(std::string& array, std::string_view object)
+AdminAnswer empty_list()
 {
-    if (array.empty()) {
-        array.push_back('[');
-    } else {
-        array.back() = ',';
+    AdminAnswer list;
+    list.body = "[]";
+    return list;
+}
+
+void append(AdminAnswer& list, std::string_view object)
+{
+    std::string& array = list.body;
+    array.pop_back();
+    array.append(array.size() == 1 ? "" : ",").append(object).push_back(']');
+}
+
+void link_to(const std::optional<api::ScanPlace>& next, const AdminCall& call,
+             AdminAnswer& list)
+{
+    if (next) {
+        list.link =
+            api::admin_links(call.list, call.operation, call.query, *next);
     }
-    array.append(object).push_back(']');
 }
 
 }  // namespace petstore::service

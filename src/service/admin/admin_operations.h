@@ -4,6 +4,8 @@
 #include <string>
 #include <type_traits>
 
+#include "../../store/accounts/account_listing.h"
+#include "../../store/accounts/usage_administration.h"
 #include "../../store/keys/stored_key.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/task.h"
@@ -51,6 +53,38 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store);
 
 // --- what they share --------------------------------------------------------
 
+store::AccountName with_id(const std::string& id);
+store::AccountName with_external_id(const std::string& external_id);
+
+// These refuse an id that nothing has.
+store::Task<api::AccountRecord> find_account(const AdminStore& store,
+                                             store::AccountName name);
+store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id);
+
+// What `sought` finds; nullopt if it is refused as `absent`.
+template <typename T>
+store::Task<std::optional<T>> if_any(store::Task<T> sought,
+                                     store::Refusal absent)
+{
+    try {
+        co_return co_await sought;
+    } catch (const store::Failed& failed) {
+        if (failed.failure.refusal != absent) {
+            throw;
+        }
+    }
+    co_return std::nullopt;
+}
+
+// Whether a POST has made the key with this id; finished or not.
+store::Task<std::optional<store::StoredKey>>
+find_made_key(const AdminStore& store, const std::string& id);
+
+// What the accounts of a piece of the index have used.
+store::Task<store::UsageListing> read_usage(const AdminStore& store,
+                                            const store::IndexPage& page,
+                                            const api::UsagePeriod& period);
+
 // Redis's time.
 store::Task<api::UnixTime> now_of(const AdminStore& store);
 
@@ -60,10 +94,6 @@ store::Task<store::KnownPlans> known_plans(const AdminStore& store);
 // empty one is fine.
 store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
                          const api::OwnPlan& key, const api::OwnPlan& account);
-
-// Whether a POST has made the key with this id; finished or not.
-store::Task<std::optional<store::StoredKey>>
-find_made_key(const AdminStore& store, const std::string& id);
 
 // What follows a change: if Redis fails there, the client cannot know whether
 // it was made.
@@ -90,7 +120,12 @@ store::Failed own_key();
 // 204.
 AdminAnswer no_content();
 
-// Objects in an array.
-void append_to_array(std::string& array, std::string_view object);
+// "[]", to which append() adds objects.
+AdminAnswer empty_list();
+void append(AdminAnswer& list, std::string_view object);
+
+// Links a list to its next page, if there is one.
+void link_to(const std::optional<api::ScanPlace>& next, const AdminCall& call,
+             AdminAnswer& list);
 
 }  // namespace petstore::service

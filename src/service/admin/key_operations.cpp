@@ -18,17 +18,11 @@ using Accounts = std::map<std::string, api::AccountRecord>;
 store::Task<> read_account(const AdminStore& store, const std::string& id,
                            api::AccountRecord& account)
 {
-    store::AccountAdministration accounts(store.servers);
-    store::AccountName name;
-    name.id = id;
-    store::Result<api::AccountRecord> found;
-    accounts.find(name, found);
-    try {
-        account = co_await found;
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::account_not_found) {
-            throw;
-        }
+    const store::AccountName name = with_id(id);
+    auto found = co_await if_any(find_account(store, name),
+                                 store::Refusal::account_not_found);
+    if (found) {
+        account = std::move(*found);
     }
 }
 
@@ -44,27 +38,26 @@ std::string object_of(const store::StoredKey& key,
 
 store::Task<std::string> key_object(const AdminStore& store,
                                     const store::StoredKey& key,
-                                    std::string_view secret)
+                                    api::UnixTime now, std::string_view secret)
 {
-    const api::UnixTime now = co_await now_of(store);
     api::AccountRecord account;
     co_await read_account(store, key.record.account, account);
     co_return object_of(key, account, now, secret);
 }
 
 AdminTask created(const AdminStore& store, const store::StoredKey& key,
-                  std::string_view secret)
+                  api::UnixTime now, std::string_view secret)
 {
     AdminAnswer answer;
     answer.status = 201;
-    answer.body = co_await confirmed(key_object(store, key, secret));
+    answer.body = co_await confirmed(key_object(store, key, now, secret));
     answer.location = "/keys/" + key.record.id;
     co_return answer;
 }
 
 store::Task<> append_keys(const AdminStore& store,
                           const std::vector<store::StoredKey>& keys,
-                          std::string& array)
+                          AdminAnswer& list)
 {
     Accounts accounts;
     for (const store::StoredKey& key : keys) {
@@ -76,8 +69,7 @@ store::Task<> append_keys(const AdminStore& store,
     co_await store::ForEach(accounts, store::KeyListing::kAtOnce, read_one);
     const api::UnixTime now = co_await now_of(store);
     for (const store::StoredKey& key : keys) {
-        append_to_array(array,
-                        object_of(key, accounts[key.record.account], now, {}));
+        append(list, object_of(key, accounts[key.record.account], now, {}));
     }
 }
 
@@ -107,23 +99,12 @@ store::Task<std::optional<std::string>> account_of_list(const AdminCall& call,
             ? std::optional(query.account)
             : std::nullopt;
     }
-    store::AccountAdministration accounts(store.servers);
-    store::AccountName name;
-    name.external_id = query.external_id;
-    store::Result<api::AccountRecord> found;
-    accounts.find(name, found);
-    std::optional<std::string> id;
-    try {
-        const api::AccountRecord account = co_await found;
-        if (query.account.empty() || query.account == account.id) {
-            id = account.id;
-        }
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::account_not_found) {
-            throw;
-        }
-    }
-    co_return id;
+    const store::AccountName name = with_external_id(query.external_id);
+    const auto account = co_await if_any(find_account(store, name),
+                                         store::Refusal::account_not_found);
+    co_return account && (query.account.empty() || query.account == account->id)
+        ? std::optional(account->id)
+        : std::nullopt;
 }
 
 // The account that the body of a new key names; nullopt for a new one.
@@ -135,24 +116,19 @@ owner_of(const AdminCall& call, const AdminStore& store,
     if (!body.account && !body.external_id) {
         co_return std::nullopt;
     }
-    store::AccountAdministration accounts(store.servers);
     store::AccountName name;
     name.id = body.account.value_or("");
     name.external_id = body.external_id.value_or("");
-    store::Result<api::AccountRecord> found;
-    accounts.find(name, found);
-    try {
-        account = co_await found;
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::account_not_found) {
-            throw;
-        }
+    auto found = co_await if_any(find_account(store, name),
+                                 store::Refusal::account_not_found);
+    if (!found) {
         throw invalid(
             {api::ErrorCode::invalid_field,
              body.account
                  ? "account must be the id of an existing account."
                  : "external_id must be that of an existing account."});
     }
+    account = std::move(*found);
     name.id = account.id;
     co_return name;
 }
@@ -187,7 +163,7 @@ store::Task<store::StoredKey> begin_rotation(AdminStore& store,
 
 AdminTask list_keys(const AdminCall& call, AdminStore& store)
 {
-    AdminAnswer answer;
+    AdminAnswer answer = empty_list();
     const auto account = co_await account_of_list(call, store);
     std::vector<store::StoredKey> found;
     if (account && call.query.sha256) {
@@ -202,15 +178,9 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
                   static_cast<std::size_t>(call.query.limit), listed);
         store::KeyPage page = co_await listed;
         found = std::move(page.listing.keys);
-        if (page.next) {
-            answer.link = api::admin_links(call.list, call.operation,
-                                           call.query, *page.next);
-        }
+        link_to(page.next, call, answer);
     }
-    co_await append_keys(store, found, answer.body);
-    if (answer.body.empty()) {
-        answer.body = "[]";
-    }
+    co_await append_keys(store, found, answer);
     co_return answer;
 }
 
@@ -224,9 +194,10 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     }
     store::StoredKey key;
     api::KeyRecord& record = key.record;
+    const api::UnixTime now = co_await now_of(store);
     record.id = attempt.id;
-    record.created = co_await now_of(store);
-    if (auto error = call.body.apply(record, record.created)) {
+    record.created = now;
+    if (auto error = call.body.apply(record, now)) {
         throw invalid(std::move(*error));
     }
     const bool disabled = record.disabled;
@@ -253,17 +224,15 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
         keys.update(key.record.id, disable(), updated);
         key.record = co_await updated;
     }
-    co_return co_await created(store, key, secret);
+    co_return co_await created(store, key, now, secret);
 }
 
 AdminTask get_key(const AdminCall& call, AdminStore& store)
 {
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> found;
-    keys.find(call.id, found);
-    const store::StoredKey key = co_await found;
+    const store::StoredKey key = co_await find_key(store, call.id);
+    const api::UnixTime now = co_await now_of(store);
     AdminAnswer answer;
-    answer.body = co_await key_object(store, key, "");
+    answer.body = co_await key_object(store, key, now, "");
     co_return answer;
 }
 
@@ -272,10 +241,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     if (call.id == call.key) {
         throw own_key();
     }
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> found;
-    keys.find(call.id, found);
-    store::StoredKey key = co_await found;
+    store::StoredKey key = co_await find_key(store, call.id);
     const api::UnixTime now = co_await now_of(store);
     if (auto error = call.body.apply(key.record, now)) {
         throw invalid(std::move(*error));
@@ -283,6 +249,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     api::AccountRecord account;
     co_await read_account(store, key.record.account, account);
     co_await check_plan(call, store, key.record, account);
+    store::KeyAdministration keys(store.servers);
     store::Result<api::KeyRecord> updated;
     keys.update(
         call.id,
@@ -294,7 +261,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     key.record = co_await updated;
     key.unfinished = false;
     AdminAnswer answer;
-    answer.body = co_await confirmed(key_object(store, key, ""));
+    answer.body = co_await confirmed(key_object(store, key, now, ""));
     co_return answer;
 }
 
@@ -317,10 +284,12 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     if (attempt.repeated) {
         made = co_await find_made_key(store, attempt.id);
     }
+    const api::UnixTime now = co_await now_of(store);
     if (made && !made->unfinished) {
         const auto old = co_await find_made_key(store, call.id);
         if (!old) {
-            co_return co_await created(store, *made, "");  // and deleted since
+            co_return co_await created(store, *made, now,
+                                       "");  // and deleted since
         }
     }
     store::KeyRotation rotation(store.servers, store.clock, call.id);
@@ -330,7 +299,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
         next = std::move(*made);
     } else {
         next.record.id = attempt.id;
-        next.record.created = co_await now_of(store);
+        next.record.created = now;
         secret = store::give_secret(next, store.schema.prefix());
         next = co_await begin_rotation(store, rotation, next);
     }
@@ -341,7 +310,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
         next.record.disabled = false;
         next.unfinished = false;
     }
-    co_return co_await created(store, next, secret);
+    co_return co_await created(store, next, now, secret);
 }
 
 }  // namespace petstore::service

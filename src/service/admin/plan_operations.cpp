@@ -20,11 +20,10 @@ store::Failed no_such_plan()
 AdminTask list_plans(const AdminCall&, AdminStore& store)
 {
     const store::KnownPlans known = co_await known_plans(store);
-    AdminAnswer answer;
+    AdminAnswer answer = empty_list();
     for (const auto& [name, plan] : known.plans()) {
-        append_to_array(
-            answer.body,
-            api::plan_json(name, plan.limits, store::to_string(plan.source)));
+        append(answer, api::plan_json(name, plan.limits,
+                                      store::to_string(plan.source)));
     }
     co_return answer;
 }

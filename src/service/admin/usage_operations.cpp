@@ -61,26 +61,13 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store)
     store::Result<store::IndexPage> listed;
     reader.accounts(call.query.place, accounts_on_page(call, period), listed);
     const store::IndexPage page = co_await listed;
-    std::vector<std::string> ids;
-    for (const auto& [id, created] : page.entries) {
-        ids.push_back(id);
-    }
-    store::Result<store::UsageListing> read;
-    reader.read(std::move(ids), period, read);
-    const store::UsageListing listing = co_await read;
-    AdminAnswer answer;
-    answer.body = "[]";
-    if (!listing.accounts.empty()) {
-        answer.body.clear();
-    }
+    const store::UsageListing listing =
+        co_await read_usage(store, page, period);
+    AdminAnswer answer = empty_list();
     for (const api::AccountUsage& usage : listing.accounts) {
-        append_to_array(answer.body,
-                        api::usage_json(usage, plans.table(), period));
+        append(answer, api::usage_json(usage, plans.table(), period));
     }
-    if (page.next) {
-        answer.link =
-            api::admin_links(call.list, call.operation, call.query, *page.next);
-    }
+    link_to(page.next, call, answer);
     co_return answer;
 }
 
