@@ -7,6 +7,7 @@
 #include "ready.h"
 #include "service/admin/admin_call.h"
 #include "shortage.h"
+#include "still.h"
 #include "store/accounts/account_administration.h"
 #include "store/accounts/usage_administration.h"
 #include "store/keys/key_administration.h"
@@ -164,17 +165,6 @@ struct ShownUsage : AdministeredAccount {
          kNil, kNil, array({bulk("01"), bulk("2")})})};
     store::UsageAdministration usage{{wire, wire, schema}};
     Once<api::AccountUsage> waiter;
-};
-
-struct FixedClock final : store::Clock {
-    store::Monotonic monotonic() const noexcept override { return 5000; }
-    api::Millis host_time() const noexcept override { return 1'000'000; }
-};
-
-struct SilentAlarm final : redis::Alarm {
-    std::uint64_t now() const noexcept override { return 0; }
-    void set(User&, std::uint64_t) noexcept override {}
-    void stop() noexcept override {}
 };
 
 // A request to the admin API, after admission.

@@ -9,6 +9,7 @@
 #include "service/get_usage.h"
 #include "service/guard_request.h"
 #include "shortage.h"
+#include "still.h"
 #include "store/scripts.h"
 #include "unit/known_ids.h"
 #include "unit/store_replies.h"
@@ -18,17 +19,6 @@ using namespace petstore;
 using service::Header;
 
 namespace {
-
-struct FixedClock final : store::Clock {
-    store::Monotonic monotonic() const noexcept override { return 5000; }
-    api::Millis host_time() const noexcept override { return 1'000'000; }
-};
-
-struct SilentAlarm final : redis::Alarm {
-    std::uint64_t now() const noexcept override { return 0; }
-    void set(User&, std::uint64_t) noexcept override {}
-    void stop() noexcept override {}
-};
 
 struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }

@@ -4,6 +4,7 @@
 
 #include "ready.h"
 #include "shortage.h"
+#include "still.h"
 #include "store/accounts/denial_reporter.h"
 #include "store/accounts/limit_queue.h"
 #include "store/keys/key_loader.h"
@@ -251,17 +252,6 @@ struct Lost : Limits {
 };
 
 // --- denials ----------------------------------------------------------------
-
-struct FixedClock final : store::Clock {
-    store::Monotonic monotonic() const noexcept override { return 5000; }
-    api::Millis host_time() const noexcept override { return 0; }
-};
-
-struct SilentAlarm final : redis::Alarm {
-    std::uint64_t now() const noexcept override { return 0; }
-    void set(User&, std::uint64_t) noexcept override {}
-    void stop() noexcept override {}
-};
 
 struct DenialWaiter final : store::Waiter<api::Decision> {
     void
