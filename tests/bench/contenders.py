@@ -95,14 +95,17 @@ class Petstore(Contender):
         # petstorectl imports these two, so a malformed key fails early; it would take
         # minutes for all keys.
         for key, limit in ((keys.good[0], UNLIMITED), (keys.denied, 1)):
-            words = ["key", "import", "--plan", "enterprise"]
-            words += ["--per-minute", str(limit), "--per-day", str(limit)]
-            with self._ctl(*words) as process:
-                process.stdin.write(key.encode() + b"\n")
-                process.stdin.close()
-                self._finish(process)
+            self.import_key(key, limit)
         if keys.good[1:]:
             self.redis.load(chain.from_iterable(map(petstore_key, keys.good[1:])))
+
+    def import_key(self, key, limit):
+        words = ["key", "import", "--plan", "enterprise"]
+        words += ["--per-minute", str(limit), "--per-day", str(limit)]
+        with self._ctl(*words) as process:
+            process.stdin.write(key.encode() + b"\n")
+            process.stdin.close()
+            self._finish(process)
 
     def set_status(self, pet, status):
         with self._ctl("pet", "set-status", str(pet), status) as process:
@@ -149,6 +152,9 @@ class Peer(Contender):
 
     def seed_keys(self, keys):
         self.redis.load([*map(peer_key, keys.good), peer_key(keys.denied, 1)])
+
+    def import_key(self, key, limit):
+        self.redis.load([peer_key(key, limit)])
 
     def env(self):
         return {

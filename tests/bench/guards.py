@@ -18,7 +18,7 @@ import latency_load
 from bench import ROOT, say
 from cases import Load
 from contenders import NGINX_MODULES, PEERS, Lua, Node, Petstore, start_floor
-from data import Keys, peer_key
+from data import Keys
 from load import Meter, check, measure, warm_up
 from machine import describe_machine, describe_versions
 from report import into_page, machine_line, markdown_table
@@ -69,15 +69,6 @@ class Guard(Guarded, Petstore):
         }
         return start_nginx(stack, folder, HERE / "conf/petstore.conf", values)
 
-    def limited_key(self, key, limit):
-        with self._ctl(
-            "key", "import", "--plan", "enterprise",
-            "--per-minute", str(limit), "--per-day", str(limit),
-        ) as process:  # fmt: skip
-            process.stdin.write(key.encode() + b"\n")
-            process.stdin.close()
-            self._finish(process)
-
 
 class Unguarded(Guard):
     name = "unguarded"
@@ -85,12 +76,7 @@ class Unguarded(Guard):
     path = "/proxied"
 
 
-class PeerGuard(Guarded):
-    def limited_key(self, key, limit):
-        self.redis.load([peer_key(key, limit)])
-
-
-class LuaGuard(PeerGuard, Lua):
+class LuaGuard(Guarded, Lua):
     title = "Lua in the access phase"
 
     def start_host(self, stack, folder):
@@ -100,7 +86,7 @@ class LuaGuard(PeerGuard, Lua):
         )
 
 
-class AuthRequest(PeerGuard, Node):
+class AuthRequest(Guarded, Node):
     name = "auth_request"
     title = "`auth_request` and a Fastify service"
 
@@ -206,7 +192,7 @@ def run(stack, folder, build, plan):
     for result in results[1:]:
         # The day has the same limit, so that a minute's end changes nothing.
         key = f"of-another-gateway-{result.contender.name}-0123456789"
-        result.contender.limited_key(key, plan.limit)
+        result.contender.import_key(key, plan.limit)
         result.admitted = count_admitted(result.contender, key, plan.limit)
     return results, sum(shares) / len(shares)
 
