@@ -6,7 +6,7 @@ import crypto from 'node:crypto';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { Judge } from '../support/document.mjs';
+import { fetchAdminDocument, Judge } from '../support/document.mjs';
 import { startStore } from '../support/store.mjs';
 import { startPrism, violation } from './prism.mjs';
 
@@ -24,10 +24,7 @@ before(async () => {
         server: `location ${base}/ { petstore_admin; }` });
     key = await store.createKey({ scopes: 'admin', plan: 'enterprise',
         perMinute: 100000, perDay: 100000 });
-    const response = await fetch(`${store.url}${base}/openapi.json`,
-        { headers: { Authorization: `Bearer ${key}` } });
-    assert.equal(response.status, 200);
-    document = await response.json();
+    document = await fetchAdminDocument(store, key);
     judge = new Judge(document);
     prism = await startPrism(document, store.url + base,
         path.join(store.dir, 'admin.json'), ['--errors']);

@@ -7,7 +7,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { fetchDocument, Judge } from '../support/document.mjs';
+import { fetchAdminDocument, fetchDocument, Judge }
+    from '../support/document.mjs';
 import { root, startStore } from '../support/store.mjs';
 
 const clients = path.join(root, 'tests/clients');
@@ -68,10 +69,8 @@ before(async () => {
     store = await startStore({ server: `location = /v1/usage { petstore_usage; }
         location /admin/v1/ { petstore_admin; }` });
     document = await fetchDocument(store);
-    const key = await store.createKey({ scopes: 'admin' });
-    const response = await fetch(`${store.url}/admin/v1/openapi.json`,
-        { headers: { Authorization: `Bearer ${key}` } });
-    admin = await response.json();
+    admin = await fetchAdminDocument(store,
+        await store.createKey({ scopes: 'admin' }));
 });
 after(() => store.stop());
 

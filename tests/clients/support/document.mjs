@@ -15,6 +15,14 @@ export async function fetchDocument(store) {
     return response.json();
 }
 
+// That of the admin API at /admin/v1, with a key for it.
+export async function fetchAdminDocument(store, key) {
+    const response = await fetch(`${store.url}/admin/v1/openapi.json`,
+        { headers: { Authorization: `Bearer ${key}` } });
+    assert.equal(response.status, 200);
+    return response.json();
+}
+
 // Follows "$ref": "#/…".
 export function resolve(document, value) {
     while (value?.$ref) {
