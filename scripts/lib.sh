@@ -14,9 +14,9 @@
     RUN_PACKAGES=(nginx redis-server curl)
     TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime git jq
         libcurl4-openssl-dev libnghttp2-dev
-        libnginx-mod-http-headers-more-filter libnginx-mod-http-lua nginx
-        openssl prometheus python3-flask python3-requests redis-server
-        shellcheck)
+        libnginx-mod-http-headers-more-filter libnginx-mod-http-lua mypy nginx
+        openssl prometheus python3-dateutil python3-flask python3-requests
+        redis-server shellcheck)
 }
 
 say() { printf '%s\n' "$*" >&2; }

@@ -1,13 +1,12 @@
 """A back end that sells an API: customers sign up, change their plan and see their usage.
 
-  apt-get install python3-flask python3-requests
   PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… flask --app sign_up run
 """
 import os
 from urllib.parse import quote, urljoin
 import flask
 import requests
-from requests.adapters import HTTPAdapter, Retry
+from petstore_admin import Account, AccountChange, AccountUsage, KeyCreation, NewKey
 
 app = flask.Flask(__name__)
 base = os.environ["PETSTORE_ADMIN"] + "/"
@@ -15,26 +14,27 @@ admin = requests.Session()
 admin.headers["Authorization"] = "Bearer " + os.environ["PETSTORE_ADMIN_KEY"]
 admin.hooks["response"] = lambda response, **_: response.raise_for_status()
 # Repeats what failed for the moment. With an Idempotency-Key, that creates nothing twice.
-admin.mount(base, HTTPAdapter(max_retries=Retry(
+admin.mount(base, requests.adapters.HTTPAdapter(max_retries=requests.adapters.Retry(
     total=4, status_forcelist=(429, 503), allowed_methods=None, raise_on_status=False)))
 
 
 def call(method, path, body=None, once=None):
-    response = admin.request(method, urljoin(base, path), json=body, headers={"Idempotency-Key": once})
+    response = admin.request(method, urljoin(base, path), headers={"Idempotency-Key": once},
+                             json=body.to_dict() if body else None)
     return response.json(), response.links.get("next", {}).get("url")
 
 
-def account_of(customer):
+def account_of(customer: str) -> str:
     found, _ = call("GET", "accounts?external_id=" + quote(customer, safe=""))
-    return "accounts/" + (found[0]["id"] if found else "-")  # the id "-" is answered with 404
+    return "accounts/" + (Account.from_dict(found[0]).id if found else "-")  # "-" is answered 404
 
 
-def near_limit(percent=80):
+def near_limit(percent: int = 80):
     path = "usage?limit=100"
     while path:
         page, path = call("GET", path)
-        yield from (usage["external_id"] for usage in page if any(
-            window["used"] * 100 >= window["limit"] * percent for window in usage["windows"]))
+        yield from (usage.external_id for usage in map(AccountUsage.from_dict, page) if any(
+            window.used * 100 >= window.limit * percent for window in usage.windows))
 
 
 @app.errorhandler(requests.HTTPError)
@@ -43,17 +43,17 @@ def failed(error):
 
 
 @app.post("/customers/<customer>")
-def sign_up(customer):
-    call("POST", "accounts", {"external_id": customer}, "account-" + customer)
-    key, _ = call("POST", "keys", {"external_id": customer}, "key-" + customer)
-    return {"key": key.get("key")}, 201  # None in a repetition
+def sign_up(customer: str):
+    call("POST", "accounts", AccountChange(external_id=customer), "account-" + customer)
+    made, _ = call("POST", "keys", KeyCreation(external_id=customer), "key-" + customer)
+    return {"key": NewKey.from_dict(made).key}, 201  # None in a repetition
 
 
 @app.put("/customers/<customer>/plan")
 def change_plan(customer):
-    return call("PATCH", account_of(customer), {"plan": flask.request.json["plan"]})[0]
+    return call("PATCH", account_of(customer), AccountChange(plan=flask.request.json["plan"]))[0]
 
 
 @app.get("/customers/<customer>/usage")
-def usage_of(customer):
+def usage_of(customer: str):
     return call("GET", account_of(customer) + "/usage")[0]

@@ -1,6 +1,6 @@
 // Runs the back ends of docs/admin.md behind Prism, which checks what they send
-// and get against the document of the admin API. The one in JavaScript is also
-// compiled with types generated from that document.
+// and get against the document of the admin API. Their types are generated from
+// that document, and checked by a compiler.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -11,6 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 import { startPrism } from '../contract/prism.mjs';
+import { fetchAdminDocument } from '../support/document.mjs';
 import { address, freePort, root, Server, startStore, waitUntil }
     from '../support/store.mjs';
 import { refusal, startStub } from '../support/stub.mjs';
@@ -28,15 +29,26 @@ let document;
 let prism;
 let build;
 
+const bin = (name) => path.join(root, 'tests/clients/node_modules/.bin', name);
+
+// As docs/admin.md does it.
+async function makePythonTypes(of) {
+    fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(of));
+    const names = ['Account', 'AccountChange', 'AccountUsage', 'KeyCreation',
+        'NewKey'];
+    await run(process.execPath, [bin('quicktype'), '--lang', 'python',
+        '--python-version', '3.7', '--src-lang', 'schema',
+        '-o', 'petstore_admin.py',
+        ...names.map((name) => `admin.json#/components/schemas/${name}`)],
+    { cwd: build });
+}
+
 before(async () => {
     store = await startStore({
         server: `location ${base}/ { petstore_admin; }` });
     adminKey = await store.createKey({ scopes: 'admin', plan: 'enterprise',
         perMinute: 100000, perDay: 100000 });
-    const response = await fetch(`${store.url}${base}/openapi.json`,
-        { headers: { Authorization: `Bearer ${adminKey}` } });
-    assert.equal(response.status, 200);
-    document = await response.json();
+    document = await fetchAdminDocument(store, adminKey);
     prism = await startPrism(document, store.url + base,
         path.join(store.dir, 'admin.json'), ['--errors']);
 
@@ -44,8 +56,10 @@ before(async () => {
     build = path.join(root, 'tests/clients/node_modules',
         `.admin-recipes-${process.pid}`);
     fs.mkdirSync(build);
-    fs.copyFileSync(path.join(examples, 'sign-up.mjs'),
-        path.join(build, 'sign-up.mjs'));
+    for (const name of ['sign-up.mjs', 'sign_up.py']) {
+        fs.copyFileSync(path.join(examples, name), path.join(build, name));
+    }
+    await makePythonTypes(document);
 });
 after(async () => {
     fs.rmSync(build, { recursive: true, force: true });
@@ -83,7 +97,7 @@ async function javascript(url) {
 async function flask(url) {
     const port = await freePort();
     const server = new Server(store.dir, 'env', [...environment(url), python,
-        '-m', 'flask', '--app', path.join(examples, 'sign_up.py'), 'run',
+        '-m', 'flask', '--app', path.join(build, 'sign_up.py'), 'run',
         '--host', address, '--port', String(port)]);
     await server.listens(port);
     return {
@@ -93,7 +107,7 @@ async function flask(url) {
             [...environment(store.url + base), python, '-c',
                 'import json, sign_up; '
                 + `print(json.dumps(list(sign_up.near_limit(${percent}))))`],
-            { cwd: examples })).stdout),
+            { cwd: build })).stdout),
         stop: () => server.end('SIGTERM'),
     };
 }
@@ -173,14 +187,17 @@ for (const [name, start] of Object.entries({ javascript, flask })) {
     });
 
     test(`${name} repeats what fails, with the same Idempotency-Key`, async () => {
-        const created = (body) => ({ status: 201, headers: {}, body });
+        const created = async (...words) => ({ status: 201, headers: {},
+            body: JSON.parse(await store.ctl(...words, '--json')) });
+        const newKey = await created('key', 'create');
         const stub = await startStub([refusal(429, 'rate_limit_exceeded', 1),
-            created({ id: 'a' }), refusal(503, 'outcome_unknown', 1),
-            created({ id: 'k', key: 'secret' })]);
+            await created('account', 'create'),
+            refusal(503, 'outcome_unknown', 1), newKey]);
         const backEnd = await start(stub.url);
         const { status, data } = await ask(backEnd, 'POST', '/customers/c1');
         assert.equal(status, 201, JSON.stringify(data));
-        assert.equal(data.key, 'secret');
+        assert.ok(data.key);
+        assert.equal(data.key, newKey.body.key);
         const [account, same, key, again] = stub.requests.map((request) =>
             [request.url, request.headers['idempotency-key'], request.body]);
         assert.equal(stub.requests.length, 4);
@@ -192,8 +209,18 @@ for (const [name, start] of Object.entries({ javascript, flask })) {
     });
 }
 
+// Fails unless a member that the document has lost makes the compiler fail.
+async function checkCompilation(compile, complaint) {
+    await compile(document);
+    const broken = structuredClone(document);
+    const { AccountUsage } = broken.components.schemas;
+    delete AccountUsage.properties.windows;
+    AccountUsage.required = AccountUsage.required
+        .filter((member) => member !== 'windows');
+    await assert.rejects(compile(broken), ({ stdout }) => complaint.test(stdout));
+}
+
 test('the one in JavaScript compiles with the document\'s types', async () => {
-    fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(document));
     // Replaces the types of Node.js.
     fs.writeFileSync(path.join(build, 'environment.d.ts'), 'declare const process:'
         + ' { argv: string[], env: Record<string, string | undefined> };');
@@ -203,22 +230,22 @@ test('the one in JavaScript compiles with the document\'s types', async () => {
             lib: ['es2022', 'dom', 'dom.iterable'], skipLibCheck: true,
             paths: { 'petstore-admin': ['./petstore-admin.d.ts'] } },
         files: ['sign-up.mjs', 'environment.d.ts'] }));
-    const bin = (name) => path.join(root, 'tests/clients/node_modules/.bin', name);
-    const compile = async () => {
+    await checkCompilation(async (of) => {
+        fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(of));
         await run(process.execPath, [bin('openapi-typescript'), 'admin.json',
             '-o', 'petstore-admin.d.ts'], { cwd: build });
         return run(process.execPath, [bin('tsc'), '-p', '.'], { cwd: build });
-    };
-    await compile();
+    }, /'windows' does not exist/);
+});
 
-    const broken = structuredClone(document);
-    delete broken.components.schemas.AccountUsage.properties.windows;
-    broken.components.schemas.AccountUsage.required
-        = broken.components.schemas.AccountUsage.required
-            .filter((member) => member !== 'windows');
-    fs.writeFileSync(path.join(build, 'admin.json'), JSON.stringify(broken));
-    await assert.rejects(compile(), ({ stdout }) =>
-        /'windows' does not exist/.test(stdout));
+test('the one in Python passes mypy with the document\'s types', async () => {
+    await checkCompilation(async (of) => {
+        await makePythonTypes(of);
+        // Not all of its libraries have types.
+        return run('/usr/bin/mypy', ['--python-executable', python,
+            '--cache-dir', '/dev/null', '--ignore-missing-imports',
+            'sign_up.py'], { cwd: build });
+    }, /no attribute "windows"/);
 });
 
 test('each takes fewer than 60 lines', () => {
