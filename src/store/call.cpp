@@ -17,6 +17,12 @@ Failed damaged(std::string message)
                    std::move(message));
 }
 
+Failed invalid(Failure failure)
+{
+    failure.refusal = Refusal::invalid;
+    return {std::move(failure)};
+}
+
 void rethrow_not_in_effect()
 {
     try {
@@ -46,6 +52,7 @@ const redis::Reply& Call::await_resume() const
     if (reply_->is_error()) {
         throw Failed{failure_of(*reply_, write)};
     }
+    operation_->changed |= write;
     return *reply_;
 }
 

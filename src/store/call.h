@@ -6,6 +6,7 @@
 
 #include "../redis/script_call.h"
 #include "failure.h"
+#include "operations.h"
 
 // A command that a task awaits (see task.h), and how tasks fail.
 
@@ -19,6 +20,7 @@ struct Failed {
 
 Failed refused(Refusal refusal, api::ErrorCode code, std::string message);
 Failed damaged(std::string message);
+Failed invalid(Failure failure);  // what the caller wants to change
 
 // Throws the exception that is being handled as a failure after which a change
 // may be stored but not in effect.
@@ -42,9 +44,11 @@ public:
     {}
 
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> task) noexcept
+    template <typename Promise>
+    void await_suspend(std::coroutine_handle<Promise> task) noexcept
     {
         task_ = task;
+        operation_ = task.promise().operation;
         start(link_, std::move(command_));  // may destroy this
     }
     const redis::Reply& await_resume() const;
@@ -66,6 +70,7 @@ private:
     const std::string key_;
     const Kind kind_;
     std::coroutine_handle<> task_;
+    Operation* operation_ = nullptr;
     const redis::Reply* reply_ = nullptr;
     redis::NoReply cause_ = redis::NoReply::not_sent;
 };

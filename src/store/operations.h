@@ -16,6 +16,7 @@ struct Operation : redis::InFlight<Operation>::Item {
 
     void* coroutine = nullptr;  // until it ends
     void (*destroy)(void*) = nullptr;
+    bool changed = false;  // Redis has executed a change of it
 };
 
 using Operations = redis::InFlight<Operation>;

@@ -21,6 +21,7 @@ enum class Refusal : std::uint8_t {
     plan_in_use,
     too_many_plans,
     overtaken,         // by another command
+    invalid,           // what the caller wants to change
     expired,           // the key to rotate
     limits_elsewhere,  // on another Redis, or being moved there
     damaged,
@@ -37,8 +38,8 @@ struct Failure {
     // Only for administration. `refusal`: the error has its own message.
     Refusal refusal = Refusal::none;
 
-    // A change may be stored, but workers may not know of it yet. Repeating the
-    // operation is safe and completes the change.
+    // A change may be stored, in part, but workers may not know of it yet.
+    // Repeating the operation is safe and completes the change.
     bool not_in_effect = false;
 };
 

@@ -62,6 +62,7 @@ public:
         }
 
         std::coroutine_handle<> parent;
+        Operation* operation = nullptr;  // that it is a part of
         std::exception_ptr exception;
     };
 
@@ -75,10 +76,12 @@ public:
     }
 
     bool await_ready() const noexcept { return false; }
+    template <typename Promise>
     std::coroutine_handle<>
-    await_suspend(std::coroutine_handle<> parent) noexcept
+    await_suspend(std::coroutine_handle<Promise> parent) noexcept
     {
         handle_.promise().parent = parent;
+        handle_.promise().operation = parent.promise().operation;
         return handle_;
     }
     T await_resume()
@@ -108,10 +111,20 @@ struct TaskRoot {
         std::suspend_never final_suspend() const noexcept { return {}; }
         void return_void() noexcept {}
         [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+
+        Operation* operation = nullptr;
     };
 
-    std::coroutine_handle<> handle;
+    std::coroutine_handle<promise_type> handle;
 };
+
+// Redis failed. What the operation has changed before may not be in effect.
+inline Failure failure_after(Failure failure, const Operation& operation)
+{
+    failure.not_in_effect |=
+        operation.changed && failure.refusal == Refusal::none;
+    return failure;
+}
 
 template <typename T, typename Result>
 TaskRoot await_for(Waiter<Result>& waiter, Task<T> task, Operations& all,
@@ -126,9 +139,9 @@ TaskRoot await_for(Waiter<Result>& waiter, Task<T> task, Operations& all,
             outcome.emplace(co_await task);
         }
     } catch (Failed& failed) {
-        outcome.emplace(std::move(failed.failure));
+        outcome.emplace(failure_after(std::move(failed.failure), self));
     } catch (...) {
-        outcome.emplace(failure_of(redis::NoReply::not_sent, true));
+        outcome.emplace(failure_after(read_not_sent(), self));
     }
     self.coroutine = nullptr;
     all.end(self);  // the waiter may destroy `all`
@@ -141,13 +154,14 @@ template <typename T, typename Result>
 void run(Operations& all, Task<T> task, Waiter<Result>& waiter)
 {
     Operation& operation = all.start();
-    std::coroutine_handle<> root;
+    std::coroutine_handle<TaskRoot::promise_type> root;
     try {
         root = await_for(waiter, std::move(task), all, operation).handle;
     } catch (...) {
         all.end(operation);
         throw;
     }
+    root.promise().operation = &operation;
     operation.coroutine = root.address();
     operation.destroy = [](void* coroutine) {
         std::coroutine_handle<>::from_address(coroutine).destroy();
