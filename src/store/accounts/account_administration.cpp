@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../../api/key.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
 #include "account_tasks.h"
@@ -41,46 +42,86 @@ Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
     co_return co_await list_keys_of(servers, account.id);
 }
 
+// An account that has lost its external id to another one must not show it.
+Task<> return_external_id(const KeyServers& servers, const std::string& id,
+                          const std::string& lost, const std::string& before)
+{
+    for (bool written = false; !written;) {
+        auto account = co_await read_account(servers, id);
+        if (!account || account->external_id != lost) {
+            co_return;
+        }
+        account->external_id = before;
+        written = co_await write_account(servers, *account, account->epoch);
+    }
+}
+
+// Gives the account another external id, and changes nothing else: if this is
+// refused, nothing has changed. Nothing happens if another write was faster.
+Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
+                        const std::string& external_id)
+{
+    const std::string before = std::exchange(account.external_id, external_id);
+    co_await claim(servers, external_id, account.id);
+    const bool written =
+        co_await write_account(servers, account, account.epoch);
+    if (!written) {
+        co_return;
+    }
+    const bool confirmed =
+        co_await is_confirmed(servers, external_id, account.id);
+    if (!confirmed) {
+        co_await return_external_id(servers, account.id, external_id, before);
+        throw external_id_taken();
+    }
+    co_await announce(servers, account.id);
+    if (!before.empty()) {
+        co_await release(servers, before, account.id);
+    }
+}
+
 Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                                         AccountAdministration::Change change)
 {
     for (;;) {
-        auto account = co_await find_account(servers, name);
+        const auto account = co_await find_account(servers, name);
         name.id = account.id;  // its external id may change meanwhile
-        const std::string before = account.external_id;
-        if (auto failure = change(account)) {
-            throw Failed{std::move(*failure)};
+        api::AccountRecord changed = account;
+        if (auto failure = change(changed)) {
+            throw invalid(std::move(*failure));
         }
-        account.implicit = false;
-        const bool claims =
-            account.external_id != before && !account.external_id.empty();
-        if (claims) {
-            co_await claim(servers, account.external_id, account.id);
+        if (!changed.external_id.empty()) {
+            if (changed.external_id != account.external_id) {
+                co_await take_external_id(servers, account,
+                                          changed.external_id);
+                continue;
+            }
+            // An interrupted change may have left it to another account.
+            co_await claim(servers, changed.external_id, account.id);
         }
+        changed.implicit = false;
         const bool written =
-            co_await write_account(servers, account, account.epoch);
+            co_await write_account(servers, changed, account.epoch);
         if (!written) {
             continue;
         }
-        if (claims) {
-            const bool confirmed =
-                co_await is_confirmed(servers, account.external_id, account.id);
-            if (!confirmed) {
-                account.external_id = before;
-                co_await write_account(servers, account, account.epoch);
-                throw external_id_taken();
-            }
-        }
         co_await announce(servers, account.id);
-        if (account.external_id != before && !before.empty()) {
-            co_await release(servers, before, account.id);
+        if (changed.external_id.empty() && !account.external_id.empty()) {
+            co_await release(servers, account.external_id, account.id);
         }
-        co_return account;
+        co_return changed;
     }
 }
 
 Task<> delete_account(KeyServers servers, AccountName name)
 {
+    if (api::is_id(name.id)) {
+        const auto there = co_await read_account(servers, name.id);
+        if (there && there->deleted != 0) {
+            // Its deletion may have been interrupted.
+            co_await remove_account(servers, name.id, "", false);
+        }
+    }
     const auto account = co_await find_account(servers, name);
     const bool removed =
         co_await remove_account(servers, account.id, "", false);

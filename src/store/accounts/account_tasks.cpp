@@ -194,16 +194,28 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 
 namespace {
 
+// In pieces, so that a worker keeps only one of them.
+constexpr std::size_t kPiece = 100;
+
 Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except)
 {
-    const KeyListing keys = co_await list_keys_of(servers, account);
     const auto is_other = [&](const auto& id) { return id != except; };
-    co_return std::any_of(
-        keys.keys.begin(), keys.keys.end(),
-        [&](const StoredKey& key) { return is_other(key.record.id); })
-        || std::any_of(keys.damaged.begin(), keys.damaged.end(), is_other)
-        || !keys.damaged_entries.empty() || !keys.unread.empty();
+    std::optional<api::ScanPlace> place(std::in_place);
+    while (place) {
+        const KeyPage page =
+            co_await list_some_keys(servers, account, *place, kPiece);
+        const KeyListing& keys = page.listing;
+        if (std::any_of(
+                keys.keys.begin(), keys.keys.end(),
+                [&](const StoredKey& key) { return is_other(key.record.id); })
+            || std::any_of(keys.damaged.begin(), keys.damaged.end(), is_other)
+            || !keys.damaged_entries.empty() || !keys.unread.empty()) {
+            co_return true;
+        }
+        place = page.next;
+    }
+    co_return false;
 }
 
 // Removes what refers to a deleted account, but for its usage.
@@ -220,54 +232,36 @@ Task<> clear_references(const KeyServers& servers,
 
 }  // namespace
 
+// Nothing is admitted for an account without keys, so its usage is complete. A
+// key that is added meanwhile changes the record first, see store_unfinished().
 Task<bool> remove_account(const KeyServers& servers, const std::string& id,
                           const std::string& except, bool if_implicit)
 {
-    std::optional<bool> was_disabled;
     for (;;) {
         auto account = co_await read_account(servers, id);
         if (!account) {
             co_return true;
         }
-        if (account->deleted != 0) {
-            co_await clear_references(servers, *account);
-            co_return true;
-        }
-        // Before anything is disabled.
-        bool in_use = if_implicit && !account->implicit;
-        if (!in_use) {
-            in_use = co_await has_keys(servers, id, except);
-        }
-        if (in_use && !was_disabled) {
-            co_return false;
-        }
-        if (!was_disabled) {
-            was_disabled = account->disabled;
-        }
-        account->disabled = in_use ? *was_disabled : true;
-        bool written =
-            co_await write_account(servers, *account, account->epoch);
-        if (!written) {
-            continue;
+        if (account->deleted == 0) {
+            bool in_use = if_implicit && !account->implicit;
+            if (!in_use) {
+                in_use = co_await has_keys(servers, id, except);
+            }
+            if (in_use) {
+                co_return false;
+            }
+            co_await settle_usage(servers, id, false);
+            const api::Millis now = co_await redis_time(servers.accounts);
+            account->deleted = now / 1000;
+            const bool written =
+                co_await write_account(servers, *account, account->epoch);
+            if (!written) {
+                continue;
+            }
         }
         co_await announce(servers, id);
-        if (in_use) {
-            co_return false;
-        }
-        // A key that was added meanwhile has changed the record since, or is
-        // found now: see store_disabled().
-        in_use = co_await has_keys(servers, id, except);
-        if (in_use) {
-            continue;
-        }
-        co_await settle_usage(servers, id, false);
-        const api::Millis now = co_await redis_time(servers.accounts);
-        account->deleted = now / 1000;
-        written = co_await write_account(servers, *account, account->epoch);
-        if (written) {
-            co_await clear_references(servers, *account);
-            co_return true;
-        }
+        co_await clear_references(servers, *account);
+        co_return true;
     }
 }
 
