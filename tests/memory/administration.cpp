@@ -11,6 +11,7 @@
 #include "store/accounts/account_administration.h"
 #include "store/accounts/usage_administration.h"
 #include "store/keys/key_administration.h"
+#include "store/plans/host_record.h"
 #include "store/random.h"
 #include "store/scripts.h"
 #include "unit/store_replies.h"
@@ -105,10 +106,15 @@ struct ListedKeys : AdministeredKey {
 };
 
 struct AdministeredAccount : Administered {
-    const Ready record{array(
-        {bulk("id"), bulk(kId), bulk("created"), bulk("1700000000"),
-         bulk("epoch"), bulk("7"), bulk("external_id"), bulk("a-customer's-id"),
-         bulk("label"), bulk("A customer whose name needs memory")})};
+    static std::string record_of(const char* external_id)
+    {
+        return array({bulk("id"), bulk(kId), bulk("created"),
+                      bulk("1700000000"), bulk("epoch"), bulk("7"),
+                      bulk("external_id"), bulk(external_id), bulk("label"),
+                      bulk("A customer whose name needs memory")});
+    }
+
+    const Ready record{record_of("a-customer's-id")};
     const Ready epoch{integer(8)};
     const Ready done{integer(1)};
     const Ready none{kNil};
@@ -119,15 +125,18 @@ struct AdministeredAccount : Administered {
 };
 
 // The record, the new claim, which is read and set, the write, the claim
-// confirmed, the state, and the old claim freed.
+// confirmed, the state, and the old claim freed; then the rest of the change:
+// the record, the claim, the write and the state.
 struct ChangedAccount : AdministeredAccount {
     void act()
     {
         accounts.update({kId, ""}, change, waiter);
-        answer<7>({&record, &none, &done, &epoch, &claimed, &epoch, &done});
+        answer<11>({&record, &none, &done, &epoch, &claimed, &epoch, &done,
+                    &renamed, &claimed, &epoch, &epoch});
     }
-    void check(bool thrown) const { Administered::check(thrown, waiter, 7); }
+    void check(bool thrown) const { Administered::check(thrown, waiter, 11); }
 
+    const Ready renamed{record_of("another-customer's-id")};
     store::AccountAdministration::Change change =
         [](api::AccountRecord& account) -> std::optional<store::Failure> {
         account.external_id = "another-customer's-id";
@@ -169,7 +178,12 @@ struct ShownUsage : AdministeredAccount {
 
 // A request to the admin API, after admission.
 struct AdminRequest : AdministeredKey {
-    explicit AdminRequest(api::Operation operation, const char* body = "{}")
+    // `value`: of the entry that each hash has. Empty: a digest.
+    explicit AdminRequest(api::Operation operation, const char* body = "{}",
+                          const std::string& value = "")
+        : index(
+            array({bulk("0"), array({bulk("a-key-whose-id-needs-memory"),
+                                     bulk(value.empty() ? digest : value)})}))
     {
         call.operation = operation;
         call.id = "a-key-whose-id-needs-memory";
@@ -225,9 +239,7 @@ struct AdminRequest : AdministeredKey {
                bulk("a-key-whose-id-needs-memory"), bulk("created"), bulk("1"),
                bulk("label"), bulk("A customer whose name needs memory"),
                bulk("epoch"), bulk("7")})};
-    const Ready index{
-        array({bulk("0"),
-               array({bulk("a-key-whose-id-needs-memory"), bulk(digest)})})};
+    const Ready index;
     const Ready none{array({bulk("0"), array({})})};
     const Ready time{array({bulk("1000"), bulk("0")})};
     const Ready claimed{kNil};
@@ -240,6 +252,17 @@ struct AdminShows : AdminRequest {
 
 struct AdminLists : AdminRequest {
     AdminLists() : AdminRequest(api::Operation::list_keys) {}
+};
+
+struct AdminListsPlans : AdminRequest {
+    AdminListsPlans()
+        : AdminRequest(api::Operation::list_plans, "",
+                       "1000 "
+                           + store::host_json(
+                               {"a-host-whose-name-needs-memory",
+                                "/etc/nginx/a-path/nginx.conf", "1"},
+                               {{"a-plan-whose-name-needs-memory", {1, 2}}}))
+    {}
 };
 
 struct AdminCreates : AdminRequest {
@@ -266,6 +289,7 @@ TEST_CASE("requests to the admin API")
 {
     fail_each_allocation<AdminShows>();
     fail_each_allocation<AdminLists>();
+    fail_each_allocation<AdminListsPlans>();
     fail_each_allocation<AdminCreates>();
     fail_each_allocation<AdminChanges>();
 }

@@ -1,58 +1,14 @@
 #include "plan_listing.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
-
-#include "../../api/text.h"
 
 namespace petstore::store {
 
 namespace {
 
-using PlanJson = nlohmann::json;
-
 constexpr std::string_view kEnterprisePlan = "enterprise";
-
-// [minute, day] or [minute, day, month], perhaps followed by more.
-std::optional<api::Limits> limits_of(const PlanJson& numbers)
-{
-    std::string text;
-    for (const PlanJson& number : numbers) {
-        if (!number.is_number_integer()) {
-            break;
-        }
-        text.append(text.empty() ? "" : " ").append(number.dump());
-    }
-    return parse_limits(text);
-}
-
-bool take_text(const PlanJson& json, const char* member, std::string& text)
-{
-    const auto found = json.find(member);
-    if (found == json.end() || !found->is_string()) {
-        return false;
-    }
-    text = found->get<std::string>();
-    return true;
-}
-
-bool take_plans(const PlanJson& json, api::NamedLimits& plans)
-{
-    const auto found = json.find("plans");
-    if (found == json.end() || !found->is_object()) {
-        return false;
-    }
-    for (const auto& [name, numbers] : found->items()) {
-        const auto limits = limits_of(numbers);
-        if (!api::is_plan_name(name) || !numbers.is_array() || !limits) {
-            return false;
-        }
-        plans.emplace(name, *limits);
-    }
-    return true;
-}
 
 std::string words_of(const api::Limits& limits)
 {
@@ -70,24 +26,6 @@ std::string words_of(const PublishedHost& host)
 }
 
 }  // namespace
-
-std::optional<PublishedHost> parse_host(std::string_view value)
-{
-    PublishedHost host;
-    const std::size_t space = std::min(value.find(' '), value.size());
-    const auto published = api::parse_int64(value.substr(0, space));
-    value.remove_prefix(std::min(space + 1, value.size()));
-    const PlanJson json = PlanJson::parse(value, nullptr, false);
-    if (!published || !api::has_four_digit_year(*published) || !json.is_object()
-        || !take_text(json, "host", host.name)
-        || !take_text(json, "config", host.configuration)
-        || !take_text(json, "version", host.version)
-        || !take_plans(json, host.plans)) {
-        return std::nullopt;
-    }
-    host.published = *published;
-    return host;
-}
 
 std::string_view to_string(PlanSource source) noexcept
 {
