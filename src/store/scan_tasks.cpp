@@ -93,10 +93,11 @@ Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
         const std::uint64_t next = cursor_of(reply[0].text());
         for (Entry& entry : sorted_after(*piece, kind, place.after)) {
             if (page.entries.size() == most) {
-                page.next = {place.cursor, page.entries.back().first};
+                page.next = page.after(most - 1);
                 co_return page;
             }
             page.entries.push_back(std::move(entry));
+            page.cursors.push_back(place.cursor);
         }
         if (next == 0) {
             co_return page;

@@ -10,7 +10,9 @@ namespace petstore::service {
 
 namespace {
 
-// A page that shows few of the entries read ends after so many.
+// With a filter, so many entries are read at once, and a page that shows few of
+// them ends after so many.
+constexpr std::size_t kPiece = 100;
 constexpr std::size_t kMostRead = 1000;
 
 store::Task<std::string> account_object(const AdminStore& store,
@@ -29,24 +31,31 @@ bool has_plan(const api::AccountRecord& account, const std::string& plan)
            || (account.plan.empty() ? "free" : account.plan) == plan;
 }
 
-// Those of a piece of the index that the query asks for.
-store::Task<std::size_t> append_accounts(const AdminCall& call,
-                                         const AdminStore& store,
-                                         const store::IndexPage& page,
-                                         AdminAnswer& list)
+// Appends those of a piece of the index that the query asks for, at most
+// `most`. Returns where to go on.
+store::Task<std::optional<api::ScanPlace>>
+append_accounts(const AdminCall& call, const AdminStore& store,
+                const store::IndexPage& page, std::size_t& most,
+                AdminAnswer& list)
 {
     constexpr api::UsagePeriod kPeriod = api::UsagePeriod::none();
     const store::UsageListing listing =
         co_await read_usage(store, page, kPeriod);
-    std::size_t count = 0;
+    std::size_t entry = 0;
     for (const api::AccountUsage& usage : listing.accounts) {
+        if (most == 0) {
+            co_return page.after(entry);
+        }
+        while (page.entries[entry].first != usage.account.id) {
+            ++entry;
+        }
         if (usage.account.deleted == 0
             && has_plan(usage.account, call.query.plan)) {
             append(list, api::account_json(usage.account, usage.last_used));
-            ++count;
+            --most;
         }
     }
-    co_return count;
+    co_return page.next;
 }
 
 // By its external id there is at most one.
@@ -71,17 +80,15 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
         co_return co_await list_one_account(call, store);
     }
     store::UsageAdministration reader(store.servers);
-    const auto limit = static_cast<std::size_t>(call.query.limit);
+    auto most = static_cast<std::size_t>(call.query.limit);
     AdminAnswer answer = empty_list();
     std::optional<api::ScanPlace> place(call.query.place);
-    for (std::size_t found = 0, read = 0;
-         place && found < limit && read < kMostRead;) {
+    for (std::size_t read = 0; place && most > 0 && read < kMostRead;) {
         store::Result<store::IndexPage> next;
-        reader.accounts(*place, limit - found, next);
+        reader.accounts(*place, call.query.plan.empty() ? most : kPiece, next);
         const store::IndexPage page = co_await next;
-        found += co_await append_accounts(call, store, page, answer);
+        place = co_await append_accounts(call, store, page, most, answer);
         read += page.entries.size();
-        place = page.next;
     }
     link_to(place, call, answer);
     co_return answer;

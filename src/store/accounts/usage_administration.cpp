@@ -77,6 +77,10 @@ Task<UsageListing> read_several(const KeyServers& servers,
                                 api::UsagePeriod period)
 {
     UsageListing listing;
+    const auto is_damaged = [](const std::string& id) {
+        return !api::is_id(id);
+    };
+    ids.erase(std::remove_if(ids.begin(), ids.end(), is_damaged), ids.end());
     std::vector<std::optional<api::AccountUsage>> found(ids.size());
     const auto read_one = [&](const std::string& id) {
         const auto place = static_cast<std::size_t>(&id - ids.data());
@@ -115,15 +119,8 @@ Task<IndexPage> read_some_accounts(const KeyServers& servers,
                                    api::ScanPlace from, std::size_t most)
 {
     const std::string key = servers.schema.account_index();
-    auto page = co_await read_index_page(servers.keys, key, IndexKind::hash,
-                                         from, most);
-    const auto is_damaged = [](const auto& entry) {
-        return !api::is_id(entry.first);
-    };
-    auto& entries = page.entries;
-    entries.erase(std::remove_if(entries.begin(), entries.end(), is_damaged),
-                  entries.end());
-    co_return page;
+    co_return co_await read_index_page(servers.keys, key, IndexKind::hash, from,
+                                       most);
 }
 
 }  // namespace

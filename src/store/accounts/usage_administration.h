@@ -31,14 +31,15 @@ public:
     void read(std::string account, const api::UsagePeriod& period,
               Waiter<api::AccountUsage>& waiter);
 
-    // Several. Skips ids that no account has.
+    // Several. Skips ids that no account has, or can have.
     void read(std::vector<std::string> accounts, const api::UsagePeriod& period,
               Waiter<UsageListing>& waiter);
 
     // The ids of all accounts, deleted ones included, oldest first.
     void accounts(Waiter<std::vector<std::string>>& waiter);
 
-    // The same in pieces of at most `most`, in no order.
+    // Their entries in the index, in pieces of at most `most`, in no order. The
+    // names of damaged ones are no ids.
     void accounts(const api::ScanPlace& from, std::size_t most,
                   Waiter<IndexPage>& waiter);
 
