@@ -1,5 +1,6 @@
-// "1 <request> pending <attempt> <id> <account>" or
-// "1 <request> done <status> <location> <body>", where "-" is no location.
+// "1 <request> pending <attempt> <made> <earlier>…" or
+// "1 <request> done <status> <location> <body>", where "-" is no location, and
+// what was made is "<id>:<account>".
 #include "admin_claim.h"
 
 #include <algorithm>
@@ -21,6 +22,20 @@ std::string_view take_word(std::string_view& text)
     return word;
 }
 
+std::string to_text(const AdminClaim::Made& made)
+{
+    return made.id + ':' + made.account;
+}
+
+bool take_made(std::string_view& text, AdminClaim::Made& made)
+{
+    const std::string_view word = take_word(text);
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    made.id = word.substr(0, colon);
+    made.account = word.substr(std::min(colon + 1, word.size()));
+    return api::is_id(made.id) && api::is_id(made.account);
+}
+
 }  // namespace
 
 std::string claim_text(const AdminClaim& claim)
@@ -28,12 +43,12 @@ std::string claim_text(const AdminClaim& claim)
     std::string text(kVersion);
     text.append(" ").append(claim.request);
     if (claim.status == 0) {
-        return text.append(" pending ")
-            .append(claim.attempt)
-            .append(" ")
-            .append(claim.id)
-            .append(" ")
-            .append(claim.account);
+        text.append(" pending ").append(claim.attempt);
+        text.append(" ").append(to_text(claim.made));
+        for (const AdminClaim::Made& made : claim.earlier) {
+            text.append(" ").append(to_text(made));
+        }
+        return text;
     }
     api::append_int(text.append(" done "), claim.status);
     return text.append(" ")
@@ -55,10 +70,10 @@ std::optional<AdminClaim> parse_claim(std::string_view text)
     }
     if (state == "pending") {
         claim.attempt = take_word(text);
-        claim.id = take_word(text);
-        claim.account = take_word(text);
-        const bool valid = api::is_id(claim.attempt) && api::is_id(claim.id)
-                           && api::is_id(claim.account);
+        bool valid = api::is_id(claim.attempt) && take_made(text, claim.made);
+        while (valid && !text.empty()) {
+            valid = take_made(text, claim.earlier.emplace_back());
+        }
         return valid ? std::optional(std::move(claim)) : std::nullopt;
     }
     const auto status = api::parse_int64(take_word(text));

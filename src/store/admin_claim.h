@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace petstore::store {
 
@@ -15,8 +16,13 @@ struct AdminClaim {
     // Until it is done. A repetition may take the work over, as another
     // attempt.
     std::string attempt;
-    std::string id;       // of what it makes
-    std::string account;  // of the account that it makes
+    struct Made {
+        std::string id;
+        std::string account;  // that it makes for a key
+    };
+    Made made;
+    // What attempts before may have made, under other ids.
+    std::vector<Made> earlier;
 
     // Once it is done: the response. The location is relative to the base path.
     int status = 0;  // 0: not done

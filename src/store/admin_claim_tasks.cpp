@@ -19,7 +19,28 @@ Task<bool> replace(redis::Link& link, const std::string& key,
     co_return reply.integer() == 1;
 }
 
+std::optional<AdminClaim> claim_of(const redis::Reply& reply,
+                                   const std::string& key)
+{
+    if (reply.is(redis::Type::nil)) {
+        return std::nullopt;
+    }
+    auto claim = parse_claim(reply.text());
+    if (!claim) {
+        throw damaged("the Redis key " + key + " is damaged");
+    }
+    return claim;
+}
+
 }  // namespace
+
+Task<std::optional<AdminClaim>> find_claim(redis::Link& link,
+                                           const std::string& key)
+{
+    redis::Command command("GET");
+    command.key(key);
+    co_return claim_of(co_await ask(link, std::move(command)), key);
+}
 
 // SET with NX and GET, since Redis 7.0, is one atomic step without a script.
 Task<std::optional<AdminClaim>> claim_request(redis::Link& link,
@@ -33,15 +54,7 @@ Task<std::optional<AdminClaim>> claim_request(redis::Link& link,
         .arg("GET")
         .arg("PX")
         .arg(kKeepMillis);
-    const redis::Reply& reply = co_await change(link, std::move(command));
-    if (reply.is(redis::Type::nil)) {
-        co_return std::nullopt;
-    }
-    auto there = parse_claim(reply.text());
-    if (!there) {
-        throw damaged("the Redis key " + key + " is damaged");
-    }
-    co_return there;
+    co_return claim_of(co_await change(link, std::move(command)), key);
 }
 
 Task<bool> replace_claim(redis::Link& link, const std::string& key,
@@ -52,11 +65,11 @@ Task<bool> replace_claim(redis::Link& link, const std::string& key,
     co_return co_await replace(link, key, before, after);
 }
 
-Task<> remove_claim(redis::Link& link, const std::string& key,
-                    const AdminClaim& seen)
+Task<bool> remove_claim(redis::Link& link, const std::string& key,
+                        const AdminClaim& seen)
 {
     const std::string before = claim_text(seen);
-    co_await replace(link, key, before, "");
+    co_return co_await replace(link, key, before, "");
 }
 
 }  // namespace petstore::store

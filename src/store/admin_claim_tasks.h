@@ -12,6 +12,10 @@
 
 namespace petstore::store {
 
+// nullopt if there is no claim.
+Task<std::optional<AdminClaim>> find_claim(redis::Link& link,
+                                           const std::string& key);
+
 // Writes the claim, unless there is one: then returns that.
 Task<std::optional<AdminClaim>> claim_request(redis::Link& link,
                                               const std::string& key,
@@ -21,8 +25,8 @@ Task<std::optional<AdminClaim>> claim_request(redis::Link& link,
 Task<bool> replace_claim(redis::Link& link, const std::string& key,
                          const AdminClaim& seen, const AdminClaim& next);
 
-// Removes a claim if it is still `seen`.
-Task<> remove_claim(redis::Link& link, const std::string& key,
-                    const AdminClaim& seen);
+// Removes a claim. False if it is not `seen` any more.
+Task<bool> remove_claim(redis::Link& link, const std::string& key,
+                        const AdminClaim& seen);
 
 }  // namespace petstore::store

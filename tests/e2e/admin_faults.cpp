@@ -227,7 +227,7 @@ TEST_CASE("admin faults: a repetition that waits outlives a reload")
     const auto claim = store.redis.command({"GET", name.text}).text;
     const auto request = claim.substr(0, claim.find(" done"));
     store.redis.command(
-        {"SET", name.text, request + " pending attempt account-1 account-2"});
+        {"SET", name.text, request + " pending attempt account-1:account-2"});
 
     const auto claims = [&] {
         const auto text = store.redis.command({"INFO", "commandstats"}).text;

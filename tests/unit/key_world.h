@@ -185,8 +185,10 @@ private:
         }
         if (c[0] == "SSCAN") {
             std::vector<std::string> members;
-            for (const auto& member : sets[c[1]]) {
-                members.push_back(bulk(member));
+            if (const auto found = sets.find(c[1]); found != sets.end()) {
+                for (const auto& member : found->second) {
+                    members.push_back(bulk(member));
+                }
             }
             return array({bulk("0"), array(members)});
         }

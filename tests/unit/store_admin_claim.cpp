@@ -13,8 +13,8 @@ AdminClaim pending()
     AdminClaim claim;
     claim.request = std::string(64, 'a');
     claim.attempt = "t1";
-    claim.id = "i1";
-    claim.account = "c1";
+    claim.made = {"i1", "c1"};
+    claim.earlier = {{"i2", "c2"}, {"i3", "c3"}};
     return claim;
 }
 
@@ -28,8 +28,16 @@ TEST_CASE("a claim is kept as text", "[store]")
     CHECK(parsed->status == 0);
     CHECK(parsed->request == claim.request);
     CHECK(parsed->attempt == "t1");
-    CHECK(parsed->id == "i1");
-    CHECK(parsed->account == "c1");
+    CHECK(parsed->made.id == "i1");
+    CHECK(parsed->made.account == "c1");
+    REQUIRE(parsed->earlier.size() == 2);
+    CHECK(parsed->earlier[1].id == "i3");
+    CHECK(parsed->earlier[1].account == "c3");
+
+    claim.earlier.clear();
+    parsed = parse_claim(claim_text(claim));
+    REQUIRE(parsed);
+    CHECK(parsed->earlier.empty());
 
     claim.status = 201;
     claim.location = "/keys/i1";
@@ -54,10 +62,11 @@ TEST_CASE("a claim that is damaged", "[store]")
 {
     const std::string a(64, 'a');
     for (const std::string& text :
-         {std::string(), std::string("x"), "2 " + a + " pending t i c",
-          std::string("1 abc pending t i c"), "1 " + a + " pending t i",
-          "1 " + a + " pending t i c/d", "1 " + a + " done 404 - {}",
-          "1 " + a + " done x - {}", "1 " + a + " doing 201 - {}"}) {
+         {std::string(), std::string("x"), "2 " + a + " pending t i:c",
+          std::string("1 abc pending t i:c"), "1 " + a + " pending t i",
+          "1 " + a + " pending t i:c/d", "1 " + a + " pending t i:c i2",
+          "1 " + a + " done 404 - {}", "1 " + a + " done x - {}",
+          "1 " + a + " doing 201 - {}"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_claim(text));
     }

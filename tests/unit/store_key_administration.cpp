@@ -185,6 +185,7 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
     SECTION("changed meanwhile")
     {
         admin.record('s')["epoch"] = "7";
+        admin.record('s')["label"] = "theirs";
         const auto enabled = admin.run<StoredKey>(
             [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
         CHECK(enabled.refusal() == Refusal::overtaken);

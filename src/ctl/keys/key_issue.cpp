@@ -33,9 +33,8 @@ void show(const Context& context, ShownKey shown, const api::PlanTable& plans,
 {
     // Report a closed pipe as an error, so that the caller can clean up.
     std::signal(SIGPIPE, SIG_IGN);
-    api::KeyRecord& record = shown.key.record;
-    record.disabled = false;  // print its final state
-    shown.key.unfinished = false;
+    const api::KeyRecord& record = shown.key.record;
+    shown.key.unfinished = false;  // print its final state
     if (context.json()) {
         print_json(json_of(shown, plans, record.created, secret));
     } else {

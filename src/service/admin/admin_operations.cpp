@@ -40,10 +40,29 @@ store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id)
     co_return co_await found;
 }
 
-store::Task<std::optional<store::StoredKey>>
-find_made_key(const AdminStore& store, const std::string& id)
+store::Task<std::optional<store::StoredKey>> find_key(const AdminStore& store,
+                                                      const api::Digest& digest)
 {
-    return if_any(find_key(store, id), store::Refusal::not_found);
+    store::KeyAdministration keys(store.servers);
+    store::Result<std::optional<store::StoredKey>> found;
+    keys.find(digest, found);
+    co_return co_await found;
+}
+
+// An import may not have reached the index.
+store::Task<std::optional<store::StoredKey>>
+find_made_key(const AdminCall& call, const AdminStore& store,
+              const std::string& id)
+{
+    if (!call.body.sha256) {
+        co_return co_await if_any(find_key(store, id),
+                                  store::Refusal::not_found);
+    }
+    auto found = co_await find_key(store, *call.body.sha256);
+    if (found && found->record.id != id) {
+        found.reset();
+    }
+    co_return found;
 }
 
 store::Task<store::UsageListing> read_usage(const AdminStore& store,
@@ -73,7 +92,11 @@ store::Task<store::KnownPlans> known_plans(const AdminStore& store)
     store::PlanAdministration plans(store.servers);
     store::Result<store::KnownPlans> known;
     plans.list(known);
-    co_return co_await known;
+    auto all = co_await known;
+    if (all.hosts_unread()) {
+        throw unread();
+    }
+    co_return all;
 }
 
 store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
@@ -98,14 +121,19 @@ store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
 
 store::Failed invalid(api::Error error)
 {
-    return {store::Failure{std::move(error)}};
+    return store::invalid({std::move(error)});
 }
 
 store::Failed own_key()
 {
-    return {store::Failure{
+    return invalid(
         {api::ErrorCode::own_key,
-         "The key or account of the request itself cannot be changed."}}};
+         "The key or account of the request itself cannot be changed."});
+}
+
+store::Failed unread()
+{
+    return {store::read_not_sent()};
 }
 
 AdminAnswer no_content()

@@ -3,9 +3,11 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "../../store/accounts/account_listing.h"
 #include "../../store/accounts/usage_administration.h"
+#include "../../store/admin_claim.h"
 #include "../../store/keys/stored_key.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/task.h"
@@ -18,10 +20,9 @@ namespace petstore::service {
 
 // The ids of what a POST makes. `repeated`: an earlier attempt has chosen them,
 // and may have made it.
-struct Attempt {
-    std::string id;
-    std::string account;
+struct Attempt : store::AdminClaim::Made {
     bool repeated = false;
+    std::vector<Made> earlier;  // see AdminClaim
 };
 
 using AdminTask = store::Task<AdminAnswer>;
@@ -60,6 +61,8 @@ store::AccountName with_external_id(const std::string& external_id);
 store::Task<api::AccountRecord> find_account(const AdminStore& store,
                                              store::AccountName name);
 store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id);
+store::Task<std::optional<store::StoredKey>>
+find_key(const AdminStore& store, const api::Digest& digest);
 
 // What `sought` finds; nullopt if it is refused as `absent`.
 template <typename T>
@@ -76,9 +79,14 @@ store::Task<std::optional<T>> if_any(store::Task<T> sought,
     co_return std::nullopt;
 }
 
-// Whether a POST has made the key with this id; finished or not.
+// The key with this id, finished or not, if an attempt of the call has made it.
 store::Task<std::optional<store::StoredKey>>
-find_made_key(const AdminStore& store, const std::string& id);
+find_made_key(const AdminCall& call, const AdminStore& store,
+              const std::string& id);
+
+// Removes the key that an attempt has made, if it has, and its account.
+store::Task<> remove_made(const AdminStore& store,
+                          const store::AdminClaim::Made& made);
 
 // What the accounts of a piece of the index have used.
 store::Task<store::UsageListing> read_usage(const AdminStore& store,
@@ -116,6 +124,8 @@ store::Task<T> confirmed(store::Task<T> rest)
 
 store::Failed invalid(api::Error error);
 store::Failed own_key();
+// A server of a Cluster is away, so a list would be incomplete.
+store::Failed unread();
 
 // 204.
 AdminAnswer no_content();

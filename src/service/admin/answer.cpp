@@ -12,9 +12,13 @@ namespace petstore::service {
 
 namespace {
 
-// Much longer than an attempt takes. One that has made no progress for so long
-// has ended without a result.
+// Much longer than an attempt usually takes. One that is only slow may go on:
+// whatever both make, one object remains, and both answer with that or not at
+// all.
 constexpr store::Monotonic kTakeOverAfter = 1000;
+
+// Attempts whose objects a claim names.
+constexpr std::size_t kMostEarlier = 16;
 
 AdminTask perform(const AdminCall& call, AdminStore& store,
                   const Attempt& attempt)
@@ -78,33 +82,46 @@ AdminAnswer replayed(const store::AdminClaim& claim)
     return answer;
 }
 
+// Another attempt will answer.
+store::Failed overtaken()
+{
+    return {store::failure_of(redis::NoReply::in_doubt, true)};
+}
+
 store::AdminClaim new_claim(const AdminCall& call)
 {
     store::AdminClaim claim;
     claim.request = api::to_hex(api::bytes_of(call.once->request));
     claim.attempt = store::new_id();
-    claim.id = store::new_id();
-    claim.account = store::new_id();
+    claim.made = {store::new_id(), store::new_id()};
     return claim;
 }
 
-// What an attempt has made keeps its id. A key that it has not made gets
-// another: should that attempt go on after all, it finds that it was overtaken.
+// What an attempt has made keeps its id. A new key that it has not made gets
+// another, since two secrets cannot share one.
 store::Task<store::AdminClaim> successor_of(const AdminCall& call,
                                             AdminStore& store,
                                             const store::AdminClaim& stalled)
 {
-    store::AdminClaim next = new_claim(call);
-    bool keeps = call.operation != api::Operation::create_key
-                 && call.operation != api::Operation::rotate_key;
+    const bool has_secret =
+        (call.operation == api::Operation::create_key && !call.body.sha256)
+        || call.operation == api::Operation::rotate_key;
+    bool keeps = !has_secret;
     if (!keeps) {
-        const auto made = co_await find_made_key(store, stalled.id);
+        const auto made = co_await if_any(find_key(store, stalled.made.id),
+                                          store::Refusal::not_found);
         keeps = made.has_value();
     }
+    store::AdminClaim next = new_claim(call);
+    next.earlier = stalled.earlier;
     if (keeps) {
-        next.id = stalled.id;
+        next.made = stalled.made;
+    } else {
+        next.earlier.push_back(stalled.made);
+        if (next.earlier.size() > kMostEarlier) {
+            next.earlier.erase(next.earlier.begin());
+        }
     }
-    next.account = stalled.account;
     co_return next;
 }
 
@@ -168,25 +185,30 @@ store::Task<> mark_done(const AdminCall& call, AdminStore& store,
     done.body = without_secret(answer.body);
     const bool marked =
         co_await store::replace_claim(store.servers.keys, key, mine, done);
-    if (!marked && call.operation == api::Operation::create_key) {
-        // Another attempt has taken over, and answers with its own key.
-        AdminCall undo;
-        undo.operation = api::Operation::delete_key;
-        undo.id = mine.id;
-        co_await delete_key(undo, store);
-        throw store::Failed{store::failure_of(redis::NoReply::in_doubt, true)};
+    if (marked || call.operation != api::Operation::create_key) {
+        co_return;
+    }
+    const auto taken_over = co_await store::find_claim(store.servers.keys, key);
+    const bool has_same_key =
+        taken_over
+        && (taken_over->status == 0 ? taken_over->made.id == mine.made.id
+                                    : taken_over->location == done.location);
+    if (!has_same_key) {
+        co_await remove_made(store, mine.made);
+        throw overtaken();
     }
 }
 
-// After a request that changes nothing. If this fails, a repetition takes the
-// claim over.
-store::Task<> forget(AdminStore& store, const std::string& key,
-                     const store::AdminClaim& mine)
+// After a request that changes nothing. False if another attempt has taken over
+// and may change something. If this fails, a repetition takes the claim over.
+store::Task<bool> forget(AdminStore& store, const std::string& key,
+                         const store::AdminClaim& mine)
 {
     try {
-        co_await store::remove_claim(store.servers.keys, key, mine);
+        co_return co_await store::remove_claim(store.servers.keys, key, mine);
     } catch (const store::Failed&) {
     }
+    co_return true;
 }
 
 AdminTask perform_once(const AdminCall& call, AdminStore& store)
@@ -198,8 +220,8 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
     if (mine.status != 0) {
         co_return replayed(mine);
     }
-    attempt.id = mine.id;
-    attempt.account = mine.account;
+    static_cast<store::AdminClaim::Made&>(attempt) = mine.made;
+    attempt.earlier = mine.earlier;
     std::optional<store::Failed> refused;
     AdminAnswer answer;
     try {
@@ -212,8 +234,8 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
         refused = std::move(failed);
     }
     if (refused) {
-        co_await forget(store, key, mine);
-        throw std::move(*refused);
+        const bool forgotten = co_await forget(store, key, mine);
+        throw forgotten ? std::move(*refused) : overtaken();
     }
     co_await confirmed(mark_done(call, store, key, mine, answer));
     co_return answer;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -12,18 +13,17 @@ namespace petstore::service {
 
 namespace {
 
-using Accounts = std::map<std::string, api::AccountRecord>;
+// By their ids; those that are damaged have none.
+using Accounts = std::map<std::string, std::optional<api::AccountRecord>>;
 
 // A key of an account that does not exist any more shows an empty one.
-store::Task<> read_account(const AdminStore& store, const std::string& id,
-                           api::AccountRecord& account)
+store::Task<api::AccountRecord> read_account(const AdminStore& store,
+                                             const std::string& id)
 {
     const store::AccountName name = with_id(id);
     auto found = co_await if_any(find_account(store, name),
                                  store::Refusal::account_not_found);
-    if (found) {
-        account = std::move(*found);
-    }
+    co_return found ? std::move(*found) : api::AccountRecord();
 }
 
 std::string object_of(const store::StoredKey& key,
@@ -40,8 +40,7 @@ store::Task<std::string> key_object(const AdminStore& store,
                                     const store::StoredKey& key,
                                     api::UnixTime now, std::string_view secret)
 {
-    api::AccountRecord account;
-    co_await read_account(store, key.record.account, account);
+    const auto account = co_await read_account(store, key.record.account);
     co_return object_of(key, account, now, secret);
 }
 
@@ -55,6 +54,13 @@ AdminTask created(const AdminStore& store, const store::StoredKey& key,
     co_return answer;
 }
 
+store::Task<> read_into(const AdminStore& store, const std::string& id,
+                        std::optional<api::AccountRecord>& account)
+{
+    account = co_await if_any(read_account(store, id), store::Refusal::damaged);
+}
+
+// But for those of damaged accounts.
 store::Task<> append_keys(const AdminStore& store,
                           const std::vector<store::StoredKey>& keys,
                           AdminAnswer& list)
@@ -64,12 +70,14 @@ store::Task<> append_keys(const AdminStore& store,
         accounts.try_emplace(key.record.account);
     }
     const auto read_one = [&](const auto& entry) {
-        return read_account(store, entry.first, accounts[entry.first]);
+        return read_into(store, entry.first, accounts[entry.first]);
     };
     co_await store::ForEach(accounts, store::KeyListing::kAtOnce, read_one);
     const api::UnixTime now = co_await now_of(store);
     for (const store::StoredKey& key : keys) {
-        append(list, object_of(key, accounts[key.record.account], now, {}));
+        if (const auto& account = accounts[key.record.account]) {
+            append(list, object_of(key, *account, now, {}));
+        }
     }
 }
 
@@ -77,10 +85,7 @@ store::Task<> append_keys(const AdminStore& store,
 store::Task<std::vector<store::StoredKey>> find_by_digest(const AdminCall& call,
                                                           AdminStore& store)
 {
-    store::KeyAdministration keys(store.servers);
-    store::Result<std::optional<store::StoredKey>> found;
-    keys.find(*call.query.sha256, found);
-    auto key = co_await found;
+    auto key = co_await find_key(store, *call.query.sha256);
     std::vector<store::StoredKey> all;
     if (key) {
         all.push_back(std::move(*key));
@@ -133,12 +138,16 @@ owner_of(const AdminCall& call, const AdminStore& store,
     co_return name;
 }
 
-store::KeyAdministration::Change disable()
+store::Task<store::Done> done(store::Result<store::Done>& result)
 {
-    return [](api::KeyRecord& record) -> std::optional<store::Failure> {
-        record.disabled = true;
-        return std::nullopt;
-    };
+    co_return co_await result;
+}
+
+store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
+{
+    for (const Attempt::Made& made : attempt.earlier) {
+        co_await remove_made(store, made);
+    }
 }
 
 // Waits while another rotation has a claim.
@@ -159,7 +168,43 @@ store::Task<store::StoredKey> begin_rotation(AdminStore& store,
     }
 }
 
+store::Task<api::KeyRecord> finish_rotation(store::KeyRotation& rotation,
+                                            const store::StoredKey& next,
+                                            std::int64_t grace)
+{
+    store::Result<api::KeyRecord> finished;
+    rotation.finish(next, grace, finished);
+    co_return co_await finished;
+}
+
+// The id of the key that an attempt has rotated `old` to, or else may have.
+std::string next_of(const std::optional<store::StoredKey>& old,
+                    const Attempt& attempt)
+{
+    const auto& earlier = attempt.earlier;
+    const auto is_it = [&](const Attempt::Made& made) {
+        return made.id == old->record.replaced_by;
+    };
+    return old && std::any_of(earlier.begin(), earlier.end(), is_it)
+               ? old->record.replaced_by
+               : attempt.id;
+}
+
 }  // namespace
+
+store::Task<> remove_made(const AdminStore& store,
+                          const store::AdminClaim::Made& made)
+{
+    store::KeyAdministration keys(store.servers);
+    store::Result<store::Done> key;
+    keys.remove(made.id, key);
+    co_await if_any(done(key), store::Refusal::not_found);
+    store::AccountAdministration accounts(store.servers);
+    store::Result<store::Done> account;
+    accounts.remove(with_id(made.account), account);
+    co_await if_any(if_any(done(account), store::Refusal::account_not_found),
+                    store::Refusal::account_in_use);
+}
 
 AdminTask list_keys(const AdminCall& call, AdminStore& store)
 {
@@ -177,6 +222,9 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
         keys.list(*account, call.query.place,
                   static_cast<std::size_t>(call.query.limit), listed);
         store::KeyPage page = co_await listed;
+        if (!page.listing.unread.empty()) {
+            throw unread();
+        }
         found = std::move(page.listing.keys);
         link_to(page.next, call, answer);
     }
@@ -184,46 +232,43 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
     co_return answer;
 }
 
-// The secret of a key that an earlier attempt has made is lost.
+// The secret of a key that another attempt has made is lost.
 AdminTask create_key(const AdminCall& call, AdminStore& store,
                      const Attempt& attempt)
 {
     std::optional<store::StoredKey> made;
     if (attempt.repeated) {
-        made = co_await find_made_key(store, attempt.id);
+        co_await remove_earlier(store, attempt);
+        made = co_await find_made_key(call, store, attempt.id);
+    }
+    const api::UnixTime now = co_await now_of(store);
+    if (made && !made->unfinished) {
+        co_return co_await created(store, *made, now, "");
     }
     store::StoredKey key;
     api::KeyRecord& record = key.record;
-    const api::UnixTime now = co_await now_of(store);
     record.id = attempt.id;
-    record.created = now;
-    if (auto error = call.body.apply(record, now)) {
+    record.created = made ? made->record.created : now;
+    if (auto error = call.body.apply(record, record.created)) {
         throw invalid(std::move(*error));
     }
-    const bool disabled = record.disabled;
     api::AccountRecord account;
     auto owner = co_await owner_of(call, store, account);
     co_await check_plan(call, store, record, account);
     record.account = owner ? owner->id : attempt.account;
     std::string secret;
     if (made) {
-        key = *made;
+        key.digest = made->digest;
+        record.last4 = made->record.last4;
     } else if (call.body.sha256) {
         key.digest = *call.body.sha256;
     } else {
         secret = store::give_secret(key, store.schema.prefix());
     }
     store::KeyAdministration keys(store.servers);
-    if (!made || made->unfinished) {
-        store::Result<store::StoredKey> added;
-        keys.add(key, owner, added);
-        key = co_await added;
-    }
-    if (disabled) {
-        store::Result<api::KeyRecord> updated;
-        keys.update(key.record.id, disable(), updated);
-        key.record = co_await updated;
-    }
+    store::Result<store::StoredKey> added;
+    keys.add(key, owner, added);
+    key = co_await added;
     co_return co_await created(store, key, now, secret);
 }
 
@@ -246,8 +291,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     if (auto error = call.body.apply(key.record, now)) {
         throw invalid(std::move(*error));
     }
-    api::AccountRecord account;
-    co_await read_account(store, key.record.account, account);
+    const auto account = co_await read_account(store, key.record.account);
     co_await check_plan(call, store, key.record, account);
     store::KeyAdministration keys(store.servers);
     store::Result<api::KeyRecord> updated;
@@ -277,40 +321,56 @@ AdminTask delete_key(const AdminCall& call, AdminStore& store)
     co_return no_content();
 }
 
-AdminTask rotate_key(const AdminCall& call, AdminStore& store,
-                     const Attempt& attempt)
+namespace {
+
+AdminTask try_to_rotate(const AdminCall& call, AdminStore& store,
+                        const Attempt& attempt)
 {
-    std::optional<store::StoredKey> made;
-    if (attempt.repeated) {
-        made = co_await find_made_key(store, attempt.id);
-    }
     const api::UnixTime now = co_await now_of(store);
-    if (made && !made->unfinished) {
-        const auto old = co_await find_made_key(store, call.id);
-        if (!old) {
-            co_return co_await created(store, *made, now,
-                                       "");  // and deleted since
-        }
-    }
-    store::KeyRotation rotation(store.servers, store.clock, call.id);
     store::StoredKey next;
     std::string secret;
+    std::optional<store::StoredKey> made;
+    if (attempt.repeated) {
+        const auto old = co_await if_any(find_key(store, call.id),
+                                         store::Refusal::not_found);
+        const std::string id = next_of(old, attempt);
+        made = co_await find_made_key(call, store, id);
+        if (made && !made->unfinished && !old) {
+            co_return co_await created(store, *made, now, "");  // and deleted
+        }
+    }
     if (made) {
         next = std::move(*made);
     } else {
         next.record.id = attempt.id;
         next.record.created = now;
         secret = store::give_secret(next, store.schema.prefix());
-        next = co_await begin_rotation(store, rotation, next);
     }
-    store::Result<api::KeyRecord> finished;
-    rotation.finish(next, call.body.grace_seconds, finished);
-    co_await finished;
-    if (next.unfinished) {
-        next.record.disabled = false;
-        next.unfinished = false;
-    }
+    store::KeyRotation rotation(store.servers, store.clock, call.id);
+    next = co_await begin_rotation(store, rotation, next);
+    co_await confirmed(
+        finish_rotation(rotation, next, call.body.grace_seconds));
+    next.unfinished = false;
     co_return co_await created(store, next, now, secret);
+}
+
+}  // namespace
+
+AdminTask rotate_key(const AdminCall& call, AdminStore& store,
+                     const Attempt& attempt)
+{
+    try {
+        co_return co_await try_to_rotate(call, store, attempt);
+    } catch (const store::Failed& failed) {
+        const store::Refusal refusal = failed.failure.refusal;
+        if (attempt.earlier.empty()
+            || (refusal != store::Refusal::overtaken
+                && refusal != store::Refusal::already_rotated)) {
+            throw;
+        }
+    }
+    // By an earlier attempt, perhaps.
+    co_return co_await try_to_rotate(call, store, attempt);
 }
 
 }  // namespace petstore::service

@@ -27,18 +27,18 @@ Task<StoredKey> store_key(KeyServers servers, StoredKey key,
         key.record.account = account.id;
         of = KeyOwner::existing;
     }
-    co_await store_disabled(servers, key, of);
+    co_await store_unfinished(servers, key, of);
     co_return key;
 }
 
-Task<StoredKey> enable_key(KeyServers servers, StoredKey key,
+Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
                            const char* if_overtaken)
 {
-    const auto enabled = co_await enable(servers, key);
-    if (!enabled) {
+    const auto finished = co_await finish(servers, key);
+    if (!finished) {
         throw overtaken(if_overtaken);
     }
-    co_await announce(servers, key.record.account, *enabled);
+    co_await announce(servers, key.record.account, *finished);
     co_return key;
 }
 
@@ -47,8 +47,12 @@ constexpr char kOthersAdd[] = "another command is adding this key";
 Task<StoredKey> add_key(KeyServers servers, StoredKey key,
                         KeyAdministration::Owner owner)
 {
-    const StoredKey stored = co_await store_key(servers, key, owner);
-    co_return co_await enable_key(servers, stored, kOthersAdd);
+    StoredKey stored = co_await store_key(servers, key, owner);
+    if (!stored.unfinished) {
+        co_await announce(servers, stored.record.account);
+        co_return stored;
+    }
+    co_return co_await finish_key(servers, stored, kOthersAdd);
 }
 
 Task<> discard_key(KeyServers servers, std::string id, api::Digest digest)
@@ -73,16 +77,8 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         co_return false;
     }
     co_await create_account(servers, account);
-    co_await store_disabled(servers, key, KeyOwner::predecessors);
-    if (key.record.id != wanted.id || key.record.account != wanted.account) {
-        throw overtaken(kOthersAdd);
-    }
-    key.record.disabled = wanted.disabled;
-    key.unfinished = false;
-    const bool written = co_await write_and_announce(servers, key);
-    if (!written) {
-        throw overtaken(kOthersAdd);
-    }
+    co_await store_unfinished(servers, key, KeyOwner::predecessors);
+    co_await finish_key(servers, key, kOthersAdd);
     co_return true;
 }
 
@@ -92,7 +88,7 @@ Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
     for (;;) {
         StoredKey key = co_await find_or_refuse(servers, id);
         if (auto failure = change(key.record)) {
-            throw Failed{std::move(*failure)};
+            throw invalid(std::move(*failure));
         }
         key.unfinished = false;  // the operator manages it from now on
         const bool written = co_await write_and_announce(servers, key);
@@ -159,7 +155,7 @@ void KeyAdministration::store(StoredKey key, Owner owner,
 void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
 {
     run(running_,
-        enable_key(servers_, std::move(key),
+        finish_key(servers_, std::move(key),
                    "another command has changed the new key"),
         waiter);
 }

@@ -38,21 +38,21 @@ std::vector<Successor> parse_successors(std::string_view successors)
     return parsed;
 }
 
+// By an earlier attempt.
+bool is_stored(const StoredKey& next)
+{
+    return !next.record.account.empty();
+}
+
 bool is_claimed(const StoredKey& old, const StoredKey& next)
 {
     return old.successors.substr(0, old.successors.find(' ')) == to_text(next);
 }
 
-// The old key, if it is still claimed for the new one.
-Task<std::optional<StoredKey>> find_claimed(const KeyServers& servers,
-                                            const std::string& id,
-                                            const StoredKey& next)
+// Another attempt has finished the rotation.
+bool is_rotated(const StoredKey& old, const StoredKey& next)
 {
-    auto old = co_await find_optional(servers, id);
-    if (!old || !is_claimed(*old, next)) {
-        co_return std::nullopt;
-    }
-    co_return old;
+    return old.record.replaced_by == next.record.id;
 }
 
 Task<> discard_next(const KeyServers& servers, const StoredKey& next)
@@ -91,10 +91,17 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
                                               const Clock& clock,
                                               KeyRotation::Watched& watched)
 {
+    next.record.disabled = false;  // in Redis it is, until it is finished
     const api::KeyRecord fresh = next.record;
     std::vector<Successor> overtaken;
     for (;;) {
         StoredKey old = co_await find_or_refuse(servers, id);
+        if (is_rotated(old, next)) {
+            co_return next;
+        }
+        if (is_stored(next) && is_claimed(old, next)) {
+            break;
+        }
         co_await check_rotatable(servers, old.record);
         const Monotonic time = clock.monotonic();
         if (old.successors != watched.successors) {
@@ -108,6 +115,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
         next.record.id = fresh.id;
         next.record.created = fresh.created;
         next.record.last4 = fresh.last4;
+        next.record.disabled = false;
         next.record.epoch = 0;
         overtaken = parse_successors(old.successors);
         const std::string before = std::exchange(old.successors, to_text(next));
@@ -122,11 +130,11 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     for (const Successor& other : overtaken) {
         co_await discard(servers, other.id, other.digest);
     }
-    co_await store_disabled(servers, next, KeyOwner::predecessors);
+    co_await store_unfinished(servers, next, KeyOwner::predecessors);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
-    const auto claimed = co_await find_claimed(servers, id, next);
-    if (!claimed) {
+    const auto old = co_await find_optional(servers, id);
+    if (!old || !(is_claimed(*old, next) || is_rotated(*old, next))) {
         co_await give_way(servers, id, next);
     }
     co_return next;
@@ -136,17 +144,17 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
                                      StoredKey next, std::int64_t grace)
 {
     // The new key must work before the old one expires. That of an earlier
-    // attempt does already.
-    std::optional<WrittenEpoch> enabled(std::in_place);
+    // attempt may do so already.
+    std::optional<WrittenEpoch> finished(std::in_place);
     if (next.unfinished) {
-        enabled = co_await enable(servers, next);
+        finished = co_await finish(servers, next);
     }
-    if (!enabled) {
+    if (!finished) {
         co_await give_way(servers, id, next);
     }
     for (;;) {
         auto old = co_await find_optional(servers, id);
-        if (old && old->record.replaced_by == next.record.id) {
+        if (old && is_rotated(*old, next)) {
             co_await announce(servers, old->record.account);
             co_return std::move(old->record);
         }
@@ -161,7 +169,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         old->successors.clear();
         const bool written = co_await write(servers, *old, record.epoch);
         if (written) {
-            co_await announce(servers, next.record.account, *enabled);
+            co_await announce(servers, next.record.account, *finished);
             co_return std::move(record);
         }
     }
@@ -171,8 +179,8 @@ Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
 {
     co_await discard_next(servers, next);
     for (;;) {
-        auto old = co_await find_claimed(servers, id, next);
-        if (!old) {
+        auto old = co_await find_optional(servers, id);
+        if (!old || !is_claimed(*old, next)) {
             co_return;
         }
         old->successors.clear();

@@ -31,13 +31,15 @@ public:
     KeyRotation(const KeyServers& servers, const Clock& clock, std::string id);
 
     // Claims the old key for `next`, whose id, digest, last4 and `created` must
-    // be set. Copies the rest from the old key and stores `next`, still
-    // disabled. nullopt: another rotation has a claim, so call it again soon.
+    // be set. Copies the rest from the old key and stores `next`, unfinished.
+    // nullopt: another rotation has a claim, so call it again soon. With the
+    // stored `next` of an attempt that may have been interrupted, goes on where
+    // that ended.
     void begin(StoredKey next, Waiter<std::optional<StoredKey>>& waiter);
 
-    // Enables `next` and lets the old key expire in `grace` seconds, unless it
-    // expires earlier anyway. Returns the old key's record. Repeating it with
-    // the stored `next` completes it.
+    // Finishes `next`, which works from now on, and lets the old key expire in
+    // `grace` seconds, unless it expires earlier anyway. Returns the old key's
+    // record. Several attempts may do so with one `next`.
     void finish(StoredKey next, std::int64_t grace,
                 Waiter<api::KeyRecord>& waiter);
 

@@ -1,5 +1,6 @@
 #include "key_tasks.h"
 
+#include <tuple>
 #include <utility>
 
 #include "../../api/text.h"
@@ -46,6 +47,28 @@ Task<> change_entry(const KeyServers& servers, const char* verb,
         command.own(value);
     }
     co_await change(servers.keys, std::move(command));
+}
+
+// Whether two attempts have made the same key.
+bool is_same(const api::KeyRecord& a, const api::KeyRecord& b)
+{
+    const auto all = [](const api::KeyRecord& key) {
+        return std::tie(key.id, key.account, key.plan, key.per_minute,
+                        key.per_day, key.per_month, key.label, key.scopes,
+                        key.further_scopes, key.created, key.expires, key.last4,
+                        key.replaced_by);
+    };
+    return all(a) == all(b);
+}
+
+// Another attempt with the same secret has left entries of another id.
+Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left)
+{
+    co_await change_entry(servers, "HDEL", servers.schema.key_index(), left.id,
+                          "");
+    co_await change_entry(servers, "SREM",
+                          servers.schema.account_keys(left.account), left.id,
+                          "");
 }
 
 }  // namespace
@@ -159,39 +182,68 @@ Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
     co_return written;
 }
 
-Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
+namespace {
+
+// Writes the record of a new key. False if another attempt of the same request
+// has finished the key, which `key` then is.
+Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
+                            KeyOwner owner)
 {
-    StoredKey there(key.digest);
-    const Found found = co_await read_record(servers, there);
-    if (found == Found::invalid) {
-        throw damaged("this key exists already, and its record is damaged");
-    }
-    std::optional<std::int64_t> seen;
-    if (found == Found::found) {
-        if (!there.unfinished) {
-            throw key_exists("this key exists already, its id is "
-                             + there.record.id);
+    for (;;) {
+        StoredKey there(key.digest);
+        const Found found = co_await read_record(servers, there);
+        if (found == Found::invalid) {
+            throw damaged("this key exists already, and its record is damaged");
         }
-        key.record.id = there.record.id;
+        const bool is_own =
+            found == Found::found && there.record.id == key.record.id;
+        std::optional<std::int64_t> seen;
+        if (found == Found::found) {
+            if (!there.unfinished) {
+                if (!is_own) {
+                    throw key_exists("this key exists already, its id is "
+                                     + there.record.id);
+                }
+                key = std::move(there);
+                co_return false;
+            }
+            if (owner == KeyOwner::new_account) {
+                key.record.account = there.record.account;
+            }
+            seen = there.record.epoch;
+        }
+        // The account first: an existing state will take the epoch of the
+        // record.
+        co_await touch(servers, key.record.account);
         if (owner == KeyOwner::new_account) {
-            key.record.account = there.record.account;
+            co_await add_account(servers, take_account(key.record));
         }
-        seen = there.record.epoch;
+        key.unfinished = true;
+        const bool written = co_await write(servers, key, seen);
+        if (written) {
+            if (seen && !is_own) {
+                co_await remove_entries(servers, there.record);
+            }
+            co_return true;
+        }
+        const Found now = co_await read_record(servers, there);
+        if (now != Found::found || there.record.id != key.record.id) {
+            throw overtaken("another command is adding this key");
+        }
+    }
+}
+
+}  // namespace
+
+Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
+                        KeyOwner owner)
+{
+    // Before the indexes: if interrupted, the record expires after a day.
+    const bool written = co_await write_unfinished(servers, key, owner);
+    if (!written) {
+        co_return;
     }
     const std::string account = key.record.account;
-    // The account first: an existing state will take the epoch of the record.
-    co_await touch(servers, account);
-    if (owner == KeyOwner::new_account) {
-        co_await add_account(servers, take_account(key.record));
-    }
-
-    // Before the indexes: if interrupted, the record expires after a day.
-    key.record.disabled = true;
-    key.unfinished = true;
-    const bool written = co_await write(servers, key, seen);
-    if (!written) {
-        throw overtaken("another command is adding this key");
-    }
     co_await change_entry(servers, "HSET", servers.schema.key_index(),
                           key.record.id,
                           api::to_hex(api::bytes_of(key.digest)));
@@ -212,18 +264,29 @@ Task<> store_disabled(const KeyServers& servers, StoredKey& key, KeyOwner owner)
     }
 }
 
-Task<std::optional<WrittenEpoch>> enable(const KeyServers& servers,
+Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
                                          StoredKey& key)
 {
-    key.record.disabled = false;
     key.unfinished = false;
-    std::string before = co_await epoch_before(servers, key.record.account);
-    const bool written = co_await write(servers, key, key.record.epoch);
-    if (!written) {
-        co_return std::nullopt;
+    for (;;) {
+        std::string before = co_await epoch_before(servers, key.record.account);
+        const bool written = co_await write(servers, key, key.record.epoch);
+        if (written) {
+            WrittenEpoch epoch{key.record.epoch, std::move(before)};
+            co_return epoch;
+        }
+        StoredKey there(key.digest);
+        const Found found = co_await read_record(servers, there);
+        if (found != Found::found || !is_same(there.record, key.record)) {
+            co_return std::nullopt;
+        }
+        if (!there.unfinished) {
+            co_return there.record.disabled == key.record.disabled
+                ? std::optional(no_epoch)
+                : std::nullopt;
+        }
+        key.record.epoch = there.record.epoch;
     }
-    WrittenEpoch epoch{key.record.epoch, std::move(before)};
-    co_return epoch;
 }
 
 namespace {

@@ -48,23 +48,26 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
 // Writes a record that was read, and announces it. False if it has changed.
 Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
 
-// Stores a new key, still disabled, and adds it to the indexes. If an earlier
-// attempt with the same secret was interrupted, `key` gets its id, and with a
-// new account also that. Refuses a key that exists. What the key's account is:
+// Stores a new key, still unfinished, and adds it to the indexes. Replaces what
+// an interrupted attempt with the same secret has left, whose new account the
+// key gets. A key that exists is refused, unless it has this id: then another
+// attempt of the same request has finished it, and `key` becomes that one. What
+// the key's account is:
 enum class KeyOwner {
     new_account,  // gets the key's plan, numbers and label, and is deleted with
                   // its last key
     existing,     // is not deleted with its last key from now on
     predecessors  // that of the key that a rotation replaces
 };
-Task<> store_disabled(const KeyServers& servers, StoredKey& key,
-                      KeyOwner owner);
+Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
+                        KeyOwner owner);
 
-// Enables a key that was stored so; nullopt if the key was changed or removed.
-// Workers accept it without announce(), because none can have cached its
-// record. After announce() with what this returns, each reads the record only
-// once.
-Task<std::optional<WrittenEpoch>> enable(const KeyServers& servers,
+// Finishes a key that was stored so: it works from now on, unless
+// record.disabled. nullopt if the key was changed or removed; that another
+// attempt of the same request has finished it is fine. Workers accept it
+// without announce(), because none can have cached its record. After announce()
+// with what this returns, each reads the record only once.
+Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
                                          StoredKey& key);
 
 // Removes a key, and its account if that came into being with a key and this is

@@ -68,7 +68,8 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
     fields::add(command, "scopes", api::scopes_text(record));
     fields::add(command, "created", std::to_string(record.created));
     fields::add(command, "expires", record.expires);
-    fields::add(command, "disabled", record.disabled ? "1" : "0");
+    fields::add(command, "disabled",
+                record.disabled || key.unfinished ? "1" : "0");
     fields::add(command, "last4", record.last4);
     fields::add(command, "replaced_by", record.replaced_by);
     fields::add(command, "unfinished", key.unfinished ? "1" : "");

@@ -22,8 +22,8 @@ struct StoredKey {
     api::Digest digest = {};
     api::KeyRecord record;
 
-    // Stored, but neither shown nor enabled yet. Redis deletes the record after
-    // a day.
+    // Stored, but neither shown nor enabled yet, so Redis has it as disabled,
+    // whatever `record` says. Redis deletes the record after a day.
     bool unfinished = false;
 
     // The replacement keys of interrupted rotations, the current claim first:

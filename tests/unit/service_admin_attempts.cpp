@@ -1,0 +1,277 @@
+// Two attempts of one request to the admin API, of which the first is slow but
+// alive: the other takes its work over, at any of its commands, and the first
+// goes on at any command of the other.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admin_calls.h"
+#include "api/text.h"
+#include "key_world.h"
+
+using namespace petstore;
+using api::ErrorCode;
+using api::Operation;
+using nlohmann::json;
+using service::AdminAnswer;
+using service::AdminCall;
+
+namespace {
+
+// Passes commands on until one is to be held, with all after it.
+class HeldLink final : public redis::Link {
+public:
+    explicit HeldLink(KeyWorld& world) noexcept : world_(world) {}
+
+    void send(const redis::Command& command,
+              redis::ReplyHandler& handler) noexcept override
+    {
+        if (++number_ >= hold_at_) {
+            held_.emplace_back(command, &handler);
+        } else {
+            world_.send(command, handler);
+        }
+    }
+    std::uint64_t
+    connection_generation(std::string_view /*key*/) const noexcept override
+    {
+        return 1;
+    }
+
+    void hold_at(int number) { hold_at_ = number; }
+    bool is_held() const { return !held_.empty(); }
+    void release()
+    {
+        hold_at_ = kNever;
+        for (const auto& [command, handler] : std::exchange(held_, {})) {
+            world_.send(command, *handler);
+        }
+    }
+
+private:
+    static constexpr int kNever = 1'000'000;
+
+    KeyWorld& world_;
+    int number_ = 0;
+    int hold_at_ = kNever;
+    std::vector<std::pair<redis::Command, redis::ReplyHandler*>> held_;
+};
+
+struct Host {
+    explicit Host(KeyWorld& world) : redis(world), link(world) {}
+
+    void start(AdminCall call)
+    {
+        service::answer(std::move(call), admin, running, result);
+    }
+
+    // Until it has answered or is held.
+    void run()
+    {
+        for (int pauses = 0; pauses < 200; ++pauses) {
+            redis.run();
+            if (result.calls > 0 || link.is_held()) {
+                return;
+            }
+            alarm.wait(service::Pauses::kMilliseconds);
+        }
+        FAIL("no answer");
+    }
+
+    KeyWorld& redis;
+    HeldLink link;
+    FakeAlarm alarm;
+    AlarmClock clock{alarm};
+    service::AdminStore admin{redis.schema,
+                              {link, link, redis.schema},
+                              clock,
+                              service::Pauses(alarm)};
+    store::Operations running;
+    Result<AdminAnswer> result;
+};
+
+json ask(KeyWorld& world, const AdminCall& call)
+{
+    Host host(world);
+    host.start(call);
+    host.run();
+    if (host.result.failed()) {
+        FAIL(host.result.message());
+    }
+    return json::parse(host.result.value().body);
+}
+
+std::vector<KeyWorld::Hash> records(const KeyWorld& world,
+                                    const std::string& prefix)
+{
+    std::vector<KeyWorld::Hash> found;
+    for (const auto& [name, fields] : world.hashes) {
+        if (name.compare(0, prefix.size(), prefix) == 0
+            && fields.count("unfinished") == 0
+            && fields.count("deleted") == 0) {
+            found.push_back(fields);
+        }
+    }
+    return found;
+}
+
+// The record that the index has for an id.
+KeyWorld::Hash key_record(KeyWorld& world, const std::string& id)
+{
+    const auto& index = world.hashes["P:keys"];
+    const auto found = index.find(id);
+    REQUIRE(found != index.end());
+    const auto record = world.hashes["P:key:" + found->second];
+    CHECK(record.at("id") == id);
+    CHECK(record.at("disabled") == "0");
+    CHECK(record.count("unfinished") == 0);
+    const auto& ids = world.sets["P:account-keys:" + record.at("account")];
+    CHECK(ids.count(id) == 1);
+    return record;
+}
+
+// An attempt answers with the object that remains, or does not know.
+void check_answer(KeyWorld& world, const Result<AdminAnswer>& result,
+                  const std::string& id)
+{
+    if (result.failed()) {
+        CHECK(result.failure().error.code == ErrorCode::outcome_unknown);
+        return;
+    }
+    CHECK(result.value().status == 201);
+    const json object = json::parse(result.value().body);
+    CHECK(object["id"] == id);
+    if (object.contains("key")) {
+        CHECK(world.hashes["P:keys"][id]
+              == api::to_hex(api::bytes_of(
+                  api::sha256(object["key"].get<std::string>()))));
+    }
+}
+
+// `call` makes the request, `check` examines the object that it has made.
+template <typename Call, typename Check>
+void at_each_pair_of_commands(const Call& make_call, const Check& check)
+{
+    constexpr int kMost = 100;
+    for (int first = 1;; ++first) {
+        REQUIRE(first < kMost);
+        for (int second = 1;; ++second) {
+            REQUIRE(second < kMost);
+            CAPTURE(first, second);
+            KeyWorld world;
+            const AdminCall wanted = make_call(world);
+            Host slow(world);
+            Host other(world);
+            slow.link.hold_at(first);
+            slow.start(wanted);
+            slow.run();
+            if (!slow.link.is_held()) {
+                CHECK(first > 10);
+                return;
+            }
+            other.link.hold_at(second);
+            other.start(wanted);
+            other.run();
+            const bool was_held = other.link.is_held();
+            slow.link.release();
+            slow.run();
+            other.link.release();
+            other.run();
+
+            const json object = ask(world, wanted);
+            const std::string id = object["id"];
+            CHECK_FALSE(object.contains("key"));
+            check_answer(world, slow.result, id);
+            check_answer(world, other.result, id);
+            CHECK((!slow.result.failed() || !other.result.failed()));
+            check(world, id);
+            if (!was_held) {
+                break;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a slow attempt and another create one key", "[admin]")
+{
+    at_each_pair_of_commands(
+        [](KeyWorld&) {
+            return once(call(Operation::create_key,
+                             R"({"label":"L","plan":"pro","expires":"30d"})"));
+        },
+        [](KeyWorld& world, const std::string& id) {
+            CHECK(key_record(world, id).at("label") == "L");
+            CHECK(records(world, "P:key:").size() == 1);
+            CHECK(world.hashes["P:keys"].size() == 1);
+            const auto accounts = records(world, "P:account:");
+            REQUIRE(accounts.size() == 1);
+            CHECK(accounts[0].at("plan") == "pro");
+        });
+}
+
+TEST_CASE("a slow attempt and another create a key of an account", "[admin]")
+{
+    at_each_pair_of_commands(
+        [](KeyWorld& world) {
+            const json account =
+                ask(world, call(Operation::create_account, "{}"));
+            const std::string id = account["id"];
+            return once(call(Operation::create_key,
+                             "{\"account\":\"" + id + "\",\"plan\":\"pro\"}"));
+        },
+        [](KeyWorld& world, const std::string& id) {
+            CHECK(key_record(world, id).at("plan") == "pro");
+            CHECK(records(world, "P:key:").size() == 1);
+            CHECK(world.hashes["P:keys"].size() == 1);
+            CHECK(records(world, "P:account:").size() == 1);
+        });
+}
+
+TEST_CASE("a slow attempt and another import one key", "[admin]")
+{
+    at_each_pair_of_commands(
+        [](KeyWorld&) {
+            return once(call(Operation::create_key,
+                             R"({"sha256":")" + std::string(64, 'c') + "\"}"));
+        },
+        [](KeyWorld& world, const std::string& id) {
+            key_record(world, id);
+            CHECK(records(world, "P:key:").size() == 1);
+            CHECK(world.hashes["P:keys"].size() == 1);
+            CHECK(records(world, "P:account:").size() == 1);
+        });
+}
+
+TEST_CASE("a slow attempt and another rotate a key once", "[admin]")
+{
+    std::string old;
+    at_each_pair_of_commands(
+        [&](KeyWorld& world) {
+            old = ask(world, call(Operation::create_key, "{}"))["id"];
+            return once(call(Operation::rotate_key, R"({"grace":"1h"})", old));
+        },
+        [&](KeyWorld& world, const std::string& id) {
+            key_record(world, id);
+            const auto record = key_record(world, old);
+            CHECK(record.at("replaced_by") == id);
+            CHECK(record.count("expires") == 1);
+            CHECK(records(world, "P:key:").size() == 2);
+            CHECK(world.hashes["P:keys"].size() == 2);
+        });
+}
+
+TEST_CASE("a slow attempt and another create one account", "[admin]")
+{
+    at_each_pair_of_commands(
+        [](KeyWorld&) {
+            return once(
+                call(Operation::create_account, R"({"external_id":"c1"})"));
+        },
+        [](KeyWorld& world, const std::string& id) {
+            CHECK(records(world, "P:account:").size() == 1);
+            CHECK(world.strings[world.schema.external_id("c1")] == id);
+        });
+}
