@@ -19,7 +19,7 @@ set(TIER_ONE_BUILD
   configuration configuration_messages configuration_warnings cors create
   damage durability durability_failover failover freshness get guard
   guard_conf guard_faults guard_grpc guard_implied guard_redirects health
-  host_names http2 http3 http_manners idempotency identity idle_connections ids
+  host_names http2 http3 http_manners idempotency identity identity_back_ends idle_connections ids
   key_changes keys limits limits_ban_rules limits_clock limits_cost
   limits_directives limits_faults limits_month
   limits_once limits_usage limits_walk list logs network_faults nginx_errors openapi
