@@ -195,7 +195,7 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 namespace {
 
 // In pieces, so that a worker keeps only one of them.
-constexpr std::size_t kPiece = 100;
+constexpr std::size_t kKeysInPiece = 100;
 
 Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except)
@@ -204,7 +204,7 @@ Task<bool> has_keys(const KeyServers& servers, const std::string& account,
     std::optional<api::ScanPlace> place(std::in_place);
     while (place) {
         const KeyPage page =
-            co_await list_some_keys(servers, account, *place, kPiece);
+            co_await list_some_keys(servers, account, *place, kKeysInPiece);
         const KeyListing& keys = page.listing;
         if (std::any_of(
                 keys.keys.begin(), keys.keys.end(),
