@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "../api/utf8.h"
+
 namespace petstore::metrics {
 
 namespace {
@@ -26,6 +28,30 @@ void get(const std::array<std::atomic<char>, Size>& from,
     for (std::size_t i = 0; i < Size; ++i) {
         text[i] = from[i].load(std::memory_order_relaxed);
     }
+}
+
+// As much of a text as fits, in whole characters.
+std::size_t printable(std::string_view text, char* to,
+                      std::size_t room) noexcept
+{
+    std::size_t length = 0;
+    while (!text.empty()) {
+        const std::size_t size = api::code_point_size(text);
+        const std::size_t taken = std::max<std::size_t>(size, 1);
+        if (length + taken > room) {
+            break;
+        }
+        const bool is_control =
+            static_cast<unsigned char>(text[0]) < ' ' || text[0] == '\x7f';
+        if (size == 0 || is_control) {
+            to[length] = '?';
+        } else {
+            text.copy(to + length, size);
+        }
+        length += taken;
+        text.remove_prefix(taken);
+    }
+    return length;
 }
 
 }  // namespace
@@ -93,13 +119,10 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
                        std::uint32_t plan, std::uint64_t now) noexcept
 {
     const std::uint64_t hash = hash_of(account);
-    Entry* const first = set_of(hash);
-    const auto has_hash = [hash](const Entry& entry) {
-        return entry.hash.load(std::memory_order_relaxed) == hash;
-    };
-    if (std::any_of(first, first + kSetSize, has_hash)) {
+    if (find(hash) != nullptr) {
         return;  // another worker was faster
     }
+    Entry* const first = set_of(hash);
     Entry& entry = *std::min_element(first, first + kSetSize,
                                      [now](const Entry& a, const Entry& b) {
                                          return recent(a, now) < recent(b, now);
@@ -108,11 +131,51 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
     std::atomic_thread_fence(std::memory_order_release);
     set(entry.id, account);
     set(entry.external_id, external_id);
+    set(entry.label, {});
+    entry.label_read.store(0, std::memory_order_relaxed);
     entry.plan.store(plan, std::memory_order_relaxed);
     entry.minute.store(now / kMinute, std::memory_order_relaxed);
     entry.requests.store(1, std::memory_order_relaxed);
     entry.before.store(0, std::memory_order_relaxed);
     entry.hash.store(hash, std::memory_order_release);
+}
+
+BusyAccounts::Entry* BusyAccounts::find(std::uint64_t hash) noexcept
+{
+    Entry* const first = set_of(hash);
+    Entry* const found =
+        std::find_if(first, first + kSetSize, [hash](const Entry& entry) {
+            return entry.hash.load(std::memory_order_relaxed) == hash;
+        });
+    return found == first + kSetSize ? nullptr : found;
+}
+
+bool BusyAccounts::wants_label(std::size_t entry, std::uint64_t now,
+                               BusyAccount& account) noexcept
+{
+    auto& last = entries_[entry].label_read;
+    if (last.load(std::memory_order_relaxed) + kMinute > now
+        || !read(entry, now, account)) {
+        return false;
+    }
+    last.store(now, std::memory_order_relaxed);
+    return true;
+}
+
+void BusyAccounts::set_label(std::string_view account,
+                             std::string_view label) noexcept
+{
+    const std::uint64_t hash = hash_of(account);
+    Entry* const entry = find(hash);
+    if (entry == nullptr) {
+        return;
+    }
+    char text[sizeof(BusyAccount::label)];
+    const std::size_t length = printable(label, text, sizeof(text) - 1);
+    entry->hash.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    set(entry->label, {text, length});
+    entry->hash.store(hash, std::memory_order_release);
 }
 
 bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
@@ -122,6 +185,7 @@ bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
     const auto before = source.hash.load(std::memory_order_acquire);
     get(source.id, account.id);
     get(source.external_id, account.external_id);
+    get(source.label, account.label);
     account.plan = source.plan.load(std::memory_order_relaxed);
     account.per_minute = recent(source, now);
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -13,6 +13,8 @@ struct BusyAccount {
     // NUL-terminated. Ids and external ids have no more bytes.
     char id[72] = {};
     char external_id[136] = {};
+    // UTF-8 without control characters, truncated. Empty until it is read.
+    char label[128] = {};
     std::uint32_t plan = 0;  // as in Directory::plans
     double per_minute = 0;   // its requests to this host, at present
 };
@@ -41,6 +43,14 @@ public:
     void add(std::string_view account, std::string_view external_id,
              std::uint32_t plan, std::uint64_t now) noexcept;
 
+    // Whether the label of the entry's account should be read: never done, or
+    // not for a minute. Then counts as being read. In one worker per host.
+    bool wants_label(std::size_t entry, std::uint64_t now,
+                     BusyAccount& account) noexcept;
+
+    // Any text. Ignored if the account is not there. The table must be locked.
+    void set_label(std::string_view account, std::string_view label) noexcept;
+
     // False if the entry has no recent requests, or is being written.
     bool read(std::size_t entry, std::uint64_t now,
               BusyAccount& account) const noexcept;
@@ -55,6 +65,8 @@ private:
         std::array<std::atomic<char>, sizeof(BusyAccount::id)> id{};
         std::array<std::atomic<char>, sizeof(BusyAccount::external_id)>
             external_id{};
+        std::array<std::atomic<char>, sizeof(BusyAccount::label)> label{};
+        std::atomic<std::uint64_t> label_read{0};  // when, in Unix seconds
         std::atomic<std::uint32_t> plan{0};
     };
 
@@ -62,6 +74,7 @@ private:
     static void count(Entry& entry, std::uint64_t minute) noexcept;
     static double recent(const Entry& entry, std::uint64_t now) noexcept;
     Entry* set_of(std::uint64_t hash) noexcept;
+    Entry* find(std::uint64_t hash) noexcept;  // nullptr if it is not there
 
     std::array<Entry, kSize> entries_;
 };

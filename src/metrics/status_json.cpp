@@ -118,17 +118,19 @@ Json denied_of(const Totals& totals)
     return list;
 }
 
+Json text_or_null(const char* text)
+{
+    return *text == '\0' ? Json(nullptr) : Json(text);
+}
+
 Json busiest_of(const Totals& totals)
 {
     Json list = Json::array();
     for (const BusyTotals& busy : totals.busiest) {
         const BusyAccount& account = busy.account;
-        Json external_id = nullptr;
-        if (account.external_id[0] != '\0') {
-            external_id = account.external_id;
-        }
         list.push_back({{"account", account.id},
-                        {"external_id", std::move(external_id)},
+                        {"external_id", text_or_null(account.external_id)},
+                        {"label", text_or_null(account.label)},
                         {"plan", busy.plan},
                         {"per_minute", std::llround(account.per_minute)}});
     }

@@ -216,11 +216,16 @@ void add_busiest(Sections& sections, const Totals& totals)
         return sections.end();
     }
     sections.table(
-        {{"Account"}, {"external id", false}, {"plan", false}, {"per minute"}},
+        {{"Account"},
+         {"external id", false},
+         {"label", false},
+         {"plan", false},
+         {"per minute"}},
         "Accounts with the most requests to this host in the last minute.");
     for (const BusyTotals& busy : totals.busiest) {
         const BusyAccount& account = busy.account;
         sections.row(account.id, {{account.external_id},
+                                  {account.label},
                                   {busy.plan},
                                   {grouped(static_cast<std::uint64_t>(
                                       std::llround(account.per_minute)))}});

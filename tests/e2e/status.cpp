@@ -150,8 +150,8 @@ TEST_CASE("status: the busiest accounts of all workers")
 {
     Hosts hosts(1, with_status());
     auto& nginx = *hosts.nginx[0];
-    ctl(hosts.redis.url(),
-        {"account", "create", "--external-id", "cust_<42>", "--plan", "pro"});
+    ctl(hosts.redis.url(), {"account", "create", "--external-id", "cust_<42>",
+                            "--plan", "pro", "--label", "Acme <Ltd>"});
     const auto busy = create_key(hosts.redis, {"--external-id", "cust_<42>"});
     const auto quiet = create_key(hosts.redis, {"--plan", "free"});
     for (auto& client : one_per_worker(hosts)) {
@@ -178,8 +178,17 @@ TEST_CASE("status: the busiest accounts of all workers")
     CHECK(listed[0]["per_minute"].get<int>() <= 40);
     CHECK(listed[1]["account"] == quiet.account);
     CHECK(listed[1]["external_id"] == nullptr);
+    // A worker reads the labels every few seconds.
+    CHECK(wait_until([&] {
+        listed = Http(nginx.url())
+                     .get("/status?format=json")
+                     .json()["busiest_accounts"];
+        return listed[0]["label"] == "Acme <Ltd>";
+    }));
+    CHECK(listed[1]["label"] == nullptr);
     const auto page = Http(nginx.url()).get("/status?format=html").body;
     CHECK(contains(page, "cust_&lt;42&gt;"));
+    CHECK(contains(page, "Acme &lt;Ltd&gt;"));
 }
 
 TEST_CASE("status: the sum over all workers survives reloads and a killed one")

@@ -402,6 +402,7 @@ TEST_CASE("metrics: the busiest accounts, in requests of the last minute")
     CHECK(json["busiest_accounts"][0]
           == nlohmann::json{{"account", "acme"},
                             {"external_id", "cust_42"},
+                            {"label", nullptr},
                             {"plan", "pro"},
                             {"per_minute", 50}});
     CHECK(json["busiest_accounts"][1]["external_id"] == nullptr);
@@ -413,6 +414,62 @@ TEST_CASE("metrics: the busiest accounts, in requests of the last minute")
     CHECK(is_about(busiest[0].account.per_minute, 5 / 60.0));
     host.now = start + 180;
     CHECK(host.totals().busiest.empty());
+}
+
+TEST_CASE("metrics: labels of busy accounts are read once a minute")
+{
+    Host host;
+    const auto busy = std::make_unique<BusyAccounts>();
+    host.directory->busy = busy.get();
+    const auto wanted = [&] {
+        std::string ids;
+        petstore::metrics::BusyAccount account;
+        for (std::size_t i = 0; i < BusyAccounts::kSize; ++i) {
+            if (busy->wants_label(i, host.now, account)) {
+                ids.append(account.id).append(" ");
+            }
+        }
+        return ids;
+    };
+    const auto label = [&] {
+        return std::string(host.totals().busiest.at(0).account.label);
+    };
+    CHECK(wanted().empty());
+    busy->add("acme", "", 0, host.now);
+    CHECK(label().empty());
+    CHECK(wanted() == "acme ");
+    CHECK(wanted().empty());
+    busy->set_label("acme", "Acme Ltd <1>");
+    busy->set_label("unknown", "x");
+    CHECK(label() == "Acme Ltd <1>");
+    CHECK(nlohmann::json::parse(
+              status_json(host.totals()))["busiest_accounts"][0]["label"]
+          == "Acme Ltd <1>");
+    CHECK(status_page(host.totals()).find("Acme Ltd &lt;1&gt;")
+          != std::string::npos);
+
+    // Counted again, and renamed.
+    host.now += 60;
+    CHECK(wanted().empty());  // no recent request
+    CHECK(busy->count("acme", host.now) == BusyAccounts::Counted::yes);
+    CHECK(wanted() == "acme ");
+    busy->set_label("acme", "");
+    CHECK(label().empty());
+
+    // Any bytes; whole characters.
+    busy->set_label("acme", "a\n\xff\xc3\xa9");
+    CHECK(label() == "a??\xc3\xa9");
+    busy->set_label("acme", std::string(126, 'x') + "\xc3\xa9y");
+    CHECK(label() == std::string(126, 'x'));
+    busy->set_label("acme", std::string(255, 'x'));
+    CHECK(label() == std::string(127, 'x'));
+
+    // Another account in its place has none.
+    for (int i = 0; i < 10'000; ++i) {
+        busy->add("account" + std::to_string(i), "", 0, host.now + 300);
+    }
+    host.now += 300;
+    CHECK(label().empty());
 }
 
 TEST_CASE("metrics: busy accounts stay in a bounded table")

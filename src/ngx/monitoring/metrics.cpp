@@ -294,6 +294,37 @@ void WorkerMetrics::add_host(const store::SeenHost& host) noexcept
     }
 }
 
+std::unique_ptr<store::LabelReader>
+WorkerMetrics::label_reader(redis::Link& link, const store::Schema& schema)
+{
+    store::Labels& labels = *this;
+    return std::make_unique<store::LabelReader>(link, schema, labels);
+}
+
+void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
+{
+    metrics::BusyAccounts* const busy = zone_.metrics().busy;
+    if (busy == nullptr) {
+        return;
+    }
+    const auto now = static_cast<std::uint64_t>(ngx_time());
+    metrics::BusyAccount account;
+    for (std::size_t i = 0; i < metrics::BusyAccounts::kSize; ++i) {
+        if (busy->wants_label(i, now, account)) {
+            for (const auto& reader : readers) {
+                reader->read(account.id);
+            }
+        }
+    }
+}
+
+void WorkerMetrics::label_is(std::string_view account,
+                             std::string_view label) noexcept
+{
+    const Zone::Lock lock(zone_);
+    zone_.metrics().busy->set_label(account, label);
+}
+
 metrics::Totals totals_of(const Zone& zone)
 {
     auto totals = metrics::totals_of(zone.metrics(), is_alive,

@@ -210,6 +210,8 @@ void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
         publishers_.push_back(std::make_unique<store::PlanPublisher>(
             of.catalogue_link, of.schema, nginx_clock, host, plans,
             storage->log()));
+        label_readers_.push_back(
+            metrics_.label_reader(of.catalogue_link, of.schema));
     }
     for (std::size_t i = 0; i < storages_.size(); ++i) {
         WorkerStorage& storage = *storages_[i];
@@ -235,6 +237,7 @@ void Worker::run_host_tasks() noexcept
     for (const auto& probe : probes_) {
         probe->probe_if_due();
     }
+    metrics_.read_labels(label_readers_);
     host_tasks_.start(kInterval);
 }
 

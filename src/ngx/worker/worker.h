@@ -133,6 +133,7 @@ private:
     std::vector<std::unique_ptr<WorkerAdmin>> admins_;
     std::vector<std::unique_ptr<store::PlanPublisher>> publishers_;
     std::vector<std::unique_ptr<store::UsageProbe>> probes_;
+    WorkerMetrics::LabelReaders label_readers_;
     Readiness readiness_;
     std::vector<ngx_base::OncePerMinute> cost_lines_;  // by variable_cost
 

@@ -22,7 +22,7 @@ std::size_t process_pages(std::size_t pages) noexcept
     return pages / 64 + 1;
 }
 
-// The routes and the busiest accounts take 13 of so many; a zone of 256k has a
+// The routes and the busiest accounts take 15 of so many; a zone of 256k has a
 // few more.
 constexpr ngx_uint_t kPagesForRoutes = 60;
 
