@@ -38,9 +38,13 @@ struct Failure {
     // Only for administration. `refusal`: the error has its own message.
     Refusal refusal = Refusal::none;
 
-    // A change may be stored, in part, but workers may not know of it yet.
-    // Repeating the operation is safe and completes the change.
+    // A change may be stored, but workers may not know of it yet. Repeating the
+    // operation is safe and completes the change.
     bool not_in_effect = false;
+
+    // Redis failed after the operation had sent a change, so the change may be
+    // stored, in part or wholly.
+    bool after_change = false;
 };
 
 // What waiting for Redis led to. The only form in which the store hands on

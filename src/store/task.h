@@ -118,10 +118,9 @@ struct TaskRoot {
     std::coroutine_handle<promise_type> handle;
 };
 
-// Redis failed. What the operation has changed before may not be in effect.
-inline Failure failure_after(Failure failure, const Operation& operation)
+inline Failure failure_of(Failure failure, const Operation& operation)
 {
-    failure.not_in_effect |=
+    failure.after_change =
         operation.changed && failure.refusal == Refusal::none;
     return failure;
 }
@@ -139,9 +138,9 @@ TaskRoot await_for(Waiter<Result>& waiter, Task<T> task, Operations& all,
             outcome.emplace(co_await task);
         }
     } catch (Failed& failed) {
-        outcome.emplace(failure_after(std::move(failed.failure), self));
+        outcome.emplace(failure_of(std::move(failed.failure), self));
     } catch (...) {
-        outcome.emplace(failure_after(read_not_sent(), self));
+        outcome.emplace(failure_of(read_not_sent(), self));
     }
     self.coroutine = nullptr;
     all.end(self);  // the waiter may destroy `all`

@@ -1,7 +1,10 @@
 // Two attempts of one request to the admin API, of which the first is slow but
 // alive: the other takes its work over, at any of its commands, and the first
 // goes on at any command of the other.
+#include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +25,8 @@ namespace {
 // Passes commands on until one is to be held, with all after it.
 class HeldLink final : public redis::Link {
 public:
+    static constexpr int kNever = 1'000'000;
+
     explicit HeldLink(KeyWorld& world) noexcept : world_(world) {}
 
     void send(const redis::Command& command,
@@ -41,17 +46,16 @@ public:
 
     void hold_at(int number) { hold_at_ = number; }
     bool is_held() const { return !held_.empty(); }
-    void release()
+    // Until after so many more commands.
+    void release(int more = kNever)
     {
-        hold_at_ = kNever;
+        hold_at_ = number_ + more;
         for (const auto& [command, handler] : std::exchange(held_, {})) {
             world_.send(command, *handler);
         }
     }
 
 private:
-    static constexpr int kNever = 1'000'000;
-
     KeyWorld& world_;
     int number_ = 0;
     int hold_at_ = kNever;
@@ -75,6 +79,7 @@ struct Host {
                 return;
             }
             alarm.wait(service::Pauses::kMilliseconds);
+            ++redis.time;  // attempts differ in their times
         }
         FAIL("no answer");
     }
@@ -153,7 +158,7 @@ void check_answer(KeyWorld& world, const Result<AdminAnswer>& result,
 template <typename Call, typename Check>
 void at_each_pair_of_commands(const Call& make_call, const Check& check)
 {
-    constexpr int kMost = 100;
+    constexpr int kMost = 200;
     for (int first = 1;; ++first) {
         REQUIRE(first < kMost);
         for (int second = 1;; ++second) {
@@ -261,6 +266,62 @@ TEST_CASE("a slow attempt and another rotate a key once", "[admin]")
             CHECK(records(world, "P:key:").size() == 2);
             CHECK(world.hashes["P:keys"].size() == 2);
         });
+}
+
+TEST_CASE("attempts that are slow or lose replies make one key", "[admin]")
+{
+    std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp)
+    const auto below = [&](int limit) {
+        return static_cast<int>(random() % static_cast<unsigned>(limit));
+    };
+    const std::string bodies[] = {R"({"label":"L","expires":"30d"})",
+                                  R"({"sha256":")" + std::string(64, 'c')
+                                      + R"(","expires":"30d"})"};
+    for (int round = 0; round < 30000; ++round) {
+        CAPTURE(round);
+        KeyWorld world;
+        const bool rotates = round % 3 == 0;
+        std::string old;
+        AdminCall wanted = once(call(Operation::create_key, bodies[round % 2]));
+        if (rotates) {
+            old = ask(world, call(Operation::create_key, "{}"))["id"];
+            wanted = once(call(Operation::rotate_key, "{}", old));
+        }
+        std::deque<Host> hosts;
+        for (int i = 0; i < 3; ++i) {
+            hosts.emplace_back(world).link.hold_at(1 + below(45));
+        }
+        for (Host& host : hosts) {
+            host.start(wanted);
+            host.run();
+        }
+        world.cut(1 + below(60), KeyWorld::Lost(below(2)));
+        while (std::any_of(hosts.begin(), hosts.end(), [](const Host& host) {
+            return host.result.calls == 0;
+        })) {
+            Host& host = hosts[static_cast<std::size_t>(below(3))];
+            if (host.result.calls == 0) {
+                host.link.release(1 + below(20));
+                host.run();
+            }
+        }
+        world.cut(0, KeyWorld::Lost::before);
+        const std::string id = ask(world, wanted)["id"];
+        key_record(world, id);
+        for (const Host& host : hosts) {
+            if (!host.result.failed()) {
+                check_answer(world, host.result, id);
+            } else {
+                CHECK(api::http_status(host.result.failure().error.code)
+                      == 503);
+            }
+        }
+        // What an attempt could not undo is unfinished.
+        CHECK(records(world, "P:key:").size() == (rotates ? 2 : 1));
+        if (rotates) {
+            CHECK(key_record(world, old).at("replaced_by") == id);
+        }
+    }
 }
 
 TEST_CASE("a slow attempt and another create one account", "[admin]")

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../store/accounts/account_administration.h"
+#include "../../store/admin_claim_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/plans/plan_administration.h"
 #include "../../store/result.h"
@@ -129,6 +130,25 @@ store::Failed own_key()
     return invalid(
         {api::ErrorCode::own_key,
          "The key or account of the request itself cannot be changed."});
+}
+
+store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt)
+{
+    if (attempt.claim.empty()) {
+        co_return false;
+    }
+    const auto now =
+        co_await store::find_claim(store.servers.keys, attempt.claim);
+    const bool is_own =
+        now
+        && (now->status == 0 ? now->made.id == attempt.id
+                             : now->location == "/keys/" + attempt.id);
+    co_return !is_own;
+}
+
+store::Failed overtaken()
+{
+    return {store::failure_of(redis::NoReply::in_doubt, true)};
 }
 
 store::Failed unread()

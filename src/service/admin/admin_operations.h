@@ -23,6 +23,7 @@ namespace petstore::service {
 struct Attempt : store::AdminClaim::Made {
     bool repeated = false;
     std::vector<Made> earlier;  // see AdminClaim
+    std::string claim;  // its Redis key; empty without an Idempotency-Key
 };
 
 using AdminTask = store::Task<AdminAnswer>;
@@ -84,9 +85,11 @@ store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
               const std::string& id);
 
-// Removes the key that an attempt has made, if it has, and its account.
-store::Task<> remove_made(const AdminStore& store,
-                          const store::AdminClaim::Made& made);
+// Whether the claim names another key than the one that the attempt has stored.
+// If not, it never will: who takes a claim over keeps a key that is stored. So
+// an attempt asks before it finishes a key.
+store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt);
+store::Failed overtaken();  // another attempt will answer
 
 // What the accounts of a piece of the index have used.
 store::Task<store::UsageListing> read_usage(const AdminStore& store,

@@ -13,8 +13,7 @@ namespace petstore::service {
 namespace {
 
 // Much longer than an attempt usually takes. One that is only slow may go on:
-// whatever both make, one object remains, and both answer with that or not at
-// all.
+// both make the same object, or one gives way.
 constexpr store::Monotonic kTakeOverAfter = 1000;
 
 // Attempts whose objects a claim names.
@@ -82,12 +81,6 @@ AdminAnswer replayed(const store::AdminClaim& claim)
     return answer;
 }
 
-// Another attempt will answer.
-store::Failed overtaken()
-{
-    return {store::failure_of(redis::NoReply::in_doubt, true)};
-}
-
 store::AdminClaim new_claim(const AdminCall& call)
 {
     store::AdminClaim claim;
@@ -97,32 +90,46 @@ store::AdminClaim new_claim(const AdminCall& call)
     return claim;
 }
 
-// What an attempt has made keeps its id. A new key that it has not made gets
-// another, since two secrets cannot share one.
-store::Task<store::AdminClaim> successor_of(const AdminCall& call,
-                                            AdminStore& store,
-                                            const store::AdminClaim& stalled)
+bool makes_secret(const AdminCall& call)
 {
-    const bool has_secret =
-        (call.operation == api::Operation::create_key && !call.body.sha256)
-        || call.operation == api::Operation::rotate_key;
-    bool keeps = !has_secret;
-    if (!keeps) {
-        const auto made = co_await if_any(find_key(store, stalled.made.id),
-                                          store::Refusal::not_found);
-        keeps = made.has_value();
-    }
-    store::AdminClaim next = new_claim(call);
-    next.earlier = stalled.earlier;
-    if (keeps) {
-        next.made = stalled.made;
+    return (call.operation == api::Operation::create_key && !call.body.sha256)
+           || call.operation == api::Operation::rotate_key;
+}
+
+// Takes over from an attempt that has stalled; nullopt if another one was
+// faster. What was made keeps its id. A new key that is not stored gets
+// another, since two secrets cannot share one. It is looked for after the claim
+// names the other one: an attempt that stores it later will see that.
+store::Task<std::optional<store::AdminClaim>>
+take_over(const AdminCall& call, AdminStore& store, const std::string& key,
+          const store::AdminClaim& stalled)
+{
+    store::AdminClaim mine = new_claim(call);
+    mine.earlier = stalled.earlier;
+    if (makes_secret(call)) {
+        mine.earlier.push_back(stalled.made);
+        if (mine.earlier.size() > kMostEarlier) {
+            mine.earlier.erase(mine.earlier.begin());
+        }
     } else {
-        next.earlier.push_back(stalled.made);
-        if (next.earlier.size() > kMostEarlier) {
-            next.earlier.erase(next.earlier.begin());
+        mine.made = stalled.made;
+    }
+    bool taken =
+        co_await store::replace_claim(store.servers.keys, key, stalled, mine);
+    for (std::size_t i = mine.earlier.size(); taken && i-- > 0;) {
+        const auto made = co_await if_any(find_key(store, mine.earlier[i].id),
+                                          store::Refusal::not_found);
+        if (made) {
+            store::AdminClaim kept = mine;
+            kept.made = mine.earlier[i];
+            kept.earlier.resize(i);
+            taken = co_await store::replace_claim(store.servers.keys, key, mine,
+                                                  kept);
+            mine = std::move(kept);
+            break;
         }
     }
-    co_return next;
+    co_return taken ? std::optional(std::move(mine)) : std::nullopt;
 }
 
 // The claim of this attempt, or one that is done. `repeated`: another attempt
@@ -156,12 +163,10 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
             co_await pause;
             continue;
         }
-        const auto next = co_await successor_of(call, store, *there);
-        const bool taken = co_await store::replace_claim(store.servers.keys,
-                                                         key, *there, next);
+        auto taken = co_await take_over(call, store, key, *there);
         if (taken) {
             repeated = true;
-            co_return next;
+            co_return std::move(*taken);
         }
     }
 }
@@ -174,8 +179,8 @@ std::string without_secret(const std::string& object)
                                        : object.substr(0, secret) + '}';
 }
 
-store::Task<> mark_done(const AdminCall& call, AdminStore& store,
-                        const std::string& key, const store::AdminClaim& mine,
+store::Task<> mark_done(AdminStore& store, const std::string& key,
+                        const store::AdminClaim& mine,
                         const AdminAnswer& answer)
 {
     store::AdminClaim done;
@@ -183,32 +188,27 @@ store::Task<> mark_done(const AdminCall& call, AdminStore& store,
     done.status = answer.status;
     done.location = answer.location;
     done.body = without_secret(answer.body);
-    const bool marked =
-        co_await store::replace_claim(store.servers.keys, key, mine, done);
-    if (marked || call.operation != api::Operation::create_key) {
-        co_return;
-    }
-    const auto taken_over = co_await store::find_claim(store.servers.keys, key);
-    const bool has_same_key =
-        taken_over
-        && (taken_over->status == 0 ? taken_over->made.id == mine.made.id
-                                    : taken_over->location == done.location);
-    if (!has_same_key) {
-        co_await remove_made(store, mine.made);
-        throw overtaken();
-    }
+    // If not, another attempt has taken over, for the same object.
+    co_await store::replace_claim(store.servers.keys, key, mine, done);
 }
 
-// After a request that changes nothing. False if another attempt has taken over
-// and may change something. If this fails, a repetition takes the claim over.
+// After a request that changes nothing. False if another attempt has, or may
+// have, taken over, and may change something.
 store::Task<bool> forget(AdminStore& store, const std::string& key,
                          const store::AdminClaim& mine)
 {
     try {
         co_return co_await store::remove_claim(store.servers.keys, key, mine);
     } catch (const store::Failed&) {
+        co_return false;
     }
-    co_return true;
+}
+
+// Whether a change may have been made.
+bool is_open(const store::Failure& failure)
+{
+    return failure.refusal != store::Refusal::damaged
+           && (failure.not_in_effect || failure.after_change);
 }
 
 AdminTask perform_once(const AdminCall& call, AdminStore& store)
@@ -222,14 +222,20 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
     }
     static_cast<store::AdminClaim::Made&>(attempt) = mine.made;
     attempt.earlier = mine.earlier;
+    attempt.claim = key;
     std::optional<store::Failed> refused;
     AdminAnswer answer;
     try {
         answer = co_await perform(call, store, attempt);
     } catch (store::Failed& failed) {
-        if (failed.failure.not_in_effect
-            || api::http_status(failed.failure.error.code) >= 500) {
-            throw;  // a repetition completes it
+        // A repetition completes it.
+        if (is_open(failed.failure)
+            || failed.failure.refusal == store::Refusal::overtaken) {
+            failed.failure.not_in_effect = true;
+            throw;
+        }
+        if (api::http_status(failed.failure.error.code) >= 500) {
+            throw;
         }
         refused = std::move(failed);
     }
@@ -237,7 +243,7 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
         const bool forgotten = co_await forget(store, key, mine);
         throw forgotten ? std::move(*refused) : overtaken();
     }
-    co_await confirmed(mark_done(call, store, key, mine, answer));
+    co_await confirmed(mark_done(store, key, mine, answer));
     co_return answer;
 }
 
@@ -276,8 +282,8 @@ constexpr Refused kRefusals[] = {
 // Of concurrent changes of one key, one is overtaken by another.
 store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
 {
-    if (failure.not_in_effect) {
-        failure.error = store::failure_of(redis::NoReply::in_doubt, true).error;
+    if (is_open(failure)) {
+        failure.error = overtaken().failure.error;
         return failure;
     }
     if (failure.refusal == store::Refusal::overtaken) {

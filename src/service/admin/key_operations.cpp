@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -138,20 +137,44 @@ owner_of(const AdminCall& call, const AdminStore& store,
     co_return name;
 }
 
-store::Task<store::Done> done(store::Result<store::Done>& result)
+store::Task<> discard(store::KeyAdministration& keys,
+                      const store::StoredKey& key)
 {
-    co_return co_await result;
+    store::Result<store::Done> discarded;
+    keys.discard(key, discarded);
+    co_await discarded;
 }
 
+store::Task<store::Done> remove_account(store::AccountAdministration& accounts,
+                                        const std::string& id)
+{
+    store::Result<store::Done> removed;
+    accounts.remove(with_id(id), removed);
+    co_return co_await removed;
+}
+
+store::Task<> enable(store::KeyAdministration& keys,
+                     const store::StoredKey& key)
+{
+    store::Result<store::StoredKey> enabled;
+    keys.enable(key, enabled);
+    co_await enabled;
+}
+
+// Accounts that attempts have made for keys that they have not stored.
 store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 {
+    store::AccountAdministration accounts(store.servers);
     for (const Attempt::Made& made : attempt.earlier) {
-        co_await remove_made(store, made);
+        co_await if_any(if_any(remove_account(accounts, made.account),
+                               store::Refusal::account_not_found),
+                        store::Refusal::account_in_use);
     }
 }
 
 // Waits while another rotation has a claim.
 store::Task<store::StoredKey> begin_rotation(AdminStore& store,
+                                             const Attempt& attempt,
                                              store::KeyRotation& rotation,
                                              const store::StoredKey& next)
 {
@@ -165,6 +188,10 @@ store::Task<store::StoredKey> begin_rotation(AdminStore& store,
         store::Result<store::Done> pause;
         store.pauses.add(pause);
         co_await pause;
+        const bool gives_way = co_await is_overtaken(store, attempt);
+        if (gives_way) {
+            throw overtaken();
+        }
     }
 }
 
@@ -177,34 +204,15 @@ store::Task<api::KeyRecord> finish_rotation(store::KeyRotation& rotation,
     co_return co_await finished;
 }
 
-// The id of the key that an attempt has rotated `old` to, or else may have.
-std::string next_of(const std::optional<store::StoredKey>& old,
-                    const Attempt& attempt)
+store::Task<> abandon(store::KeyRotation& rotation,
+                      const store::StoredKey& next)
 {
-    const auto& earlier = attempt.earlier;
-    const auto is_it = [&](const Attempt::Made& made) {
-        return made.id == old->record.replaced_by;
-    };
-    return old && std::any_of(earlier.begin(), earlier.end(), is_it)
-               ? old->record.replaced_by
-               : attempt.id;
+    store::Result<store::Done> abandoned;
+    rotation.abandon(next, abandoned);
+    co_await abandoned;
 }
 
 }  // namespace
-
-store::Task<> remove_made(const AdminStore& store,
-                          const store::AdminClaim::Made& made)
-{
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::Done> key;
-    keys.remove(made.id, key);
-    co_await if_any(done(key), store::Refusal::not_found);
-    store::AccountAdministration accounts(store.servers);
-    store::Result<store::Done> account;
-    accounts.remove(with_id(made.account), account);
-    co_await if_any(if_any(done(account), store::Refusal::account_not_found),
-                    store::Refusal::account_in_use);
-}
 
 AdminTask list_keys(const AdminCall& call, AdminStore& store)
 {
@@ -259,6 +267,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     std::string secret;
     if (made) {
         key.digest = made->digest;
+        key.unfinished = true;
         record.last4 = made->record.last4;
     } else if (call.body.sha256) {
         key.digest = *call.body.sha256;
@@ -266,9 +275,24 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
         secret = store::give_secret(key, store.schema.prefix());
     }
     store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> added;
-    keys.add(key, owner, added);
-    key = co_await added;
+    store::Result<store::StoredKey> stored;
+    keys.store(key, owner, stored);
+    try {
+        key = co_await stored;
+    } catch (const store::Failed& failed) {
+        if (!owner
+            && failed.failure.refusal == store::Refusal::account_not_found) {
+            throw overtaken();  // by an attempt that removes what others made
+        }
+        throw;
+    }
+    const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
+    if (gives_way) {
+        co_await confirmed(discard(keys, key));
+        throw overtaken();
+    }
+    co_await confirmed(enable(keys, key));
+    key.unfinished = false;
     co_return co_await created(store, key, now, secret);
 }
 
@@ -321,21 +345,20 @@ AdminTask delete_key(const AdminCall& call, AdminStore& store)
     co_return no_content();
 }
 
-namespace {
-
-AdminTask try_to_rotate(const AdminCall& call, AdminStore& store,
-                        const Attempt& attempt)
+AdminTask rotate_key(const AdminCall& call, AdminStore& store,
+                     const Attempt& attempt)
 {
     const api::UnixTime now = co_await now_of(store);
     store::StoredKey next;
     std::string secret;
     std::optional<store::StoredKey> made;
     if (attempt.repeated) {
+        made = co_await find_made_key(call, store, attempt.id);
+    }
+    if (made && !made->unfinished) {
         const auto old = co_await if_any(find_key(store, call.id),
                                          store::Refusal::not_found);
-        const std::string id = next_of(old, attempt);
-        made = co_await find_made_key(call, store, id);
-        if (made && !made->unfinished && !old) {
+        if (!old) {
             co_return co_await created(store, *made, now, "");  // and deleted
         }
     }
@@ -347,30 +370,16 @@ AdminTask try_to_rotate(const AdminCall& call, AdminStore& store,
         secret = store::give_secret(next, store.schema.prefix());
     }
     store::KeyRotation rotation(store.servers, store.clock, call.id);
-    next = co_await begin_rotation(store, rotation, next);
+    next = co_await begin_rotation(store, attempt, rotation, next);
+    const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
+    if (gives_way) {
+        co_await confirmed(abandon(rotation, next));
+        throw overtaken();
+    }
     co_await confirmed(
         finish_rotation(rotation, next, call.body.grace_seconds));
     next.unfinished = false;
     co_return co_await created(store, next, now, secret);
-}
-
-}  // namespace
-
-AdminTask rotate_key(const AdminCall& call, AdminStore& store,
-                     const Attempt& attempt)
-{
-    try {
-        co_return co_await try_to_rotate(call, store, attempt);
-    } catch (const store::Failed& failed) {
-        const store::Refusal refusal = failed.failure.refusal;
-        if (attempt.earlier.empty()
-            || (refusal != store::Refusal::overtaken
-                && refusal != store::Refusal::already_rotated)) {
-            throw;
-        }
-    }
-    // By an earlier attempt, perhaps.
-    co_return co_await try_to_rotate(call, store, attempt);
 }
 
 }  // namespace petstore::service

@@ -54,6 +54,22 @@ Task<> return_external_id(const KeyServers& servers, const std::string& id,
         account->external_id = before;
         written = co_await write_account(servers, *account, account->epoch);
     }
+    co_await announce(servers, id);
+}
+
+// False if another account has the external id.
+Task<bool> owns_external_id(const KeyServers& servers,
+                            const api::AccountRecord& account)
+{
+    try {
+        co_await claim(servers, account.external_id, account.id);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::external_id_taken) {
+            throw;
+        }
+        co_return false;
+    }
+    co_return true;
 }
 
 // Gives the account another external id, and changes nothing else: if this is
@@ -97,7 +113,12 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                 continue;
             }
             // An interrupted change may have left it to another account.
-            co_await claim(servers, changed.external_id, account.id);
+            const bool owned = co_await owns_external_id(servers, account);
+            if (!owned) {
+                co_await return_external_id(servers, account.id,
+                                            account.external_id, "");
+                continue;
+            }
         }
         changed.implicit = false;
         const bool written =

@@ -27,14 +27,18 @@ Task<StoredKey> store_key(KeyServers servers, StoredKey key,
         key.record.account = account.id;
         of = KeyOwner::existing;
     }
-    co_await store_unfinished(servers, key, of);
+    const bool again = key.unfinished;
+    co_await store_unfinished(servers, key, of, again);
     co_return key;
 }
 
 Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
                            const char* if_overtaken)
 {
-    const auto finished = co_await finish(servers, key);
+    std::optional<WrittenEpoch> finished(std::in_place);
+    if (key.unfinished) {
+        finished = co_await finish(servers, key);
+    }
     if (!finished) {
         throw overtaken(if_overtaken);
     }
@@ -47,17 +51,13 @@ constexpr char kOthersAdd[] = "another command is adding this key";
 Task<StoredKey> add_key(KeyServers servers, StoredKey key,
                         KeyAdministration::Owner owner)
 {
-    StoredKey stored = co_await store_key(servers, key, owner);
-    if (!stored.unfinished) {
-        co_await announce(servers, stored.record.account);
-        co_return stored;
-    }
+    const StoredKey stored = co_await store_key(servers, key, owner);
     co_return co_await finish_key(servers, stored, kOthersAdd);
 }
 
-Task<> discard_key(KeyServers servers, std::string id, api::Digest digest)
+Task<> discard_key(KeyServers servers, StoredKey key)
 {
-    co_await discard(servers, id, digest);
+    co_await discard_unfinished(servers, key);
 }
 
 Task<bool> restore_key(KeyServers servers, StoredKey key,
@@ -77,7 +77,7 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         co_return false;
     }
     co_await create_account(servers, account);
-    co_await store_unfinished(servers, key, KeyOwner::predecessors);
+    co_await store_unfinished(servers, key, KeyOwner::predecessors, false);
     co_await finish_key(servers, key, kOthersAdd);
     co_return true;
 }
@@ -162,7 +162,7 @@ void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
 
 void KeyAdministration::discard(const StoredKey& key, Waiter<Done>& waiter)
 {
-    run(running_, discard_key(servers_, key.record.id, key.digest), waiter);
+    run(running_, discard_key(servers_, key), waiter);
 }
 
 void KeyAdministration::restore(StoredKey key, api::AccountRecord account,

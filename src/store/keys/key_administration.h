@@ -53,7 +53,10 @@ public:
     void add(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
 
     // The same in two steps, for a secret that must be shown before it works.
-    // In between, discard() undoes the first.
+    // In between, discard() undoes the first. What store() returns, or find()
+    // finds unfinished, it completes; it is refused as overtaken if it is gone.
+    // Without `unfinished`, another attempt of the same request has finished
+    // it, and enable() announces it.
     void store(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
     void enable(StoredKey key, Waiter<StoredKey>& waiter);
     void discard(const StoredKey& key, Waiter<Done>& waiter);

@@ -38,12 +38,6 @@ std::vector<Successor> parse_successors(std::string_view successors)
     return parsed;
 }
 
-// By an earlier attempt.
-bool is_stored(const StoredKey& next)
-{
-    return !next.record.account.empty();
-}
-
 bool is_claimed(const StoredKey& old, const StoredKey& next)
 {
     return old.successors.substr(0, old.successors.find(' ')) == to_text(next);
@@ -55,16 +49,12 @@ bool is_rotated(const StoredKey& old, const StoredKey& next)
     return old.record.replaced_by == next.record.id;
 }
 
-Task<> discard_next(const KeyServers& servers, const StoredKey& next)
-{
-    co_await discard(servers, next.record.id, next.digest);
-}
-
-// Undoes a rotation that another command has overtaken.
+// Undoes a rotation that another one has overtaken, which removes `next` if it
+// is finished.
 Task<> give_way(const KeyServers& servers, const std::string& id,
                 const StoredKey& next)
 {
-    co_await discard_next(servers, next);
+    co_await discard_unfinished(servers, next);
     throw overtaken("key " + id + " was rotated or deleted by another command");
 }
 
@@ -93,13 +83,14 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
 {
     next.record.disabled = false;  // in Redis it is, until it is finished
     const api::KeyRecord fresh = next.record;
+    const bool again = !next.record.account.empty();  // stored before
     std::vector<Successor> overtaken;
     for (;;) {
         StoredKey old = co_await find_or_refuse(servers, id);
-        if (is_rotated(old, next)) {
+        if (again && is_rotated(old, next)) {
             co_return next;
         }
-        if (is_stored(next) && is_claimed(old, next)) {
+        if (again && is_claimed(old, next)) {
             break;
         }
         co_await check_rotatable(servers, old.record);
@@ -130,7 +121,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     for (const Successor& other : overtaken) {
         co_await discard(servers, other.id, other.digest);
     }
-    co_await store_unfinished(servers, next, KeyOwner::predecessors);
+    co_await store_unfinished(servers, next, KeyOwner::predecessors, again);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
     const auto old = co_await find_optional(servers, id);
@@ -177,7 +168,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
 
 Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
 {
-    co_await discard_next(servers, next);
+    co_await discard_unfinished(servers, next);
     for (;;) {
         auto old = co_await find_optional(servers, id);
         if (!old || !is_claimed(*old, next)) {

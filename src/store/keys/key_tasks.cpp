@@ -187,7 +187,7 @@ namespace {
 // Writes the record of a new key. False if another attempt of the same request
 // has finished the key, which `key` then is.
 Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
-                            KeyOwner owner)
+                            KeyOwner owner, bool again)
 {
     for (;;) {
         StoredKey there(key.digest);
@@ -197,6 +197,9 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
         }
         const bool is_own =
             found == Found::found && there.record.id == key.record.id;
+        if (again && !is_own) {
+            throw overtaken("the new key was removed meanwhile");
+        }
         std::optional<std::int64_t> seen;
         if (found == Found::found) {
             if (!there.unfinished) {
@@ -209,6 +212,10 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             }
             if (owner == KeyOwner::new_account) {
                 key.record.account = there.record.account;
+            }
+            if (is_own) {  // the times of the first attempt count
+                key.record.created = there.record.created;
+                key.record.expires = there.record.expires;
             }
             seen = there.record.epoch;
         }
@@ -236,10 +243,10 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
 }  // namespace
 
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
-                        KeyOwner owner)
+                        KeyOwner owner, bool again)
 {
     // Before the indexes: if interrupted, the record expires after a day.
-    const bool written = co_await write_unfinished(servers, key, owner);
+    const bool written = co_await write_unfinished(servers, key, owner, again);
     if (!written) {
         co_return;
     }
@@ -347,9 +354,34 @@ Task<> discard(const KeyServers& servers, const std::string& id,
     for (bool removed = false; !removed;) {
         removed = co_await remove_record(servers, id, digest);
     }
-    redis::Command command("HDEL");
-    command.key(servers.schema.key_index()).own(id);
-    co_await change(servers.keys, std::move(command));
+    co_await change_entry(servers, "HDEL", servers.schema.key_index(), id, "");
+}
+
+Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key)
+{
+    for (bool removed = false; !removed;) {
+        StoredKey there(key.digest);
+        const Found found = co_await read_record(servers, there);
+        if (found == Found::invalid) {
+            co_return;
+        }
+        if (found == Found::absent || there.record.id != key.record.id) {
+            break;
+        }
+        if (!there.unfinished) {
+            co_return;
+        }
+        const redis::Reply& reply = co_await change(
+            servers.keys, StoredKeyCommands(servers.schema).remove(there));
+        removed = reply.integer() == 1;
+        if (removed) {
+            // Only now is it certain that nobody finishes the key.
+            co_await leave_account(servers, there.record.account,
+                                   key.record.id);
+        }
+    }
+    co_await change_entry(servers, "HDEL", servers.schema.key_index(),
+                          key.record.id, "");
 }
 
 }  // namespace petstore::store

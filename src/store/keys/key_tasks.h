@@ -51,8 +51,9 @@ Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
 // an interrupted attempt with the same secret has left, whose new account the
 // key gets. A key that exists is refused, unless it has this id: then another
-// attempt of the same request has finished it, and `key` becomes that one. What
-// the key's account is:
+// attempt of the same request has finished it, and `key` becomes that one. With
+// `again`, an attempt has stored it before: if it is gone, it was removed
+// since, and is refused as overtaken. What the key's account is:
 enum class KeyOwner {
     new_account,  // gets the key's plan, numbers and label, and is deleted with
                   // its last key
@@ -60,7 +61,7 @@ enum class KeyOwner {
     predecessors  // that of the key that a rotation replaces
 };
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
-                        KeyOwner owner);
+                        KeyOwner owner, bool again);
 
 // Finishes a key that was stored so: it works from now on, unless
 // record.disabled. nullopt if the key was changed or removed; that another
@@ -75,6 +76,10 @@ Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
 // names the account to touch, and workers may have it cached.
 Task<> discard(const KeyServers& servers, const std::string& id,
                const api::Digest& digest);
+
+// The same for a new key that is still unfinished. A finished one stays: it may
+// be the result of another attempt.
+Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key);
 
 Task<KeyListing> list_keys(KeyServers servers);
 Task<KeyListing> list_keys_of(const KeyServers& servers,
