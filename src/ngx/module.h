@@ -61,6 +61,13 @@ inline const ngx_http_core_srv_conf_t* server_of(ngx_conf_t* cf) noexcept
         ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module));
 }
 
+// Whether the block that is being merged is a server's, not that of a location.
+inline bool is_server_level(ngx_conf_t* cf) noexcept
+{
+    return static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf
+           == server_of(cf)->ctx->loc_conf;
+}
+
 // The content handler of a location with `petstore`.
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 

@@ -100,12 +100,15 @@ void inherit_service(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 
 // `petstore` implies the guard, whatever handler answers in its location and
 // in those below.
-void inherit_guard(const LocConf& prev, LocConf& conf)
+void inherit_guard(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.serves) {
         conf.guard = 1;
         conf.guard_position = conf.position;
     }
+    conf.own_guard = !is_server_level(cf)
+                     && (conf.guard != NGX_CONF_UNSET
+                         || (core_loc_conf(cf).noname && prev.own_guard));
     ngx_conf_merge_value(conf.guard, prev.guard, 0);
 }
 
@@ -121,7 +124,22 @@ void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
         conf.answers = core.handler == content_handler
                        || (core.handler == nullptr && prev.answers);
     }
-    conf.admits_in_content = conf.answers && !passes_on(cf);
+    conf.passes_on = passes_on(cf);
+    conf.admits_in_content = conf.answers && !conf.passes_on;
+}
+
+// For is_page_of_refusal(). A URI with "/" at its end may list a folder.
+void note_error_pages(ngx_conf_t* cf, MainConf& main)
+{
+    const ngx_array_t* pages = core_loc_conf(cf).error_pages;
+    for (ngx_uint_t i = 0; pages != nullptr && i < pages->nelts; ++i) {
+        const auto& page = static_cast<ngx_http_err_page_t*>(pages->elts)[i];
+        const std::string_view uri = ngx_base::view(page.value.value);
+        if (page.value.lengths == nullptr && !uri.empty() && uri.front() == '/'
+            && uri.back() != '/') {
+            main.error_pages.emplace(uri);
+        }
+    }
 }
 
 void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main)
@@ -251,7 +269,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                 "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_admin\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
                 conf.guard ? "on" : "off");
         }
-        inherit_guard(prev, conf);
+        inherit_guard(cf, prev, conf);
         ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
         merge_redis(prev, conf);
         merge_durability(prev, conf);
@@ -296,6 +314,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                           : api::http_date(conf.get_sunset);
 
         auto& main = main_conf(cf);
+        note_error_pages(cf, main);
         merge_cost(prev, conf, main);
         merge_access(prev, conf, main);
         if (conf.serves || is_admin) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,8 @@ struct MainConf : MainConfBase {
     std::deque<CorsPolicy> cors;
     std::vector<std::string> routes;  // the names of petstore_route
     std::vector<Document> documents;
+    // The URIs of `error_page` without variables, of all servers.
+    std::set<std::string, std::less<>> error_pages;
     std::deque<TlsLevel> tls_levels;
     std::size_t variable_costs =
         0;  // locations with a variable in petstore_cost
@@ -201,6 +204,8 @@ struct LocConf : LocConfBase {
     std::optional<redis::Durability> durability;
 
     // Merging computes these from the values above.
+    bool own_guard = false;          // its own, not inherited
+    bool passes_on = false;          // to try_files or mirror
     bool answers = false;            // with the API, unless an `if` does not
     bool admits_in_content = false;  // and nothing passes requests on before
     std::size_t storage = 0;         // index in MainConf::storages

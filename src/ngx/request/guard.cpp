@@ -8,22 +8,13 @@
 #include "../nginx/handlers.h"
 #include "../worker/worker.h"
 #include "entered_location.h"
+#include "guard_page.h"
 #include "http_request.h"
 #include "request_info.h"
 
 namespace petstore::ngx {
 
 namespace {
-
-// Whether this is the error page of a refusal by the guard: the first location
-// that the request enters then, but nothing that it leads to (subrequests,
-// X-Accel-Redirect, try_files, `rewrite`). A post_action ends every request.
-bool is_page_of_refusal(const ngx_http_request_t* r,
-                        const Refusal& refusal) noexcept
-{
-    return refusal.status != 0 && r == r->main
-           && (refusal.locations_since == 1 || r->post_action);
-}
 
 ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
 {
@@ -37,12 +28,12 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
             return pass->take_verdict();
         }
     }
+    if (is_page_of_refusal(r, *info, conf)) {
+        return NGX_DECLINED;
+    }
     info->entered.handled |= r == r->main;
     if (r == r->main && state.first == nullptr) {
         state.first = &conf;
-    }
-    if (is_page_of_refusal(r, state.refusal)) {
-        return NGX_DECLINED;
     }
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     Worker* worker = Worker::current();
