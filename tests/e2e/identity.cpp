@@ -207,6 +207,34 @@ TEST_CASE("identity: a token for the back end beside a key of its own header")
     CHECK(reached.header("x-seen-token") == "Bearer " + shop.store.key.secret);
 }
 
+TEST_CASE("identity: a key that is sent in both headers is in neither")
+{
+    NginxOptions options;
+    options.http = "petstore_key_header X-API-Key;";
+    GuardedStore shop(options, R"(
+        proxy_set_header X-Seen-Key $http_x_api_key;
+        proxy_set_header X-Seen-Token $http_authorization;)");
+    const std::string& key = shop.store.key.secret;
+    Http nobody(shop.store.nginx.url());
+    for (const auto& token : {"Bearer " + key, "bearer   " + key + " ", key}) {
+        INFO(token);
+        const auto response = nobody.get(
+            "/shop/", {{"Authorization", token}, {"X-API-Key", key}});
+        CHECK(response.status == 200);
+        const auto reached = shop.back_end.last();
+        CHECK_FALSE(reached.has("authorization"));
+        CHECK_FALSE(reached.has("x-api-key"));
+        CHECK(reached.header("x-account") == shop.store.key.account);
+        // Cache keys do not collapse.
+        CHECK(reached.header("x-seen-key") == key);
+        CHECK(contains(reached.header("x-seen-token"), key));
+    }
+    for (const auto& token : {"Bearer " + key + "x", "Basic " + key}) {
+        nobody.get("/shop/", {{"Authorization", token}, {"X-API-Key", key}});
+        CHECK(shop.back_end.last().header("authorization") == token);
+    }
+}
+
 TEST_CASE("identity: variables of the headers are those of the admitted key")
 {
     NginxOptions options;

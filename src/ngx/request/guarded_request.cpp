@@ -48,7 +48,7 @@ bool GuardedRequest::hides_identity()
     }
     const service::SentKey& sent =
         service::read_key(task_.request(), task_.settings(), task_.state());
-    return hide_identity(request(), sent.header_name, info().hidden_key);
+    return hide_identity(request(), sent, info().hidden_key);
 }
 
 // Adds the headers that tell the handler who was admitted. False if out of

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "../../api/bearer.h"
+#include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../service/request_state.h"
 #include "../nginx/server_variants.h"
@@ -59,6 +61,16 @@ bool is_identity(std::string_view name) noexcept
                        [&](const IdentityHeader& header) {
                            return is_same_variable(name, header.name);
                        });
+}
+
+// Whether Authorization has the key, too, as a token or alone.
+bool has_key(const ngx_table_elt_t& line, const service::SentKey& key) noexcept
+{
+    const std::string_view value = ngx_base::view(line.value);
+    return !key.text.empty()
+           && is_same_variable(ngx_base::view(line.key), kAuthorization)
+           && (api::bearer_token(value) == key.text
+               || api::trimmed(value) == key.text);
 }
 
 // The header lines of a request as a list of parts that are its own.
@@ -143,14 +155,27 @@ ngx_int_t header_variable(ngx_http_request_t* r,
     return http_variable(r, value, name, r->headers_in.headers.part);
 }
 
+const ngx_table_elt_t* hidden_line(const HiddenKey& hidden,
+                                   std::string_view name) noexcept
+{
+    for (const auto* line : {hidden.line, hidden.authorization}) {
+        if (line != nullptr
+            && is_same_variable(ngx_base::view(line->key), name)) {
+            return line;
+        }
+    }
+    return nullptr;
+}
+
 ngx_int_t key_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                        uintptr_t data) noexcept
 {
     const auto name = ngx_base::view(*reinterpret_cast<ngx_str_t*>(data))
                           .substr(kVariablePrefix.size());
     const RequestInfo* info = request_info(r, false);
-    const auto* line = info == nullptr ? nullptr : info->hidden_key;
-    if (line == nullptr || !is_same_variable(ngx_base::view(line->key), name)) {
+    const auto* line =
+        info == nullptr ? nullptr : hidden_line(info->hidden_key, name);
+    if (line == nullptr) {
         return header_variable(r, value, data);
     }
     value->valid = 1;
@@ -190,19 +215,24 @@ ngx_int_t add_variable(ngx_conf_t* cf, std::string_view header,
 
 }  // namespace
 
-bool hide_identity(ngx_http_request_t* r, std::string_view key_header,
-                   const ngx_table_elt_t*& hidden_key) noexcept
+bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
+                   HiddenKey& hidden) noexcept
 {
-    if (key_header == kAuthorization) {
-        r->headers_in.authorization = nullptr;
-    }
     return filter_lines(r, [&](const ngx_table_elt_t& line) {
         const std::string_view name = ngx_base::view(line.key);
-        if (!is_same_variable(name, key_header)) {
+        if (is_same_variable(name, key.header_name)) {
+            if (hidden.line == nullptr) {
+                hidden.line = &line;
+            }
+        } else if (has_key(line, key)) {
+            if (hidden.authorization == nullptr) {
+                hidden.authorization = &line;
+            }
+        } else {
             return !is_identity(name);
         }
-        if (hidden_key == nullptr) {
-            hidden_key = &line;
+        if (r->headers_in.authorization == &line) {
+            r->headers_in.authorization = nullptr;
         }
         return false;
     });

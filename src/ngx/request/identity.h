@@ -6,18 +6,26 @@
 
 namespace petstore::service {
 struct KeyLookup;
-}
+struct SentKey;
+}  // namespace petstore::service
 
 // petstore_identity_headers: the handler of a guarded location learns who was
 // admitted from headers of the request, and never sees the API key.
 namespace petstore::ngx {
 
+// The header lines with the API key, once the guard has removed them. nullptr:
+// there is none.
+struct HiddenKey {
+    const ngx_table_elt_t* line = nullptr;           // the first one
+    const ngx_table_elt_t* authorization = nullptr;  // with the same key
+};
+
 // Removes from the request's header all lines that a handler could take for the
-// key's header or for an identity. Parent and subrequests, which share the
-// lines, keep theirs. `hidden_key` becomes the first line with the key, if
-// there is one. False if out of memory.
-bool hide_identity(ngx_http_request_t* r, std::string_view key_header,
-                   const ngx_table_elt_t*& hidden_key) noexcept;
+// key's header or for an identity, and Authorization if it has the same key.
+// Parent and subrequests, which share the lines, keep theirs. False if out of
+// memory.
+bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
+                   HiddenKey& hidden) noexcept;
 
 // Adds X-Account and the like, as far as the key has them. Call after
 // hide_identity(), once. False if out of memory.

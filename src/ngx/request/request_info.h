@@ -7,6 +7,7 @@
 #include "../filters/error_filter.h"
 #include "entered_location.h"
 #include "guard.h"
+#include "identity.h"
 
 namespace petstore::ngx {
 
@@ -19,8 +20,7 @@ struct RequestInfo {
     service::RequestState service;
     EnteredLocation entered;
     GuardState guard;
-    // The header line with the API key, once the guard has removed it.
-    const ngx_table_elt_t* hidden_key = nullptr;
+    HiddenKey hidden_key;
     ErrorPage error_page;
     BodyReader* body_reader = nullptr;   // the latest; valid while it reads
     std::string_view preflight_methods;  // of the answer to a CORS preflight
