@@ -260,6 +260,69 @@ TEST_CASE("guard: petstore beside mirror")
     }
 }
 
+TEST_CASE("guard: petstore_admin and petstore_usage pass nothing on")
+{
+    NginxOptions options;
+    options.tls = true;
+    options.server = R"(
+        mirror /mirror;
+        location = /mirror {
+            internal;
+            mirror off;
+            client_max_body_size 0;
+            proxy_pass http://%BACK_END%$request_uri;
+        }
+        location @back { mirror off; proxy_pass http://%BACK_END%; }
+        location /admin/v1/ { petstore_admin; }
+        location /tried/v1/ {
+            petstore_admin;
+            mirror off;
+            try_files /none @back;
+            if ($arg_if) { set $here 1; }
+        }
+        location = /usage { petstore_usage; }
+        location = /tried-usage {
+            petstore_usage;
+            mirror off;
+            try_files /none @back;
+        })";
+    const BackEnd back_end;
+    const Store store(with_back_end(options, back_end));
+    const auto key = create_key(store.redis, {"--scopes", "admin"});
+    Http http1(store.nginx.url(), key.secret);
+    Http http2(store.nginx.tls_url(), key.secret);
+    http2.use_http2();
+    const Headers json = {{"Content-Type", "application/json"}};
+
+    for (auto* http : {&http1, &http2}) {
+        for (const std::string at : {"/admin/v1", "/tried/v1"}) {
+            INFO(at);
+            for (const auto& headers : {kNoKey, kUnknownKey}) {
+                CHECK(http->get(at + "/plans", headers).status == 401);
+                CHECK(http->post(at + "/accounts", std::string(100'000, ' '),
+                                 headers)
+                          .status
+                      == 401);
+            }
+            const auto before = used(store.redis, key, "minute");
+            CHECK(http->get(at + "/plans").status == 200);
+            CHECK(http->get(at + "/plans?if=1").status == 200);
+            CHECK(http->post(at + "/accounts", "{}", json).status == 201);
+            CHECK(http->get(at + "/openapi.json").status == 200);
+            expect_error(http->get(at + "/nothing"), 404, "not_found");
+            CHECK(used(store.redis, key, "minute") == before + 5);
+        }
+        for (const std::string at : {"/usage", "/tried-usage"}) {
+            INFO(at);
+            CHECK(http->get(at, kNoKey).status == 401);
+            CHECK(http->get(at).json()["account"] == key.account);
+        }
+    }
+    // A mirror of the last request would arrive before its end.
+    CHECK(http1.get("/usage").status == 200);
+    CHECK(back_end.count() == 0);
+}
+
 TEST_CASE("guard: a proxied part of the API's location has nginx's body limit")
 {
     NginxOptions options;

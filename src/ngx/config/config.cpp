@@ -124,7 +124,6 @@ void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
         conf.answers = core.handler == content_handler
                        || (core.handler == nullptr && prev.answers);
     }
-    conf.passes_on = passes_on(cf);
     conf.admits_in_content = conf.answers && !conf.passes_on;
 }
 
@@ -322,6 +321,8 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         }
         main.replaces_errors |= conf.json_errors != 0;
         const bool admits = conf.guard || admits_itself(conf.own_handler);
+        conf.passes_on = admits && passes_on(cf);
+        main.has_guard |= conf.passes_on;
         if (conf.cors != nullptr && (admits || conf.json_errors)) {
             conf.cors->in_effect = true;
         }

@@ -72,9 +72,21 @@ bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
     return true;
 }
 
+// As in the content phase, but before try_files and mirror, which must not pass
+// the request on.
+ngx_int_t run_content_handler(ngx_http_request_t* r) noexcept
+{
+    r->write_event_handler = ngx_http_request_empty_handler;
+    ngx_http_finalize_request(r, r->content_handler(r));
+    return NGX_DONE;
+}
+
 ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 {
     const LocConf& conf = *loc_conf(r);
+    if (admits_itself(r->content_handler)) {
+        return run_content_handler(r);
+    }
     if (!is_in_guarded_location(r)) {
         return NGX_DECLINED;
     }
@@ -82,9 +94,8 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
         if (conf.admits_in_content) {
             return NGX_DECLINED;
         }
-        if (needs_no_key(r, conf)) {  // neither may try_files and mirror see it
-            ngx_http_finalize_request(r, content_handler(r));
-            return NGX_DONE;
+        if (needs_no_key(r, conf)) {
+            return run_content_handler(r);
         }
     } else if (is_too_large(r, conf)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
