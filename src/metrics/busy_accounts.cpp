@@ -56,6 +56,26 @@ std::size_t printable(std::string_view text, char* to,
 
 }  // namespace
 
+// A sequence lock: readers discard what they have read if the version is odd or
+// has changed meanwhile. Writers hold the table's lock; one that was killed
+// leaves an odd version, which the next one completes.
+class BusyAccounts::Writing {
+public:
+    explicit Writing(Entry& entry) noexcept
+        : version_(entry.version),
+          odd_(version_.load(std::memory_order_relaxed) | 1)
+    {
+        version_.store(odd_, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+    }
+    ~Writing() { version_.store(odd_ + 1, std::memory_order_release); }
+    Writing(const Writing&) = delete;
+
+private:
+    std::atomic<std::uint32_t>& version_;
+    const std::uint32_t odd_;
+};
+
 std::uint64_t BusyAccounts::hash_of(std::string_view account) noexcept
 {
     return std::hash<std::string_view>()(account) | 1;  // never 0
@@ -69,8 +89,9 @@ BusyAccounts::Entry* BusyAccounts::set_of(std::uint64_t hash) noexcept
 void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
 {
     auto latest = entry.minute.load(std::memory_order_relaxed);
-    // Of several workers, one begins the minute.
-    if (latest != minute
+    // Of several workers, one begins the minute. Others may still be in the
+    // minute before: each caches the time.
+    if (latest < minute
         && entry.minute.compare_exchange_strong(latest, minute,
                                                 std::memory_order_relaxed)) {
         const auto ended =
@@ -85,8 +106,9 @@ void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
 // seconds, if they were spread evenly.
 double BusyAccounts::recent(const Entry& entry, std::uint64_t now) noexcept
 {
-    const std::uint64_t age =
-        now / kMinute - entry.minute.load(std::memory_order_relaxed);
+    const auto minute = entry.minute.load(std::memory_order_relaxed);
+    now = std::max(now, minute * kMinute);  // another worker's time is ahead
+    const std::uint64_t age = now / kMinute - minute;
     const double left =
         1 - static_cast<double>(now % kMinute) / static_cast<double>(kMinute);
     const auto requests =
@@ -127,8 +149,8 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
                                      [now](const Entry& a, const Entry& b) {
                                          return recent(a, now) < recent(b, now);
                                      });
-    entry.hash.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
+    const Writing writing(entry);
+    entry.hash.store(0, std::memory_order_relaxed);  // count() has no lock
     set(entry.id, account);
     set(entry.external_id, external_id);
     set(entry.label, {});
@@ -137,7 +159,7 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
     entry.minute.store(now / kMinute, std::memory_order_relaxed);
     entry.requests.store(1, std::memory_order_relaxed);
     entry.before.store(0, std::memory_order_relaxed);
-    entry.hash.store(hash, std::memory_order_release);
+    entry.hash.store(hash, std::memory_order_relaxed);
 }
 
 BusyAccounts::Entry* BusyAccounts::find(std::uint64_t hash) noexcept
@@ -154,11 +176,17 @@ bool BusyAccounts::wants_label(std::size_t entry, std::uint64_t now,
                                BusyAccount& account) noexcept
 {
     auto& last = entries_[entry].label_read;
-    if (last.load(std::memory_order_relaxed) + kMinute > now
-        || !read(entry, now, account)) {
+    const auto before = last.load(std::memory_order_relaxed);
+    if (before + kMinute > now) {
         return false;
     }
+    // Set before the entry is read: an account that replaces the entry
+    // meanwhile sets it back.
     last.store(now, std::memory_order_relaxed);
+    if (!read(entry, now, account)) {
+        last.store(before, std::memory_order_relaxed);
+        return false;
+    }
     return true;
 }
 
@@ -172,25 +200,23 @@ void BusyAccounts::set_label(std::string_view account,
     }
     char text[sizeof(BusyAccount::label)];
     const std::size_t length = printable(label, text, sizeof(text) - 1);
-    entry->hash.store(0, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
+    const Writing writing(*entry);
     set(entry->label, {text, length});
-    entry->hash.store(hash, std::memory_order_release);
 }
 
 bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
                         BusyAccount& account) const noexcept
 {
     const Entry& source = entries_[entry];
-    const auto before = source.hash.load(std::memory_order_acquire);
+    const auto before = source.version.load(std::memory_order_acquire);
     get(source.id, account.id);
     get(source.external_id, account.external_id);
     get(source.label, account.label);
     account.plan = source.plan.load(std::memory_order_relaxed);
     account.per_minute = recent(source, now);
     std::atomic_thread_fence(std::memory_order_acquire);
-    return before != 0 && account.per_minute > 0
-           && source.hash.load(std::memory_order_relaxed) == before;
+    return before % 2 == 0 && account.per_minute > 0
+           && source.version.load(std::memory_order_relaxed) == before;
 }
 
 }  // namespace petstore::metrics

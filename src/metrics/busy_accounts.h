@@ -56,9 +56,12 @@ public:
               BusyAccount& account) const noexcept;
 
 private:
+    class Writing;
+
     struct Entry {
-        // Of the account. 0: empty, or being written.
+        // Of the account. 0: empty, or being replaced.
         std::atomic<std::uint64_t> hash{0};
+        std::atomic<std::uint32_t> version{0};   // odd: being written
         std::atomic<std::uint64_t> minute{0};    // the latest with a request
         std::atomic<std::uint32_t> requests{0};  // in that minute
         std::atomic<std::uint32_t> before{0};    // in the minute before

@@ -1,0 +1,112 @@
+// The table of busy accounts, as several processes use it.
+#include "metrics/busy_accounts.h"
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "catch.h"
+
+using petstore::metrics::BusyAccount;
+using petstore::metrics::BusyAccounts;
+using Counted = BusyAccounts::Counted;
+
+namespace {
+
+constexpr std::uint64_t kMinute = 1'700'000'040;  // the start of one
+static_assert(kMinute % 60 == 0);
+
+// Where the only account of the table is.
+std::size_t entry_of(const BusyAccounts& busy, std::uint64_t now)
+{
+    BusyAccount account;
+    std::size_t entry = 0;
+    while (entry < BusyAccounts::kSize && !busy.read(entry, now, account)) {
+        ++entry;
+    }
+    REQUIRE(entry < BusyAccounts::kSize);
+    return entry;
+}
+
+}  // namespace
+
+TEST_CASE("busy accounts: a worker that is a minute behind resets nothing")
+{
+    const auto busy = std::make_unique<BusyAccounts>();
+    busy->add("acme", "", 0, kMinute - 1);
+    const std::size_t entry = entry_of(*busy, kMinute - 1);
+    const auto shown = [&](std::uint64_t now) {
+        BusyAccount account;
+        REQUIRE(busy->read(entry, now, account));
+        REQUIRE(std::string_view(account.id) == "acme");
+        return std::lround(account.per_minute);
+    };
+    for (int i = 1; i < 40; ++i) {
+        CHECK(busy->count("acme", kMinute - 1) == Counted::yes);
+    }
+    // In the next minute for one worker, and still in the last for another.
+    for (int i = 0; i < 10; ++i) {
+        CHECK(busy->count("acme", kMinute) == Counted::yes);
+        CHECK(busy->count("acme", kMinute - 1) == Counted::yes);
+    }
+    CHECK(shown(kMinute) == 60);
+    CHECK(shown(kMinute - 1) == 60);
+    CHECK(shown(kMinute + 30) == 40);
+    // Nor does the one that is behind evict it.
+    for (int i = 0; i < 1000; ++i) {
+        busy->add("account" + std::to_string(i), "", 0, kMinute - 1);
+    }
+    CHECK(shown(kMinute) == 60);
+}
+
+TEST_CASE("busy accounts: an entry is never read half-written")
+{
+    const auto busy = std::make_unique<BusyAccounts>();
+    busy->add("acme", "", 0, kMinute);
+    const std::size_t entry = entry_of(*busy, kMinute);
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        for (int i = 0; !stop; ++i) {
+            const char c = static_cast<char>('a' + i % 26);
+            busy->set_label("acme", std::string(127, c));
+        }
+    });
+    int torn = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        BusyAccount account;
+        if (busy->read(entry, kMinute, account)) {
+            const std::string_view label = account.label;
+            torn += label.find_first_not_of(label.substr(0, 1))
+                            == std::string_view::npos
+                        ? 0
+                        : 1;
+        }
+    }
+    stop = true;
+    writer.join();
+    CHECK(torn == 0);
+    CHECK(entry_of(*busy, kMinute) == entry);  // the last label is whole
+}
+
+TEST_CASE("busy accounts: an account that replaces another wants a label")
+{
+    const auto busy = std::make_unique<BusyAccounts>();
+    BusyAccount account;
+    busy->add("acme", "", 0, kMinute);
+    const std::size_t entry = entry_of(*busy, kMinute);
+    CHECK(busy->wants_label(entry, kMinute, account));
+    CHECK_FALSE(busy->wants_label(entry, kMinute + 59, account));
+    // An idle account does not count as read.
+    CHECK_FALSE(busy->wants_label(entry, kMinute + 180, account));
+    CHECK(busy->count("acme", kMinute + 181) == Counted::yes);
+    CHECK(busy->wants_label(entry, kMinute + 181, account));
+    for (int i = 0; std::string_view(account.id) == "acme"; ++i) {
+        REQUIRE(i < 1000);
+        busy->add("account" + std::to_string(i), "", 0, kMinute + 400);
+        busy->read(entry, kMinute + 400, account);
+    }
+    CHECK(busy->wants_label(entry, kMinute + 182, account));
+}
