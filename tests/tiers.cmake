@@ -18,7 +18,7 @@ set(TIER_ONE_BUILD
   command_line_accounts command_line_keys command_line_output command_line_sentinel command_line_tls
   configuration configuration_messages configuration_warnings cors create
   damage durability durability_failover failover freshness get guard
-  guard_conf guard_faults guard_grpc guard_implied guard_pages guard_redirects health
+  guard_conf guard_faults guard_grpc guard_implied guard_pages guard_prefixes guard_redirects health
   host_names http2 http3 http_manners idempotency identity identity_back_ends idle_connections ids
   key_changes keys limits limits_ban_rules limits_clock limits_cost
   limits_directives limits_faults limits_month

@@ -54,7 +54,9 @@ void Authentication::check(Record record)
         }
         return;
     }
-    task_.state().key = {key_, {}};
+    if (task_.is_reported()) {
+        task_.state().key = {key_, {}};
+    }
     owner_.on_key(record);
 }
 

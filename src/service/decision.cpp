@@ -47,7 +47,9 @@ Consequence apply_decision(Task& task, const ValidKey& key,
 {
     RequestState& state = task.state();
     const bool first = state.decision.make(decision);
-    state.rate = api::rate_view(decision);
+    if (task.is_reported()) {
+        state.rate = api::rate_view(decision);
+    }
 
     if (decision.verdict == api::Verdict::admitted) {
         task.report().limit_status = "PASSED";

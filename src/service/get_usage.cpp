@@ -108,10 +108,12 @@ bool GetUsage::is_outdated(const api::AccountUsage& usage) const noexcept
     return usage.epoch != storage().limits.epoch_of(*authentication_.key());
 }
 
-// Unless a decision about the same client's request is shown.
+// Unless a decision about the same client's request is shown, or the main
+// request has a rate of its own.
 void GetUsage::show_rate(const api::AccountUsage& usage)
 {
-    if (state().decision.stage == SharedDecision::Stage::made) {
+    if (state().decision.stage == SharedDecision::Stage::made
+        || !is_reported()) {
         return;
     }
     state().windows = std::make_unique<const api::Decision>(

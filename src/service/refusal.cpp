@@ -22,12 +22,17 @@ Refusal refuse_address(const Task& task, const api::RateView& rate)
 Refusal refuse_key(Task& task, const store::RefusedKey& key)
 {
     RequestState& state = task.state();
-    state.key = {nullptr, key};
     if (!state.address) {
         state.address = task.request().count_address();
     }
     const AddressWindow& window = *state.address;
-    state.rate = window.rate;
+    if (task.is_reported()) {
+        state.key = {nullptr, key};
+        // The rate of a decision in another store remains.
+        if (state.decision.stage != SharedDecision::Stage::made) {
+            state.rate = window.rate;
+        }
+    }
     task.report().limit_status = "DENIED";
 
     const Settings& settings = task.settings();
@@ -86,7 +91,9 @@ Refusal deny(Task& task, const api::Decision& decision)
 {
     RequestState& state = task.state();
     state.decision.make(decision);
-    state.rate = api::rate_view(decision);
+    if (task.is_reported()) {
+        state.rate = api::rate_view(decision);
+    }
     task.report().limit_status =
         decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
     Refusal refusal{api::denial(decision, decision.now), {}};

@@ -84,7 +84,7 @@ struct RedisTime {
 struct RequestState : RequestReport {
     bool reports_main = false;
     std::optional<SentKey> sent_key;  // once it was read
-    KeyLookup key;
+    KeyLookup key;                    // of the request that is reported
     // In units, as in the first location that asked for a decision. 0: none
     // has.
     std::int64_t cost = 0;

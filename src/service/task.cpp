@@ -25,9 +25,7 @@ Task::Task(const Context& context) noexcept : context_(context)
 
 RequestReport& Task::report() noexcept
 {
-    return context_.request.is_main() || !context_.state.reports_main
-               ? context_.state
-               : own_report_;
+    return is_reported() ? context_.state : own_report_;
 }
 
 bool Task::may_wait()
@@ -99,7 +97,7 @@ void Task::refuse(const api::Error& error, Response&& response)
 void Task::use_last_rate() noexcept
 {
     RequestState& state = context_.state;
-    if (state.rate) {
+    if (state.rate || !is_reported()) {
         return;
     }
     const auto& key = state.key.valid;

@@ -47,8 +47,17 @@ public:
     Request& request() const noexcept { return context_.request; }
     RequestState& state() const noexcept { return context_.state; }
 
-    // The report of this request. A subrequest has its own, because it must not
-    // change what is reported about the main request.
+    // Whether what the task finds is reported about the client's request: in
+    // the rate headers, the variables and the metrics. A subrequest must not
+    // change what is reported about the main request; it may be a client of
+    // another store.
+    bool is_reported() const noexcept
+    {
+        return context_.request.is_main() || !context_.state.reports_main;
+    }
+
+    // The report of this request. A subrequest that is not reported has its
+    // own.
     RequestReport& report() noexcept;
 
     const Settings& settings() const noexcept { return context_.settings; }

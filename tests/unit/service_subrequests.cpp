@@ -323,6 +323,83 @@ TEST_CASE(
     CHECK(main.state().error_code == "pet_not_found");
 }
 
+// A client of two stores, say with two petstore_prefix: the key is that of an
+// account in each.
+TEST_CASE("a subrequest of another store does not change what is reported",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeWorker other;
+    FakeClient main(worker);
+    const auto reported = [&] {
+        const auto& key = main.state().key.valid;
+        return key ? std::string(key->account->id()) : "none";
+    };
+    SECTION("admitted there, before and after the decision")
+    {
+        other.know_key({{"account", "b1"}});
+        FakeClient early(other, main, kNothing);
+        FakeClient late(other, main, kNothing);
+        main.send();
+        early.start_guard();
+        CHECK(reported() == "a1");
+        worker.reply_limit({1, 3, 40});
+        CHECK(early.admissions == 1);
+        late.start_guard();
+        CHECK(late.admissions == 1);
+    }
+    SECTION("refused there")
+    {
+        FakeClient late(other, main, kNothing);
+        main.send();
+        worker.reply_limit({1, 3, 40});
+        late.start();
+        other.reply_no_record();
+        CHECK(late.status == 401);
+        CHECK(main.state().key.refused.refusal == api::KeyRefusal::none);
+    }
+    CHECK(reported() == "a1");
+    CHECK(main.rate() == Rate{60, 57, worker.now() + 30});
+    CHECK(other.idle());
+}
+
+TEST_CASE("a refused main request keeps its rate when a subrequest is admitted",
+          "[service]")
+{
+    FakeWorker worker;
+    FakeWorker other;
+    other.know_key({{"account", "b1"}});
+    FakeClient main(worker);
+    main.start();
+    worker.reply_no_record();
+    CHECK(main.status == 401);
+    FakeClient subrequest(other, main, kNothing);
+    subrequest.start_guard();
+    other.end_and_admit();
+    CHECK(subrequest.admissions == 1);
+    CHECK(main.rate() == Rate{60, 59, 1'700'000'060});
+    CHECK(main.state().key.valid == nullptr);
+    CHECK(main.state().key.refused.refusal == api::KeyRefusal::unknown);
+}
+
+TEST_CASE("the rate is that of the decision, also where another store refuses",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeWorker other;
+    FakeClient main(worker);
+    main.send();
+    worker.reply_limit({1, 3, 40});
+    FakeClient redirected(other, main, "/v1/pets", FakeClient::Part::redirect);
+    redirected.start();
+    other.reply_no_record();
+    CHECK(redirected.status == 401);
+    CHECK(main.rate() == Rate{60, 57, worker.now() + 30});
+    CHECK(main.state().key.refused.refusal == api::KeyRefusal::unknown);
+}
+
 TEST_CASE("an internal redirect starts a new report", "[service]")
 {
     FakeWorker worker;

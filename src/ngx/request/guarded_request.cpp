@@ -51,12 +51,13 @@ bool GuardedRequest::hides_identity()
     return hide_identity(request(), sent, info().hidden_key);
 }
 
-// Adds the headers that tell the handler who was admitted. False if out of
+// Adds the headers that tell the handler who was admitted, by this location: it
+// may have another store than others of the client's request. False if out of
 // memory.
 bool GuardedRequest::shows_identity() noexcept
 {
     return !conf_.identity_headers
-           || show_identity(request(), info().service.key);
+           || show_identity(request(), task_.admission().key());
 }
 
 ngx_int_t GuardedRequest::take_verdict() noexcept

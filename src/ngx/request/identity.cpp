@@ -238,16 +238,11 @@ bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
     });
 }
 
-bool show_identity(ngx_http_request_t* r,
-                   const service::KeyLookup& key) noexcept
+bool show_identity(ngx_http_request_t* r, const store::CachedKey& key) noexcept
 {
-    if (key.valid == nullptr) {
-        return true;
-    }
-    const store::CachedKey& valid = *key.valid;
     const std::array<std::string_view, kIdentity.size()> values{
-        valid.account->id(), valid.record.external_id(), valid.record.plan(),
-        valid.record.id()};
+        key.account->id(), key.record.external_id(), key.record.plan(),
+        key.record.id()};
     // Copied, because the record may be replaced while the request lasts.
     std::size_t size = 0;
     for (const std::string_view value : values) {

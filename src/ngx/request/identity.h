@@ -5,9 +5,12 @@
 #include "../../ngx_base/ngx.h"
 
 namespace petstore::service {
-struct KeyLookup;
 struct SentKey;
-}  // namespace petstore::service
+}
+
+namespace petstore::store {
+struct CachedKey;
+}
 
 // petstore_identity_headers: the handler of a guarded location learns who was
 // admitted from headers of the request, and never sees the API key.
@@ -29,8 +32,7 @@ bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
 
 // Adds X-Account and the like, as far as the key has them. Call after
 // hide_identity(), once. False if out of memory.
-bool show_identity(ngx_http_request_t* r,
-                   const service::KeyLookup& key) noexcept;
+bool show_identity(ngx_http_request_t* r, const store::CachedKey& key) noexcept;
 
 // The $http_… variables of the headers above: that of the key keeps what the
 // client sent, the others follow the request's header. Call before the
