@@ -179,6 +179,53 @@ TEST_CASE("identity: the page of a refusal sees neither key nor inventions")
     expect_no_identity(shop.back_end.last());
 }
 
+TEST_CASE("identity: the page of a refusal has its own location's setting")
+{
+    NginxOptions options;
+    options.http = "petstore_identity_headers off;";
+    options.server = R"(
+        location /hides/ {
+            internal;
+            petstore_guard on;
+            petstore_identity_headers on;
+            proxy_pass http://%BACK_END%;
+        }
+        location /shows/ {
+            petstore_guard on;
+            error_page 401 /hides/page;
+            proxy_pass http://%BACK_END%;
+        }
+        location @named {
+            petstore_guard on;
+            petstore_identity_headers on;
+            proxy_pass http://%BACK_END%;
+        }
+        location /named/ {
+            petstore_guard on;
+            error_page 401 = @named;
+            proxy_pass http://%BACK_END%;
+        }
+        location /plain/ {
+            petstore_guard on;
+            error_page 401 = @plain;
+            proxy_pass http://%BACK_END%;
+        }
+        location @plain { proxy_pass http://%BACK_END%; })";
+    GuardedStore shop(options);
+    Headers headers = {{"X-Account", "root"},
+                       {"X-Other", "kept"},
+                       {"Authorization", "Bearer petstore_no_such_key"}};
+    for (const std::string path : {"/shows/", "/named/"}) {
+        INFO(path);
+        CHECK(shop.http.get(path, headers).body == "back end");
+        expect_no_identity(shop.back_end.last());
+        CHECK(shop.back_end.last().header("x-other") == "kept");
+    }
+    CHECK(shop.http.get("/plain/", headers).body == "back end");
+    CHECK(shop.back_end.last().header("x-account") == "root");
+    CHECK(shop.back_end.count() == 3);
+}
+
 TEST_CASE("identity: a token for the back end beside a key of its own header")
 {
     NginxOptions options;

@@ -10,6 +10,7 @@
 #include "entered_location.h"
 #include "guard_page.h"
 #include "http_request.h"
+#include "identity.h"
 #include "request_info.h"
 
 namespace petstore::ngx {
@@ -29,7 +30,8 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
         }
     }
     if (is_page_of_refusal(r, *info, conf)) {
-        return NGX_DECLINED;
+        return hide_identity(r, *info, conf) ? NGX_DECLINED
+                                             : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     info->entered.handled |= r == r->main;
     if (r == r->main && state.first == nullptr) {
@@ -53,9 +55,8 @@ bool needs_no_key(ngx_http_request_t* r, const LocConf& conf) noexcept
         api::route(request.method(), request.path(), conf.service.base_path));
 }
 
-// nginx checks the length before all phases, against the limit of the location.
-// If the location serves an API, that is lifted, and the limit of an `if` or
-// limit_except with another handler has to be checked here.
+// nginx checks the length before all phases, but an API lifts the limit of its
+// location: check that of an `if` or limit_except with another handler here.
 bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
 {
     const auto* core = core_loc_conf(r);
@@ -72,8 +73,7 @@ bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
     return true;
 }
 
-// As in the content phase, but before try_files and mirror, which must not pass
-// the request on.
+// As the content phase does, but before try_files and mirror see the request.
 ngx_int_t run_content_handler(ngx_http_request_t* r) noexcept
 {
     r->write_event_handler = ngx_http_request_empty_handler;

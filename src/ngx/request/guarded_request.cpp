@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "../../ngx_base/str.h"
-#include "../../service/find_key.h"
 #include "../nginx/bodies.h"
 #include "../worker/worker.h"
 #include "identity.h"
@@ -29,7 +28,7 @@ ngx_int_t GuardedRequest::run() noexcept
     ngx_int_t result = NGX_AGAIN;
     task_.enter([&] {
         // Before any verdict: the page of a refusal must not see them either.
-        if (hides_identity()) {
+        if (hide_identity(request(), info(), conf_)) {
             start(task_);
         } else {
             suspension().finish(NGX_HTTP_INTERNAL_SERVER_ERROR);
@@ -37,18 +36,6 @@ ngx_int_t GuardedRequest::run() noexcept
         result = take_verdict();
     });
     return result;
-}
-
-// Removes from the request's header what a handler must not see. False if out
-// of memory.
-bool GuardedRequest::hides_identity()
-{
-    if (!conf_.identity_headers) {
-        return true;
-    }
-    const service::SentKey& sent =
-        service::read_key(task_.request(), task_.settings(), task_.state());
-    return hide_identity(request(), sent, info().hidden_key);
 }
 
 // Adds the headers that tell the handler who was admitted, by this location: it

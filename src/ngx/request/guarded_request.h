@@ -36,7 +36,6 @@ private:
     void respond(const service::Response& response) noexcept override;
     void admit() noexcept override;
     void release() noexcept override;
-    bool hides_identity();
     bool shows_identity() noexcept;
     bool keep_body(const service::Response& response) noexcept;
     void leave() noexcept;

@@ -6,8 +6,9 @@
 #include "../../api/bearer.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
-#include "../../service/request_state.h"
+#include "../../service/find_key.h"
 #include "../nginx/server_variants.h"
+#include "http_request.h"
 #include "request_info.h"
 
 namespace petstore::ngx {
@@ -215,9 +216,15 @@ ngx_int_t add_variable(ngx_conf_t* cf, std::string_view header,
 
 }  // namespace
 
-bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
-                   HiddenKey& hidden) noexcept
+bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
+                   const LocConf& conf)
 {
+    if (!conf.identity_headers) {
+        return true;
+    }
+    const service::SentKey& key =
+        service::read_key(HttpRequest(r, conf), conf.service, info.service);
+    HiddenKey& hidden = info.hidden_key;
     return filter_lines(r, [&](const ngx_table_elt_t& line) {
         const std::string_view name = ngx_base::view(line.key);
         if (is_same_variable(name, key.header_name)) {

@@ -4,10 +4,6 @@
 
 #include "../../ngx_base/ngx.h"
 
-namespace petstore::service {
-struct SentKey;
-}
-
 namespace petstore::store {
 struct CachedKey;
 }
@@ -15,6 +11,9 @@ struct CachedKey;
 // petstore_identity_headers: the handler of a guarded location learns who was
 // admitted from headers of the request, and never sees the API key.
 namespace petstore::ngx {
+
+struct LocConf;
+struct RequestInfo;
 
 // The header lines with the API key, once the guard has removed them. nullptr:
 // there is none.
@@ -25,10 +24,10 @@ struct HiddenKey {
 
 // Removes from the request's header all lines that a handler could take for the
 // key's header or for an identity, and Authorization if it has the same key.
-// Parent and subrequests, which share the lines, keep theirs. False if out of
-// memory.
-bool hide_identity(ngx_http_request_t* r, const service::SentKey& key,
-                   HiddenKey& hidden) noexcept;
+// Parent and subrequests, which share the lines, keep theirs. Does nothing in a
+// location that shows no identity. False if out of memory.
+bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
+                   const LocConf& conf);
 
 // Adds X-Account and the like, as far as the key has them. Call after
 // hide_identity(), once. False if out of memory.
