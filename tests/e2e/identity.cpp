@@ -88,6 +88,38 @@ TEST_CASE("identity: the back end learns who was admitted, and no key")
     CHECK(shop.back_end.last().header("x-account") == store.key.account);
 }
 
+TEST_CASE("identity: no character of an invalid header stands for another")
+{
+    NginxOptions options;
+    options.http = "ignore_invalid_headers off; underscores_in_headers on;"
+                   "petstore_key_header X-API-Key;";
+    GuardedStore shop(options);
+    const std::string& key = shop.store.key.secret;
+    for (const std::string c : {".", "_", "-", "!", "+", "~", "$", "\xe9"}) {
+        INFO(c);
+        RawClient client(shop.store.nginx.port());
+        client.send("GET /shop/ HTTP/1.0\r\nX-API-Key: " + key + "\r\nX" + c
+                    + "External" + c + "Id: made-up\r\nx" + c
+                    + "plan: gold\r\nX" + c + "API" + c + "Key: " + key
+                    + "\r\nX" + c + "Other: kept\r\n\r\n");
+        const auto response = client.read();
+        // A repeated header for the key is refused.
+        CHECK(response.status == (c == "-" ? 400 : 200));
+        if (c == "-") {
+            continue;
+        }
+        for (const auto& [name, value] : shop.back_end.last().headers) {
+            INFO(name);
+            CHECK(value != "made-up");
+            CHECK(value != "gold");
+            CHECK(value != key);
+        }
+        CHECK(shop.back_end.last().has("x" + c + "other"));
+        CHECK(shop.back_end.last().header("x-account")
+              == shop.store.key.account);
+    }
+}
+
 TEST_CASE("identity: FastCGI parameters")
 {
     const BackEnd back_end({}, BackEnd::Protocol::fastcgi);

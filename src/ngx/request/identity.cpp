@@ -42,11 +42,14 @@ constexpr std::string_view kVariablePrefix = "http_";
 
 char folded(char c) noexcept
 {
-    return c == '-' ? '_' : static_cast<char>(ngx_tolower(c));
+    const char lower = static_cast<char>(ngx_tolower(c));
+    return (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9')
+               ? lower
+               : '_';
 }
 
-// Handlers that pass headers on as variables, FastCGI for instance, make one of
-// "-" and "_".
+// Handlers that pass headers on as variables make one of "-" and "_", and PHP
+// of "." and others, which `ignore_invalid_headers off` lets through.
 bool is_same_variable(std::string_view a, std::string_view b) noexcept
 {
     return a.size() == b.size()
