@@ -1,4 +1,5 @@
-// docs/guard.md, "Error pages": which pages a guard serves without a key.
+// docs/guard.md, "Redirects, error pages and subrequests": which pages a guard
+// serves without a key.
 #include <sys/stat.h>
 
 #include <functional>
