@@ -24,7 +24,7 @@ set(TIER_ONE_BUILD
   limits_directives limits_faults limits_month
   limits_once limits_usage limits_walk list logs network_faults nginx_errors openapi
   packages pet_import plans redis_errors redis_faults redis_login redis_tls sentinel
-  sentinel_faults status two_redis two_redis_move two_redis_operator
+  sentinel_faults status two_redis two_redis_move two_redis_operator two_redis_refusals
   two_stores upgrade usage usage_location version)
 
 # Only in scripts/test --full: what takes long and is needed before a release.

@@ -154,13 +154,18 @@ void AccountMover::move(const std::vector<std::string>& accounts)
         take.use_script_text();
         source_.send(take);
     }
-    std::size_t copies = 0;
+    std::vector<redis::Command> states;
+    std::size_t sent = 0;
     for (const std::string& id : accounts) {
-        copies += copy(id, source_.receive());
+        sent += copy(id, source_.receive(), states);
     }
-    for (; copies > 0; --copies) {
-        destination_.receive();
+    receive_copies(sent);
+    // Only once all else is stored: the next move takes an account whose state
+    // is here for copied, and deletes the rest of it at the source.
+    for (const redis::Command& state : states) {
+        destination_.send(state);
     }
+    receive_copies(states.size());
     for (const std::string& id : accounts) {
         redis::Command remove("DEL");
         remove.key(schema_.moving_state(id));
@@ -173,9 +178,18 @@ void AccountMover::move(const std::vector<std::string>& accounts)
     }
 }
 
-// Returns the number of commands sent.
+void AccountMover::receive_copies(std::size_t sent)
+{
+    for (; sent > 0; --sent) {
+        destination_.receive();
+    }
+}
+
+// Sends all but the state, which it adds to `states`. Returns the number of
+// commands sent.
 std::size_t AccountMover::copy(const std::string& account,
-                               const redis::Reply& taken)
+                               const redis::Reply& taken,
+                               std::vector<redis::Command>& states)
 {
     if (taken.size() != kUsageOfMonths + 2 * months_.size()) {
         throw Failure("unexpected reply of Redis to take_account.lua");
@@ -186,8 +200,9 @@ std::size_t AccountMover::copy(const std::string& account,
     if (keep && copied_.count(account) != 0) {
         return 0;
     }
-    std::size_t sent = 0;
-    const auto put = [&](const std::string& name, std::size_t field) {
+    std::vector<redis::Command> rest;
+    const auto put = [&](std::vector<redis::Command>& commands,
+                         const std::string& name, std::size_t field) {
         if (taken[field].is(redis::Type::nil)) {
             return;
         }
@@ -202,14 +217,15 @@ std::size_t AccountMover::copy(const std::string& account,
         if (keep) {
             set.arg("NX");
         }
-        destination_.send(set);
-        ++sent;
+        commands.push_back(std::move(set));
     };
-    put(schema_.strikes(account), kStrikes);
-    put(schema_.bans(account), kBans);
-    sent += copy_usage(account, taken);
-    put(schema_.account_state(account), kState);  // last: puts it into use
-    return sent;
+    put(rest, schema_.strikes(account), kStrikes);
+    put(rest, schema_.bans(account), kBans);
+    put(states, schema_.account_state(account), kState);
+    for (const redis::Command& command : rest) {
+        destination_.send(command);
+    }
+    return rest.size() + copy_usage(account, taken);
 }
 
 std::size_t AccountMover::copy_usage(const std::string& account,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../../api/date.h"
+#include "../../redis/command.h"
 #include "../../redis/reply.h"
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
@@ -44,7 +45,9 @@ private:
     void find_on(RedisSession& redis, Found& found);
     void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
-    std::size_t copy(const std::string& account, const redis::Reply& taken);
+    std::size_t copy(const std::string& account, const redis::Reply& taken,
+                     std::vector<redis::Command>& states);
+    void receive_copies(std::size_t sent);
     std::size_t copy_usage(const std::string& account,
                            const redis::Reply& taken);
     void add_usage(const std::string& account, redis::Command& command) const;

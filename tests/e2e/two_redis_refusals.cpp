@@ -1,0 +1,54 @@
+// Moves of limits, and choices of a limit Redis, that are refused.
+#include <ctime>
+
+#include "support/two_redis.h"
+
+using namespace petstore::e2e;
+
+namespace {
+
+std::string this_month(const RedisServer& redis)
+{
+    const std::time_t now = redis_now(redis);
+    std::tm date{};
+    gmtime_r(&now, &date);
+    char text[8];
+    std::strftime(text, sizeof text, "%Y%m", &date);
+    return text;
+}
+
+std::string usage_key(const RedisServer& redis, const Key& key)
+{
+    return account_key(key, "usage:" + this_month(redis));
+}
+
+}  // namespace
+
+TEST_CASE("two redis: a move that may not write usage loses none")
+{
+    TwoRedis redis;
+    const auto key = create_key(redis.main);
+    const auto usage = usage_key(redis.main, key);
+    redis.main.command({"HSET", usage, "01", "70"});
+    redis.main.command({"SET", account_key(key, "bans"), "2", "EX", "80000"});
+
+    redis.limits.command({"ACL", "SETUSER", "default", "-hset"});
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        CHECK(redis.ctl({"limits", "move"}).code != 0);
+        CHECK(redis.main.command({"HGET", usage, "01"}).text == "70");
+        CHECK(
+            redis.limits.command({"EXISTS", account_key(key, "state")}).integer
+            == 0);
+    }
+    redis.limits.command({"ACL", "SETUSER", "default", "+hset"});
+
+    const std::string direction = GENERATE("move", "return");
+    REQUIRE(redis.ctl({"limits", direction}).code == 0);
+    const auto& there = direction == "move" ? redis.limits : redis.main;
+    const auto& gone = direction == "move" ? redis.main : redis.limits;
+    CHECK(there.command({"HGET", usage, "01"}).text == "70");
+    CHECK(used(there, key, "bans") == 2);
+    CHECK(there.command({"EXISTS", account_key(key, "state")}).integer == 1);
+    CHECK(gone.command({"KEYS", "*:usage:*"}).items.empty());
+    CHECK(gone.command({"KEYS", "*:state"}).items.empty());
+}
