@@ -52,3 +52,27 @@ TEST_CASE("two redis: a move that may not write usage loses none")
     CHECK(gone.command({"KEYS", "*:usage:*"}).items.empty());
     CHECK(gone.command({"KEYS", "*:state"}).items.empty());
 }
+
+TEST_CASE("two redis: a store with accounts does not change its limits' place")
+{
+    TwoRedis redis;
+    SECTION("without keys")
+    {
+        REQUIRE(ctl(redis.main.url(), {"account", "create"}).code == 0);
+    }
+    SECTION("all of them deleted")
+    {
+        const auto key = create_key(redis.main);
+        REQUIRE(ctl(redis.main.url(), {"key", "delete", key.id}).code == 0);
+    }
+    for (const std::vector<std::string>& change :
+         {std::vector<std::string>{"key", "create"},
+          {"account", "create"},
+          {"plan", "set", "gold", "--per-minute", "1", "--per-day", "1"}}) {
+        check_fails(redis.ctl(change), "petstorectl limits move");
+    }
+    CHECK(limits_marker(redis.main).empty());
+    CHECK(redis.limits.command({"DBSIZE"}).integer == 0);
+    REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+    CHECK(redis.ctl({"account", "create"}).code == 0);
+}

@@ -22,11 +22,17 @@ bool is_foreign(const LimitsMarker& main, const LimitsMarker& limits)
 
 }  // namespace
 
-bool LimitsPlace::has_keys()
+// Also after the last key was deleted: accounts stay, with their usage and
+// bans.
+bool LimitsPlace::has_accounts()
 {
-    return main_.call(redis::Command("EXISTS").key(schema_.key_index()))
-               .integer()
-           != 0;
+    for (const std::string& index :
+         {schema_.key_index(), schema_.account_index()}) {
+        if (main_.call(redis::Command("EXISTS").key(index)).integer() != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void LimitsPlace::check(Access access)
@@ -39,7 +45,7 @@ void LimitsPlace::check(Access access)
     const LimitsMarker limits = read(*limits_);
     limits.refuse_moved();
     if (!main.is_elsewhere()) {
-        if (has_keys()) {
+        if (has_accounts()) {
             throw Failure(
                 "the limits of this store are in its main Redis: omit --limit-redis, or move them there with petstorectl limits move");
         }

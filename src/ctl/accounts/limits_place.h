@@ -22,7 +22,7 @@ public:
     {}
 
     // Fails unless the options name the Redis with the limits. The first change
-    // to a store without keys chooses that Redis.
+    // to a store without accounts chooses that Redis.
     void check(Access access);
 
     // Moves the limits of all accounts to the Redis of --limit-redis, or back,
@@ -42,7 +42,7 @@ private:
     {
         LimitsMarker{place, id}.write(redis, schema_);
     }
-    bool has_keys();
+    bool has_accounts();
     void refuse_foreign(const LimitsMarker& main, const LimitsMarker& limits);
     void choose(const LimitsMarker& main, const LimitsMarker& limits);
     std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
