@@ -76,3 +76,54 @@ TEST_CASE("two redis: a store with accounts does not change its limits' place")
     REQUIRE(redis.ctl({"limits", "move"}).code == 0);
     CHECK(redis.ctl({"account", "create"}).code == 0);
 }
+
+TEST_CASE("two redis: a move names a Redis key of another type")
+{
+    TwoRedis redis;
+    const auto key = create_key(redis.main);
+    const auto damage = [](const RedisServer& on, const std::string& name) {
+        on.command({"DEL", name});
+        on.command({"RPUSH", name, "x"});
+    };
+    const auto state = account_key(key, "state");
+    const auto usage = usage_key(redis.main, key);
+    redis.main.command({"HSET", usage, "01", "70"});
+
+    SECTION("at the source: nothing of the account has moved")
+    {
+        damage(redis.main, usage);
+        check_fails(redis.ctl({"limits", "move"}),
+                    "the Redis key " + usage + " is damaged");
+        CHECK(redis.main.command({"EXISTS", state}).integer == 1);
+        redis.main.command({"DEL", usage});
+        redis.main.command({"HSET", usage, "01", "70"});
+    }
+    SECTION("a state")
+    {
+        damage(redis.main, state);
+        check_fails(redis.ctl({"limits", "move"}),
+                    "the Redis key " + state + " is damaged");
+        redis.main.command({"DEL", state});
+    }
+    SECTION("at the destination")
+    {
+        damage(redis.limits, usage);
+        check_fails(redis.ctl({"limits", "move"}),
+                    "the Redis key " + usage + " is damaged");
+        CHECK(redis.limits.command({"EXISTS", state}).integer == 0);
+        redis.limits.command({"DEL", usage});
+    }
+    SECTION("strikes and bans count as none")
+    {
+        damage(redis.main, account_key(key, "strikes"));
+        damage(redis.main, account_key(key, "bans"));
+    }
+    REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+    CHECK(redis.limits.command({"HGET", usage, "01"}).text == "70");
+    CHECK(redis.main.command({"KEYS", "petstore:{????????????????}:*"})
+              .items.empty());
+    for (const char* name : {"strikes", "bans"}) {
+        CHECK(redis.limits.command({"EXISTS", account_key(key, name)}).integer
+              == 0);
+    }
+}

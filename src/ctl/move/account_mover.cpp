@@ -146,11 +146,7 @@ void AccountMover::move(const std::vector<std::string>& accounts)
 {
     for (const std::string& id : accounts) {
         redis::Command take(store::scripts::take_account(), 4 + months_.size());
-        take.key(schema_.account_state(id))
-            .key(schema_.moving_state(id))
-            .key(schema_.strikes(id))
-            .key(schema_.bans(id));
-        add_usage(id, take);
+        name_keys(id, take);
         take.use_script_text();
         source_.send(take);
     }
@@ -181,8 +177,26 @@ void AccountMover::move(const std::vector<std::string>& accounts)
 void AccountMover::receive_copies(std::size_t sent)
 {
     for (; sent > 0; --sent) {
-        destination_.receive();
+        destination_.receive_naming_key();
     }
+}
+
+// The reply is a number if a key of the account holds another type.
+void AccountMover::refuse_damaged(const std::string& account,
+                                  const redis::Reply& taken) const
+{
+    if (!taken.is(redis::Type::integer)) {
+        return;
+    }
+    redis::Command keys("");
+    name_keys(account, keys);
+    const auto names = keys.argv();
+    const auto number = static_cast<std::size_t>(taken.integer());
+    throw Failure(
+        "the Redis key "
+        + (number < names.size() ? std::string(names[number])
+                                 : "of account " + account)
+        + " is damaged: it holds another type; repair it, then run the command again");
 }
 
 // Sends all but the state, which it adds to `states`. Returns the number of
@@ -191,6 +205,7 @@ std::size_t AccountMover::copy(const std::string& account,
                                const redis::Reply& taken,
                                std::vector<redis::Command>& states)
 {
+    refuse_damaged(account, taken);
     if (taken.size() != kUsageOfMonths + 2 * months_.size()) {
         throw Failure("unexpected reply of Redis to take_account.lua");
     }
@@ -254,6 +269,17 @@ std::size_t AccountMover::copy_usage(const std::string& account,
         sent += 2;
     }
     return sent;
+}
+
+// Those of take_account.lua.
+void AccountMover::name_keys(const std::string& account,
+                             redis::Command& command) const
+{
+    command.key(schema_.account_state(account))
+        .key(schema_.moving_state(account))
+        .key(schema_.strikes(account))
+        .key(schema_.bans(account));
+    add_usage(account, command);
 }
 
 void AccountMover::add_usage(const std::string& account,

@@ -48,8 +48,11 @@ private:
     std::size_t copy(const std::string& account, const redis::Reply& taken,
                      std::vector<redis::Command>& states);
     void receive_copies(std::size_t sent);
+    void refuse_damaged(const std::string& account,
+                        const redis::Reply& taken) const;
     std::size_t copy_usage(const std::string& account,
                            const redis::Reply& taken);
+    void name_keys(const std::string& account, redis::Command& command) const;
     void add_usage(const std::string& account, redis::Command& command) const;
     void rename_back(const Ids& accounts);
 

@@ -148,15 +148,23 @@ void RedisSession::check(const redis::Reply& reply) const
     throw RedisError(url, reply.text());
 }
 
-// For a script, the message names its first key, which is the one it writes.
-void RedisSession::check(const redis::Reply& reply,
-                         const redis::Command& command) const
+// Of the last reply. For a script, the message names its first key, which is
+// the one it writes.
+void RedisSession::check_naming_key(const redis::Reply& reply) const
 {
-    if (redis::is_wrong_type(reply) && !command.routing_key().empty()) {
-        throw Failure("the Redis key " + std::string(command.routing_key())
+    const std::string& key = replied_.front().key;
+    if (redis::is_wrong_type(reply) && !key.empty()) {
+        throw Failure("the Redis key " + key
                       + " is damaged: it holds another type; repair it first");
     }
     check(reply);
+}
+
+const redis::Reply& RedisSession::receive_naming_key()
+{
+    const redis::Reply& reply = receive_any();
+    check_naming_key(reply);
+    return reply;
 }
 
 const redis::Reply& RedisSession::run(redis::Command command)
@@ -167,7 +175,7 @@ const redis::Reply& RedisSession::run(redis::Command command)
         send(command);
         reply = &receive_any();
     }
-    check(*reply, command);
+    check_naming_key(*reply);
     return *reply;
 }
 

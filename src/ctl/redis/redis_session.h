@@ -40,6 +40,9 @@ public:
     void send(const redis::Command& command);
     const redis::Reply& receive();
 
+    // The same, but the error for a key of another type names the key.
+    const redis::Reply& receive_naming_key();
+
     const redis::Reply& call(const redis::Command& command)
     {
         send(command);
@@ -69,7 +72,6 @@ public:
 
     // Throws an error reply as Failure.
     void check(const redis::Reply& reply) const;
-    void check(const redis::Reply& reply, const redis::Command& command) const;
 
     // A session with one server of the Cluster, over a separate connection.
     RedisSession open(const redis::ServerAddress& server) const
@@ -88,6 +90,7 @@ private:
     using Results = std::list<Result>;
 
     redis::Link& link_for(const redis::Command& command);
+    void check_naming_key(const redis::Reply& reply) const;
     [[noreturn]] void throw_failure(const Result& result);
     [[noreturn]] void throw_cluster_node(const std::string& url) const;
     redis::SlotMap settled_map();
