@@ -90,7 +90,12 @@ Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
         if (auto failure = change(key.record)) {
             throw invalid(std::move(*failure));
         }
-        key.unfinished = false;  // the operator manages it from now on
+        if (key.unfinished) {
+            // Its creation was interrupted. The operator manages it from now
+            // on, so it must not work without being listed.
+            co_await add_to_account(servers, key);
+            key.unfinished = false;
+        }
         const bool written = co_await write_and_announce(servers, key);
         if (written) {
             co_return std::move(key.record);

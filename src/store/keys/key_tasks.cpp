@@ -271,6 +271,21 @@ Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
     }
 }
 
+Task<> add_to_account(const KeyServers& servers, const StoredKey& key)
+{
+    // A deleted account gets no entry.
+    const AccountName name{key.record.account, {}};
+    co_await find_account(servers, name);
+    redis::Command command("SADD");
+    command.key(servers.schema.account_keys(name.id)).own(key.record.id);
+    const redis::Reply& reply =
+        co_await change(servers.keys, std::move(command));
+    const bool is_new = reply.integer() == 1;
+    if (is_new || key.unfinished) {
+        co_await join_account(servers, name.id, true);
+    }
+}
+
 Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
                                          StoredKey& key)
 {

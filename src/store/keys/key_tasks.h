@@ -63,6 +63,11 @@ enum class KeyOwner {
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
                         KeyOwner owner, bool again);
 
+// Completes what the account of a stored key may lack of it: after an
+// interruption of the above, or a loss of data. Refuses an account that does
+// not exist.
+Task<> add_to_account(const KeyServers& servers, const StoredKey& key);
+
 // Finishes a key that was stored so: it works from now on, unless
 // record.disabled. nullopt if the key was changed or removed; that another
 // attempt of the same request has finished it is fine. Workers accept it

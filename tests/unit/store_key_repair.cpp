@@ -1,0 +1,143 @@
+// Administration completes what an interruption or a loss of data left out.
+#include "catch.h"
+
+#include <functional>
+#include <string>
+
+#include "key_world.h"
+#include "store/accounts/account_administration.h"
+#include "store/keys/key_administration.h"
+
+using namespace petstore;
+using store::AccountName;
+using store::Refusal;
+using store::StoredKey;
+
+namespace {
+
+StoredKey key_of_a1()
+{
+    StoredKey key(api::sha256("k1"));
+    key.record.id = "k1";
+    key.record.account = "a1";
+    key.record.created = 1'600'000'000;
+    return key;
+}
+
+struct Desk {
+    template <typename T>
+    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
+    {
+        Result<T> result;
+        start(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+
+    Result<api::AccountRecord> create_account()
+    {
+        api::AccountRecord account;
+        account.id = "a1";
+        account.created = 1'600'000'000;
+        return run<api::AccountRecord>(
+            [&](auto& waiter) { accounts.create(account, waiter); });
+    }
+    Result<StoredKey> store_key(const store::KeyAdministration::Owner& owner)
+    {
+        return run<StoredKey>(
+            [&](auto& waiter) { keys.store(key_of_a1(), owner, waiter); });
+    }
+    void start_enabling(Result<api::KeyRecord>& result)
+    {
+        keys.update(
+            "k1",
+            [](api::KeyRecord& record) {
+                record.disabled = false;
+                return std::nullopt;
+            },
+            result);
+    }
+    Result<api::KeyRecord> enable_key()
+    {
+        Result<api::KeyRecord> result;
+        start_enabling(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+    Result<store::Done> remove_account()
+    {
+        return run<store::Done>([&](auto& waiter) {
+            accounts.remove({"a1", ""}, waiter);
+        });
+    }
+
+    KeyWorld world;
+    store::AccountAdministration accounts{world.servers()};
+    store::KeyAdministration keys{world.servers()};
+};
+
+}  // namespace
+
+TEST_CASE("enabling an unfinished key completes its creation", "[store]")
+{
+    const bool existing = GENERATE(true, false);
+    const auto owner = existing ? store::KeyAdministration::Owner({"a1", ""})
+                                : store::KeyAdministration::Owner(std::nullopt);
+    int enabled = 0;
+    for (int number = 1;; ++number) {
+        CAPTURE(existing, number);
+        REQUIRE(number < 40);
+        Desk desk;
+        if (existing) {
+            REQUIRE_FALSE(desk.create_account().failed());
+        }
+        desk.world.cut(number, KeyWorld::Lost::before);
+        desk.store_key(owner);
+        if (!desk.world.was_cut()) {
+            break;
+        }
+        desk.world.cut(0, KeyWorld::Lost::before);
+        const auto changed = desk.enable_key();
+        if (changed.failed()) {
+            CHECK(changed.refusal() == Refusal::not_found);
+            continue;
+        }
+        ++enabled;
+        CHECK(desk.world.sets["P:account-keys:a1"].count("k1") == 1);
+        CHECK(desk.remove_account().refusal() == Refusal::account_in_use);
+    }
+    CHECK(enabled == 3);
+}
+
+TEST_CASE("an account that is deleted while its unfinished key is enabled",
+          "[store]")
+{
+    // The change arrives before each command of the deletion.
+    for (int at = 1; at < 30; ++at) {
+        CAPTURE(at);
+        Desk desk;
+        REQUIRE_FALSE(desk.create_account().failed());
+        REQUIRE_FALSE(desk.store_key(AccountName{"a1", ""}).failed());
+        desk.world.sets.clear();
+        Result<store::Done> removed;
+        Result<api::KeyRecord> changed;
+        int number = 0;
+        desk.world.before = [&](const KeyWorld::Words&) {
+            if (++number == at) {
+                desk.start_enabling(changed);
+            }
+        };
+        desk.accounts.remove({"a1", ""}, removed);
+        desk.world.run();
+        REQUIRE(removed.calls == 1);
+        if (changed.calls == 0) {
+            break;
+        }
+        // Either the account is deleted or it has the key.
+        CHECK(changed.failed() != removed.failed());
+        CHECK(desk.world.sets["P:account-keys:a1"].size()
+              == (removed.failed() ? 1 : 0));
+    }
+}
