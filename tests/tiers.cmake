@@ -15,7 +15,7 @@ set(TIER_ONE_BUILD
   access accounts admin admin_faults admin_setups authentication balancer changed_buckets cluster cluster_command_line
   cluster_failover cluster_identity cluster_migration cluster_moving
   cluster_sharing command_line command_line_doctor command_line_help
-  command_line_accounts command_line_keys command_line_output command_line_sentinel command_line_tls
+  command_line_accounts command_line_backup command_line_keys command_line_output command_line_sentinel command_line_tls
   configuration configuration_messages configuration_warnings cors create
   damage durability durability_failover failover freshness get guard
   guard_conf guard_faults guard_grpc guard_implied guard_pages guard_prefixes guard_redirects health

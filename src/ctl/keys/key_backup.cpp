@@ -82,10 +82,89 @@ void restore_accounts(Context& context, const store::KeyServers& servers,
     }
 }
 
+// Adds the accounts of keys that the index of accounts lacks. Returns the ids
+// of those that do not exist.
+std::vector<std::string> add_unlisted(Context& context,
+                                      const store::KeyServers& servers,
+                                      const store::KeyListing& keys,
+                                      store::AccountListing& all)
+{
+    std::set<std::string> known(all.damaged.begin(), all.damaged.end());
+    known.insert(all.unread.begin(), all.unread.end());
+    for (const api::AccountRecord& account : all.accounts) {
+        known.insert(account.id);
+    }
+    store::AccountAdministration accounts(servers);
+    std::vector<std::string> missing;
+    for (const store::StoredKey& key : keys.keys) {
+        const std::string& id = key.record.account;
+        if (key.unfinished || !known.insert(id).second) {
+            continue;
+        }
+        try {
+            all.accounts.push_back(
+                context.await<api::AccountRecord>([&](auto& waiter) {
+                    accounts.find({id, ""}, waiter);
+                }));
+        } catch (const Failure& failure) {
+            if (failure.kind() == Failure::Kind::not_found) {
+                missing.push_back(id);
+            } else if (failure.kind() == Failure::Kind::failed) {
+                all.damaged.push_back(id);
+            } else {
+                throw;
+            }
+        }
+    }
+    return missing;
+}
+
+// What a backup lacks, in one message.
+class Gaps {
+public:
+    void add(const std::string& gap)
+    {
+        text_ += (text_.empty() ? "" : "; ") + gap;
+    }
+
+    // The first of several, and their number.
+    void add(const std::string& noun, const std::vector<std::string>& names,
+             const char* problem)
+    {
+        if (!names.empty()) {
+            add(noun + " " + names.front() + problem + ", "
+                + count_text(names.size(), noun) + " in total");
+        }
+    }
+
+    void add_unread(const std::string& noun,
+                    const std::vector<std::string>& ids)
+    {
+        if (!ids.empty()) {
+            add(unread_text(noun, ids));
+            kind_ = Failure::Kind::redis_unavailable;
+        }
+    }
+
+    // Throws Failure if there are any, once all else is printed.
+    void fail_if_any() const
+    {
+        if (!text_.empty()) {
+            flush_output();
+            throw Failure(text_, kind_);
+        }
+    }
+
+private:
+    std::string text_;
+    Failure::Kind kind_ = Failure::Kind::failed;
+};
+
 }  // namespace
 
 void export_keys(Context& context)
 {
+    constexpr char kNotExported[] = " is damaged and not exported";
     const auto servers = context.keys(Access::read);
     const auto plans = context.known_plans();
     store::KeyAdministration keys(servers);
@@ -93,8 +172,9 @@ void export_keys(Context& context)
         [&](auto& waiter) { keys.list(waiter); });
     const api::UnixTime now = now_of(context, servers);
     store::AccountAdministration accounts(servers);
-    const auto all = context.await<store::AccountListing>(
+    auto all = context.await<store::AccountListing>(
         [&](auto& waiter) { accounts.list(false, waiter); });
+    const auto missing = add_unlisted(context, servers, listing, all);
     for (const auto& [name, limits] : plans.stored().plans) {
         print_data(backup_line(name, limits));
     }
@@ -109,26 +189,17 @@ void export_keys(Context& context)
             print_data(backup_line(shown, plans.table(), now));
         }
     }
-    if (!listing.unread.empty()) {
-        flush_output();
-        throw Unreachable(unread_text("key", listing.unread));
+    Gaps gaps;
+    gaps.add_unread("key", listing.unread);
+    gaps.add_unread("account", all.unread);
+    gaps.add("key", damaged, kNotExported);
+    gaps.add("account", all.damaged, kNotExported);
+    gaps.add("account", missing, ", which has keys, does not exist");
+    if (plans.stored().all_damaged) {
+        gaps.add("the plans in Redis are damaged and not exported");
     }
-    if (!all.unread.empty()) {
-        flush_output();
-        throw Unreachable(unread_text("account", all.unread));
-    }
-    if (!damaged.empty()) {
-        flush_output();
-        throw Failure("key " + damaged.front()
-                      + " is damaged and not exported, "
-                      + count_text(damaged.size(), "key") + " in total");
-    }
-    if (!all.damaged.empty()) {
-        flush_output();
-        throw Failure(
-            "account " + all.damaged.front() + " is damaged and not exported, "
-            + count_text(all.damaged.size(), "account") + " in total");
-    }
+    gaps.add("plan", plans.stored().damaged, kNotExported);
+    gaps.fail_if_any();
 }
 
 void restore_keys(Context& context, const std::string& file)
