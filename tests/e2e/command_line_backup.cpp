@@ -12,6 +12,18 @@ std::string account_record(const std::string& account)
     return "petstore:account:" + account;
 }
 
+Output restore(const RedisServer& redis, const std::string& backup)
+{
+    return ctl(redis.url(), {"key", "restore", "-"}, backup);
+}
+
+// The number of the line that has `text`, from 1.
+std::string line_of(const std::string& text, const std::string& lines)
+{
+    const auto before = lines.substr(0, lines.find(text));
+    return std::to_string(1 + count_of(before, "\n"));
+}
+
 }  // namespace
 
 TEST_CASE("command line backup: an export reports damaged plans")
@@ -83,4 +95,90 @@ TEST_CASE("command line backup: an export finds the accounts of all keys")
                            + ", which has keys, does not exist, 1 account in "
                              "total"));
     }
+}
+
+TEST_CASE("command line backup: a restore goes on after what is refused")
+{
+    RedisServer old;
+    const auto account = [&](const RedisServer& redis, const char* external) {
+        const auto made =
+            ctl(redis.url(), {"account", "create", "--external-id", external});
+        REQUIRE(made.code == 0);
+        return split(made.out, '\n').at(0);
+    };
+    const auto without_keys = account(old, "cust_1");
+    const auto with_key = account(old, "cust_2");
+    const auto refused = create_key(old, {"--account", with_key});
+    const auto whole = create_key(old);
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+
+    RedisServer redis;
+    account(redis, "cust_1");
+    const auto other = account(redis, "cust_2");
+    const auto first = restore(redis, backup);
+    CHECK(first.code == 1);
+    CHECK(first.out.empty());
+    const std::string taken = ": another account has this external id";
+    CHECK(contains(first.err, "warning: account " + without_keys + taken));
+    CHECK(contains(first.err, "warning: line "
+                                  + line_of("\"id\":\"" + refused.id, backup)
+                                  + ": account " + with_key + taken));
+    CHECK(contains(first.err, "restored 1 key; 2 problems reported above"));
+    CHECK(ctl(redis.url(), {"key", "show", whole.id}).code == 0);
+    CHECK(ctl(redis.url(), {"key", "show", refused.id}).code == 3);
+
+    REQUIRE(ctl(redis.url(), {"account", "delete", other, "--yes"}).code == 0);
+    const auto second = restore(redis, backup);
+    CHECK(second.code == 1);
+    CHECK(contains(second.err, "restored 1 key; 1 problem reported above"));
+    CHECK(ctl(redis.url(), {"key", "show", refused.id}).code == 0);
+}
+
+TEST_CASE("command line backup: a restore goes on after a key that is there")
+{
+    RedisServer old;
+    create_key(old);
+    create_key(old);
+    create_key(old);
+    Words lines;
+    for (const auto& line :
+         split(ctl(old.url(), {"key", "export"}).out, '\n')) {
+        if (contains(line, "\"sha256\"")) {
+            lines.push_back(line);
+        }
+    }
+    REQUIRE(lines.size() == 3);
+    auto same_id = json::parse(lines[1]);
+    same_id["id"] = json::parse(lines[0]).at("id");
+    RedisServer redis;
+    const auto restored = restore(redis, lines[0] + "\n" + same_id.dump() + "\n"
+                                             + lines[2] + "\n");
+    CHECK(restored.code == 1);
+    CHECK(contains(restored.err, "warning: line 2: another key has the id"));
+    CHECK(contains(restored.err, "restored 2 keys; 1 problem reported above"));
+}
+
+TEST_CASE("command line backup: a restore restores what a key lacks")
+{
+    Store store;
+    const auto& redis = store.redis;
+    const auto key = create_key(redis, {"--plan", "pro"});
+    const auto backup = ctl(redis.url(), {"key", "export"}).out;
+    Http http(store.nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+
+    redis.command({"DEL", account_record(key.account)});
+    redis.command({"DEL", "petstore:keys"});
+    redis.command({"DEL", "petstore:accounts"});
+    redis.command({"DEL", "petstore:account-keys:" + key.account});
+    const auto restored = restore(redis, backup);
+    INFO(restored.err);
+    CHECK(restored.code == 0);
+    CHECK(contains(restored.err, "0 keys restored"));
+    CHECK(http.get("/v1/pets").status == 200);
+    CHECK(ctl(redis.url(), {"key", "export"}).out == backup);
+    const auto in_use =
+        ctl(redis.url(), {"account", "delete", key.account, "--yes"});
+    CHECK(in_use.code == 1);
+    CHECK(contains(in_use.err, "has keys"));
 }

@@ -325,7 +325,6 @@ TEST_CASE("command line: key restore stops at a line without a key")
         line.at("own").at(member) = std::move(value);
         return line.dump();
     };
-    const std::string other_id = nlohmann::json::parse(lines[0]).at("id");
     for (const std::string& bad :
          {std::string("{"), std::string("[]"), changed("sha256", "ab"),
           changed("id", "a}b"), changed("id", nullptr),
@@ -334,7 +333,7 @@ TEST_CASE("command line: key restore stops at a line without a key")
           changed("label", 7), changed("scopes", nlohmann::json::array()),
           changed("created", "yesterday"), changed("expires", "never"),
           changed("disabled", "no"), changed("last4", "12345"),
-          changed("replaced_by", "{}"), changed("id", other_id)}) {
+          changed("replaced_by", "{}")}) {
         INFO(bad);
         RedisServer redis;
         const auto output = ctl(redis.url(), {"key", "restore", "-"},

@@ -66,6 +66,23 @@ struct Desk {
         REQUIRE(result.calls == 1);
         return result;
     }
+    Result<bool> restore_key(const std::string& external_id = "")
+    {
+        api::AccountRecord account;
+        account.id = "a1";
+        account.external_id = external_id;
+        account.label = "of the backup";
+        account.created = 1'600'000'000;
+        return run<bool>(
+            [&](auto& waiter) { keys.restore(key_of_a1(), account, waiter); });
+    }
+    // Changes of Redis keys that a worker reads.
+    std::string record_epochs()
+    {
+        return world.hashes["P:account:a1"]["epoch"] + ' '
+               + world.hashes[world.schema.key_record(api::sha256("k1"))]
+                             ["epoch"];
+    }
     Result<store::Done> remove_account()
     {
         return run<store::Done>([&](auto& waiter) {
@@ -140,4 +157,79 @@ TEST_CASE("an account that is deleted while its unfinished key is enabled",
         CHECK(desk.world.sets["P:account-keys:a1"].size()
               == (removed.failed() ? 1 : 0));
     }
+}
+
+TEST_CASE("restoring a key that exists restores what it lacks", "[store]")
+{
+    Desk desk;
+    REQUIRE(desk.restore_key("cust").value());
+    auto& world = desk.world;
+    const std::string epochs = desk.record_epochs();
+    bool account_lost = false;
+    SECTION("nothing") {}
+    SECTION("its entry in the index of keys")
+    {
+        world.hashes.erase("P:keys");
+    }
+    SECTION("its account's entry in the index")
+    {
+        world.hashes.erase("P:accounts");
+    }
+    SECTION("its account's external id")
+    {
+        world.strings.clear();
+    }
+    SECTION("its account's record")
+    {
+        world.hashes.erase("P:account:a1");
+        account_lost = true;
+    }
+    const auto announced = world.epochs;
+    CHECK_FALSE(desk.restore_key("cust").value());
+    CHECK(world.hashes["P:keys"].count("k1") == 1);
+    CHECK(world.hashes["P:accounts"].count("a1") == 1);
+    CHECK(world.strings[world.schema.external_id("cust")] == "a1");
+    CHECK(world.hashes["P:account:a1"]["label"] == "of the backup");
+    CHECK((desk.record_epochs() != epochs) == account_lost);
+    CHECK((world.epochs != announced) == account_lost);
+}
+
+TEST_CASE("restoring a key adds it to its account again", "[store]")
+{
+    Desk desk;
+    REQUIRE(desk.restore_key().value());
+    desk.world.sets.clear();
+    CHECK_FALSE(desk.restore_key().value());
+    CHECK(desk.world.sets["P:account-keys:a1"].count("k1") == 1);
+    CHECK(desk.remove_account().refusal() == Refusal::account_in_use);
+}
+
+TEST_CASE("restoring a key does not return its account's old external id",
+          "[store]")
+{
+    Desk desk;
+    REQUIRE(desk.restore_key("old").value());
+    const auto renamed = desk.run<api::AccountRecord>([&](auto& waiter) {
+        desk.accounts.update(
+            {"a1", ""},
+            [](api::AccountRecord& account) {
+                account.external_id = "new";
+                return std::nullopt;
+            },
+            waiter);
+    });
+    REQUIRE_FALSE(renamed.failed());
+    api::AccountRecord other;
+    other.id = "a2";
+    other.external_id = "old";
+    REQUIRE_FALSE(desk.run<api::AccountRecord>([&](auto& waiter) {
+                          desk.accounts.create(other, waiter);
+                      })
+                      .failed());
+    CHECK_FALSE(desk.restore_key("old").value());
+    CHECK(desk.world.hashes["P:account:a1"]["external_id"] == "new");
+
+    // An account that is missing cannot have it, either.
+    desk.world.hashes.erase("P:account:a1");
+    CHECK(desk.restore_key("old").refusal() == Refusal::external_id_taken);
 }

@@ -59,9 +59,18 @@ void restore_plans(Context& context, const store::KeyServers& servers,
     }
 }
 
-// Those without keys: others come with the first of their keys.
-void restore_accounts(Context& context, const store::KeyServers& servers,
-                      const Backup& backup)
+// Whether a failure concerns Redis, rather than one key or account.
+bool stops(const Failure& failure)
+{
+    return failure.kind() == Failure::Kind::redis_unavailable
+           || failure.kind() == Failure::Kind::not_in_effect;
+}
+
+// Those without keys: others come with the first of their keys. Returns how
+// many are refused, and warns of each.
+std::uint64_t restore_accounts(Context& context,
+                               const store::KeyServers& servers,
+                               const Backup& backup)
 {
     std::set<std::string> present;
     for (const Backup::Key& each : backup.keys) {
@@ -73,13 +82,24 @@ void restore_accounts(Context& context, const store::KeyServers& servers,
     for (const api::AccountRecord& account : there.accounts) {
         present.insert(account.id);
     }
+    std::uint64_t refused = 0;
     for (const auto& [id, account] : backup.accounts) {
-        if (present.count(id) == 0) {
+        if (present.count(id) != 0) {
+            continue;
+        }
+        try {
             const api::AccountRecord& record = account;
             context.await<api::AccountRecord>(
                 [&](auto& waiter) { accounts.create(record, waiter); });
+        } catch (const Failure& failure) {
+            if (stops(failure)) {
+                throw;
+            }
+            warn("account " + id + ": " + failure.what());
+            ++refused;
         }
     }
+    return refused;
 }
 
 // Adds the accounts of keys that the index of accounts lacks. Returns the ids
@@ -217,7 +237,7 @@ void restore_keys(Context& context, const std::string& file)
             "restored " + count_text(restored, "key") + "; " + reason, kind);
     };
     restore_plans(context, servers, backup);
-    restore_accounts(context, servers, backup);
+    std::uint64_t refused = restore_accounts(context, servers, backup);
     for (const Backup::Key& each : backup.keys) {
         if (interruption.requested()) {
             break;
@@ -233,10 +253,20 @@ void restore_keys(Context& context, const std::string& file)
             });
             ++(added ? restored : unchanged);
         } catch (const Failure& failure) {
-            throw stopped("line " + std::to_string(each.line) + ": "
-                              + failure.what()
-                              + "; run the command again once that is solved",
-                          failure.kind());
+            const bool is_of_account =
+                failure.kind() == Failure::Kind::external_id_taken;
+            const std::string problem =
+                "line " + std::to_string(each.line) + ": "
+                + (is_of_account ? "account " + each.key.record.account + ": "
+                                 : "")
+                + failure.what();
+            if (stops(failure)) {
+                throw stopped(
+                    problem + "; run the command again once that is solved",
+                    failure.kind());
+            }
+            warn(problem);
+            ++refused;
         }
     }
     if (interruption.requested()) {
@@ -245,6 +275,11 @@ void restore_keys(Context& context, const std::string& file)
     if (backup.bad_line != 0) {
         throw stopped("line " + std::to_string(backup.bad_line) + ": "
                       + backup.problem);
+    }
+    if (refused != 0) {
+        throw stopped(
+            count_text(refused, "problem")
+            + " reported above; run the command again once that is solved");
     }
     if (context.json()) {
         print_json({{"restored", restored}, {"unchanged", unchanged}});

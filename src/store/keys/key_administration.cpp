@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../../api/text.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -60,6 +61,32 @@ Task<> discard_key(KeyServers servers, StoredKey key)
     co_await discard_unfinished(servers, key);
 }
 
+// One that exists stays as it is, but gets back its entry in the index and its
+// external id. False if it exists.
+Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
+{
+    auto there = co_await read_account(servers, account.id);
+    const bool exists = there && there->deleted == 0;
+    if (exists) {
+        account = std::move(*there);
+    }
+    co_await create_account(servers, account);
+    co_return !exists;
+}
+
+// What the indexes may lack of a key whose record exists.
+Task<> restore_entries(KeyServers servers, StoredKey key, bool is_indexed)
+{
+    if (!is_indexed) {
+        redis::Command command("HSET");
+        command.key(servers.schema.key_index())
+            .own(key.record.id)
+            .own(api::to_hex(api::bytes_of(key.digest)));
+        co_await change(servers.keys, std::move(command));
+    }
+    co_await add_to_account(servers, key);
+}
+
 Task<bool> restore_key(KeyServers servers, StoredKey key,
                        api::AccountRecord account)
 {
@@ -73,10 +100,18 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         throw key_exists("this key exists already, its id is "
                          + there->record.id);
     }
-    if (there && !there->unfinished) {
+    const bool exists = there && !there->unfinished;
+    bool account_restored = false;
+    if (!exists || there->record.account == account.id) {
+        account_restored = co_await restore_account(servers, account);
+    }
+    if (exists) {
+        co_await restore_entries(servers, *there, other.has_value());
+        if (account_restored) {
+            co_await announce(servers, account.id);
+        }
         co_return false;
     }
-    co_await create_account(servers, account);
     co_await store_unfinished(servers, key, KeyOwner::predecessors, false);
     co_await finish_key(servers, key, kOthersAdd);
     co_return true;

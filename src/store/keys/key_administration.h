@@ -62,9 +62,10 @@ public:
     void discard(const StoredKey& key, Waiter<Done>& waiter);
 
     // Adds a key from a backup, with its id, account and other properties.
-    // False if it exists already; it then stays as it is. Refuses an id that
-    // another key has. `account` is written if there is no such account, and
-    // else ignored.
+    // False if it exists already; it then stays as it is, but gets back entries
+    // of indexes that were lost. Refuses an id that another key has. `account`
+    // is written if there is no such account, and else ignored. Refuses one
+    // whose external id another account has.
     void restore(StoredKey key, api::AccountRecord account,
                  Waiter<bool>& waiter);
 
