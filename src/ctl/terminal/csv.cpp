@@ -1,5 +1,6 @@
 #include "csv.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace petstore::ctl {
@@ -7,25 +8,37 @@ namespace petstore::ctl {
 namespace {
 
 // Those that OWASP lists under "CSV injection". Numbers are never negative.
-bool is_formula(std::string_view field)
+constexpr std::string_view kFormulaStarts = "=+-@";
+
+// Where a spreadsheet may begin another cell, besides a comma. If it separates
+// by one of these, it does not know our quotes, which then are inside a cell.
+constexpr std::string_view kOtherSeparators = ";\t\r\n";
+
+bool is_one_of(std::string_view characters, char c)
 {
-    constexpr std::string_view kStarts = "=+-@\t\r\n";
-    return !field.empty()
-           && kStarts.find(field.front()) != std::string_view::npos;
+    return characters.find(c) != std::string_view::npos;
 }
 
 void append(std::string& line, std::string_view field)
 {
-    const bool formula = is_formula(field);
-    if (field.find_first_of("\",\r\n") == std::string_view::npos) {
-        line.append(formula ? "'" : "").append(field);
-        return;
+    const bool quoted = std::any_of(field.begin(), field.end(), [](char c) {
+        return c == '"' || c == ',' || is_one_of(kOtherSeparators, c);
+    });
+    line.append(quoted ? "\"" : "");
+    if (!field.empty() && is_one_of("\t\r\n", field.front())) {
+        line.push_back('\'');
     }
-    line.append(formula ? "\"'" : "\"");
+    bool begins_cell = true;
     for (const char c : field) {
+        if (begins_cell && is_one_of(kFormulaStarts, c)) {
+            line.push_back('\'');
+        }
         line.append(c == '"' ? 2 : 1, c);
+        // Quotes at its beginning may vanish.
+        begins_cell =
+            is_one_of(kOtherSeparators, c) || (begins_cell && c == '"');
     }
-    line.push_back('"');
+    line.append(quoted ? "\"" : "");
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 namespace petstore::ctl {
 
-// A line of CSV (RFC 4180), without its end. A field that a spreadsheet would
-// take for a formula gets a leading apostrophe: customers choose their names,
-// and a formula can send a spreadsheet's other cells away.
+// A line of CSV (RFC 4180), without its end. What a spreadsheet would take for
+// a formula gets an apostrophe, also inside a field after a semicolon, a tab or
+// a line's end: customers choose their names, a formula can send a
+// spreadsheet's other cells away, and the spreadsheet's separator depends on
+// its locale.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace petstore::ctl
