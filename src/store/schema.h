@@ -87,7 +87,8 @@ public:
 
     // hash: the record of an account
     std::string account_record(std::string_view account) const;
-    // hash: account id → time of creation, for `petstorectl account list`
+    // hash: account id → times of creation and deletion, for `petstorectl
+    // account list`
     std::string account_index() const;
     // set: the ids of an account's keys
     std::string account_keys(std::string_view account) const;

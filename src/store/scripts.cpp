@@ -108,6 +108,12 @@ const redis::Script& settle_usage()
     return script;
 }
 
+const redis::Script& forget_account()
+{
+    static const redis::Script script("forget_account", k_forget_account_lua);
+    return script;
+}
+
 const redis::Script& read_usage()
 {
     static const redis::Script script("read_usage", k_read_usage_lua);

@@ -20,6 +20,7 @@ const redis::Script& unban();
 const redis::Script& claim();          // of an external id
 const redis::Script& replace_claim();  // of a request to the admin API
 const redis::Script& settle_usage();   // before an account is reset or deleted
+const redis::Script& forget_account();
 const redis::Script& read_usage();
 const redis::Script& clear_caches();
 const redis::Script& write_record();   // for petstorectl, see stored_key.h

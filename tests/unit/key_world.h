@@ -228,6 +228,15 @@ private:
             }
             return integer(replaced ? 1 : 0);
         }
+        if (is(c, scripts::forget_account)) {
+            auto& hash = hashes[c[3]];
+            const auto found = hash.find(c[4]);
+            if (found == hash.end() || found->second != c[5]) {
+                return integer(0);
+            }
+            hash.erase(found);
+            return integer(1);
+        }
         if (is(c, scripts::replace_claim)) {
             const auto found = strings.find(c[3]);
             if (found == strings.end() || found->second != c[4]) {

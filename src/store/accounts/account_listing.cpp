@@ -4,6 +4,7 @@
 
 #include "../keys/key_tasks.h"
 #include "../scan_tasks.h"
+#include "account_index_tasks.h"
 #include "account_record.h"
 
 namespace petstore::store {
@@ -48,6 +49,7 @@ Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
         return list_account(servers, entry.first, listing, away);
     };
     co_await ForEach(entries, KeyListing::kAtOnce, list_one);
+    co_await forget_expired_accounts(servers, entries);
     auto& accounts = listing.accounts;
     if (!with_deleted) {
         accounts.erase(std::remove_if(accounts.begin(), accounts.end(),

@@ -6,6 +6,7 @@
 #include "../../api/text.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
+#include "account_index_tasks.h"
 #include "account_record.h"
 #include "external_id_tasks.h"
 
@@ -142,11 +143,7 @@ Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
 
 Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
 {
-    redis::Command command("HSET");
-    command.key(servers.schema.account_index())
-        .own(account.id)
-        .own(std::to_string(account.created));
-    co_await change(servers.keys, std::move(command));
+    co_await index_account(servers, account);
     std::optional<std::int64_t> seen;
     for (bool written = false; !written;) {
         written = co_await write_account(servers, account, seen);
@@ -228,6 +225,7 @@ Task<> clear_references(const KeyServers& servers,
     if (!account.external_id.empty()) {
         co_await release(servers, account.external_id, account.id);
     }
+    co_await index_account(servers, account);  // now with its deletion
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "../../api/text.h"
 #include "../scan_tasks.h"
+#include "account_index_tasks.h"
 #include "account_record.h"
 #include "account_tasks.h"
 #include "usage_tasks.h"
@@ -99,11 +99,12 @@ Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
 {
     const std::string key = servers.schema.account_index();
     const auto entries = co_await read_hash(servers.keys, key);
+    co_await forget_expired_accounts(servers, entries);
     std::vector<std::pair<api::UnixTime, std::string>> created;
     created.reserve(entries.size());
-    for (const auto& [id, time] : entries) {
+    for (const auto& [id, entry] : entries) {
         if (api::is_id(id)) {
-            created.emplace_back(api::parse_int64(time).value_or(0), id);
+            created.emplace_back(created_in_index(entry), id);
         }
     }
     std::sort(created.begin(), created.end());

@@ -1,0 +1,91 @@
+#include "account_index_tasks.h"
+
+#include <string_view>
+#include <utility>
+
+#include "../../api/text.h"
+#include "../scripts.h"
+#include "account_tasks.h"
+
+namespace petstore::store {
+
+namespace {
+
+// The record of a deleted account is kept for 400 days by the clock of its own
+// server, the deletion was noted by another's.
+constexpr api::UnixTime kForgottenAfter = api::UnixTime{401} * 24 * 60 * 60;
+
+// 0 if the account was not deleted.
+api::UnixTime deleted_in_index(const std::string& entry) noexcept
+{
+    const std::size_t space = entry.find(' ');
+    return space == std::string::npos
+               ? 0
+               : api::parse_int64(std::string_view(entry).substr(space + 1))
+                     .value_or(0);
+}
+
+// An account that is being created, as by a restore, has an entry before it has
+// a record. That entry says nothing of a deletion, so it is not removed here.
+Task<> forget_account(const KeyServers& servers, const std::string& id,
+                      const std::string& entry)
+{
+    const auto account = co_await read_account(servers, id);
+    if (account) {
+        co_return;
+    }
+    redis::Command command(scripts::forget_account(), 1);
+    command.key(servers.schema.account_index()).own(id).own(entry);
+    co_await change(servers.keys, std::move(command));
+}
+
+Task<> forget_accounts(const KeyServers& servers,
+                       const std::map<std::string, std::string>& entries)
+{
+    api::UnixTime now = 0;
+    for (const auto& each : entries) {
+        const api::UnixTime deleted = deleted_in_index(each.second);
+        if (deleted == 0 || !api::is_id(each.first)) {
+            continue;
+        }
+        if (now == 0) {
+            const api::Millis time = co_await redis_time(servers.accounts);
+            now = time / 1000;
+        }
+        if (deleted < now - kForgottenAfter) {
+            co_await forget_account(servers, each.first, each.second);
+        }
+    }
+}
+
+}  // namespace
+
+Task<> index_account(const KeyServers& servers,
+                     const api::AccountRecord& account)
+{
+    std::string entry = std::to_string(account.created);
+    if (account.deleted != 0) {
+        entry += ' ' + std::to_string(account.deleted);
+    }
+    redis::Command command("HSET");
+    command.key(servers.schema.account_index()).own(account.id).own(entry);
+    co_await change(servers.keys, std::move(command));
+}
+
+api::UnixTime created_in_index(const std::string& entry) noexcept
+{
+    return api::parse_int64(std::string_view(entry).substr(0, entry.find(' ')))
+        .value_or(0);
+}
+
+Task<>
+forget_expired_accounts(const KeyServers& servers,
+                        const std::map<std::string, std::string>& entries)
+{
+    try {
+        co_await forget_accounts(servers, entries);
+    } catch (const Failed&) {
+    }
+}
+
+}  // namespace petstore::store

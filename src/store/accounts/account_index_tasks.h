@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "../../api/account.h"
+#include "../key_servers.h"
+#include "../task.h"
+
+// The index of accounts: id → "<created>" or, once the account is deleted,
+// "<created> <deleted>", in Unix seconds. An entry without a record is not an
+// account.
+
+namespace petstore::store {
+
+// Writes the account's entry, as the record says.
+Task<> index_account(const KeyServers& servers,
+                     const api::AccountRecord& account);
+
+// When the account of an entry was created; 0 if the entry is damaged.
+api::UnixTime created_in_index(const std::string& entry) noexcept;
+
+// Removes the entries of deleted accounts whose records have expired. Does
+// nothing if Redis refuses it: lists only read, and their user may have no
+// other rights.
+Task<>
+forget_expired_accounts(const KeyServers& servers,
+                        const std::map<std::string, std::string>& entries);
+
+}  // namespace petstore::store

@@ -1,0 +1,140 @@
+// The index of accounts, and how it forgets those that are long gone.
+#include "catch.h"
+
+#include <functional>
+#include <string>
+
+#include "key_world.h"
+#include "store/accounts/account_administration.h"
+#include "store/accounts/usage_administration.h"
+
+using namespace petstore;
+
+namespace {
+
+constexpr std::int64_t kDay = 86'400;
+
+struct Registry {
+    template <typename T>
+    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
+    {
+        Result<T> result;
+        start(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+
+    void create()
+    {
+        api::AccountRecord account;
+        account.id = "a1";
+        account.created = 1'600'000'000;
+        REQUIRE_FALSE(run<api::AccountRecord>([&](auto& waiter) {
+                          accounts.create(account, waiter);
+                      }).failed());
+    }
+    void remove()
+    {
+        REQUIRE_FALSE(run<store::Done>([&](auto& waiter) {
+                          accounts.remove({"a1", ""}, waiter);
+                      }).failed());
+    }
+    std::size_t list()
+    {
+        const auto listing = run<store::AccountListing>(
+            [&](auto& waiter) { accounts.list(true, waiter); });
+        REQUIRE_FALSE(listing.failed());
+        return listing.value().accounts.size();
+    }
+    // After the record has expired.
+    void pass_days(int days)
+    {
+        world.time += days * kDay;
+        world.hashes.erase("P:account:a1");
+    }
+    std::string entry()
+    {
+        const auto& index = world.hashes["P:accounts"];
+        const auto found = index.find("a1");
+        return found == index.end() ? "" : found->second;
+    }
+
+    KeyWorld world;
+    store::AccountAdministration accounts{world.servers()};
+    store::UsageAdministration usage{world.servers()};
+};
+
+}  // namespace
+
+TEST_CASE("the index of accounts notes a deletion", "[store]")
+{
+    Registry registry;
+    registry.create();
+    CHECK(registry.entry() == "1600000000");
+    registry.remove();
+    CHECK(registry.entry() == "1600000000 1700000000");
+    CHECK(registry.list() == 1);
+    registry.create();
+    CHECK(registry.entry() == "1600000000");
+}
+
+TEST_CASE("a list forgets an account whose record has expired", "[store]")
+{
+    Registry registry;
+    registry.create();
+    registry.remove();
+    registry.pass_days(402);
+    if (GENERATE(true, false)) {
+        CHECK(registry.list() == 0);
+    } else {
+        // Those that the usage of all accounts reads.
+        const auto ids = registry.run<std::vector<std::string>>(
+            [&](auto& waiter) { registry.usage.accounts(waiter); });
+        CHECK_FALSE(ids.failed());
+    }
+    CHECK(registry.entry().empty());
+}
+
+TEST_CASE("a list forgets no other account", "[store]")
+{
+    Registry registry;
+    registry.create();
+    SECTION("whose record may only be late")
+    {
+        registry.remove();
+        registry.pass_days(400);
+    }
+    SECTION("whose record is still there")
+    {
+        registry.remove();
+        registry.world.time += 500 * kDay;
+    }
+    SECTION("that was not deleted")
+    {
+        registry.pass_days(500);
+    }
+    SECTION("whose entry is damaged")
+    {
+        registry.pass_days(500);
+        registry.world.hashes["P:accounts"]["a1"] = "1600000000 long ago";
+    }
+    SECTION("that is restored meanwhile")
+    {
+        registry.remove();
+        registry.pass_days(500);
+        registry.world.before = [&](const KeyWorld::Words& command) {
+            if (command[0] == "EVALSHA") {
+                registry.world.hashes["P:accounts"]["a1"] = "1600000000";
+            }
+        };
+    }
+    SECTION("that it may not forget")
+    {
+        registry.remove();
+        registry.pass_days(500);
+        registry.world.replies["EVALSHA"] = "-NOPERM no\r\n";
+    }
+    registry.list();
+    CHECK_FALSE(registry.entry().empty());
+}
