@@ -53,15 +53,23 @@ store::Task<std::optional<store::StoredKey>> find_key(const AdminStore& store,
 // An import may not have reached the index.
 store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
-              const std::string& id)
+              const Attempt& attempt)
 {
-    if (!call.body.sha256) {
-        co_return co_await if_any(find_key(store, id),
-                                  store::Refusal::not_found);
+    if (!attempt.repeated) {
+        co_return std::nullopt;
     }
-    auto found = co_await find_key(store, *call.body.sha256);
-    if (found && found->record.id != id) {
-        found.reset();
+    std::optional<store::StoredKey> found;
+    if (call.body.sha256) {
+        found = co_await find_key(store, *call.body.sha256);
+        if (found && found->record.id != attempt.id) {
+            found.reset();
+        }
+    } else {
+        found = co_await if_any(find_key(store, attempt.id),
+                                store::Refusal::not_found);
+        if (!found) {
+            throw overtaken();  // it was removed meanwhile
+        }
     }
     co_return found;
 }

@@ -18,8 +18,8 @@
 
 namespace petstore::service {
 
-// The ids of what a POST makes. `repeated`: an earlier attempt has chosen them,
-// and may have made it.
+// The ids of what a POST makes. `repeated`: another attempt has chosen them,
+// and may have made it; a key with a secret it has stored.
 struct Attempt : store::AdminClaim::Made {
     bool repeated = false;
     std::vector<Made> earlier;  // see AdminClaim
@@ -80,10 +80,10 @@ store::Task<std::optional<T>> if_any(store::Task<T> sought,
     co_return std::nullopt;
 }
 
-// The key with this id, finished or not, if an attempt of the call has made it.
+// The key, finished or not, that another attempt has made.
 store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
-              const std::string& id);
+              const Attempt& attempt);
 
 // Whether the claim names another key than the one that the attempt has stored.
 // If not, it never will: who takes a claim over keeps a key that is stored. So

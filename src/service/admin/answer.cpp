@@ -102,9 +102,10 @@ bool makes_secret(const AdminCall& call)
 // names the other one: an attempt that stores it later will see that.
 store::Task<std::optional<store::AdminClaim>>
 take_over(const AdminCall& call, AdminStore& store, const std::string& key,
-          const store::AdminClaim& stalled)
+          const store::AdminClaim& stalled, bool& keeps_id)
 {
     store::AdminClaim mine = new_claim(call);
+    keeps_id = !makes_secret(call);
     mine.earlier = stalled.earlier;
     if (makes_secret(call)) {
         mine.earlier.push_back(stalled.made);
@@ -126,14 +127,14 @@ take_over(const AdminCall& call, AdminStore& store, const std::string& key,
             taken = co_await store::replace_claim(store.servers.keys, key, mine,
                                                   kept);
             mine = std::move(kept);
+            keeps_id = true;
             break;
         }
     }
     co_return taken ? std::optional(std::move(mine)) : std::nullopt;
 }
 
-// The claim of this attempt, or one that is done. `repeated`: another attempt
-// began the work.
+// The claim of this attempt, or one that is done. `repeated`: see Attempt.
 store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
                                      const std::string& key, bool& repeated)
 {
@@ -163,9 +164,8 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
             co_await pause;
             continue;
         }
-        auto taken = co_await take_over(call, store, key, *there);
+        auto taken = co_await take_over(call, store, key, *there, repeated);
         if (taken) {
-            repeated = true;
             co_return std::move(*taken);
         }
     }

@@ -244,11 +244,8 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
 AdminTask create_key(const AdminCall& call, AdminStore& store,
                      const Attempt& attempt)
 {
-    std::optional<store::StoredKey> made;
-    if (attempt.repeated) {
-        co_await remove_earlier(store, attempt);
-        made = co_await find_made_key(call, store, attempt.id);
-    }
+    co_await remove_earlier(store, attempt);
+    const auto made = co_await find_made_key(call, store, attempt);
     const api::UnixTime now = co_await now_of(store);
     if (made && !made->unfinished) {
         co_return co_await created(store, *made, now, "");
@@ -351,10 +348,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     const api::UnixTime now = co_await now_of(store);
     store::StoredKey next;
     std::string secret;
-    std::optional<store::StoredKey> made;
-    if (attempt.repeated) {
-        made = co_await find_made_key(call, store, attempt.id);
-    }
+    auto made = co_await find_made_key(call, store, attempt);
     if (made && !made->unfinished) {
         const auto old = co_await if_any(find_key(store, call.id),
                                          store::Refusal::not_found);

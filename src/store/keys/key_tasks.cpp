@@ -1,77 +1,10 @@
 #include "key_tasks.h"
 
-#include <tuple>
 #include <utility>
 
 #include "../../api/text.h"
-#include "../accounts/account_record.h"
 
 namespace petstore::store {
-
-namespace {
-
-// The account of a key that is created without one, and takes its plan.
-api::AccountRecord take_account(api::KeyRecord& key)
-{
-    api::AccountRecord account;
-    account.own_plan() = std::exchange(key.own_plan(), {});
-    account.id = key.account;
-    account.label = key.label;
-    account.created = key.created;
-    account.implicit = true;
-    return account;
-}
-
-// Completes what must be true before the key may work: its account exists.
-// The write makes a deletion of the account look for keys again, which then
-// finds this one.
-Task<> join_account(const KeyServers& servers, const std::string& id,
-                    bool stays_implicit)
-{
-    for (bool written = false; !written;) {
-        auto account = co_await read_account(servers, id);
-        if (!account || account->deleted != 0) {
-            throw account_not_found();
-        }
-        account->implicit &= stays_implicit;
-        written = co_await write_account(servers, *account, account->epoch);
-    }
-}
-
-Task<> change_entry(const KeyServers& servers, const char* verb,
-                    std::string key, std::string member, std::string value)
-{
-    redis::Command command(verb);
-    command.key(key).own(member);
-    if (!value.empty()) {
-        command.own(value);
-    }
-    co_await change(servers.keys, std::move(command));
-}
-
-// Whether two attempts have made the same key.
-bool is_same(const api::KeyRecord& a, const api::KeyRecord& b)
-{
-    const auto all = [](const api::KeyRecord& key) {
-        return std::tie(key.id, key.account, key.plan, key.per_minute,
-                        key.per_day, key.per_month, key.label, key.scopes,
-                        key.further_scopes, key.created, key.expires, key.last4,
-                        key.replaced_by);
-    };
-    return all(a) == all(b);
-}
-
-// Another attempt with the same secret has left entries of another id.
-Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left)
-{
-    co_await change_entry(servers, "HDEL", servers.schema.key_index(), left.id,
-                          "");
-    co_await change_entry(servers, "SREM",
-                          servers.schema.account_keys(left.account), left.id,
-                          "");
-}
-
-}  // namespace
 
 using Found = KeyCommands::Found::Result;
 
@@ -182,133 +115,15 @@ Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
     co_return written;
 }
 
-namespace {
-
-// Writes the record of a new key. False if another attempt of the same request
-// has finished the key, which `key` then is.
-Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
-                            KeyOwner owner, bool again)
+Task<> change_entry(const KeyServers& servers, const char* verb,
+                    std::string key, std::string member, std::string value)
 {
-    for (;;) {
-        StoredKey there(key.digest);
-        const Found found = co_await read_record(servers, there);
-        if (found == Found::invalid) {
-            throw damaged("this key exists already, and its record is damaged");
-        }
-        const bool is_own =
-            found == Found::found && there.record.id == key.record.id;
-        if (again && !is_own) {
-            throw overtaken("the new key was removed meanwhile");
-        }
-        std::optional<std::int64_t> seen;
-        if (found == Found::found) {
-            if (!there.unfinished) {
-                if (!is_own) {
-                    throw key_exists("this key exists already, its id is "
-                                     + there.record.id);
-                }
-                key = std::move(there);
-                co_return false;
-            }
-            if (owner == KeyOwner::new_account) {
-                key.record.account = there.record.account;
-            }
-            if (is_own) {  // the times of the first attempt count
-                key.record.created = there.record.created;
-                key.record.expires = there.record.expires;
-            }
-            seen = there.record.epoch;
-        }
-        // The account first: an existing state will take the epoch of the
-        // record.
-        co_await touch(servers, key.record.account);
-        if (owner == KeyOwner::new_account) {
-            co_await add_account(servers, take_account(key.record));
-        }
-        key.unfinished = true;
-        const bool written = co_await write(servers, key, seen);
-        if (written) {
-            if (seen && !is_own) {
-                co_await remove_entries(servers, there.record);
-            }
-            co_return true;
-        }
-        const Found now = co_await read_record(servers, there);
-        if (now != Found::found || there.record.id != key.record.id) {
-            throw overtaken("another command is adding this key");
-        }
+    redis::Command command(verb);
+    command.key(key).own(member);
+    if (!value.empty()) {
+        command.own(value);
     }
-}
-
-}  // namespace
-
-Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
-                        KeyOwner owner, bool again)
-{
-    // Before the indexes: if interrupted, the record expires after a day.
-    const bool written = co_await write_unfinished(servers, key, owner, again);
-    if (!written) {
-        co_return;
-    }
-    const std::string account = key.record.account;
-    co_await change_entry(servers, "HSET", servers.schema.key_index(),
-                          key.record.id,
-                          api::to_hex(api::bytes_of(key.digest)));
-    co_await change_entry(servers, "SADD", servers.schema.account_keys(account),
-                          key.record.id, "");
-    std::optional<Failed> gone;
-    try {
-        co_await join_account(servers, account, owner != KeyOwner::existing);
-    } catch (Failed& failed) {
-        if (failed.failure.refusal != Refusal::account_not_found) {
-            throw;
-        }
-        gone = std::move(failed);
-    }
-    if (gone) {
-        co_await discard(servers, key.record.id, key.digest);
-        throw std::move(*gone);
-    }
-}
-
-Task<> add_to_account(const KeyServers& servers, const StoredKey& key)
-{
-    // A deleted account gets no entry.
-    const AccountName name{key.record.account, {}};
-    co_await find_account(servers, name);
-    redis::Command command("SADD");
-    command.key(servers.schema.account_keys(name.id)).own(key.record.id);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
-    const bool is_new = reply.integer() == 1;
-    if (is_new || key.unfinished) {
-        co_await join_account(servers, name.id, true);
-    }
-}
-
-Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
-                                         StoredKey& key)
-{
-    key.unfinished = false;
-    for (;;) {
-        std::string before = co_await epoch_before(servers, key.record.account);
-        const bool written = co_await write(servers, key, key.record.epoch);
-        if (written) {
-            WrittenEpoch epoch{key.record.epoch, std::move(before)};
-            co_return epoch;
-        }
-        StoredKey there(key.digest);
-        const Found found = co_await read_record(servers, there);
-        if (found != Found::found || !is_same(there.record, key.record)) {
-            co_return std::nullopt;
-        }
-        if (!there.unfinished) {
-            co_return there.record.disabled == key.record.disabled
-                ? std::optional(no_epoch)
-                : std::nullopt;
-        }
-        key.record.epoch = there.record.epoch;
-    }
+    co_await change(servers.keys, std::move(command));
 }
 
 namespace {

@@ -48,6 +48,11 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
 // Writes a record that was read, and announces it. False if it has changed.
 Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
 
+// Adds a member to a set or removes it, or a field of a hash; an empty value is
+// none.
+Task<> change_entry(const KeyServers& servers, const char* verb,
+                    std::string key, std::string member, std::string value);
+
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
 // an interrupted attempt with the same secret has left, whose new account the
 // key gets. A key that exists is refused, unless it has this id: then another
