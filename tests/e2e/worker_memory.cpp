@@ -148,10 +148,14 @@ TEST_CASE("worker memory: 100,000 keys in use stay in memory by default")
         // Includes buffers and requests.
         CHECK(grown <= std::size_t{400} * static_cast<std::size_t>(count));
     }
-    // The key's record and its account's.
-    CHECK(command_counts(redis)["hgetall"] == 2 * count);
+    // The key's record and its account's; and for the status page some labels
+    // of accounts.
+    constexpr int kMostLabels = 1000;
+    const auto loaded = command_counts(redis)["hgetall"];
+    CHECK(loaded >= 2 * count);
+    CHECK(loaded <= 2 * count + kMostLabels);
     CHECK(keys.request_each(nginx, 404) == count);
-    CHECK(command_counts(redis)["hgetall"] == 2 * count);
+    CHECK(command_counts(redis)["hgetall"] <= loaded + kMostLabels);
 }
 
 TEST_CASE("worker memory: a store takes its caches' memory as they fill")
