@@ -155,12 +155,17 @@ TEST_CASE("of two commands that add one key, one is refused", "[store]")
     Admin admin;
     admin.world.before = [&](const KeyWorld::Words& command) {
         if (command[0] == "EVALSHA" && command[3].find("P:key:") == 0) {
-            admin.record('s')["epoch"] = "7";  // between read and write
+            admin.record('s') = {{"id", "k9"},  // between read and write
+                                 {"account", "a9"},
+                                 {"epoch", "7"},
+                                 {"unfinished", "1"}};
         }
     };
     const auto added = admin.add(new_key('s', "k1"));
-    CHECK(added.refusal() == Refusal::overtaken);
+    CHECK(added.refusal() == Refusal::key_exists);
     CHECK(added.message() == "another command is adding this key");
+    // Its account is not left behind.
+    CHECK(admin.world.hashes["P:account:ak1"].count("deleted") == 1);
 }
 
 TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")

@@ -112,8 +112,14 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             co_return true;
         }
         const Found now = co_await read_record(servers, there);
-        if (now != Found::found || there.record.id != key.record.id) {
-            throw overtaken("another command is adding this key");
+        if (now != Found::found) {
+            throw overtaken("the new key was removed meanwhile");
+        }
+        if (there.record.id != key.record.id) {
+            if (owner == KeyOwner::new_account) {
+                co_await remove_account(servers, key.record.account, "", true);
+            }
+            throw key_exists("another command is adding this key");
         }
     }
 }
