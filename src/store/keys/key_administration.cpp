@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "../../api/text.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -78,11 +77,7 @@ Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
 Task<> restore_entries(KeyServers servers, StoredKey key, bool is_indexed)
 {
     if (!is_indexed) {
-        redis::Command command("HSET");
-        command.key(servers.schema.key_index())
-            .own(key.record.id)
-            .own(api::to_hex(api::bytes_of(key.digest)));
-        co_await change(servers.keys, std::move(command));
+        co_await index_key(servers, key);
     }
     co_await add_to_account(servers, key);
 }

@@ -126,6 +126,13 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
 
 }  // namespace
 
+Task<> index_key(const KeyServers& servers, const StoredKey& key)
+{
+    co_await change_entry(servers, "HSET", servers.schema.key_index(),
+                          key.record.id,
+                          api::to_hex(api::bytes_of(key.digest)));
+}
+
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
                         KeyOwner owner, bool again)
 {
@@ -135,9 +142,7 @@ Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
         co_return;
     }
     const std::string account = key.record.account;
-    co_await change_entry(servers, "HSET", servers.schema.key_index(),
-                          key.record.id,
-                          api::to_hex(api::bytes_of(key.digest)));
+    co_await index_key(servers, key);
     co_await change_entry(servers, "SADD", servers.schema.account_keys(account),
                           key.record.id, "");
     std::optional<Failed> gone;

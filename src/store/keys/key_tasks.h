@@ -53,6 +53,9 @@ Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
 Task<> change_entry(const KeyServers& servers, const char* verb,
                     std::string key, std::string member, std::string value);
 
+// Writes the key's entry in the index.
+Task<> index_key(const KeyServers& servers, const StoredKey& key);
+
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
 // an interrupted attempt with the same secret has left, whose new account the
 // key gets. A key that exists is refused, unless it has this id: then another
