@@ -343,6 +343,22 @@ private:
     std::int64_t epoch_ = 100;
 };
 
+// What works on a KeyWorld.
+struct InKeyWorld {
+    // Runs an operation, which `start` gives its waiter.
+    template <typename T>
+    Result<T> run(const std::function<void(petstore::store::Waiter<T>&)>& start)
+    {
+        Result<T> result;
+        start(result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+
+    KeyWorld world;
+};
+
 // Runs `operation` on a new Subject, which has a KeyWorld, with the reply to
 // each of its commands lost, and again until it succeeds. `check` then examines
 // the result. `prepare` comes first. The operation has fewer commands than

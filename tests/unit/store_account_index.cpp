@@ -14,17 +14,7 @@ namespace {
 
 constexpr std::int64_t kDay = 86'400;
 
-struct Registry {
-    template <typename T>
-    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
-    {
-        Result<T> result;
-        start(result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
-    }
-
+struct Registry : InKeyWorld {
     void create()
     {
         api::AccountRecord account;
@@ -60,7 +50,6 @@ struct Registry {
         return found == index.end() ? "" : found->second;
     }
 
-    KeyWorld world;
     store::AccountAdministration accounts{world.servers()};
     store::UsageAdministration usage{world.servers()};
 };

@@ -16,17 +16,7 @@ using store::StoredKey;
 
 namespace {
 
-struct Office {
-    template <typename T>
-    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
-    {
-        Result<T> result;
-        start(result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
-    }
-
+struct Office : InKeyWorld {
     Result<api::AccountRecord> create(const std::string& id,
                                       const std::string& external_id = "")
     {
@@ -95,7 +85,6 @@ struct Office {
         return world.hashes["P:account:" + account];
     }
 
-    KeyWorld world;
     store::AccountAdministration accounts{world.servers()};
     store::KeyAdministration keys{world.servers()};
 };

@@ -35,18 +35,7 @@ StoredKey new_key(char secret, const std::string& id)
     return key;
 }
 
-// Also with its servers in a Cluster or not, and an operation's result.
-struct Admin {
-    template <typename T>
-    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
-    {
-        Result<T> result;
-        start(result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
-    }
-
+struct Admin : InKeyWorld {
     Result<StoredKey> add(const StoredKey& key)
     {
         return run<StoredKey>(
@@ -98,7 +87,6 @@ struct Admin {
         return found == world.epochs.end() ? 0 : found->second;
     }
 
-    KeyWorld world;
     KeyAdministration keys{world.servers()};
     int changes = 0;
 };

@@ -24,17 +24,7 @@ StoredKey key_of_a1()
     return key;
 }
 
-struct Desk {
-    template <typename T>
-    Result<T> run(const std::function<void(store::Waiter<T>&)>& start)
-    {
-        Result<T> result;
-        start(result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
-    }
-
+struct Desk : InKeyWorld {
     Result<api::AccountRecord> create_account()
     {
         api::AccountRecord account;
@@ -90,7 +80,6 @@ struct Desk {
         });
     }
 
-    KeyWorld world;
     store::AccountAdministration accounts{world.servers()};
     store::KeyAdministration keys{world.servers()};
 };
