@@ -17,7 +17,8 @@ from cases import FLOOR, FULL, NAMES, QUICK, Cell, Site
 from changes import Changes
 from contenders import CONTENDERS, Before, Floor, Petstore
 from data import Keys, Walk
-from load import check, measure, warm_up
+from fixed_rate import FixedRate
+from load import check, measure, saturated, warm_up
 from machine import describe_machine, describe_versions
 from results import Results, Row
 from servers import HERE, BenchError, add_script_options, exit_on_signals
@@ -25,6 +26,8 @@ from servers import HERE, BenchError, add_script_options, exit_on_signals
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs/performance/README.md"
 FLOOR_EVERY = 6  # cells
+# Peers need fewer rounds: no goal is within the noise of what they cost.
+PEERS_EVERY = 3  # rounds
 
 
 def parse_arguments():
@@ -37,7 +40,7 @@ def parse_arguments():
         " the folder of builds. --no-build measures what was built before.",
     )
     parser.add_argument("--quick", action="store_true", help="small and short: a trial")
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 5")
+    parser.add_argument("--rounds", type=int, metavar="N", help="default: 15")
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="per measurement, default: 1"
     )
@@ -76,7 +79,6 @@ class Entry:
     load: object
     samples: list
 
-
 class Bench:
     def __init__(self, stack, folder, build, contenders, plan, cells):
         self.plan = plan
@@ -84,6 +86,7 @@ class Bench:
         self.keys = Keys.make(plan.keys[-1], plan.keys[-1])
         self.cells = cells
         self.sites = {}
+        self.at_rate = FixedRate(build / "bench/paced", folder, plan.rate)
         floor = Floor(stack, folder / "floor")
         self.floor = Site(floor, self.keys, None, folder)
         for size in sorted({cell.size for cell in cells}):
@@ -101,11 +104,13 @@ class Bench:
         results are compared with it."""
         floor = self._entry(Cell(FLOOR, self.plan.size), self.floor)
         yield floor
+        if any(cell.rate for cell in self.cells):
+            yield self._entry(Cell(FLOOR, self.plan.size, rate=self.plan.rate), self.floor)
         for index, cell in enumerate(self.cells):
             if index % FLOOR_EVERY == FLOOR_EVERY - 1:
                 yield floor
             for contender in self.contenders:
-                if cell.case.peers or contender.is_module:
+                if cell.case.peers or not contender.is_peer:
                     yield self._entry(cell, self.sites[contender.name, cell.size])
 
     @staticmethod
@@ -118,13 +123,20 @@ class Bench:
             check(entry.contender, entry.load, entry.cell.case.status)
         began = time.monotonic()
         for kind, writes in (("reads", False), ("writes", True)):
-            phase = [entry for entry in entries if entry.cell.case.writes == writes]
-            for number in range(self.plan.rounds + 1 if phase else 0):
+            phase = [
+                entry
+                for entry in entries
+                if entry.cell.case.writes == writes or entry.cell.case is FLOOR
+            ]
+            if all(entry.cell.case is FLOOR for entry in phase):
+                continue
+            before = self.plan.rounds if writes else 0
+            for number in range(self.plan.rounds + 1):
                 for entry in phase:
                     if number == 0:
                         warm_up(entry.contender, entry.load, self.plan.seconds / 2)
-                    else:
-                        self._measure(entry, number)
+                    elif number % PEERS_EVERY == 1 or not entry.contender.is_peer:
+                        self._measure(entry, before + number)
                 minutes, seconds = divmod(round(time.monotonic() - began), 60)
                 name = f"Round {number} of {self.plan.rounds}" if number else "Warm-up"
                 say(f"{name}, {kind}: done after {minutes} min {seconds:02} s")
@@ -137,9 +149,10 @@ class Bench:
     def _measure(self, entry, number):
         case = entry.cell.case
         changes = Changes(entry.contender, case.changes) if case.changes else nullcontext()
+        send = self.at_rate.send if entry.cell.rate else saturated
         with changes:
             sample = measure(
-                entry.contender, entry.load, case.status, self.plan.seconds, number
+                entry.contender, entry.load, case.status, self.plan.seconds, number, send
             )
         entry.samples.append(sample)
 
@@ -159,6 +172,7 @@ def as_json(document):
             "text": row.cell.case.text,
             "pets": row.cell.size,
             "keys": row.cell.keys,
+            "rate": row.cell.rate,
             "contender": row.contender,
             "sum_us": round(row.sum_us, 3),
             "requests_per_second": round(row.requests_per_second),

@@ -153,6 +153,8 @@ MAIN = (
     Case("guarded", "proxy_pass, guarded", one_path("/guarded"), peers=False),
 )
 
+FIXED_NAMES = ("get", "list-20", "list-100", "create", "denied", "proxied", "guarded")
+
 # With every catalogue and one key. "any": spread over the whole catalogue, to make
 # caching as ineffective as possible.
 SIZES = (
@@ -182,6 +184,9 @@ CHANGED = tuple((case, during_changes(case, 10)) for case in (SIZES[0], SIZES[1]
 # the CPU caches.
 KEYS = (Case("get-keys", "get", get_keys),)
 
+# With the middle catalogue, one key and a fixed rate: the cases that have a goal.
+FIXED = tuple(replace(case, peers=False) for case in MAIN if case.name in FIXED_NAMES)
+
 NAMES = [case.name for case in (FLOOR, *MAIN, *KEYS, *SIZES)]
 NAMES += [case.name for _, case in CHANGED]
 NAMES = list(dict.fromkeys(NAMES))
@@ -194,6 +199,7 @@ class Cell:
     case: Case
     size: int
     keys: int = 1
+    rate: int = 0  # requests per second; 0: as many as the server answers
 
 
 @dataclass(frozen=True)
@@ -202,6 +208,7 @@ class Plan:
     keys: tuple
     seconds: float
     rounds: int
+    rate: int = 20_000  # of the cases at a fixed rate
 
     @property
     def size(self):
@@ -217,11 +224,12 @@ class Plan:
         cells += [Cell(case, self.size, keys) for case in KEYS for keys in self.keys]
         cells += [Cell(case, self.size) for pair in CHANGED for case in pair]
         cells += [Cell(case, size) for case in SIZES for size in self.sizes]
+        cells += [Cell(case, self.size, rate=self.rate) for case in FIXED]
         cells = list(dict.fromkeys(cells))
         # Creates make catalogues grow, so all reads are measured first.
         cells.sort(key=lambda cell: cell.case.writes)
         return [cell for cell in cells if not only or cell.case.name in only]
 
 
-FULL = Plan((1_000, 100_000, 1_000_000), (1, CONNECTIONS, 1_000, 100_000), 1, 5)
+FULL = Plan((1_000, 100_000, 1_000_000), (1, CONNECTIONS, 1_000, 100_000), 1, 15)
 QUICK = Plan((1_000, 10_000), (1, 100, 1_000), 0.3, 2)

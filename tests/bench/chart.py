@@ -82,8 +82,8 @@ def draw_legend(drawing):
 
 
 def draw(results):
-    floor = results.floor
-    shown = [row for row in results.rows if row.contender in COLOURS]
+    floor = results.floor()
+    shown = [row for row in results.rows if row.contender in COLOURS and not row.cell.rate]
     longest = max([row.sum_us for row in shown] + [1])
     drawing = Drawing((WIDTH - LEFT - RIGHT) / longest)
     drawing.y = 32

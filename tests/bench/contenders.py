@@ -27,6 +27,7 @@ class Floor:
     name = "floor"
     title = "nginx, return 200"
     lead_in = 0
+    is_peer = False
     back_end_pids = ()
 
     def __init__(self, stack, folder):
@@ -38,7 +39,7 @@ class Contender:
     """Has `size` pets, one in `rare` of them pending."""
 
     lead_in = 0  # seconds of load before each measurement
-    is_module = False  # false for peers
+    is_peer = False
     back_end_pids = ()  # the server behind proxy_pass
 
     def __init__(self, stack, folder, build, size, rare, keys):
@@ -60,7 +61,6 @@ class Contender:
 class Petstore(Contender):
     name = "petstore"
     title = "this module"
-    is_module = True
     module = None  # default: the one in the folder of builds
 
     @property
@@ -138,6 +138,8 @@ class Before(Petstore):
 
 class Peer(Contender):
     """Both peers store their data in the same way."""
+
+    is_peer = True
 
     @staticmethod
     def after(page):

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Callable
 
 import latency_report
-from bench import PAGE, ROOT, say
+from bench import PAGE, PEERS_EVERY, ROOT, say
 from cases import Load
 from contenders import CONTENDERS, Floor, Petstore
 from data import Keys
+from fixed_rate import create
 from latency_events import Events
 from latency_load import Generator, Sample, get
 from load import Meter, check
 from machine import describe_machine, describe_versions
-from paced import Request, render
 from results import Row
 from servers import HERE, BenchError, add_script_options, exit_on_signals
 
@@ -31,7 +31,6 @@ FIRST_WARM_UP = 1
 RARE = 100  # one pet in this many is pending
 # Results with a larger share are not published.
 FOREIGN_LIMIT = 0.05
-PET = '{"name":"Rex the dog 00000001","categoryId":7,"status":"available"}'
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,13 @@ class Plan:
     event_rate: int
     event_rounds: int
     event_pets: int
+    event_keys: int
     event_seconds: int  # windows of a reload and a BGSAVE
     failover_seconds: int
 
 
-FULL = Plan((2_000, 8_000), 3, 2, 100_000, 1_000, 8_000, 3, 1_000_000, 3, 7)
-QUICK = Plan((8_000,), 1, 1, 10_000, 1_000, 8_000, 1, 100_000, 2, 6)
+FULL = Plan((2_000, 8_000), 15, 2, 100_000, 1_000, 8_000, 3, 1_000_000, 100_000, 3, 7)
+QUICK = Plan((8_000,), 1, 1, 10_000, 1_000, 8_000, 1, 100_000, 20_000, 2, 6)
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,6 @@ class Cell:
     rate: int
 
 
-def create(keys):
-    headers = [f"Authorization: Bearer {keys.good[0]}"]
-    return [Request("create", 201, render("POST", "/v1/pets", headers, PET), "-")]
-
-
 FLOOR = Case("floor", "nginx, return 200", lambda keys: [get("/v1/pets/1", keys.good[0])])
 # The cost of a second process, whatever it does: the module's nginx as a plain proxy.
 HOP = Case(
@@ -91,7 +86,7 @@ CASES = (
         lambda keys: [get("/v1/pets/1", key) for key in keys.good],
     ),
     # Last, because it makes the catalogue grow.
-    Case("create", "create", create, "/v1/pets", 201),
+    Case("create", "create", lambda keys: [create(keys.good[0])], "/v1/pets", 201),
 )  # fmt: skip
 
 
@@ -111,7 +106,6 @@ class Entry:
     servers: Servers
     requests: list
     samples: list = dataclasses.field(default_factory=list)
-
 
 def measures(case, contender):
     if case is HOP:
@@ -151,7 +145,8 @@ class Rates:
         began = time.monotonic()
         for number in range(1, self.plan.rounds + 1):
             for entry in self.entries:
-                entry.samples.append(self._measure(entry))
+                if number % PEERS_EVERY == 1 or not entry.contender.is_peer:
+                    entry.samples.append(self._measure(entry))
             took = time.monotonic() - began
             say(f"Round {number} of {self.plan.rounds}: done after {took:.0f} s")
         return [Row(e.cell, e.contender.name, e.samples) for e in self.entries]
@@ -184,7 +179,7 @@ def parse_arguments():
         "--rate", type=int, action="append", metavar="N",
         help="requests per second; may be repeated, default: 2000 and 8000",
     )  # fmt: skip
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 3")
+    parser.add_argument("--rounds", type=int, metavar="N", help="default: 15, and 3 of each event")
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="per measurement, default: 2"
     )

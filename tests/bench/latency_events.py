@@ -48,11 +48,16 @@ class Event:
     """What happens at the start of a window of `seconds`. The base class does
     nothing."""
 
-    name = "no event"
+    what = "no event"
 
-    def __init__(self, target, seconds):
+    def __init__(self, target, seconds, load=""):
         self.target = target
         self.seconds = seconds
+        self.load = load or target.name
+
+    @property
+    def name(self):
+        return self.what if self.load == self.target.name else f"{self.what}, {self.load}"
 
     def prepare(self):
         pass
@@ -66,7 +71,7 @@ class Event:
 
 
 class Reload(Event):
-    name = "nginx reload"
+    what = "nginx reload"
 
     def prepare(self):
         self.old = self.target.nginx_workers()
@@ -80,7 +85,7 @@ class Reload(Event):
 
 
 class Save(Event):
-    name = "BGSAVE"
+    what = "BGSAVE"
 
     def begin(self):
         reply = self.target.primary.ask("BGSAVE")
@@ -99,7 +104,7 @@ class Save(Event):
 
 
 class Failover(Event):
-    name = "failover"
+    what = "failover"
 
     def begin(self):
         began = time.monotonic()
@@ -140,7 +145,7 @@ class Events:
     def __init__(self, stack, folder, build, plan, generator):
         self.plan = plan
         self.generator = generator
-        keys = Keys.make(plan.keys, 0)
+        keys = Keys.make(plan.event_keys, 0)
         say(f"Starting servers with Sentinels and {plan.event_pets:,} pets")
         self.floor = ReloadableFloor(stack, folder / "floor")
         self.deployment = Deployment(
@@ -155,16 +160,23 @@ class Events:
         self.requests = {
             Floor.name: [get("/v1/pets/1", keys.good[0])],
             Petstore.name: [
-                get(f"/v1/pets/{source.choice(pets)}", source.choice(keys.good))
+                get(f"/v1/pets/{source.choice(pets)}", source.choice(keys.good[: plan.keys]))
                 for _ in range(REQUESTS)
             ],
         }
+        # No key comes twice in a window, so that a new worker has to look up each.
+        every = f"{plan.event_keys:,} keys in turn"
+        self.requests[every] = [
+            get(f"/v1/pets/{source.choice(pets)}", key) for key in keys.good
+        ]
         short, long = plan.event_seconds, plan.failover_seconds
         self.events = [
             Event(self.floor, short),
             Event(self.deployment, short),
             Reload(self.floor, short),
             Reload(self.deployment, short),
+            Event(self.deployment, short, every),
+            Reload(self.deployment, short, every),
             Save(self.deployment, short),
             Event(self.deployment, long),
             Failover(self.deployment, long),
@@ -172,7 +184,7 @@ class Events:
 
     def run(self):
         for target in (self.floor, self.deployment):
-            self._start(target, WARM_UP).wait()
+            self._start(target, target.name, WARM_UP).wait()
         rows = [
             Row(Cell(event.name, event.seconds), event.target.name, [])
             for event in self.events
@@ -183,16 +195,16 @@ class Events:
             say(f"Round {number} of {self.plan.event_rounds} with events: done")
         return rows
 
-    def _start(self, target, seconds):
+    def _start(self, target, load, seconds):
         return self.generator.start(
-            target.port, f"{target.name}-event", self.requests[target.name],
+            target.port, f"{load.replace(' ', '-')}-event", self.requests[load],
             self.plan.event_rate, seconds,
         )  # fmt: skip
 
     def _measure(self, event):
         event.prepare()
         meter = Meter(event.target)
-        paced = self._start(event.target, LEAD + 1 + event.seconds)
+        paced = self._start(event.target, event.load, LEAD + 1 + event.seconds)
         # The generator's buckets are seconds of the wall clock.
         time.sleep(LEAD + 1 - time.time() % 1)
         began = time.time()

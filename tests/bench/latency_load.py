@@ -46,8 +46,8 @@ class Sample:
         )
 
 
-def get(path, key):
-    return Request("get", 200, render("GET", path, [f"Authorization: Bearer {key}"]))
+def get(path, key, status=200):
+    return Request("get", status, render("GET", path, [f"Authorization: Bearer {key}"]))
 
 
 class Generator:

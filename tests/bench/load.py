@@ -24,6 +24,7 @@ TOLERATED = 0.001
 
 @dataclass(frozen=True)
 class Sample:
+    number: int  # of the round
     server_us: float  # CPU time per request: nginx's worker or node
     redis_us: float
     requests_per_second: float
@@ -37,6 +38,15 @@ class Sample:
 
     def as_json(self):
         return {name: round(value, 4) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a load has sent."""
+
+    requests: int
+    per_second: float
+    wrong: int  # not answered, or with another status than expected
 
 
 def cpu_seconds(pids):
@@ -145,7 +155,13 @@ def warm_up(contender, load, seconds):
             return
 
 
-def measure(contender, load, status, seconds, number):
+def saturated(contender, load, status, seconds, number):
+    """64 connections, each of which sends its next request when it has a response."""
+    requests, rate, refused, broken = wrk(contender.port, load, seconds, number * STRIDE)
+    return Done(requests, rate, broken + (refused if status < 400 else requests - refused))
+
+
+def measure(contender, load, status, seconds, number, send=saturated):
     if contender.lead_in:
         wrk(contender.port, load, contender.lead_in, number)
     redis = contender.redis
@@ -157,7 +173,7 @@ def measure(contender, load, status, seconds, number):
     own = own_seconds()
     began = time.monotonic()
 
-    done, rate, refused, broken = wrk(contender.port, load, seconds, number * STRIDE)
+    done = send(contender, load, status, seconds, number)
 
     took = time.monotonic() - began
     own = own_seconds() - own
@@ -167,19 +183,20 @@ def measure(contender, load, status, seconds, number):
     busy = busy_seconds() - busy
     commands, reads = (now - was for now, was in zip(redis_counts(redis), counts))
 
-    wrong = broken + (refused if status < 400 else done - refused)
-    if wrong > done * TOLERATED:
+    if done.wrong > done.requests * TOLERATED:
         raise BenchError(
-            f"{contender.name}: {load.path}: {wrong} of {done} answers are not {status}"
+            f"{contender.name}: {load.path}: {done.wrong} of {done.requests} answers are"
+            f" not {status}"
         )
     foreign = (busy - own - server - redis_cpu - back_end) / (took * os.cpu_count())
     return Sample(
-        server_us=server / done * 1e6,
-        redis_us=redis_cpu / done * 1e6,
-        requests_per_second=rate,
+        number=number,
+        server_us=server / done.requests * 1e6,
+        redis_us=redis_cpu / done.requests * 1e6,
+        requests_per_second=done.per_second,
         # Excludes our own INFO.
-        redis_commands=max(commands - 1, 0) / done,
-        redis_reads=max(reads - 1, 0) / done,
+        redis_commands=max(commands - 1, 0) / done.requests,
+        redis_reads=max(reads - 1, 0) / done.requests,
         foreign=max(foreign, 0),
     )
 

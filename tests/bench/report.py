@@ -27,6 +27,10 @@ def sections(results):
         if row.cell.keys == 1
         and row.cell.size == plan.size
         and row.cell.case in (FLOOR, *MAIN)
+        and not row.cell.rate
+    ]
+    yield f"At {plan.rate:,} requests per second, {plural(plan.size, 'pet')}, 1 key", [
+        (row.cell.case.text, row) for row in results.rows if row.cell.rate
     ]
     yield f"By size of the catalogue (rare: one pet in {plan.rare:,})", [
         (f"{case.text}, {plural(size, 'pet')}", row)
