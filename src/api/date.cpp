@@ -209,7 +209,10 @@ std::optional<UnixTime> parse_rfc3339(std::string_view text) noexcept
     }
     const auto offset = parse_offset(rest);
     const auto time = parse_date({utc.data(), utc.size()});
-    return offset && time ? std::optional(*time - *offset) : std::nullopt;
+    // An offset may lead out of the years that RFC 3339 can say.
+    return offset && time && has_four_digit_year(*time - *offset)
+               ? std::optional(*time - *offset)
+               : std::nullopt;
 }
 
 }  // namespace

@@ -211,6 +211,8 @@ TEST_CASE("a moment is a date, a time of RFC 3339 or a duration", "[date]")
     CHECK(parse_moment("1994-11-06T10:49:37+02:00", kNow) == 784111777);
     CHECK(parse_moment("1994-11-05T22:19:37.999-10:30", kNow) == 784111777);
     CHECK(parse_moment("1994-11-06T08:49:37-00:00", kNow) == 784111777);
+    CHECK(parse_moment("9999-12-31T23:59:59Z", kNow) == 253402300799);
+    CHECK(parse_moment("0000-01-01T01:00:00+01:00", kNow) == -62167219200);
     CHECK(parse_moment("90s", kNow) == kNow + 90);
     CHECK(parse_moment("30d", kNow) == kNow + 30 * 86400);
     CHECK(parse_moment("36500d", kNow) == kNow + 36500LL * 86400);
@@ -235,6 +237,8 @@ TEST_CASE("a moment is a date, a time of RFC 3339 or a duration", "[date]")
                                     "2030-01-01T00:00:00+02:60"s,
                                     "2030-01-01T00:00:00+02:00 "s,
                                     "2030-02-29T00:00:00+02:00"s,
+                                    "9999-12-31T23:59:59-00:01"s,
+                                    "0000-01-01T00:00:00+00:01"s,
                                     "2030-01-01T00:00:00Z\0"s}) {
         CAPTURE(text);
         CHECK_FALSE(parse_moment(text, kNow).has_value());
