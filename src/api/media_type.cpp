@@ -103,21 +103,17 @@ namespace {
 bool is_type_in_utf8(std::string_view content_type,
                      std::string_view type) noexcept
 {
-    auto end = content_type.find(';');
-    if (!equals_ignoring_case(trimmed(content_type.substr(0, end)), type)) {
+    if (!equals_ignoring_case(trimmed(take_part(content_type, ';')), type)) {
         return false;
     }
-
-    while (end != std::string_view::npos) {
-        content_type.remove_prefix(end + 1);
-        end = content_type.find(';');
-        const auto parameter = trimmed(content_type.substr(0, end));
-        const auto equals = parameter.find('=');
-        if (equals == std::string_view::npos
-            || !equals_ignoring_case(parameter.substr(0, equals), "charset")) {
+    while (!content_type.empty()) {
+        auto value = take_part(content_type, ';');
+        const bool assigned = value.find('=') != std::string_view::npos;
+        const auto name = trimmed(take_part(value, '='));
+        if (!assigned || !equals_ignoring_case(name, "charset")) {
             continue;
         }
-        auto value = parameter.substr(equals + 1);
+        value = trimmed(value);
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
             value = value.substr(1, value.size() - 2);
         }

@@ -15,7 +15,9 @@ TEST_CASE("content types that are JSON", "[media_type]")
           "application/json; charset=utf-8", "application/json;charset=UTF-8",
           "Application/JSON ; charset=\"utf-8\"",
           "application/json ; Charset=\"utf-8\"", "application/json;",
-          "application/json; x=y", "application/json; x=y; charset=utf-8"}) {
+          "application/json; x=y", "application/json; x=y; charset=utf-8",
+          "application/json; charset = utf-8",
+          "application/json; x=\";charset=latin1\""}) {
         CAPTURE(type);
         CHECK(is_json_media_type(type));
     }
@@ -41,6 +43,7 @@ TEST_CASE("content types that are not JSON", "[media_type]")
           "application/json, text/html"s,
           "application/json\0"s,
           "application/json; charset=latin1"s,
+          "application/json; charset = latin1"s,
           "application/json; charset="s,
           "application/json; charset=\""s,
           "application/json; charset=utf-16"s,
