@@ -35,8 +35,9 @@ std::int64_t find_cost(Task& task) noexcept
 }
 
 bool take_decision(const api::Decision& decision, store::Monotonic sent,
-                   const store::CachedKey& key, store::Storage& storage)
+                   store::CachedKey& key, store::Storage& storage)
 {
+    key.rate = api::rate_view(decision);
     key.account->remember(decision, key.epoch, sent, storage.clock.monotonic());
     storage.redis_clock.set(key, decision.now, sent);
     return key.record.usable_at(decision.now / 1000);

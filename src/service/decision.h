@@ -14,7 +14,7 @@ std::int64_t find_cost(Task& task) noexcept;
 // Remembers the limiter's decision on a command sent at `sent`, for later
 // requests of the account. Returns false if the key has expired meanwhile.
 bool take_decision(const api::Decision& decision, store::Monotonic sent,
-                   const store::CachedKey& key, store::Storage& storage);
+                   store::CachedKey& key, store::Storage& storage);
 
 enum class Consequence {
     admit,

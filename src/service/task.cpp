@@ -93,7 +93,7 @@ void Task::refuse(const api::Error& error, Response&& response)
 }
 
 // For responses without a decision by Redis: reports the last known rate of the
-// key's account, or else the limit of a free key with 0 remaining.
+// key, or else the limit of a free key with 0 remaining.
 void Task::use_last_rate() noexcept
 {
     RequestState& state = context_.state;
@@ -101,10 +101,8 @@ void Task::use_last_rate() noexcept
         return;
     }
     const auto& key = state.key.valid;
-    const api::RateView* last =
-        key != nullptr ? key->account->last_rate() : nullptr;
-    if (last != nullptr) {
-        state.rate = *last;
+    if (key != nullptr && key->rate.limit != 0) {
+        state.rate = key->rate;
     } else {
         const api::PlanTable& plans = context_.storage.plans.table();
         state.rate = api::RateView{plans.limits_of("free").minute, 0,

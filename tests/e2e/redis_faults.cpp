@@ -78,6 +78,25 @@ TEST_CASE("faults: nginx starts without Redis and recovers")
     CHECK(http.post("/v1/pets", kPet).header("location") == "/v1/pets/1");
 }
 
+TEST_CASE("faults: a 503 has the last rate of its key, not of the account")
+{
+    Store store;
+    const auto other =
+        create_key(store.redis, {"--account", store.key.account, "--per-minute",
+                                 "5", "--per-day", "9"});
+    const auto shown = [&](const std::string& secret) {
+        return rate_headers_of(Http(store.nginx.url(), secret).get("/v1/pets"));
+    };
+    const auto first = shown(store.key.secret);
+    const auto second = shown(other.secret);
+    CHECK(first.limit > second.limit);
+    CHECK(second.limit == 5);
+    store.redis.stop();
+    CHECK(shown(store.key.secret).limit == first.limit);
+    CHECK(shown(store.key.secret).remaining == first.remaining);
+    CHECK(shown(other.secret).remaining == second.remaining);
+}
+
 TEST_CASE("faults: an outage is answered at once and logged once")
 {
     NginxOptions options;

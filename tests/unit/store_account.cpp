@@ -52,26 +52,12 @@ bool denies(const Account& account, Monotonic now)
 
 }  // namespace
 
-TEST_CASE("an account that Redis has not decided on has no rate and no denial",
-          "[store]")
+TEST_CASE("an account that Redis has not decided on has no denial", "[store]")
 {
     const Account account("a");
     CHECK(account.id() == "a");
-    CHECK(account.last_rate() == nullptr);
     CHECK_FALSE(denies(account, 0));
     CHECK_FALSE(account.has_denials());
-}
-
-TEST_CASE("an account keeps the last rate that Redis reported", "[store]")
-{
-    Account account("a");
-    account.remember(admitted(), kEpoch, 100, 110);
-    REQUIRE(account.last_rate());
-    CHECK(account.last_rate()->limit == 60);
-    CHECK(account.last_rate()->remaining == 57);
-    CHECK(account.last_rate()->reset == 1030);
-    account.remember(limited(), kEpoch, 200, 210);
-    CHECK(account.last_rate()->remaining == 0);
 }
 
 TEST_CASE("a denial is repeated for less than a second after it was sent",
@@ -175,7 +161,6 @@ TEST_CASE("an admission or an operator's change ends a denial", "[store]")
     account.remember(limited(), kEpoch, 5200, 5200);
     account.forget_denial();
     CHECK_FALSE(denies(account, 5200));
-    CHECK(account.last_rate()->remaining == 0);
 }
 
 TEST_CASE("a denial is not that of a key with an older epoch", "[store]")
@@ -211,9 +196,11 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK_FALSE(account.count_strike(policy, limits, 1000));
     CHECK(account.count_strike(policy, limits, 1000));
     CHECK(account.has_denials());
-    CHECK(account.take_denials(true).strikes == 4);
+    const auto taken = account.take_denials(true);
+    CHECK(taken.strikes == 4);
     CHECK_FALSE(account.has_denials());
     CHECK(account.take_denials(true).strikes == 0);
+    account.settle_denials(taken);
 
     // A higher minute limit raises the threshold.
     const api::Limits higher{5, 10};

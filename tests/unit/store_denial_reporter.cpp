@@ -434,7 +434,7 @@ TEST_CASE("a waiting request stays denied if a window has ended meanwhile",
     CHECK(f.waiter.decision.now == kRedisNow - 500);
     // Later requests are not.
     CHECK_FALSE(f.denies());
-    CHECK(f.account().last_rate()->remaining == 60);
+    CHECK(f.key->rate.remaining == 60);
 }
 
 TEST_CASE("a status of another epoch ends the denial from memory", "[store]")
@@ -459,6 +459,28 @@ TEST_CASE("what Redis has counted decides how close the next ban is", "[store]")
     f.link.reply(reply_of({99}));
     CHECK_FALSE(f.account().count_strike(f.policy, f.key->limits, f.clock.now));
     CHECK(f.account().count_strike(f.policy, f.key->limits, f.clock.now));
+}
+
+TEST_CASE("strikes count towards a ban while their report is in flight",
+          "[store]")
+{
+    Fixture f;
+    f.deny(60);
+    f.reporter.report(f.key, f.policy);
+    f.deny(40);
+    CHECK(f.account().count_strike(f.policy, f.key->limits, f.clock.now));
+    SECTION("and then as Redis says")
+    {
+        f.link.reply(reply_of({50}));
+        CHECK_FALSE(
+            f.account().count_strike(f.policy, f.key->limits, f.clock.now));
+    }
+    SECTION("but not once it is lost")
+    {
+        f.link.lose(redis::NoReply::in_doubt);
+        CHECK_FALSE(
+            f.account().count_strike(f.policy, f.key->limits, f.clock.now));
+    }
 }
 
 TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")

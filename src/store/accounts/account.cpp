@@ -51,8 +51,6 @@ Account::Denials* Account::need_denials() noexcept
 void Account::remember(const api::Decision& decision, std::int64_t epoch,
                        Monotonic sent, Monotonic now) noexcept
 {
-    rate_ = api::rate_view(decision);
-    has_rate_ = true;
     if (decision.verdict == api::Verdict::admitted) {
         return forget_denial();
     }
@@ -121,7 +119,8 @@ bool Account::count_strike(const api::BanPolicy& policy,
     }
     ++denials->unreported.all;
     ++denials->unreported.strikes;
-    return denials->reported + denials->unreported.strikes
+    return denials->reported + denials->strikes_in_flight
+               + denials->unreported.strikes
            > policy.threshold_for(limits);
 }
 
@@ -131,8 +130,18 @@ DenialCounts Account::take_denials(bool with_strikes) noexcept
         return {};
     }
     DenialCounts& unreported = denials_->unreported;
-    return {std::exchange(unreported.all, 0),
-            with_strikes ? std::exchange(unreported.strikes, 0) : 0};
+    const DenialCounts taken = {
+        std::exchange(unreported.all, 0),
+        with_strikes ? std::exchange(unreported.strikes, 0) : 0};
+    denials_->strikes_in_flight += taken.strikes;
+    return taken;
+}
+
+void Account::settle_denials(const DenialCounts& counts) noexcept
+{
+    if (denials_) {
+        denials_->strikes_in_flight -= counts.strikes;
+    }
 }
 
 void Account::return_denials(const DenialCounts& counts) noexcept

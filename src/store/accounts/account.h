@@ -40,12 +40,6 @@ public:
     void remember(const api::Decision& decision, std::int64_t epoch,
                   Monotonic sent, Monotonic now) noexcept;
 
-    // The last rate known, for responses that cannot ask Redis.
-    const api::RateView* last_rate() const noexcept
-    {
-        return has_rate_ ? &rate_ : nullptr;
-    }
-
     // The denial of a request of this cost that Redis would repeat: it was
     // confirmed less than a second ago, has not ended, and was decided with
     // these limits (another key of the account may have others) and for a key
@@ -79,10 +73,12 @@ public:
     bool count_strike(const api::BanPolicy& policy, const api::Limits& limits,
                       Monotonic now) noexcept;
 
-    // Returns the denials to report now, and treats them as reported. Strikes
-    // wait for a report that may lead to a ban.
+    // Returns the denials to report now. Until settle_denials(), they count as
+    // reported. Strikes wait for a report that may lead to a ban.
     DenialCounts take_denials(bool with_strikes) noexcept;
-    // Undoes take_denials(), because the report did not reach Redis.
+    // Ends a report of what take_denials() returned.
+    void settle_denials(const DenialCounts& denials) noexcept;
+    // Counts again what did not reach Redis.
     void return_denials(const DenialCounts& denials) noexcept;
     bool has_denials() const noexcept
     {
@@ -112,12 +108,11 @@ private:
         DenialCounts unreported;
         const api::BanPolicy* policy = nullptr;  // of the last strike
         std::int64_t reported = 0;               // strikes
+        std::int64_t strikes_in_flight = 0;      // of reports without a reply
         Monotonic reported_at = 0;
     };
 
     Denials* need_denials() noexcept;  // nullptr if out of memory
-
-    bool has_rate_ = false;
 
     // DenialReporter's.
     bool report_in_flight_ = false;
@@ -131,7 +126,6 @@ private:
     std::unique_ptr<Denials> denials_;  // since the first denial
 
     const InlineText<24> id_;
-    api::RateView rate_;
 
     AccountIndex* index_ = nullptr;  // finds this account while both live
     Account* next_ = nullptr;        // in the index

@@ -45,6 +45,7 @@ private:
             LimitCommands::parse_status(reply, key_->limits, decision_.cost);
         if (status.kind == LimitResult::Kind::decided) {
             const Monotonic now = owner_.clock_.monotonic();
+            key_->rate = api::rate_view(status.decision);
             account.remember(status.decision, key_->epoch, sent_, now);
             account.set_reported(status.strikes, now);
             if (status.new_ban) {
@@ -74,6 +75,7 @@ private:
     void end() noexcept
     {
         const auto self = owner_.reports_.take(*this);
+        key_->account->settle_denials(denials_);
         if (waiter_ != nullptr) {
             waiter_->on_result(decision_);
         } else {

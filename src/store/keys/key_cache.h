@@ -88,6 +88,9 @@ struct CachedKey : RefCounted {
     Ref<Account> account;
     std::int64_t epoch = 0;
     api::Limits limits;
+    // Of Redis's last decision on a request with this key, for responses that
+    // cannot ask Redis. The limit is 0 before the first one.
+    api::RateView rate;
     CachedRecord record;
 
     void set_limits(const api::PlanInForce& plan) noexcept;
