@@ -12,8 +12,6 @@ namespace petstore::service {
 
 namespace {
 
-constexpr std::string_view kAllow = "GET, HEAD, OPTIONS";
-
 // The windows as the rate headers show them.
 api::Decision windows_of(const api::AccountUsage& usage,
                          const api::Limits& limits)
@@ -47,7 +45,7 @@ void GetUsage::run()
     if (request().method() != api::Method::options) {
         return authentication_.run();
     }
-    answer_options(*this, kAllow);
+    answer_options(*this, kUsageMethods);
 }
 
 void GetUsage::on_key(Authentication::Record record)
@@ -87,7 +85,7 @@ void GetUsage::take_usage(const store::SharedUsage& usage)
     storage().plans.update(*key);
     show_rate(*usage);
     if (!api::is_get_or_head(request().method())) {
-        return refuse_method(*this, kAllow);
+        return refuse_method(*this, kUsageMethods);
     }
     const std::string body =
         api::own_usage_json(*usage, key->record.plan(), key->limits);

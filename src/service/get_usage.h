@@ -1,10 +1,14 @@
 #pragma once
 
+#include <string_view>
+
 #include "authentication.h"
 #include "await.h"
 #include "task.h"
 
 namespace petstore::service {
+
+inline constexpr std::string_view kUsageMethods = "GET, HEAD, OPTIONS";
 
 // A request to a location with petstore_usage: what the key's account has used.
 // Needs a valid key, of any scope, and is neither charged nor denied.

@@ -201,6 +201,11 @@ TEST_CASE("access: routes of guarded locations in metrics and logs")
             petstore_guard on;
             petstore_route outer;
             try_files /none /inner/;
+        }
+        location /list/ {
+            petstore_guard on;
+            petstore_route list;
+            try_files /none /v1/pets;
         })";
     GuardedStore shop(options, "petstore_route shop;");
     auto& http = shop.http;
@@ -208,13 +213,15 @@ TEST_CASE("access: routes of guarded locations in metrics and logs")
     CHECK(http.get("/shop/").status == 200);
     CHECK(http.get("/shop/", kNoKey).status == 401);
     CHECK(http.get("/outer/").status == 200);
+    CHECK(http.get("/list/").json().is_array());
     CHECK(http.get("/v1/pets").status == 200);
     const auto metrics = [&] { return http.get("/status").body; };
     const std::string requests = "petstore_guarded_requests_total{route=";
     CHECK(wait_until([&] {
-        return contains(metrics(), requests + "\"outer\",status=\"200\"} 1");
+        return contains(metrics(), requests + "\"list\",status=\"200\"} 1");
     }));
     const auto text = metrics();
+    CHECK(contains(text, requests + "\"outer\",status=\"200\"} 1"));
     CHECK(contains(text, requests + "\"shop\",status=\"200\"} 2"));
     CHECK(contains(text, requests + "\"shop\",status=\"401\"} 1"));
     CHECK(contains(text, "petstore_guarded_request_duration_seconds_count{"

@@ -186,7 +186,7 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
                 {"petstore_anonymous_limit 5 perhaps;",
                  "invalid parameter \"perhaps\" in \"petstore_anonymous_limit\" directive, it must be \"enforce\""},
                 {"petstore_plan Gold minute=1 day=1;",
-                 "invalid plan \"Gold\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\""},
+                 "invalid plan \"Gold\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and neither \"none\" nor \"all\""},
                 {"petstore_plan gold minute=x day=1;",
                  "invalid parameter \"minute=x\" in \"petstore_plan\" directive, it must be a number from 1 to 1000000000000"},
                 {"petstore_plan gold minute=1 day=1000000000001;",
@@ -199,13 +199,13 @@ TEST_CASE("messages: an invalid value is quoted, with the accepted ones")
                  "plan \"gold\" in \"petstore_plan\" directive lacks \"day=N\""},
                 {"petstore_plan gold month=1 day=2;",
                  "plan \"gold\" in \"petstore_plan\" directive lacks \"minute=N\""},
-                {"petstore_plan gold minute=1 day=2 month=0;",
-                 "invalid parameter \"month=0\" in \"petstore_plan\" directive, it must be a number from 1 to 1000000000000"},
+                {"petstore_plan gold minute=1 day=2 month=0;", "invalid parameter \"month=0\" in \"petstore_plan\" directive, it must be a number from 1 to 1000000000000"},
                 {"petstore_plan gold minute=1 day=2 month=3 month=4;",
                  "invalid number of arguments in \"petstore_plan\" directive"},
                 {"petstore_plan gold minute=1;",
                  "invalid number of arguments in \"petstore_plan\" directive"},
-                {"petstore_cost 0;", "invalid value \"0\" in \"petstore_cost\" directive, it must be a number from 1 to 10000, or a variable"},
+                {"petstore_cost 0;",
+                 "invalid value \"0\" in \"petstore_cost\" directive, it must be a number from 1 to 10000, or a variable"},
                 {"petstore_cost 10001;",
                  "invalid value \"10001\" in \"petstore_cost\" directive, it must be a number from 1 to 10000, or a variable"},
                 {"petstore_cost 1.5;",
@@ -529,6 +529,30 @@ TEST_CASE("messages: a location that never sees the API")
           "location = /anything { petstore; }", "location @any { petstore; }",
           "location /shop/ { rewrite ^/shop(.*)$ /v1$1 break; petstore; }"}) {
         is_silent(more(fine));
+    }
+}
+
+TEST_CASE("messages: a location that never sees the admin API")
+{
+    const std::string hidden = " allow 127.0.0.1; deny all; }";
+    const auto warned = [&](const std::string& location,
+                            const std::string& base) {
+        warns(
+            more("location " + location + " { petstore_admin \"" + base + "\";"
+                 + hidden),
+            "no request for \"" + base + "/keys\" reaches location \""
+                + location
+                + "\"; the argument of \"petstore_admin\" sets another base path",
+            Parts::kMore);
+    };
+    warned("/b/", "/a");
+    warned("/a/", "");
+    warned("/a/orders/", "/a");
+    for (const char* fine :
+         {"/a/ { petstore_admin;", "/a { petstore_admin;",
+          "/ { petstore_admin;", "/ { petstore_admin /a;",
+          "/a/keys/ { petstore_admin /a;", "/a/u { petstore_admin /a;"}) {
+        is_silent(more("location " + std::string(fine) + hidden));
     }
 }
 

@@ -372,6 +372,8 @@ TEST_CASE("guard: a direct request to an internal location")
             petstore_guard on;
             proxy_pass http://%BACK_END%;
         }
+        location = /v1/usage { internal; petstore_usage; }
+        location /admin/v1/ { internal; petstore_admin; }
         location = /status { internal; petstore_status; })";
     GuardedStore shop(options);
     Http http2(shop.store.nginx.tls_url(), shop.store.key.secret);
@@ -391,6 +393,12 @@ TEST_CASE("guard: a direct request to an internal location")
             const auto guarded = http->get("/guarded/", headers);
             expect_error(guarded, 404, "not_found");
             CHECK(rate_headers_of(guarded).remaining == 60);
+            for (const std::string path : {"/v1/usage", "/admin/v1/keys"}) {
+                INFO(path);
+                const auto own = http->get(path, headers);
+                expect_error(own, 404, "not_found");
+                CHECK(rate_headers_of(own).remaining == 60);
+            }
             expect_error(http->post("/v1/pets", "{}", headers), 404,
                          "not_found");
         }

@@ -380,6 +380,31 @@ TEST_CASE("guard: internal redirects are charged once")
     CHECK(1'000'000 - shop.charged() == left - 1);
 }
 
+TEST_CASE("guard: the rate headers have the form of the first location")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /first/ {
+            petstore_guard on;
+            petstore_limit_headers windows;
+            try_files /none /shop/;
+        }
+        location /second/ {
+            petstore_guard on;
+            petstore_limit_headers windows;
+            try_files /none /first/;
+        }
+        location /plain/ {
+            petstore_guard on;
+            try_files /none /first/;
+        })";
+    GuardedStore shop(options);
+    CHECK(shop.http.get("/first/").has("x-ratelimit-limit-minute"));
+    CHECK(shop.http.get("/second/").has("x-ratelimit-limit-minute"));
+    CHECK_FALSE(shop.http.get("/plain/").has("x-ratelimit-limit-minute"));
+    CHECK_FALSE(shop.http.get("/shop/").has("x-ratelimit-limit-minute"));
+}
+
 TEST_CASE("guard: the scope is that of the client's method")
 {
     NginxOptions options;

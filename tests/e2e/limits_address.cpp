@@ -51,6 +51,7 @@ TEST_CASE("limits address: IPv4 by the address and IPv6 by the first 64 bits")
              Case{"2001:db8:1:1::1", 59},
              Case{"2001:db9:0:1::1", 59},
              Case{"fe80::1", 59},
+             Case{"0:0:c000:201::1", 59},  // the bytes of 192.0.2.1
              Case{"2001:db8:0:1::1", 56},
              Case{"192.0.2.1", 56},
          }) {

@@ -49,6 +49,21 @@ Output check(const std::string& lines)
 
 }  // namespace
 
+TEST_CASE("usage location: a preflight allows its methods")
+{
+    Store store(with_usage("petstore_cors https://app.example.com;"));
+    Http http(store.nginx.url());
+    const auto response =
+        http.send({"OPTIONS",
+                   kPath,
+                   {{"Origin", "https://app.example.com"},
+                    {"Access-Control-Request-Method", "GET"}}});
+    CHECK(response.status == 204);
+    CHECK(response.header("allow") == "GET, HEAD, OPTIONS");
+    CHECK(response.header("access-control-allow-methods")
+          == "GET, HEAD, OPTIONS");
+}
+
 TEST_CASE("usage location: shows what the account has used")
 {
     Store store(with_usage());

@@ -1,5 +1,6 @@
 // Warns about settings that are valid but probably unintended.
 #include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 #include "../../ngx_base/exception_border.h"
@@ -14,18 +15,18 @@ namespace petstore::ngx {
 
 namespace {
 
-// Whether the path of a request that starts with `prefix` can be an API path at
-// `base`.
-bool can_match(std::string_view prefix, std::string_view base) noexcept
+// Whether the path of a request that starts with `prefix` can begin with `base`
+// and then with one of `paths`.
+bool can_match(std::string_view prefix, std::string_view base,
+               std::initializer_list<std::string_view> paths) noexcept
 {
     const auto in_base = std::min(prefix.size(), base.size());
     const auto rest = prefix.substr(in_base);
-    const auto starts = [&](std::string_view path) {
-        const auto size = std::min(rest.size(), path.size());
-        return rest.substr(0, size) == path.substr(0, size);
-    };
     return prefix.substr(0, in_base) == base.substr(0, in_base)
-           && (starts("/pets/") || starts("/openapi.json"));
+           && std::any_of(paths.begin(), paths.end(), [&](auto path) {
+                  const auto size = std::min(rest.size(), path.size());
+                  return rest.substr(0, size) == path.substr(0, size);
+              });
 }
 
 // Whether requests of clients enter the location without an internal redirect.
@@ -96,12 +97,31 @@ void check_served(ngx_conf_t* cf, const UsedLocation& location)
     const ReportAt at(cf, position);
     if (!core->exact_match && is_plain(*core)
         && !can_match(ngx_base::view(core->name),
-                      ngx_base::view(conf->base_path))
+                      ngx_base::view(conf->base_path),
+                      {"/pets/", "/openapi.json"})
         && !may_rewrite(cf, *core)) {
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
             "no request for \"%V/pets\" reaches location \"%V\"; the argument of \"petstore\" sets another base path",
             &conf->base_path, &core->name);
+    }
+}
+
+void check_admin(ngx_conf_t* cf, const UsedLocation& location)
+{
+    const auto& [position, core, conf, server] = location;
+    if (!check_handler(cf, location, admin_handler, "petstore_admin")) {
+        return;
+    }
+    const ReportAt at(cf, position);
+    if (!can_match(
+            ngx_base::view(core->name), ngx_base::view(conf->admin_path),
+            {"/accounts/", "/keys/", "/plans/", "/usage", "/openapi.json"})
+        && !may_rewrite(cf, *core)) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "no request for \"%V/keys\" reaches location \"%V\"; the argument of \"petstore_admin\" sets another base path",
+            &conf->admin_path, &core->name);
     }
 }
 
@@ -188,7 +208,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
             check_reach(cf, location, "read \"petstore_status\"");
         }
         for (const auto& location : main.admin_locations) {
-            check_handler(cf, location, admin_handler, "petstore_admin");
+            check_admin(cf, location);
             check_reach(cf, location, "try keys at \"petstore_admin\"");
         }
         return 0;

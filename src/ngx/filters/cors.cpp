@@ -9,6 +9,8 @@
 #include "../request/admin_request.h"
 #include "../request/request_info.h"
 #include "../request/response.h"
+#include "../request/response_headers.h"
+#include "../request/usage_request.h"
 
 namespace petstore::ngx {
 
@@ -105,8 +107,10 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
     }
     const RequestInfo* info = request_info(r, false);
     if (info == nullptr || info->preflight_methods.empty()) {
+        const LocConf& conf =
+            info != nullptr ? rate_headers_conf(r, *info) : governing_conf(r);
         return add_header(r, "Access-Control-Expose-Headers",
-                          exposed_headers(governing_conf(r).limit_headers));
+                          exposed_headers(conf.limit_headers));
     }
     return add_header(r, "Access-Control-Allow-Methods",
                       info->preflight_methods)
@@ -152,6 +156,9 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
                 : api::route(api::Method::options, path, base).allow;
         info->preflight_methods =
             response.allow.empty() ? kApiMethods : response.allow;
+    } else if (r->content_handler == usage_handler) {
+        response.allow = service::kUsageMethods;
+        info->preflight_methods = response.allow;
     }
     info->entered.handled = true;
     discard_body(r);

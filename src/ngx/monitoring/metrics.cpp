@@ -203,7 +203,7 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
     const std::uint64_t micros = microseconds_of(r);
     slot_->requests[index_of(operation)][metrics::status_index(status)].add();
     slot_->request_duration.add(micros);
-    if (operation == metrics::Operation::guard) {
+    if (info.guard.first != nullptr) {
         count_route(*info.guard.first, status, micros);
     }
     if (status == NGX_HTTP_SERVICE_UNAVAILABLE

@@ -34,17 +34,20 @@ namespace {
 
 // IPv4 addresses, including IPv4-mapped IPv6, are used in full; IPv6 addresses
 // by their first 64 bits, which is what one customer gets. All clients of unix
-// sockets share one address.
+// sockets share one address. No client has an IPv6 address that begins with
+// 0xff (multicast, RFC 4291, section 2.7).
 Address address_of(const sockaddr* address) noexcept
 {
-    Address key{};
+    Address key{0xff};
     if (address->sa_family == AF_INET) {
         const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+        key[1] = 4;
         std::memcpy(&key[4], &v4->sin_addr, 4);
     } else if (address->sa_family == AF_INET6) {
         const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
         const auto* bytes = v6->sin6_addr.s6_addr;
         if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+            key[1] = 4;
             std::memcpy(&key[4], bytes + 12, 4);
         } else {
             std::memcpy(key.data(), bytes, 8);

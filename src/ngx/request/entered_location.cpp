@@ -85,8 +85,13 @@ bool admits_itself(ngx_http_handler_pt handler) noexcept
 
 bool is_in_service(ngx_http_request_t* r) noexcept
 {
-    return r->content_handler == content_handler
-           || admits_itself(r->content_handler) || is_in_guarded_location(r);
+    // nginx refuses a direct request to an `internal` location before it sets
+    // the handler.
+    const auto handler = r->content_handler != nullptr
+                             ? r->content_handler
+                             : core_loc_conf(r)->handler;
+    return handler == content_handler || admits_itself(handler)
+           || is_in_guarded_location(r);
 }
 
 bool belongs_to_service(ngx_http_request_t* r) noexcept

@@ -126,7 +126,7 @@ api::RateView rate_of(ngx_http_request_t* r, service::RequestState& state,
 bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     using Stage = service::SharedDecision::Stage;
-    const LocConf& conf = governing_conf(r);
+    const LocConf& conf = rate_headers_conf(r, info);
     if (!add_rate_headers(r, rate_of(r, info.service, conf))) {
         return false;
     }
@@ -148,6 +148,13 @@ bool add_all_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
 }
 
 }  // namespace
+
+const LocConf& rate_headers_conf(ngx_http_request_t* r,
+                                 const RequestInfo& info) noexcept
+{
+    const LocConf* first = r == r->main ? info.guard.first : nullptr;
+    return first != nullptr ? *first : governing_conf(r);
+}
 
 bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
                         bool deprecated) noexcept

@@ -7,7 +7,13 @@
 // if out of memory.
 namespace petstore::ngx {
 
+struct LocConf;
 struct RequestInfo;
+
+// The location whose form the rate headers have: the first guarded one that the
+// client's request has entered, else that of the response.
+const LocConf& rate_headers_conf(ngx_http_request_t* r,
+                                 const RequestInfo& info) noexcept;
 
 // Those common to all responses: rate headers, Cache-Control unless another
 // module has set it, and deprecation headers. Without a valid key, the rate
