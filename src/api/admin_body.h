@@ -36,6 +36,12 @@ struct AdminBody {
     std::optional<Digest> sha256;    // of a key that its owner has
     std::int64_t grace_seconds = 0;  // of a rotation
 
+    // Whether it names the plan or a number.
+    bool names_limits() const noexcept
+    {
+        return plan || per_minute || per_day || per_month;
+    }
+
     void apply(AccountRecord& account) const;
     // `now`: for a duration. invalid_field if `expires` is no moment.
     std::optional<Error> apply(KeyRecord& key, UnixTime now) const;

@@ -26,6 +26,11 @@ bool is_plan_name(std::string_view name) noexcept
            && name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+bool may_name_plan(std::string_view name) noexcept
+{
+    return is_plan_name(name) && name != "none" && name != "all";
+}
+
 PlanTable::PlanTable()
     : plans_{{"free", {60, 1'000}},
              {"pro", {300, 10'000}},
@@ -52,6 +57,11 @@ std::vector<std::string> PlanTable::names() const
 bool PlanTable::knows(std::string_view name) const noexcept
 {
     return name == kEnterprise || plans_.find(name) != plans_.end();
+}
+
+bool PlanTable::needs_numbers(std::string_view name) const noexcept
+{
+    return name == kEnterprise && plans_.find(name) == plans_.end();
 }
 
 const Limits& PlanTable::limits_of(std::string_view name) const noexcept

@@ -39,6 +39,10 @@ inline constexpr std::int64_t kMaxLimit = 1'000'000'000'000;
 // 1 to 32 lower-case letters, digits, "-" or "_".
 bool is_plan_name(std::string_view name) noexcept;
 
+// Whether a plan may be defined under this name: neither "none", which removes
+// a plan on the command line, nor "all" of petstore_allow_plans.
+bool may_name_plan(std::string_view name) noexcept;
+
 // The plan of a key, and the limits that apply to it.
 struct PlanInForce {
     std::string_view plan;  // "free" if neither key nor account has one
@@ -67,6 +71,10 @@ public:
 
     // True for the plans in the table and for "enterprise".
     bool knows(std::string_view name) const noexcept;
+
+    // Whether the plan needs numbers of the key or the account: enterprise
+    // does, unless nginx.conf or Redis gives it limits.
+    bool needs_numbers(std::string_view name) const noexcept;
 
     // An undefined plan, and enterprise without limits, count as free: an
     // operator's mistake must not lift the limits.

@@ -347,6 +347,44 @@ TEST_CASE("a plan must be known, and enterprise needs numbers", "[admin]")
     CHECK(a.error() == ErrorCode::invalid_field);
     CHECK(a.run(call(Operation::create_key,
                      R"({"plan":"enterprise","per_minute":1,"per_day":2})")));
+    REQUIRE(a.run(call(Operation::put_plan, R"({"per_minute":1,"per_day":2})",
+                       "enterprise")));
+    CHECK(a.run(call(Operation::create_key, R"({"plan":"enterprise"})")));
+}
+
+TEST_CASE("what lacks the numbers of enterprise can be disabled", "[admin]")
+{
+    Admin a;
+    const auto account =
+        made_by(a, call(Operation::create_account,
+                        R"({"plan":"enterprise","per_minute":1,"per_day":2})"));
+    const auto key =
+        made_by(a, call(Operation::create_key,
+                        R"({"account":")" + account["id"].get<std::string>()
+                            + R"("})"));
+    a.world.hashes["P:account:" + account["id"].get<std::string>()].erase(
+        "per_day");
+    CHECK(a.run(call(Operation::update_account, R"({"disabled":true})",
+                     account["id"])));
+    CHECK(a.run(call(Operation::update_key, R"({"label":"left"})", key["id"])));
+    CHECK_FALSE(a.run(
+        call(Operation::update_account, R"({"per_minute":3})", account["id"])));
+    CHECK_FALSE(
+        a.run(call(Operation::update_key, R"({"plan":null})", key["id"])));
+}
+
+TEST_CASE("a PATCH keeps an account that came with a key", "[admin]")
+{
+    Admin a;
+    const auto kept = made_by(a, call(Operation::create_key, "{}"));
+    const auto other = made_by(a, call(Operation::create_key, "{}"));
+    REQUIRE(a.run(call(Operation::update_account, R"({"disabled":true})",
+                       kept["account"])));
+    for (const auto& key : {kept, other}) {
+        REQUIRE(a.run(call(Operation::delete_key, "", key["id"])));
+    }
+    CHECK(a.run(call(Operation::get_account, "", kept["account"])));
+    CHECK_FALSE(a.run(call(Operation::get_account, "", other["account"])));
 }
 
 TEST_CASE("lists are walked by their links", "[admin]")

@@ -79,6 +79,10 @@ void confirm_account_deletion(Context& context,
 void create_account(Context& context, const AccountOptions& options)
 {
     options.check();
+    if (options.external_id == "none") {
+        throw UsageError(
+            "a new account has no external id to remove: omit --external-id");
+    }
     const auto servers = context.keys(Access::change);
     api::AccountRecord record;
     options.apply(record);
@@ -109,7 +113,10 @@ void set_account(Context& context, const std::string& id,
         context, store::AccountAdministration(servers),
         store::AccountName{id, ""}, [&](api::AccountRecord& changed) {
             options.apply(changed);
-            check_account(changed, plans);
+            changed.implicit = false;
+            if (options.plan.any()) {
+                check_account(changed, plans);
+            }
         });
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {

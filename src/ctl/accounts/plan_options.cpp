@@ -92,7 +92,7 @@ void PlanOptions::apply(api::OwnPlan& own) const
 void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
                 const char* what)
 {
-    if (plan.plan == "enterprise" && (!plan.per_minute || !plan.per_day)) {
+    if (plans.needs_numbers(plan.plan) && (!plan.per_minute || !plan.per_day)) {
         throw UsageError(
             "the plan enterprise needs --per-minute and --per-day");
     }

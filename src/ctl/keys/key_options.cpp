@@ -18,8 +18,9 @@ void KeyOptions::add_to(CLI::App& command)
             "When the key ends: 2030-12-31 (0:00 UTC), 2030-12-31T12:00:00+01:00, or in 30d (none: never)")
         ->type_name("DATE");
     command
-        .add_option("--scopes", scopes,
-                    "read, write, and others; without this option, read,write")
+        .add_option(
+            "--scopes", scopes,
+            "read, write, and others; read,write without this option, and for none")
         ->type_name("SCOPES");
 }
 
@@ -48,7 +49,8 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
         }
     }
     if (scopes) {
-        if (!api::set_scopes(record, *scopes)) {
+        if (!api::set_scopes(record,
+                             *scopes == "none" ? "read,write" : *scopes)) {
             throw UsageError(
                 "--scopes must be up to " + std::to_string(api::kMaxScopes)
                 + " names of 1 to 64 lower-case letters, digits and \":._-\", separated by commas");

@@ -9,6 +9,7 @@
 #include "../../api/administration_json.h"
 #include "../../api/text.h"
 #include "../../store/plans/plan_administration.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 
@@ -35,9 +36,9 @@ std::int64_t plan_number(const char* option, const std::string& text)
 
 api::Limits limits_of(const PlanOptions& options)
 {
-    if (!api::is_plan_name(options.name)) {
+    if (!api::may_name_plan(options.name)) {
         throw UsageError(
-            "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"");
+            "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\", and neither none nor all");
     }
     return {plan_number("--per-minute", options.per_minute),
             plan_number("--per-day", options.per_day),
@@ -157,10 +158,11 @@ void add_plan_commands(CLI::App& app, Action& action)
     command->add_option("--per-day", options->per_day, "Limit per day")
         ->type_name("N")
         ->required();
-    command
-        ->add_option("--per-month", options->per_month,
-                     "Limit per calendar month in UTC; none if omitted")
-        ->type_name("N");
+    refuse_empty(
+        command
+            ->add_option("--per-month", options->per_month,
+                         "Limit per calendar month in UTC; none if omitted")
+            ->type_name("N"));
     command->callback([&action, options] {
         action = [options](Context& context) { set_plan(context, *options); };
     });

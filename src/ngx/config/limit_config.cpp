@@ -36,10 +36,10 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     return conf_guarded(cf, [&]() -> char* {
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t& name = arguments(cf)[1];
-        if (!api::is_plan_name(ngx_base::view(name))) {
+        if (!api::may_name_plan(ngx_base::view(name))) {
             return refuse(
                 cf,
-                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\"",
+                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and neither \"none\" nor \"all\"",
                 &name);
         }
         Parameters::Value minute;

@@ -131,14 +131,17 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
     const store::AccountName name = with_id(call.id);
     auto account = co_await find_account(store, name);
     call.body.apply(account);
-    const api::OwnPlan none;
-    co_await check_plan(call, store, none, account);
+    if (call.body.names_limits()) {
+        const api::OwnPlan none;
+        co_await check_plan(call, store, none, account);
+    }
     store::AccountAdministration accounts(store.servers);
     store::Result<api::AccountRecord> updated;
     accounts.update(
         name,
         [&call](api::AccountRecord& record) -> std::optional<store::Failure> {
             call.body.apply(record);
+            record.implicit = false;
             return std::nullopt;
         },
         updated);

@@ -111,18 +111,21 @@ store::Task<store::KnownPlans> known_plans(const AdminStore& store)
 store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
                          const api::OwnPlan& key, const api::OwnPlan& account)
 {
-    constexpr std::string_view kEnterprise = "enterprise";
-    if (call.body.plan && !call.body.plan->empty()) {
-        const store::KnownPlans plans = co_await known_plans(store);
-        if (!plans.table().knows(*call.body.plan)) {
-            throw invalid(
-                {api::ErrorCode::invalid_field,
-                 "plan must be one that Redis, a host or the product defines."});
-        }
+    const api::PlanTable built_in;
+    const api::PlanInForce plan = built_in.plan_in_force(key, account);
+    const bool lacks_numbers = built_in.needs_numbers(plan.plan)
+                               && (!plan.per_minute || !plan.per_day);
+    const bool names_plan = call.body.plan && !call.body.plan->empty();
+    if (!lacks_numbers && !names_plan) {
+        co_return;
     }
-    const api::PlanTable none;
-    const api::PlanInForce plan = none.plan_in_force(key, account);
-    if (plan.plan == kEnterprise && (!plan.per_minute || !plan.per_day)) {
+    const store::KnownPlans plans = co_await known_plans(store);
+    if (names_plan && !plans.table().knows(*call.body.plan)) {
+        throw invalid(
+            {api::ErrorCode::invalid_field,
+             "plan must be one that Redis, a host or the product defines."});
+    }
+    if (lacks_numbers && plans.table().needs_numbers(plan.plan)) {
         throw invalid({api::ErrorCode::invalid_field,
                        "plan enterprise needs per_minute and per_day."});
     }

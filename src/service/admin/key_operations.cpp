@@ -312,8 +312,10 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     if (auto error = call.body.apply(key.record, now)) {
         throw invalid(std::move(*error));
     }
-    const auto account = co_await read_account(store, key.record.account);
-    co_await check_plan(call, store, key.record, account);
+    if (call.body.names_limits()) {
+        const auto account = co_await read_account(store, key.record.account);
+        co_await check_plan(call, store, key.record, account);
+    }
     store::KeyAdministration keys(store.servers);
     store::Result<api::KeyRecord> updated;
     keys.update(

@@ -30,7 +30,7 @@ AdminTask list_plans(const AdminCall&, AdminStore& store)
 
 AdminTask put_plan(const AdminCall& call, AdminStore& store)
 {
-    if (!api::is_plan_name(call.id)) {
+    if (!api::may_name_plan(call.id)) {
         throw no_such_plan();
     }
     const api::Limits limits = call.body.limits();

@@ -120,7 +120,6 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                 continue;
             }
         }
-        changed.implicit = false;
         const bool written =
             co_await write_account(servers, changed, account.epoch);
         if (!written) {
