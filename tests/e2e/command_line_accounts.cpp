@@ -332,6 +332,8 @@ TEST_CASE("command line accounts: an account that came with a key goes with it")
     const auto named = create_key(redis);
     const auto shared = create_key(redis);
     call(redis, {"account", "set", named.account, "--label", "kept"});
+    call(redis, {"account", "disable", alone.account});
+    call(redis, {"account", "enable", alone.account});
     const auto further = create_key(redis, {"--account", shared.account});
     for (const Key& key : {alone, named, shared, further}) {
         CHECK(call(redis, {"account", "show", key.account}).at("id")
@@ -385,6 +387,8 @@ TEST_CASE("command line accounts: values are checked")
               == 2);
     }
     CHECK(ctl(redis.url(), {"account", "set", account}).code == 2);
+    CHECK(ctl(redis.url(), {"account", "create", "--external-id", "none"}).code
+          == 2);
     CHECK(ctl(redis.url(), {"account", "show"}).code == 2);
     CHECK(ctl(redis.url(), {"account", "show", account, "--external-id", "x"})
               .code
@@ -399,6 +403,66 @@ TEST_CASE("command line accounts: values are checked")
                  "--plan"));
     CHECK(contains(ctl(redis.url(), {"account", "create", "--plan", "prp"}).err,
                    "Did you mean 'pro'?"));
+}
+
+TEST_CASE("command line accounts: an empty value is not the same as none")
+{
+    RedisServer redis;
+    for (const Words& words : {Words{"key", "create", "--account", ""},
+                               {"key", "create", "--external-id", ""},
+                               {"key", "create", "--external-id", "a b"},
+                               {"key", "import", "--external-id", "", "a-key"},
+                               {"key", "import", "--sha256", ""},
+                               {"key", "find", "--sha256", ""},
+                               {"key", "list", "--account", ""},
+                               {"key", "list", "--external-id", ""},
+                               {"account", "show", "--external-id", ""},
+                               {"usage", "--external-id", ""},
+                               {"plan", "set", "gold", "--per-minute", "1",
+                                "--per-day", "2", "--per-month", ""},
+                               {"move", "--to", ""}}) {
+        INFO(words[0] << ' ' << words[1] << ' ' << words[2]);
+        const auto refused = ctl(redis.url(), words, "a-key\n");
+        CHECK(refused.code == 2);
+        CHECK(refused.out.empty());
+    }
+    CHECK(call(redis, {"account", "list"}).empty());
+    CHECK(call(redis, {"key", "list"}).empty());
+}
+
+TEST_CASE("command line accounts: words of the command line name nothing")
+{
+    RedisServer redis;
+    for (const std::string name : {"none", "all"}) {
+        CHECK(ctl(redis.url(),
+                  {"plan", "set", name, "--per-minute", "1", "--per-day", "2"})
+                  .code
+              == 2);
+    }
+    const auto key = create_key(redis, {"--scopes", "admin"});
+    call(redis, {"key", "set", key.id, "--scopes", "none"});
+    CHECK(show_key(redis, key.id).at("scopes") == json({"read", "write"}));
+}
+
+TEST_CASE("command line accounts: what lacks numbers of enterprise can change")
+{
+    RedisServer redis;
+    const auto account =
+        create_account(redis, {"--plan", "enterprise", "--per-minute", "5",
+                               "--per-day", "50"});
+    redis.command({"HDEL", "petstore:account:" + account, "per_day"});
+    call(redis, {"account", "set", account, "--label", "left"});
+    fails(redis, {"account", "set", account, "--per-minute", "6"}, 2, "usage");
+}
+
+TEST_CASE("command line accounts: a plan enterprise in Redis gives its numbers")
+{
+    RedisServer redis;
+    const Words enterprise = {"account", "create", "--plan", "enterprise"};
+    CHECK(ctl(redis.url(), enterprise).code == 2);
+    call(redis,
+         {"plan", "set", "enterprise", "--per-minute", "5", "--per-day", "6"});
+    CHECK(ctl(redis.url(), enterprise).code == 0);
 }
 
 TEST_CASE("command line accounts: exported keys have their own, and come back")

@@ -404,6 +404,10 @@ TEST_CASE("usage: options are checked")
     };
     const long long now = today(redis);
     CHECK(first({"--from", "30d"}) == date(now - 30));
+    CHECK(first({"--from", "30000d"}) == date(now - 90));
+    const auto twice =
+        ctl(redis.url(), {"usage", "a1", "a1", "--csv", "--last", "1"}).out;
+    CHECK(count_of(twice, "\n") == 2);
     CHECK(first({"--last", "7"}) == date(now - 6));
     CHECK(first({"--from", date(now - 2) + "T23:59:59-12:00"})
           == date(now - 1));

@@ -1,7 +1,7 @@
 #include "account_name.h"
 
-#include "../../api/account.h"
 #include "../../store/accounts/account_administration.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 
 namespace petstore::ctl {
@@ -11,8 +11,9 @@ namespace {
 CLI::Option* add_external_id(CLI::App& command, std::string& external_id,
                              const char* what)
 {
-    return command.add_option("--external-id", external_id, what)
-        ->type_name("ID");
+    return check_external_id(
+        command.add_option("--external-id", external_id, what)
+            ->type_name("ID"));
 }
 
 }  // namespace
@@ -26,8 +27,8 @@ void NamedAccount::add_argument(CLI::App& command)
 
 void NamedAccount::add_option(CLI::App& command, const char* what)
 {
-    auto* const option =
-        command.add_option("--account", id, what)->type_name("ID");
+    auto* const option = refuse_empty(
+        command.add_option("--account", id, what)->type_name("ID"));
     add_external_id(command, external_id,
                     "The same, by the account's external id")
         ->excludes(option);
@@ -40,10 +41,6 @@ std::string resolve(Context& context, const store::AccountName& name)
             throw UsageError("name an account by its id or --external-id");
         }
         return name.id;
-    }
-    if (!api::is_external_id(name.external_id)) {
-        throw UsageError(
-            "--external-id must be 1 to 128 visible ASCII characters");
     }
     store::AccountAdministration accounts(context.keys(Access::read));
     return context

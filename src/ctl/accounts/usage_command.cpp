@@ -1,5 +1,6 @@
 #include "usage_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <unistd.h>
@@ -45,11 +46,18 @@ public:
     }
 
 private:
+    // Each account once, however often it is named.
     std::vector<std::string> names()
     {
-        std::vector<std::string> ids = options_.accounts;
+        std::vector<std::string> named = options_.accounts;
         for (const std::string& external_id : options_.external_ids) {
-            ids.push_back(resolve(context_, {"", external_id}));
+            named.push_back(resolve(context_, {"", external_id}));
+        }
+        std::vector<std::string> ids;
+        for (const std::string& id : named) {
+            if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
+                ids.push_back(id);
+            }
         }
         return ids;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../api/text.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 
 namespace petstore::ctl {
@@ -15,9 +16,8 @@ api::Day day_option(const char* name, const std::string& value,
 {
     const char unit = value.empty() ? '0' : value.back();
     if (unit < '0' || unit > '9') {
-        const auto duration = api::parse_duration(value);
-        if (duration && *duration <= now) {
-            return api::day_of(now - *duration);
+        if (const auto duration = api::parse_duration(value)) {
+            return api::day_of(now - std::min(*duration, now));
         }
     }
     const auto moment = api::parse_moment(value, now);
@@ -61,9 +61,8 @@ void UsageOptions::add_to(CLI::App& command)
 {
     command.add_option("ACCOUNT", accounts,
                        "Ids of accounts; without any, all accounts");
-    command
-        .add_option("--external-id", external_ids,
-                    "The account with this external id")
+    check_external_id(command.add_option("--external-id", external_ids,
+                                         "The account with this external id"))
         ->type_name("ID")
         ->allow_extra_args(false);
     auto* const first =

@@ -23,8 +23,7 @@ std::vector<Finding> findings_about(const store::KnownPlans& plans)
         versions.insert(host.version);
         findings.push_back(
             {Verdict::ok, kHosts,
-             host.name + " (" + host.configuration + "): " + host.version, "",
-             true});
+             host.name + " (" + host.configuration + "): " + host.version, ""});
     }
     if (versions.size() > 1) {
         findings.push_back(

@@ -7,6 +7,7 @@
 #include "../accounts/account_name.h"
 #include "../accounts/plan_options.h"
 #include "../command_line/update.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
@@ -54,7 +55,9 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
         shown_key(context, servers, find(context, keys, id)).account;
     update<api::KeyRecord>(context, keys, id, [&](api::KeyRecord& changed) {
         options.apply(changed, now);
-        check_plan(plans.plan_in_force(changed, account), plans, "key");
+        if (options.plan.any()) {
+            check_plan(plans.plan_in_force(changed, account), plans, "key");
+        }
         check_expiry(changed, now);
     });
     report_key(context, servers, id, "Key " + id + " is changed.");
@@ -175,10 +178,11 @@ void add_key_commands(CLI::App& app, Action& action)
     auto* argument = command->add_option(
         "KEY", *secret,
         "The key; - reads it from standard input, where other users of this machine cannot see it");
-    command
-        ->add_option("--sha256", *hex, "SHA-256 of the key, instead of the key")
-        ->type_name("HEX")
-        ->excludes(argument);
+    refuse_empty(command
+                     ->add_option("--sha256", *hex,
+                                  "SHA-256 of the key, instead of the key")
+                     ->type_name("HEX")
+                     ->excludes(argument));
     account = std::make_shared<NamedAccount>();
     account->add_option(*command, kAccountHelp);
     options->add_to(*command);
@@ -203,11 +207,11 @@ void add_key_commands(CLI::App& app, Action& action)
     argument = command->add_option(
         "KEY", *sought,
         "The key; - reads it from standard input, where other users of this machine cannot see it");
-    command
-        ->add_option("--sha256", *sought_hex,
-                     "SHA-256 of the key, instead of the key")
-        ->type_name("HEX")
-        ->excludes(argument);
+    refuse_empty(command
+                     ->add_option("--sha256", *sought_hex,
+                                  "SHA-256 of the key, instead of the key")
+                     ->type_name("HEX")
+                     ->excludes(argument));
     command->callback([&action, sought, sought_hex] {
         action = [sought, sought_hex](Context& context) {
             find_key(context, *sought, *sought_hex);

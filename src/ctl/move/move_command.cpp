@@ -1,5 +1,6 @@
 #include "move_command.h"
 
+#include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "store_mover.h"
@@ -43,9 +44,9 @@ void add_move_command(CLI::App& app, GlobalOptions& options, Action& action)
 {
     CLI::App* command = app.add_subcommand(
         "move", "Move the whole store to another Redis or a Cluster");
-    command
-        ->add_option("--to", options.target,
-                     "The other Redis, in any form that --redis takes")
+    refuse_empty(
+        command->add_option("--to", options.target,
+                            "The other Redis, in any form that --redis takes"))
         ->required();
     command->add_option(
         "--to-password-file", options.target_password_file,
