@@ -61,8 +61,9 @@ Json reference(std::string_view kind, std::string_view name)
 
 void Builder::describe_access()
 {
-    document_["servers"] = Json::array(
-        {{{"url", settings_.base}, {"description", "This store."}}});
+    document_["servers"] =
+        Json::array({{{"url", settings_.base.empty() ? "/" : settings_.base},
+                      {"description", "This store."}}});
     if (settings_.key_header.empty()) {
         return;
     }

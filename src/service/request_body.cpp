@@ -27,8 +27,11 @@ std::optional<api::Error> check_body_headers(const Request& request,
     const auto content_type = request.header(Header::content_type);
     if (content_type
         && (content_type->repeated || !is_type(content_type->value, type))) {
-        return api::Error{api::ErrorCode::unsupported_media_type,
-                          "The body must be application/json in UTF-8."};
+        return api::Error{
+            api::ErrorCode::unsupported_media_type,
+            type == BodyType::merge_patch
+                ? "The body must be application/merge-patch+json or application/json, in UTF-8."
+                : "The body must be application/json in UTF-8."};
     }
     const auto encoding = request.header(Header::content_encoding);
     if (encoding
