@@ -112,9 +112,13 @@ class Petstore(Contender):
             process.stdin.close()
             self._finish(process)
 
+    @property
+    def ctl_options(self):
+        return ("--redis", self.url)
+
     def _ctl(self, *words):
         return subprocess.Popen(
-            [self.build / "petstorectl", "--redis", self.url, *words],
+            [self.build / "petstorectl", *self.ctl_options, *words],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ from servers import (
 
 SENTINELS = 3
 DOWN_AFTER_MS = 3000
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 
 
 def wait_for(condition, what):
@@ -100,6 +100,10 @@ class Sentinel:
             values.get("num-other-sentinels") == str(SENTINELS - 1)
         )
 
+    def knows(self, run_id):
+        """Whether this is the run ID that it has of the primary."""
+        return run_id in ask(self.port, "SENTINEL", "MASTER", "main")
+
     def sees_replica(self):
         """Whether this Sentinel could promote the replica."""
         text = ask(self.port, "SENTINEL", "REPLICAS", "main")
@@ -108,6 +112,8 @@ class Sentinel:
 
 
 class Deployment(Petstore):
+    conf = HERE / "conf/deployment.conf"
+
     def __init__(self, stack, folder, build, size, rare, keys, workers):
         self.build = build
         self.size = size
@@ -133,16 +139,23 @@ class Deployment(Petstore):
 
     def start(self, stack, folder):
         folder.mkdir()
-        addresses = [f"redis://127.0.0.1:{sentinel.port}" for sentinel in self.sentinels]
-        values = {
+        return start_nginx_master(stack, folder, self.conf, self.values())
+
+    def values(self):
+        """What the configuration leaves open."""
+        return {
             "MODULE": self.build / "ngx_http_petstore_module.so",
-            "REDIS": " ".join(["sentinel=main", *addresses]),
+            "REDIS": self.sentinel_url,
             "WORKERS": self.workers,
             "WORKER_CONNECTIONS": 16384,  # as in nginx-conf/production.conf
             "KEEPALIVE_REQUESTS": 1000,  # nginx's default
             "LOG_LEVEL": "notice",
         }
-        return start_nginx_master(stack, folder, HERE / "conf/deployment.conf", values)
+
+    @property
+    def sentinel_url(self):
+        addresses = [f"redis://127.0.0.1:{sentinel.port}" for sentinel in self.sentinels]
+        return " ".join(["sentinel=main", *addresses])
 
     @property
     def pids(self):
@@ -175,6 +188,10 @@ class Deployment(Petstore):
         """Returns once all Sentinels have announced the new primary."""
         self.primary.process.kill()
         self.primary.process.wait()
+        self.wait_for_promotion()
+
+    def wait_for_promotion(self):
+        """Returns once all Sentinels have announced the replica as the primary."""
         self.primary, self.replica = self.replica, self.primary
         port = self.primary.port
         wait_for(lambda: all(s.primary() == port for s in self.sentinels), "failover")
@@ -186,9 +203,13 @@ class Deployment(Petstore):
 
     def export(self):
         """Name and id of all pets, from the primary."""
+        return self.output_of("pet", "export")
+
+    def output_of(self, *words, text=""):
+        """What a command of petstorectl prints, with `text` as its input."""
         done = subprocess.run(
-            [self.build / "petstorectl", "--redis", self.url, "pet", "export"],
-            capture_output=True, text=True,
+            [self.build / "petstorectl", *self.ctl_options, *words],
+            input=text, capture_output=True, text=True,
         )  # fmt: skip
         if done.returncode:
             raise BenchError(f"petstorectl: {done.stderr}")

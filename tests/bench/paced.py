@@ -62,6 +62,19 @@ class Outcome:
         return self.totals["requests"] / self.totals["seconds"]
 
 
+def merged(outcomes):
+    """One outcome for runs of the same requests one after the other; without totals."""
+    whole = Outcome()
+    for part in outcomes:
+        for name in ("served", "latencies", "failed"):
+            seconds = getattr(whole, name)
+            for second, counts in getattr(part, name).items():
+                seconds.setdefault(second, Counter()).update(counts)
+        for name in ("unexpected", "raced", "created"):
+            getattr(whole, name).extend(getattr(part, name))
+    return whole
+
+
 class Paced:
     def __init__(self, program, port, requests, output, rate, seconds, **options):
         options |= {
@@ -76,6 +89,10 @@ class Paced:
             ["setpriv", "--pdeathsig", "KILL", "--", program, *words],
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
+
+    def end(self):
+        """Sends no further request."""
+        self.process.terminate()
 
     def wait(self):
         try:
