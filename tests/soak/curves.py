@@ -1,5 +1,7 @@
 """Charts of the soak test over time: memory, descriptors, requests per second."""
 
+from collections import Counter
+
 from svg import Canvas
 
 WIDTH = 960
@@ -9,11 +11,17 @@ HEIGHT = 150  # of a panel
 GAP = 58
 MIB = 2**20
 GREEN, BLUE, ORANGE, RED, GREY = "#1a7f4e", "#3b5fa8", "#b0601a", "#c22", "#bbb"
-MARKS = {"restart": ORANGE, "failover": RED, "return": BLUE}
-TITLES = {
-    "restart": "Redis restarts",
-    "failover": "primary killed",
-    "return": "returns as replica",
+PURPLE, TEAL = "#7a3fa0", "#128a9a"
+MARKS = {
+    "restart": (ORANGE, "Redis restarts"),
+    "switch": (PURPLE, "SENTINEL FAILOVER"),
+    "handover": (TEAL, "FAILOVER"),
+    "failover": (RED, "primary killed"),
+    "return": (BLUE, "returns as replica"),
+    "audit": ("#b59b00", "usage compared"),
+    "cluster-switch": (TEAL, "CLUSTER FAILOVER"),
+    "cluster-failover": (RED, "primary of the Cluster killed"),
+    "cluster-return": (BLUE, "returns to the Cluster"),
 }
 
 
@@ -25,6 +33,16 @@ def nice_step(top):
     while top / step < 4:
         step /= 2
     return step
+
+
+def per_pixel(points, x):
+    """The highest value of each pixel, so that peaks stay."""
+    pixels = {}
+    for time, value in points:
+        pixels.setdefault(round(x(time)), []).append((time, value))
+    for part in pixels.values():
+        known = [point for point in part if point[1] is not None]
+        yield max(known, key=lambda point: point[1]) if known else part[0]
 
 
 class Curves(Canvas):
@@ -59,7 +77,7 @@ class Curves(Canvas):
         self.marks(self.y, bottom)
         for _, colour, points in curves:
             part = []
-            for time, value in [*points, (0, None)]:
+            for time, value in [*per_pixel(points, self.x), (0, None)]:
                 if value is not None:
                     part.append((self.x(time), bottom - value / top * HEIGHT))
                     continue
@@ -85,16 +103,21 @@ class Curves(Canvas):
             self.line(x, top, x, bottom, GREY, "2 3")
         for event in (*events.outages, *events.others):
             x = self.x(event.begin)
-            self.line(x, top, x, bottom, MARKS[event.name])
+            self.line(x, top, x, bottom, MARKS[event.name][0])
 
     def legend(self):
         x = 20
-        words = {"reload": (GREY, "nginx reload")}
-        words |= {name: (colour, TITLES[name]) for name, colour in MARKS.items()}
-        for colour, text in words.values():
+        happened = {event.name for event in (*self.run.events.outages, *self.run.events.others)}
+        marks = [(GREY, "nginx reload")]
+        marks += [mark for name, mark in MARKS.items() if name in happened]
+        for colour, text in marks:
+            width = 30 + 7 * len(text)
+            if x + width > WIDTH:
+                x = 20
+                self.y += 20
             self.line(x, self.y - 10, x, self.y + 2, colour)
             self.text(x + 8, self.y, text, "quiet")
-            x += 30 + 7 * len(text)
+            x += width
         self.y += 34
 
 
@@ -117,6 +140,11 @@ def requests(run, wanted):
         (second, sum(n for what, n in run.outcome.served.get(second, {}).items() if wanted(what)))
         for second in range(int(run.began) + 1, int(run.ended))
     ]  # fmt: skip
+
+
+def per_second(run, seconds):
+    counts = Counter(seconds)
+    return [(second, counts[second]) for second in range(int(run.began) + 1, int(run.ended))]
 
 
 def draw(run):
@@ -150,5 +178,16 @@ def draw(run):
         ("503", RED, requests(run, lambda w: w[1] == "503")),
         ("no or another response", ORANGE, requests(
             run, lambda w: w[1] != "503" and w[1] not in statuses)),
+    ])  # fmt: skip
+    curves.panel("Units admitted per second", [
+        ("by the access log", GREEN, [
+            (b.time, (b.admitted - a.admitted) / (b.time - a.time))
+            for a, b in zip(samples, samples[1:])
+        ]),
+    ])  # fmt: skip
+    replies = [(int(reply.done), reply.status) for reply in run.admin.replies]
+    curves.panel("Admin API, responses per second", [
+        ("as expected", GREEN, per_second(run, (s for s, status in replies if status != "503"))),
+        ("503", RED, per_second(run, (s for s, status in replies if status == "503"))),
     ])  # fmt: skip
     return curves.document(round(curves.y - 20), "Memory, descriptors and responses over time")

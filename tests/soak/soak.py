@@ -2,6 +2,7 @@
 scripts/soak."""
 
 import argparse
+import dataclasses
 import datetime
 import shutil
 import statistics
@@ -13,26 +14,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import soak_report
+from access_log import AccessLog
+from admin_traffic import AdminTraffic
 from bench import PAGE, say
 from cases import Load
 from data import Keys
-from deployment import Deployment
-from events import Events
+from deployment import wait_for
+from events import Events, schedule
 from load import Meter, check
 from machine import describe_machine, describe_versions
-from paced import Paced, Outcome, write_requests
+from paced import Outcome, Paced, merged, write_requests
+from plan_changes import PlanChanges
 from servers import HERE as BENCH
 from servers import BenchError, add_script_options, exit_on_signals
+from store import Store
 from traffic import Traffic
-from verdict import Verdict
+from verdict import Audit, Verdict
 from watch import SECONDS as WATCH_SECONDS
 from watch import Watch
 
 ROOT = BENCH.parent.parent
-MINUTES = 20
+MINUTES = 60
+CLUSTER_MINUTES = 20
 PETS = 20_000
 RARE = 1_000
-KEYS = 2_000
+KEYS = 1_900  # each with an account
+CUSTOMERS, KEYS_OF_CUSTOMER = 50, 2
 GUESSES = 200
 CONNECTIONS = 256
 SATURATION_CONNECTIONS = 64
@@ -41,22 +48,26 @@ SATURATION_ROUNDS = 3
 # Offset between the request numbers of the parts of the test, which keeps them
 # distinct.
 PART = 10**9
-RESTART_AT, FAILOVER_AT = 0.35, 0.65  # shares of the duration
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/soak",
         description="Runs nginx and Redis at half of saturation, with a reload per"
-        " minute, a restart of Redis and a failover, and fails if memory or descriptors"
-        " grow, or a request or a pet is lost that should not be.",
+        " minute, a restart of Redis, failovers, changes of a plan and an admin client,"
+        " and fails if memory or descriptors grow, if a request or a pet is lost that"
+        " should not be, or if the usage is not what was admitted.",
         epilog="A run of the default length writes soak.json, soak.svg and a section of"
-        " README.md in docs/performance; any other run writes them to soak/ in the"
+        " README.md in docs/performance; a shorter one writes them to soak/ in the"
         " folder of builds.",
     )
     parser.add_argument(
-        "minutes", nargs="?", type=float, default=MINUTES,
-        help=f"5 or more, default: {MINUTES}",
+        "minutes", nargs="?", type=float,
+        help=f"5 or more, default: {MINUTES}, with --cluster {CLUSTER_MINUTES}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", action="store_true",
+        help="keep counters and bans in a Cluster, which fails over, too",
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=4, metavar="N", help="default: 4")
     parser.add_argument(
@@ -70,12 +81,27 @@ def parse_arguments():
     parser.add_argument("--output", type=Path, metavar="DIR", help="where to write instead")
     add_script_options(parser)
     options = parser.parse_args()
+    options.usual_minutes = CLUSTER_MINUTES if options.cluster else MINUTES
+    options.minutes = options.minutes or options.usual_minutes
     if not 5 <= options.minutes <= 24 * 60:
         parser.error("the minutes must be from 5 to 1440")
     if options.reload and options.reload < 20:
         parser.error("--reload must be 20 or more")
     options.build = options.build.resolve()
     return options
+
+
+def today():
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
+def make_keys():
+    """Keys with an account each, and the keys of each customer."""
+    step = KEYS_OF_CUSTOMER
+    keys = Keys.make(KEYS + CUSTOMERS * step, GUESSES)
+    own, others = keys.good[:KEYS], keys.good[KEYS:]
+    customers = [others[i : i + step] for i in range(0, len(others), step)]
+    return dataclasses.replace(keys, good=own), customers
 
 
 @dataclass
@@ -91,6 +117,11 @@ class Run:
     ended: float = 0
     events: Events = None
     watch: Watch = None
+    admin: AdminTraffic = None
+    plans: PlanChanges = None
+    access_log: AccessLog = None
+    audits: list = dataclasses.field(default_factory=list)
+    parts: list = None  # outcomes between audits, and all of them as one:
     outcome: Outcome = None
     created: list = None
     export: str = ""
@@ -111,14 +142,15 @@ class Soak:
         self.options = options
         self.folder = folder
         self.program = options.build / "bench/paced"
-        keys = Keys.make(KEYS, GUESSES)
-        say(f"Starting servers with {PETS:,} pets and {KEYS:,} keys")
-        self.deployment = Deployment(
-            stack, folder, options.build, PETS, RARE, keys, options.workers
+        keys, customers = make_keys()
+        say(f"Starting servers with {PETS:,} pets and {KEYS + len(customers):,} accounts")
+        self.first_day = today()
+        self.deployment = Store(
+            stack, folder, options.build, PETS, RARE, keys, customers, options
         )
         # Uses the only request of the key that is to be denied.
         check(self.deployment, Load("/v1/pets/1", keys.denied), 429)
-        self.requests = Traffic(self.deployment.port, keys).requests()
+        self.requests = Traffic(self.deployment.port, keys, customers).requests()
         write_requests(folder / "requests", self.requests)
         self.parts = []
 
@@ -156,34 +188,65 @@ class Soak:
         rate = options.rate or round(saturation / 2, -2)
         say(f"Saturation: {saturation:,.0f} requests per second; now {rate:,.0f}")
         run = Run(self.folder, options.workers, saturation, rate, self.requests)
-        run.events = Events(
-            self.deployment, options.reload, RESTART_AT * seconds,
-            FAILOVER_AT * seconds, say,
-        )  # fmt: skip
+        steps = schedule(self.deployment, seconds, lambda: self._audit_in_pause(run))
+        run.events = Events(self.deployment, options.reload, steps, say)
         run.watch = Watch(self.deployment)
+        run.admin = AdminTraffic(self.deployment)
+        run.plans = PlanChanges(self.deployment)
+        run.access_log = self.deployment.access_log
         meter = Meter(self.deployment)
+        self._audit(run)
+        first_part = len(self.parts)
         run.began = time.time()
-        paced = self.paced(rate, seconds, CONNECTIONS)
-        with run.watch, run.events:
-            self._follow(paced, run)
+        self.load_ends = run.began + seconds
+        self._start_load(run)
+        with run.watch, run.events, run.admin, run.plans:
+            self._follow(run)
         run.ended = time.time()
-        run.outcome = self.finish(paced)
-        if run.events.problem:
-            raise run.events.problem
+        self.finish(self.load)
+        self._raise_problem(run)
+        run.parts = self.parts[first_part:]
+        run.outcome = merged(run.parts)
         run.foreign = meter.share()
         run.created = [pet for part in self.parts for pet in part.created]
         run.export = self.deployment.export()
         run.exit_code = self.deployment.stop_nginx()
+        self._audit(run)
         workers = set().union(*(g.workers for g in run.events.generations))
         run.left = sum(Path(f"/proc/{pid}").exists() for pid in workers)
         return run
 
+    def _start_load(self, run):
+        seconds = max(1, self.load_ends - time.time())
+        self.load = self.paced(run.rate, seconds, CONNECTIONS)
+
+    def _audit_in_pause(self, run):
+        """Nothing is counted while the usage is read."""
+        with run.admin.turn, run.plans.turn:
+            self.load.end()
+            self.finish(self.load)
+            self._audit(run)
+            self._start_load(run)
+
+    def _audit(self, run):
+        log = run.access_log
+        now = time.monotonic()
+        wait_for(lambda: log.is_complete(now), "the access log")
+        ledger = self.deployment.ledger(self.first_day, today())
+        run.audits.append(Audit(time.time(), ledger, log.admitted, log.in_doubt))
+
     @staticmethod
-    def _follow(paced, run):
+    def _raise_problem(run):
+        for thread in (run.events, run.admin, run.plans):
+            if thread.problem:
+                raise thread.problem
+
+    def _follow(self, run):
         said = 0
-        while paced.process.poll() is None:
-            if run.events.problem:
-                raise run.events.problem
+        while time.time() < self.load_ends or self.load.process.poll() is None:
+            self._raise_problem(run)
+            if self.load.process.poll():
+                self.finish(self.load)  # reports why it failed
             minutes = int((time.time() - run.began) / 60)
             if minutes > said:
                 said = minutes
@@ -215,11 +278,15 @@ def main():
             "machine": describe_machine(),
             "versions": describe_versions(ROOT, BENCH / "peers/node/package-lock.json"),
         }
-        usual = options.minutes >= MINUTES and not options.rate and options.reload == 60
+        usual = (
+            options.minutes >= options.usual_minutes
+            and not options.rate and options.reload == 60
+        )  # fmt: skip
         keep_logs(run.folder, options.build / "soak/logs")
         output = options.output or (PAGE.parent if usual else options.build / "soak")
         print(soak_report.in_text(run, verdict))
-        soak_report.write(output, PAGE, document, run, verdict)
+        name = "soak-cluster" if options.cluster else "soak"
+        soak_report.write(output, PAGE, name, document, run, verdict)
         say(f"Wrote {output}")
         if run.foreign > 0.1:
             say(

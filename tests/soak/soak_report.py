@@ -9,8 +9,6 @@ import curves
 import report
 from paced import percentile
 
-BEGIN = "<!-- soak: written by scripts/soak -->"
-END = "<!-- end of soak -->"
 SAMPLES_EVERY = 10  # seconds, in the JSON
 NOT_HERE = ("node", "Fastify", "ioredis", "wrk")
 
@@ -20,6 +18,14 @@ def served(run):
     for second in run.outcome.served.values():
         for (_, status), count in second.items():
             counts[status] += count
+    return counts
+
+
+def statuses(replies):
+    """How often each operation of the admin API got each status."""
+    counts = {}
+    for reply in replies:
+        counts.setdefault(reply.operation, Counter())[reply.status] += 1
     return counts
 
 
@@ -47,8 +53,12 @@ def outage_line(run, verdict, event):
     failed = [r for r in run.outcome.unexpected if event.covers(r)]
     last = max((r.sent for r in failed), default=event.begin)
     what = {
-        "restart": "Redis restarted: answered again",
+        "restart": "Redis restarted: all Sentinels knew the new process",
+        "switch": "SENTINEL FAILOVER: all Sentinels had announced the new primary",
+        "handover": "FAILOVER, then SENTINEL FAILOVER: all Sentinels had announced the new"
+        " primary",
         "failover": "primary killed: all Sentinels had announced the new one",
+        "cluster-failover": "primary of the Cluster killed: its replica was promoted",
     }[event.name]
     return (
         f"{what} after {event.end - event.begin:.2f} s; {len(failed):,} requests failed"
@@ -94,8 +104,13 @@ def as_json(document, run, verdict):
         ],
         "responses": dict(sorted(served(run).items())),
         "raced": len(run.outcome.raced),
-        "lost_with_primary": verdict.lost,
-        "totals": run.outcome.totals,
+        "lost_in_failovers": verdict.lost,
+        "audits": [
+            {**audit.__dict__, "time": round(audit.time - began, 1)} for audit in run.audits
+        ],
+        "access_log": {line.decode(): n for line, n in sorted(run.access_log.lines.items())},
+        "admin": statuses(run.admin.replies),
+        "totals": [part.totals for part in run.parts],
         "generations": list(generations(run)),
         "samples": [
             {
@@ -103,15 +118,18 @@ def as_json(document, run, verdict):
                 "master": s.master.__dict__,
                 "workers": [usage.__dict__ for usage in s.workers.values()],
                 "redis": s.redis,
+                "admitted": s.admitted,
             }
             for s in run.watch.samples[::SAMPLES_EVERY]
         ],
     }
 
 
-def in_markdown(document, run, verdict):
+def in_markdown(name, document, run, verdict):
     versions = ", ".join(
-        f"{name} {text}" for name, text in document["versions"].items() if name not in NOT_HERE
+        f"{program} {text}"
+        for program, text in document["versions"].items()
+        if program not in NOT_HERE
     )
     latencies = all_latencies(run.outcome)
     counts = served(run)
@@ -125,12 +143,13 @@ def in_markdown(document, run, verdict):
         f"- {versions}; {run.workers} workers",
         f"- saturation: {run.saturation:,.0f} requests per second; the test ran at"
         f" {run.rate:,.0f} for {(run.ended - run.began) / 60:.0f} minutes: {total:,}"
-        f" responses, {counts['503']:,} of them 503",
+        f" responses, {counts['503']:,} of them 503; {run.access_log.admitted:,} units"
+        " admitted",
         *(f"- {outage_line(run, verdict, event)}" for event in run.events.outages),
         f"- median latency {percentile(latencies, 0.5) / 1000:.1f} ms, p99"
         f" {percentile(latencies, 0.99) / 1000:.1f} ms, outages included",
         "",
-        "![Memory, descriptors and responses over time](soak.svg)",
+        f"![Memory, descriptors and responses over time]({name}.svg)",
         "",
         "| rule | found | |",
         "|---|---|---|",
@@ -142,12 +161,16 @@ def in_markdown(document, run, verdict):
     return "\n".join(lines)
 
 
-def write(folder, page_of_project, document, run, verdict):
+def write(folder, page_of_project, name, document, run, verdict):
+    """`name` is that of the files, and of the section of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(as_json(document, run, verdict), indent=1, ensure_ascii=False)
-    (folder / "soak.json").write_text(text + "\n")
-    (folder / "soak.svg").write_text(curves.draw(run))
+    (folder / f"{name}.json").write_text(text + "\n")
+    (folder / f"{name}.svg").write_text(curves.draw(run))
     page = folder / "README.md"
     if not page.exists():
         shutil.copy(page_of_project, page)
-    report.into_page(page, in_markdown(document, run, verdict), BEGIN, END)
+    report.into_page(
+        page, in_markdown(name, document, run, verdict),
+        f"<!-- {name}: written by scripts/soak -->", f"<!-- end of {name} -->",
+    )  # fmt: skip

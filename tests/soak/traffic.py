@@ -12,18 +12,24 @@ PETS = 2_000
 STATUSES = ("available", "pending", "sold")
 # Answered without Redis: never 503.
 WITHOUT_REDIS = {"no-key", "openapi"}
+# What a request of a kind costs, as in soak.conf; others cost one unit.
+UNITS = {
+    "create": 5, "long-list": 2,
+    "unknown": 0, "no-key": 0, "denied": 0, "openapi": 0, "usage": 0,
+}  # fmt: skip
 
 
 class Traffic:
     """Percentages are those of `MIX`; keys, pets and pages are random."""
 
     MIX = {
-        "list": 38, "page": 16, "get": 31, "create": 4, "missing": 3, "unknown": 3,
-        "no-key": 2, "denied": 2, "openapi": 1,
+        "list": 28, "long-list": 10, "page": 16, "get": 30, "create": 4, "missing": 3,
+        "unknown": 3, "no-key": 2, "denied": 2, "openapi": 1, "usage": 1,
     }  # fmt: skip
 
-    def __init__(self, port, keys):
+    def __init__(self, port, keys, customers):
         self.keys = keys
+        self.good = [*keys.good, *(key for customer in customers for key in customer)]
         self.cursors = [page.cursor for page in Walk(port, keys.good[0]).all]
         self.random = random.Random(7)
 
@@ -41,16 +47,19 @@ class Traffic:
         return Request(kind, status, text, "rf" if fresh else "r")
 
     def _key(self):
-        return self.random.choice(self.keys.good)
+        return self.random.choice(self.good)
 
     def _pet(self):
         return f"/v1/pets/{self.random.randint(1, PETS)}"
 
-    def _list(self):
-        path = f"/v1/pets?limit={self.random.choice((20, 20, 20, 100))}"
+    def _list(self, limit=20):
+        path = f"/v1/pets?limit={limit}"
         if self.random.random() < 0.5:
             path += "&status=" + self.random.choice(STATUSES)
         return 200, path, self._key()
+
+    def _long_list(self):
+        return self._list(100)
 
     def _page(self):
         cursor = self.random.choice(self.cursors)
@@ -73,6 +82,9 @@ class Traffic:
 
     def _openapi(self):
         return 200, "/v1/openapi.json", ""
+
+    def _usage(self):
+        return 200, "/v1/usage", self._key()
 
     def _create(self):
         """A create with an Idempotency-Key can be repeated, so it may use a connection

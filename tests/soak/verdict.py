@@ -6,8 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
-from events import OLD_WORKER_SECONDS
-from traffic import WITHOUT_REDIS
+from admin_traffic import DOCUMENTED
+from events import LOST_BEFORE_KILL, OLD_WORKER_SECONDS
+from plan_changes import CHECKS, EVERY
+from traffic import UNITS, WITHOUT_REDIS
 
 MIB = 2**20
 # Workers of all generations are compared at this age: their caches are full and the
@@ -20,8 +22,6 @@ GROWTH_OF_GENERATIONS = 0.05  # from the first third of them to the last
 BYTES_PER_REQUEST = 2.0
 MASTER_BYTES_PER_RELOAD = 8192
 DESCRIPTORS = 8  # new connections at the time of a sample
-# Seconds. docs/sentinel.md: a failover loses the last few milliseconds.
-LOST_BEFORE_FAILOVER = 0.5
 BAD_LINE = re.compile(
     r"\[alert\]|\[emerg\]|Sanitizer|runtime error:|exited on signal"
     r"|petstore_[0-9A-Za-z]{49}|sk_[0-9a-f]{40}"
@@ -33,6 +33,16 @@ class Check:
     text: str
     found: str
     met: bool
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Units since the start of nginx, at a time without requests."""
+
+    time: float
+    ledger: int
+    admitted: int  # by the access log
+    in_doubt: int
 
 
 def slope(points):
@@ -53,6 +63,10 @@ def thirds(values):
     return median(values[:count]), median(values[-count:])
 
 
+def listed(counts):
+    return ", ".join(f"{count} × {what}" for what, count in counts.most_common(8))
+
+
 class Verdict:
     def __init__(self, run):
         self.run = run
@@ -62,6 +76,9 @@ class Verdict:
         self._old_workers()
         self._requests()
         self._creates()
+        self._ledger()
+        self._admin()
+        self._plans()
         self._logs()
 
     @property
@@ -177,7 +194,7 @@ class Verdict:
             if not (event and allowed):
                 outside[what] += 1
                 times.append(request.done - self.run.began)
-        found = ", ".join(f"{count} × {what}" for what, count in outside.most_common(8))
+        found = listed(outside)
         if times:
             found += f", from second {min(times):.2f} to {max(times):.2f}"
         self._check(
@@ -211,17 +228,115 @@ class Verdict:
             for moment, pet, number in self.run.created
             if found.get(number) != pet
         ]
-        failover = self.run.events.find("failover")
-        killed = failover.begin if failover else float("inf")
-        broken = [t for t in missing if not killed - LOST_BEFORE_FAILOVER <= t <= killed + 1]
+        outages = self.run.events.outages
+        broken = [t for t in missing if not any(e.may_lose("pets", t) for e in outages)]
         self.lost = len(missing) - len(broken)
         self._check(
-            "pets answered with 201 that are missing afterwards: none, but those of the"
-            f" last {LOST_BEFORE_FAILOVER:g} s before the primary was killed",
-            f"{len(broken)} of {len(self.run.created)}; {self.lost} lost with the primary",
+            "pets answered with 201 that are missing afterwards: none, but those of the last"
+            f" {LOST_BEFORE_KILL:g} s before the primary was killed and those of"
+            " SENTINEL FAILOVER",
+            f"{len(broken)} of {len(self.run.created)}; {self.lost} lost in failovers",
             not broken,
         )
         self._check("pets created twice: none", str(doubled), doubled == 0)
+
+    def _units_at_risk(self, before, after):
+        """Units admitted in the seconds of which a failover between two audits may lose
+        some."""
+        seconds = set()
+        for event in self.run.events.outages:
+            if "units" in event.loses and before.time < event.begin < after.time:
+                first, last = event.loss
+                seconds |= set(range(int(first), int(last) + 1))
+        return sum(
+            count * UNITS.get(kind, 1)
+            for second in seconds
+            for (kind, status), count in self.run.outcome.served.get(second, {}).items()
+            if status.isdecimal() and status != "503"
+        )
+
+    def _ledger(self):
+        """From audit to audit, so that a failover that may lose units excuses nothing
+        that is lost at another time."""
+        exact, lossy = [], []
+        for before, after in zip(self.run.audits, self.run.audits[1:]):
+            difference = (after.ledger - after.admitted) - (before.ledger - before.admitted)
+            in_doubt = after.in_doubt - before.in_doubt
+            at_risk = self._units_at_risk(before, after)
+            found = f"{difference:+,} ({-at_risk:,} to {in_doubt:+,} allowed)"
+            met = -at_risk <= difference <= in_doubt
+            (lossy if at_risk else exact).append((found, met))
+        last = self.run.audits[-1]
+        self._check(
+            "units in the usage of all accounts: those that the access log shows as"
+            " admitted, and at most those in addition that got a 503 after waiting for"
+            " Redis",
+            f"{last.admitted:,} admitted; differences between audits: "
+            + ", ".join(found for found, _ in exact),
+            bool(exact) and all(met for _, met in exact),
+        )  # fmt: skip
+        self._check(
+            "the same across failovers that may lose units, less at most what was admitted"
+            " in those seconds",
+            ", ".join(found for found, _ in lossy),
+            bool(lossy) and all(met for _, met in lossy),
+        )  # fmt: skip
+
+    def _admin(self):
+        events = self.run.events
+        replies = self.run.admin.replies
+        undocumented = Counter(
+            f"{reply.operation} {reply.status}"
+            for reply in replies
+            if reply.status not in DOCUMENTED[reply.operation] | {"503"}
+        )
+        self._check(
+            "undocumented statuses of the admin API: none", listed(undocumented) or "none",
+            not undocumented,
+        )  # fmt: skip
+        wrong = Counter(
+            f"{reply.operation} 503"
+            for reply in replies
+            if reply.status == "503" and not any(e.covers(reply) for e in events.outages)
+        )
+        # Data that a failover lost, or a change repeated after a 503, may be missed later
+        # in the same customer's life.
+        wrong += Counter(
+            customer.problem
+            for customer in self.run.admin.customers
+            if customer.problem
+            and not events.outage_during(customer.began, customer.ended)
+        )
+        lives = sum(not customer.problem for customer in self.run.admin.customers)
+        self._check(
+            "customers whose sign-up, keys, usage, rotation or deletion by the admin API"
+            " goes wrong outside the documented windows: none",
+            listed(wrong) or f"none; {len(replies)} requests for {lives} customers",
+            not wrong and lives > 0,
+        )
+
+    def _plans(self):
+        events = self.run.events
+        changes = self.run.plans.changes
+        failed = Counter(
+            change.problem
+            for change in changes
+            if change.problem and not any(e.covers(change) for e in events.outages)
+        )
+        quiet = [
+            change for change in changes
+            if change.checked and not change.problem
+            and not events.outage_during(change.sent, change.checked)
+        ]  # fmt: skip
+        stale = sum(len(change.stale) for change in quiet)
+        self._check(
+            "changes of a plan that fail outside the documented windows: none",
+            listed(failed) or f"none of {len(changes)}", not failed,
+        )  # fmt: skip
+        self._check(
+            f"responses by the old limits {EVERY:g} s after a change of the plan: none",
+            f"{stale} of {len(quiet) * CHECKS}", bool(quiet) and not stale,
+        )  # fmt: skip
 
     def _logs(self):
         bad = []

@@ -40,6 +40,7 @@ class Sample:
     master: Usage
     workers: dict  # pid: Usage
     redis: list  # of each server; None while it is down
+    admitted: int  # units since the start, by the access log
 
 
 @dataclass
@@ -82,4 +83,5 @@ class Watch:
             Usage.of(self.deployment.master.pid),
             {pid: usage for pid, usage in workers.items() if usage},
             [server.memory() for server in self.deployment.servers],
+            self.deployment.access_log.admitted,
         )
