@@ -9,10 +9,11 @@
 # It needs no privileges and no writable file system: --read-only --tmpfs /tmp
 # --cap-drop ALL.
 
-# For a smaller image: --build-arg BASE=debian:trixie-slim. Without the
+# The base is pinned; scripts/pin-images updates it. For another one, such as a
+# smaller or a local one: --build-arg BASE=debian:trixie-slim. Without the
 # documentation page, which needs the npm registry: --build-arg DOCS=no. To append the
 # commit to the version: --build-arg PETSTORE_COMMIT=$(git rev-parse --short=12 HEAD).
-ARG BASE=debian:trixie
+ARG BASE=debian:trixie@sha256:913f6706df59a68922d1dd08f78c2476560a8d367897200a6005b00e5f67c2d5
 FROM $BASE AS build
 WORKDIR /petstore
 # Packages first, so that a change of the sources reuses this layer.
@@ -40,7 +41,9 @@ RUN mkdir -p build/docs \
     fi
 
 FROM $BASE
+# The upgrade brings security updates that are newer than the pinned base.
 RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get upgrade -y \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         ca-certificates libhiredis1.1.0 libstdc++6 nginx \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old \

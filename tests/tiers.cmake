@@ -23,7 +23,7 @@ set(TIER_ONE_BUILD
   key_changes keys limits limits_ban_rules limits_clock limits_cost
   limits_directives limits_faults limits_month
   limits_once limits_usage limits_walk list logs network_faults nginx_errors openapi
-  packages pet_import plans redis_errors redis_faults redis_login redis_tls sentinel
+  packages pet_import plans redis_errors redis_faults redis_login redis_tls releases sentinel
   sentinel_faults status two_redis two_redis_move two_redis_operator two_redis_refusals
   two_stores upgrade usage usage_location version)
 

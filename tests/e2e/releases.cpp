@@ -1,0 +1,83 @@
+// The scripts of a release, run in a copy of what they read and change.
+#include "catch.h"
+#include "support/process.h"
+#include "support/util.h"
+
+using namespace petstore::e2e;
+using namespace std::string_literals;
+
+namespace {
+
+// A folder with scripts of this repository.
+struct Checkout {
+    TempDir dir;
+
+    explicit Checkout(const std::vector<std::string>& scripts)
+    {
+        run({"mkdir", "-p", dir / "scripts", dir / ".github/workflows"});
+        for (const auto& name : scripts) {
+            const auto file = "scripts/" + name;
+            write_file(dir / file, read_file(std::string(E2E_SUPPORT)
+                                             + "/../../../" + file));
+        }
+    }
+
+    Output script(const std::string& name,
+                  std::vector<std::string> arguments = {}) const
+    {
+        arguments.insert(arguments.begin(), {"bash", dir / "scripts/" + name});
+        const auto path = dir.path() + ":" + getenv("PATH");
+        return run(arguments, "", {{"PATH", path}});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("releases: pin-images takes the digests of today")
+{
+    const std::string old_digest(64, 'a');
+    const std::string new_digest(64, 'b');
+    const auto dockerfile = [](const std::string& digest) {
+        return "ARG BASE=debian:trixie@sha256:" + digest + "\n";
+    };
+    const auto workflow = [](const std::string& digest) {
+        return "image: debian:12@sha256:"s + std::string(64, 'c')
+               + "\nimage: debian:trixie@sha256:" + digest + "\n";
+    };
+    const Checkout checkout({"pin-images", "lib.sh"});
+    write_file(checkout.dir / "Dockerfile", dockerfile(old_digest));
+    write_file(checkout.dir / ".github/workflows/test.yml",
+               workflow(old_digest));
+
+    // Docker Hub knows a new image for trixie only.
+    const auto docker_hub = [&](const std::string& trixie) {
+        write_file(checkout.dir / "curl",
+                   "#!/bin/sh\n"
+                   "case \"$*\" in\n"
+                   "*/token*) echo '{\"token\":\"t\"}' ;;\n"
+                   "*'Bearer t'*/library/debian/manifests/12)\n"
+                   "    printf 'HTTP/2 200\\r\\ndocker-content-digest: sha256:"
+                       + std::string(64, 'c')
+                       + "\\r\\n' ;;\n"
+                         "*'Bearer t'*/library/debian/manifests/trixie)\n"
+                         "    printf 'HTTP/2 200\\r\\nDocker-Content-Digest: "
+                       + trixie + "\\r\\n' ;;\n*) exit 22 ;;\nesac\n");
+        run({"chmod", "755", checkout.dir / "curl"});
+    };
+    docker_hub("sha256:" + new_digest);
+    const auto pinned = checkout.script("pin-images");
+    INFO(pinned.err);
+    CHECK(pinned.code == 0);
+    CHECK(pinned.out
+          == "debian:trixie: sha256:" + old_digest + " -> sha256:" + new_digest
+                 + "\n");
+    CHECK(read_file(checkout.dir / "Dockerfile") == dockerfile(new_digest));
+    CHECK(read_file(checkout.dir / ".github/workflows/test.yml")
+          == workflow(new_digest));
+
+    docker_hub("nonsense");
+    const auto failed = checkout.script("pin-images");
+    CHECK(failed.code == 1);
+    CHECK(contains(failed.err, "no digest for debian:trixie"));
+    CHECK(read_file(checkout.dir / "Dockerfile") == dockerfile(new_digest));
+}
