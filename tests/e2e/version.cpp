@@ -12,29 +12,19 @@ std::string repository_file(const std::string& name)
 
 }  // namespace
 
-TEST_CASE("version: petstorectl, the log and the changelogs agree")
+TEST_CASE("version: petstorectl and the log agree")
 {
     const auto version =
         split(ctl("unix:/nowhere/redis.sock", {"version"}).out, '\n').at(0);
     REQUIRE(version.rfind("petstorectl ", 0) == 0);
     const auto number = version.substr(12);
 
-    const auto plus = std::min(number.find('+'), number.size());
-    const auto released = number.substr(0, plus);
-    const auto commit = number.substr(plus);
+    const auto commit =
+        number.substr(std::min(number.find('+'), number.size()));
     CHECK((commit.empty()
            || (commit.size() == 13
                && commit.find_first_not_of("0123456789abcdef", 1)
                       == std::string::npos)));
-
-    // A released version has a section in each changelog.
-    CHECK(split(repository_file("debian/changelog"), '\n')
-              .at(0)
-              .rfind("petstore (" + released + ")", 0)
-          == 0);
-    CHECK((released.find("~dev") != std::string::npos
-           || contains(repository_file("CHANGELOG.md"),
-                       "\n## [" + released + "] - ")));
 
     RedisServer redis;
     NginxOptions options;
