@@ -9,11 +9,11 @@
 # It needs no privileges and no writable file system: --read-only --tmpfs /tmp
 # --cap-drop ALL.
 
-# The base is pinned; scripts/pin-images updates it. For another one, such as a
-# smaller or a local one: --build-arg BASE=debian:trixie-slim. Without the
+# For a smaller image: --build-arg BASE=debian:trixie-slim; for a pinned one, as
+# releases have: BASE=debian:trixie@sha256:DIGEST. Without the
 # documentation page, which needs the npm registry: --build-arg DOCS=no. To append the
 # commit to the version: --build-arg PETSTORE_COMMIT=$(git rev-parse --short=12 HEAD).
-ARG BASE=debian:trixie@sha256:913f6706df59a68922d1dd08f78c2476560a8d367897200a6005b00e5f67c2d5
+ARG BASE=debian:trixie
 FROM $BASE AS build
 WORKDIR /petstore
 # Packages first, so that a change of the sources reuses this layer.
@@ -41,7 +41,7 @@ RUN mkdir -p build/docs \
     fi
 
 FROM $BASE
-# The upgrade brings security updates that are newer than the pinned base.
+# The upgrade brings security updates that are newer than the base.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get upgrade -y \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
