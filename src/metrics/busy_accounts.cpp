@@ -66,8 +66,11 @@ public:
           odd_(version_.load(std::memory_order_relaxed) | 1)
     {
         version_.store(odd_, std::memory_order_relaxed);
+        // With the fence in read(): whoever reads what is stored from now on,
+        // then reads this version or a later one.
         std::atomic_thread_fence(std::memory_order_release);
     }
+    // Release: whoever reads this version, reads all that was stored before.
     ~Writing() { version_.store(odd_ + 1, std::memory_order_release); }
     Writing(const Writing&) = delete;
 
@@ -86,6 +89,8 @@ BusyAccounts::Entry* BusyAccounts::set_of(std::uint64_t hash) noexcept
     return &entries_[(hash >> 8) % kSets * kSetSize];
 }
 
+// Relaxed: a reader that sees a new minute with old counts shows a wrong rate
+// once, on the status page only.
 void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
 {
     auto latest = entry.minute.load(std::memory_order_relaxed);
@@ -126,7 +131,7 @@ BusyAccounts::Counted BusyAccounts::count(std::string_view account,
     Counted result = Counted::no;
     Entry* const first = set_of(hash);
     for (Entry* entry = first; entry < first + kSetSize; ++entry) {
-        if (entry->hash.load(std::memory_order_relaxed) == hash) {
+        if (entry->hash.load(std::memory_order_acquire) == hash) {
             count(*entry, minute);
             return Counted::yes;
         }
@@ -154,12 +159,14 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
     set(entry.id, account);
     set(entry.external_id, external_id);
     set(entry.label, {});
-    entry.label_read.store(0, std::memory_order_relaxed);
+    entry.label_read = 0;
     entry.plan.store(plan, std::memory_order_relaxed);
     entry.minute.store(now / kMinute, std::memory_order_relaxed);
     entry.requests.store(1, std::memory_order_relaxed);
     entry.before.store(0, std::memory_order_relaxed);
-    entry.hash.store(hash, std::memory_order_relaxed);
+    // Release: count() in another worker must not begin a minute in the counts
+    // of the account that was here before.
+    entry.hash.store(hash, std::memory_order_release);
 }
 
 BusyAccounts::Entry* BusyAccounts::find(std::uint64_t hash) noexcept
@@ -176,17 +183,10 @@ bool BusyAccounts::wants_label(std::size_t entry, std::uint64_t now,
                                BusyAccount& account) noexcept
 {
     auto& last = entries_[entry].label_read;
-    const auto before = last.load(std::memory_order_relaxed);
-    if (before + kMinute > now) {
+    if (last + kMinute > now || !read(entry, now, account)) {
         return false;
     }
-    // Set before the entry is read: an account that replaces the entry
-    // meanwhile sets it back.
-    last.store(now, std::memory_order_relaxed);
-    if (!read(entry, now, account)) {
-        last.store(before, std::memory_order_relaxed);
-        return false;
-    }
+    last = now;
     return true;
 }
 
@@ -208,6 +208,7 @@ bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
                         BusyAccount& account) const noexcept
 {
     const Entry& source = entries_[entry];
+    // Acquire and the fence: see Writing.
     const auto before = source.version.load(std::memory_order_acquire);
     get(source.id, account.id);
     get(source.external_id, account.external_id);

@@ -44,7 +44,7 @@ public:
              std::uint32_t plan, std::uint64_t now) noexcept;
 
     // Whether the label of the entry's account should be read: never done, or
-    // not for a minute. Then counts as being read. In one worker per host.
+    // not for a minute. Then counts as being read. The table must be locked.
     bool wants_label(std::size_t entry, std::uint64_t now,
                      BusyAccount& account) noexcept;
 
@@ -69,7 +69,8 @@ private:
         std::array<std::atomic<char>, sizeof(BusyAccount::external_id)>
             external_id{};
         std::array<std::atomic<char>, sizeof(BusyAccount::label)> label{};
-        std::atomic<std::uint64_t> label_read{0};  // when, in Unix seconds
+        // When, in Unix seconds. Used only while the table is locked.
+        std::uint64_t label_read = 0;
         std::atomic<std::uint32_t> plan{0};
     };
 

@@ -8,7 +8,8 @@
 namespace petstore::metrics {
 
 // In shared memory: one worker adds, all read. Atomic because workers share one
-// if the zone is too small for a slot per worker.
+// if the zone is too small for a slot per worker. Relaxed, here and in Gauge,
+// because readers only sum: no other memory depends on a count.
 class Counter {
 public:
     void add(std::uint64_t n = 1) noexcept

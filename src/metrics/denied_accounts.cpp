@@ -22,10 +22,13 @@ void DeniedAccounts::store(Entry& entry, const DeniedAccount& account) noexcept
     std::memcpy(words, &account, sizeof(account));
     const auto sequence = entry.sequence.load(std::memory_order_relaxed) | 1;
     entry.sequence.store(sequence, std::memory_order_relaxed);
+    // With the fence in read(): whoever reads a word stored below, then reads
+    // this sequence or a later one.
     std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 0; i < kWords; ++i) {
         entry.words[i].store(words[i], std::memory_order_relaxed);
     }
+    // Release: whoever reads this sequence, reads these words or later ones.
     entry.sequence.store(sequence + 1, std::memory_order_release);
 }
 
@@ -69,6 +72,7 @@ bool DeniedAccounts::read(std::size_t entry,
                           DeniedAccount& account) const noexcept
 {
     const Entry& source = entries_[entry];
+    // Acquire and the fence: see store().
     const auto before = source.sequence.load(std::memory_order_acquire);
     if (before == 0 || before % 2 != 0) {
         return false;

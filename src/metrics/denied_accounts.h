@@ -23,7 +23,9 @@ struct DeniedAccount {
 
 // One worker's table of recently denied accounts. Bounded: in its small set, a
 // new account replaces one whose window or ban has ended, or else the one
-// denied longest ago. One worker writes and all read, without locks.
+// denied longest ago. One worker writes and all read, without locks. Workers
+// that share a table may mix two accounts in one entry, which is still a valid
+// DeniedAccount.
 class DeniedAccounts {
 public:
     static constexpr std::size_t kSets = 8;
@@ -42,7 +44,8 @@ private:
         sizeof(DeniedAccount) / sizeof(std::uint64_t);
     static_assert(sizeof(DeniedAccount) % sizeof(std::uint64_t) == 0);
 
-    // A sequence lock: odd while the entry is being written.
+    // A sequence lock: odd while the entry is being written. A worker that was
+    // killed leaves it odd, and the next write to the entry completes it.
     struct Entry {
         std::atomic<std::uint64_t> sequence{0};
         std::array<std::atomic<std::uint64_t>, kWords> words{};

@@ -46,6 +46,7 @@ public:
         }
         std::memcpy(names_[size], name.data(), name.size());
         names_[size][name.size()] = '\0';
+        // Release: readers of the size read the name without a lock.
         size_.store(static_cast<std::uint32_t>(size + 1),
                     std::memory_order_release);
         return size;

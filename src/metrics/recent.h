@@ -7,7 +7,9 @@
 
 namespace petstore::metrics {
 
-// Counts events per second for the last few seconds, to compute rates.
+// Counts events per second for the last few seconds, to compute rates. One
+// worker adds, all read; if several add, a few events may be lost when a second
+// begins.
 template <std::size_t Kinds>
 class Recent {
 public:
@@ -16,11 +18,12 @@ public:
     void add(std::size_t kind, std::uint32_t now) noexcept
     {
         Second& second = seconds_[now % kSeconds];
-        if (second.time.load(std::memory_order_relaxed) != now) {
+        if (second.time.load(std::memory_order_acquire) != now) {
             for (auto& count : second.counts) {
                 count.store(0, std::memory_order_relaxed);
             }
-            second.time.store(now, std::memory_order_relaxed);
+            // Release: whoever sees the time, sees the counts reset for it.
+            second.time.store(now, std::memory_order_release);
         }
         second.counts[kind].fetch_add(1, std::memory_order_relaxed);
     }
@@ -33,7 +36,7 @@ public:
         std::uint64_t sum = 0;
         for (std::uint32_t time = now - seconds; time != now; ++time) {
             const Second& second = seconds_[time % kSeconds];
-            if (second.time.load(std::memory_order_relaxed) == time) {
+            if (second.time.load(std::memory_order_acquire) == time) {
                 sum += second.counts[kind].load(std::memory_order_relaxed);
             }
         }

@@ -201,10 +201,9 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     totals.redis.emplace_back();
     totals.redis.back().name = "other";
 
-    for (const Process* process =
-             directory.processes.load(std::memory_order_acquire);
+    for (const Process* process = first(directory.processes);
          process != nullptr; process = process->next) {
-        const auto owner = process->owner.load(std::memory_order_relaxed);
+        const auto owner = owner_of(*process);
         if (owner != 0 && is_alive(owner)) {
             ++totals.workers;
             for (std::size_t i = 0; i < servers; ++i) {
@@ -213,8 +212,8 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
             add_links(process->redis[kRedis], totals.redis[servers]);
         }
     }
-    for (const Slot* slot = directory.slots.load(std::memory_order_acquire);
-         slot != nullptr; slot = slot->next) {
+    for (const Slot* slot = first(directory.slots); slot != nullptr;
+         slot = slot->next) {
         add_counters(*slot, totals);
         for (std::size_t i = 0; i < servers; ++i) {
             add_redis(slot->redis[i], totals.redis[i]);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busy_accounts.h"
+#include "shared_list.h"
 #include "slot.h"
 
 namespace petstore::metrics {
@@ -98,9 +99,6 @@ struct Totals {
 
     double request_rate() const noexcept;
 };
-
-// Whether the process exists.
-using IsAlive = bool (*)(std::int64_t process) noexcept;
 
 // Throws std::bad_alloc.
 Totals totals_of(const Directory& directory, IsAlive is_alive,

@@ -1,13 +1,13 @@
 #include "metrics.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <iterator>
 
 #include "../../metrics/busy_accounts.h"
 #include "../../metrics/routes.h"
+#include "../../metrics/shared_list.h"
 #include "../module.h"
 #include "../nginx/handlers.h"
 #include "../request/request_info.h"
@@ -22,19 +22,7 @@ using metrics::index_of;
 // nginx's workers run as one user, so each may send signals to the others.
 bool is_alive(std::int64_t process) noexcept
 {
-    return process != 0
-           && (kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH);
-}
-
-// The first item that is free or whose worker has died; nullptr if none.
-template <typename T>
-T* find_free(const std::atomic<T*>& first) noexcept
-{
-    T* item = first.load(std::memory_order_relaxed);
-    while (item != nullptr && is_alive(item->owner)) {
-        item = item->next;
-    }
-    return item;
+    return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
 }
 
 // Same as $status.
@@ -140,16 +128,16 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const MainConf& conf,
 
 WorkerMetrics::~WorkerMetrics()
 {
-    process_->owner.store(0, std::memory_order_relaxed);
+    metrics::set_owner(*process_, 0);
     if (owner_) {
-        slot_->owner.store(0, std::memory_order_relaxed);
+        metrics::set_owner(*slot_, 0);
     }
 }
 
 // Claims a free Process, that of a worker that has died, or a new one.
 void WorkerMetrics::claim_process() noexcept
 {
-    process_ = find_free(zone_.metrics().processes);
+    process_ = metrics::find_free(zone_.metrics().processes, is_alive);
     if (process_ == nullptr) {
         process_ = zone_.add_process();
     }
@@ -160,22 +148,22 @@ void WorkerMetrics::claim_process() noexcept
         links.all.reset();
         links.down.reset();
     }
-    process_->owner.store(ngx_pid, std::memory_order_relaxed);
+    metrics::set_owner(*process_, ngx_pid);
 }
 
 // Claims a Slot in the same way, or else shares one.
 void WorkerMetrics::claim_slot() noexcept
 {
-    slot_ = find_free(zone_.metrics().slots);
+    slot_ = metrics::find_free(zone_.metrics().slots, is_alive);
     if (slot_ == nullptr) {
         slot_ = zone_.add_slot();
     }
     if (slot_ == nullptr) {
-        slot_ = zone_.metrics().slots.load(std::memory_order_relaxed);
+        slot_ = metrics::first(zone_.metrics().slots);
         return;
     }
     owner_ = true;
-    slot_->owner.store(ngx_pid, std::memory_order_relaxed);
+    metrics::set_owner(*slot_, ngx_pid);
 }
 
 metrics::RedisMeter WorkerMetrics::meter(std::string_view name) noexcept
@@ -310,8 +298,13 @@ void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
     const auto now = static_cast<std::uint64_t>(ngx_time());
     metrics::BusyAccount account;
     for (std::size_t i = 0; i < metrics::BusyAccounts::kSize; ++i) {
-        if (busy->wants_label(i, now, account)) {
-            for (const auto& reader : readers) {
+        bool wanted = false;
+        {
+            const Zone::Lock lock(zone_);
+            wanted = busy->wants_label(i, now, account);
+        }
+        for (const auto& reader : readers) {
+            if (wanted) {
                 reader->read(account.id);
             }
         }

@@ -4,6 +4,7 @@
 
 #include "../../metrics/busy_accounts.h"
 #include "../../metrics/routes.h"
+#include "../../metrics/shared_list.h"
 #include "../module.h"
 
 namespace petstore::ngx {
@@ -52,8 +53,7 @@ T* add_to(std::atomic<T*>& list, ngx_slab_pool_t& pool) noexcept
         return nullptr;
     }
     auto* item = new (memory) T;
-    item->next = list.load(std::memory_order_relaxed);
-    list.store(item, std::memory_order_release);
+    metrics::push_front(list, *item);
     return item;
 }
 

@@ -25,8 +25,9 @@ public:
     metrics::Slot* add_slot() const noexcept;
     metrics::Process* add_process() const noexcept;
 
-    // While this object exists, no other process changes the zone. nginx
-    // unlocks the zone if a worker dies.
+    // While this object exists, no other process changes the zone, and what
+    // the others have written is visible: nginx's compare-and-swap is a full
+    // barrier. nginx unlocks the zone if a worker dies.
     class Lock {
     public:
         explicit Lock(const Zone& zone) noexcept;
