@@ -80,6 +80,8 @@ def petstore_key(key):
     name = digest[:16]
     return (
         redis_command("HSET", "petstore:keys", name, digest),
+        redis_command("HSET", "petstore:accounts", name, 1_700_000_000),
+        redis_command("SADD", "petstore:account-keys:" + name, name),
         redis_command(
             "HSET", "petstore:key:" + digest, "id", name, "account", name,
             "label", "bench", "scopes", "read,write", "created", 1_700_000_000,
