@@ -46,9 +46,10 @@ struct Waits final : store::Waiter<store::Done> {
     void on_result(const store::Outcome<store::Done>& outcome) noexcept override
     {
         ++calls;
-        CHECK_FALSE(outcome.failed());
+        failures += outcome.failed();
     }
     int calls = 0;
+    int failures = 0;
 };
 
 struct Fixture {
@@ -104,25 +105,46 @@ TEST_CASE("the first request waits for the plans in Redis", "[store]")
     f.plans.wait(one);
     f.plans.wait(two);
     CHECK(f.asks());
-    SECTION("they are there")
-    {
-        f.link.reply(Fixture::redis({"gold", "1 2 3"}));
-        CHECK(f.gold() == Limits{1, 2, 3});
-    }
-    SECTION("Redis is away")
-    {
-        f.link.lose(NoReply::in_doubt);
-        CHECK(f.gold() == Limits{10, 100});
-    }
-    SECTION("Redis is loading")
-    {
-        f.link.reply("-LOADING x\r\n");
-        CHECK(f.gold() == Limits{10, 100});
-    }
+    f.link.reply(Fixture::redis({"gold", "1 2 3"}));
+    CHECK(f.gold() == Limits{1, 2, 3});
     CHECK(one.calls == 1);
     CHECK(two.calls == 1);
+    CHECK(one.failures == 0);
     CHECK(f.plans.current());
     CHECK(f.link.commands.empty());
+}
+
+TEST_CASE("requests fail until the plans in Redis have been read", "[store]")
+{
+    Fixture f;
+    const auto fails = GENERATE(0, 1, 2);
+    for (int i = 0; i < 3; ++i) {
+        CHECK_FALSE(f.plans.current());
+        Waits waits;
+        f.plans.wait(waits);
+        CHECK(waits.calls == 0);
+        if (fails == 0) {
+            f.link.lose(NoReply::in_doubt);
+        } else if (fails == 1) {
+            f.link.reply("-LOADING x\r\n");
+        } else {
+            f.link.reply("+nonsense\r\n");
+        }
+        CHECK(waits.calls == 1);
+        CHECK(waits.failures == (fails == 2 ? 0 : 1));
+        if (fails == 2) {
+            return;  // damaged: the configuration's plans count
+        }
+    }
+    f.link.full = true;
+    CHECK_FALSE(f.plans.current());
+    Waits waits;
+    f.plans.wait(waits);
+    CHECK(waits.failures == 1);
+    f.link.full = false;
+    CHECK_FALSE(f.plans.current());
+    f.link.reply(Fixture::redis({}));
+    CHECK(f.plans.current());
 }
 
 TEST_CASE("plans are read once per second, without waiting", "[store]")

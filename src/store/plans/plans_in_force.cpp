@@ -32,16 +32,22 @@ public:
         } catch (...) {
             owner_.answered_ = false;
         }
-        end(Outcome<Done>(Done()));
+        resume();
     }
 
     void on_no_reply(redis::NoReply) noexcept override
     {
         owner_.answered_ = false;
-        end(Outcome<Done>(Done()));
+        resume();
     }
 
 private:
+    void resume() noexcept
+    {
+        end(owner_.known_ ? Outcome<Done>(Done())
+                          : Outcome<Done>(read_not_sent()));
+    }
+
     PlansInForce& owner_;
     const Monotonic sent_;
 };
@@ -58,13 +64,12 @@ PlansInForce::~PlansInForce() = default;
 bool PlansInForce::current() noexcept
 {
     const Monotonic now = clock_.monotonic();
-    if ((!asked_ || now - asked_at_ >= kInterval) && loads_.size() == 0) {
-        asked_ = true;
+    if ((!known_ || now - asked_at_ >= kInterval) && loads_.size() == 0) {
         asked_at_ = now;
         read();
     }
-    return loads_.size() == 0 || !answered_
-           || (known_ && now - read_at_ < kValidFor);
+    return known_
+           && (loads_.size() == 0 || !answered_ || now - read_at_ < kValidFor);
 }
 
 void PlansInForce::read() noexcept
@@ -83,8 +88,12 @@ void PlansInForce::read() noexcept
 
 void PlansInForce::wait(Waiter<Done>& waiter) noexcept
 {
+    Load* const load = loads_.find();
+    if (load == nullptr) {  // has failed at once
+        return waiter.on_result(read_not_sent());
+    }
     try {
-        loads_.find()->join(&waiter);
+        load->join(&waiter);
     } catch (...) {
         waiter.on_result(read_not_sent());
     }

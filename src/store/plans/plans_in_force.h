@@ -31,8 +31,10 @@ protected:
 // those that would decide by older plans than kValidFor wait, if Redis answered
 // the last time: the first ones of a worker, together with its key's record,
 // and the first ones after a pause. Without an answer, the plans read last
-// count, or the configuration's, so that a Redis that is away, or may not be
-// read, stops no request that does not need it.
+// count, so that a Redis that is away stops no request that does not need it.
+// Before the first answer there are none, and requests fail: by the plans of
+// the configuration alone, a customer could get more than the plan in Redis, or
+// be refused as one of the plan free.
 class PlansInForce {
 public:
     // In milliseconds. A change is in effect after kValidFor.
@@ -63,8 +65,9 @@ public:
     // iteration.
     bool current() noexcept;
 
-    // Calls the waiter once the table is as current as it can be; with a
-    // failure only if out of memory, before this returns.
+    // Calls the waiter once the table is as current as it can be, possibly
+    // before this returns; with a failure if no read has had an answer yet, or
+    // if out of memory.
     void wait(Waiter<Done>& waiter) noexcept;
 
 private:
@@ -85,7 +88,6 @@ private:
     api::NamedLimits stored_;  // the plans in Redis that the table has
     std::uint32_t generation_ = CachedKey::kNoPlans + 1;  // of the table
 
-    bool asked_ = false;
     Monotonic asked_at_ = 0;
     bool answered_ = true;  // the last read, or none has ended yet
     bool known_ = false;    // by a read that was sent at read_at_
