@@ -37,17 +37,14 @@ TEST_CASE("releases: pin-images takes the digests of today")
 {
     const std::string old_digest(64, 'a');
     const std::string new_digest(64, 'b');
-    const auto dockerfile = [](const std::string& digest) {
-        return "ARG BASE=debian:trixie@sha256:" + digest + "\n";
-    };
-    const auto workflow = [](const std::string& digest) {
-        return "image: debian:12@sha256:"s + std::string(64, 'c')
-               + "\nimage: debian:trixie@sha256:" + digest + "\n";
+    const std::string kept_digest(64, 'c');
+    const auto text = [&](const std::string& digest) {
+        return "image: debian:12@sha256:" + kept_digest
+               + "\nBASE: debian:trixie@sha256:" + digest + "\n";
     };
     const Checkout checkout({"pin-images", "lib.sh"});
-    write_file(checkout.dir / "Dockerfile", dockerfile(old_digest));
-    write_file(checkout.dir / ".github/workflows/test.yml",
-               workflow(old_digest));
+    const auto workflow = checkout.dir / ".github/workflows/test.yml";
+    write_file(workflow, text(old_digest));
 
     // Docker Hub knows a new image for trixie only.
     const auto docker_hub = [&](const std::string& trixie) {
@@ -57,7 +54,7 @@ TEST_CASE("releases: pin-images takes the digests of today")
                    "*/token*) echo '{\"token\":\"t\"}' ;;\n"
                    "*'Bearer t'*/library/debian/manifests/12)\n"
                    "    printf 'HTTP/2 200\\r\\ndocker-content-digest: sha256:"
-                       + std::string(64, 'c')
+                       + kept_digest
                        + "\\r\\n' ;;\n"
                          "*'Bearer t'*/library/debian/manifests/trixie)\n"
                          "    printf 'HTTP/2 200\\r\\nDocker-Content-Digest: "
@@ -71,15 +68,13 @@ TEST_CASE("releases: pin-images takes the digests of today")
     CHECK(pinned.out
           == "debian:trixie: sha256:" + old_digest + " -> sha256:" + new_digest
                  + "\n");
-    CHECK(read_file(checkout.dir / "Dockerfile") == dockerfile(new_digest));
-    CHECK(read_file(checkout.dir / ".github/workflows/test.yml")
-          == workflow(new_digest));
+    CHECK(read_file(workflow) == text(new_digest));
 
     docker_hub("nonsense");
     const auto failed = checkout.script("pin-images");
     CHECK(failed.code == 1);
     CHECK(contains(failed.err, "no digest for debian:trixie"));
-    CHECK(read_file(checkout.dir / "Dockerfile") == dockerfile(new_digest));
+    CHECK(read_file(workflow) == text(new_digest));
 }
 
 TEST_CASE("releases: the notes are the changelog's section, readable elsewhere")
