@@ -28,8 +28,9 @@ die() {
 
 cpu_count() { nproc; }
 
+# Of any architecture, unless the name ends with one.
 is_installed() {
-    [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+    dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
 # Runs a command as root, through sudo if necessary.
