@@ -308,6 +308,9 @@ struct FakeWorker {
         storage.key_loader.load(petstore::api::sha256(kKey), {}, waiter);
         reply_record(fields);
         REQUIRE(waiter.key);
+        if (!link.plans.empty()) {
+            REQUIRE(storage.plans.current());
+        }
     }
 
     petstore::store::Ref<petstore::store::CachedKey> cached_key()
