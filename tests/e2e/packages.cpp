@@ -85,3 +85,19 @@ TEST_CASE("packages: removal names the files that still need the module")
     CHECK(lines.at(2) == "  " + (dir / "sites-enabled/shop"));
     CHECK(removed("upgrade") == "");
 }
+
+TEST_CASE("packages: an upgrade says what to do next")
+{
+    const auto script = packaged("libnginx-mod-http-petstore.postinst");
+    const auto said = [&](const std::string& old_version) {
+        const auto output =
+            run({"sh", "-c", script, "postinst", "configure", old_version});
+        CHECK(output.code == 0);
+        CHECK(output.err == "");
+        return output.out;
+    };
+    CHECK(said("") == "");
+    CHECK(contains(said("0.1.0"), "stop nginx on all hosts"));
+    CHECK_FALSE(contains(said("0.1.0"), "restart nginx"));
+    CHECK(contains(said("0.2.0+deb12"), "systemctl restart nginx"));
+}
