@@ -166,20 +166,3 @@ TEST_CASE("limits usage: denied requests are counted, with bans off too")
     CHECK(used(host.redis, key, "strikes") == 0);
     CHECK(usage_of(host.redis, key) == 2);
 }
-
-TEST_CASE("limits usage: a worker that ends reports its denials first")
-{
-    RedisServer redis;
-    const auto key = limited_key(redis, 2);
-    NginxOptions options;
-    options.redis = redis.url();
-    NginxServer nginx(options);
-    Http http(nginx.url(), key.secret);
-    for (int i = 0; i < 22; ++i) {
-        http.get("/v1/pets");
-    }
-    nginx.reload();
-    CHECK(wait_until([&] { return used(redis, key, "strikes") == 20; }));
-    const auto usage = ctl(redis.url(), {"usage", key.account, "--csv"}).out;
-    CHECK(contains(usage, ",2,20\n"));
-}
