@@ -16,7 +16,7 @@
         libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-lua mypy nginx
         openssl prometheus python3-dateutil python3-flask python3-requests
-        redis-server shellcheck)
+        python3-typeshed redis-server shellcheck)
 }
 
 say() { printf '%s\n' "$*" >&2; }
