@@ -7,27 +7,34 @@
 
 namespace petstore::ctl {
 
+namespace {
+
+// Like CLI11's own checks, but with a message that may be shown.
+template <class IsValid>
+CLI::Option* check(CLI::Option* option, IsValid is_valid, const char* problem)
+{
+    return option->check([=, name = option->get_name()](
+                             const std::string& value) -> std::string {
+        if (!is_valid(value)) {
+            throw UsageError(name + ' ' + problem);
+        }
+        return {};
+    });
+}
+
+}  // namespace
+
 CLI::Option* refuse_empty(CLI::Option* option)
 {
-    return option->check(
-        [name = option->get_name()](const std::string& value) -> std::string {
-            if (value.empty()) {
-                throw UsageError(name + " must not be empty");
-            }
-            return {};
-        });
+    return check(
+        option, [](const std::string& value) { return !value.empty(); },
+        "must not be empty");
 }
 
 CLI::Option* check_external_id(CLI::Option* option)
 {
-    return option->check(
-        [name = option->get_name()](const std::string& value) -> std::string {
-            if (!api::is_external_id(value)) {
-                throw UsageError(
-                    name + " must be 1 to 128 visible ASCII characters");
-            }
-            return {};
-        });
+    return check(option, api::is_external_id,
+                 "must be 1 to 128 visible ASCII characters");
 }
 
 }  // namespace petstore::ctl

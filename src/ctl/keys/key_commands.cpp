@@ -152,6 +152,16 @@ void add_id_command(CLI::App& parent, const char* name, const char* help,
     });
 }
 
+// Instead of the key itself, which is the argument `key`.
+void add_sha256(CLI::App& command, std::string& hex, CLI::Option* key)
+{
+    refuse_empty(command
+                     .add_option("--sha256", hex,
+                                 "SHA-256 of the key, instead of the key")
+                     ->type_name("HEX")
+                     ->excludes(key));
+}
+
 }  // namespace
 
 void add_key_commands(CLI::App& app, Action& action)
@@ -178,11 +188,7 @@ void add_key_commands(CLI::App& app, Action& action)
     auto* argument = command->add_option(
         "KEY", *secret,
         "The key; - reads it from standard input, where other users of this machine cannot see it");
-    refuse_empty(command
-                     ->add_option("--sha256", *hex,
-                                  "SHA-256 of the key, instead of the key")
-                     ->type_name("HEX")
-                     ->excludes(argument));
+    add_sha256(*command, *hex, argument);
     account = std::make_shared<NamedAccount>();
     account->add_option(*command, kAccountHelp);
     options->add_to(*command);
@@ -207,11 +213,7 @@ void add_key_commands(CLI::App& app, Action& action)
     argument = command->add_option(
         "KEY", *sought,
         "The key; - reads it from standard input, where other users of this machine cannot see it");
-    refuse_empty(command
-                     ->add_option("--sha256", *sought_hex,
-                                  "SHA-256 of the key, instead of the key")
-                     ->type_name("HEX")
-                     ->excludes(argument));
+    add_sha256(*command, *sought_hex, argument);
     command->callback([&action, sought, sought_hex] {
         action = [sought, sought_hex](Context& context) {
             find_key(context, *sought, *sought_hex);
