@@ -107,6 +107,7 @@ class Entry:
     requests: list
     samples: list = dataclasses.field(default_factory=list)
 
+
 def measures(case, contender):
     if case is HOP:
         return contender.name == Petstore.name
@@ -179,7 +180,9 @@ def parse_arguments():
         "--rate", type=int, action="append", metavar="N",
         help="requests per second; may be repeated, default: 2000 and 8000",
     )  # fmt: skip
-    parser.add_argument("--rounds", type=int, metavar="N", help="default: 15, and 3 of each event")
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="default: 15, and 3 of each event"
+    )
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="per measurement, default: 2"
     )

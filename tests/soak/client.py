@@ -7,6 +7,8 @@ import threading
 import time
 from dataclasses import dataclass
 
+from background import Background
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -28,26 +30,17 @@ class Ended(Exception):
     """The test is over."""
 
 
-class Client:
+class Client(Background):
     """A thread that runs `_work` until the test ends. While another thread holds `turn`,
     it sends nothing."""
 
     def __init__(self, store):
+        super().__init__()
         self.store = store
         self.problem = None
         self.turn = threading.Lock()
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._guard, daemon=True)
 
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.thread.join()
-
-    def _guard(self):
+    def _run(self):
         try:
             with self.turn:
                 self._work()

@@ -2,10 +2,11 @@
 
 import os
 import re
-import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+from background import Background
 
 SECONDS = 1  # between samples
 KB = re.compile(r"^(Rss|Pss|Private_Clean|Private_Dirty): +(\d+) kB", re.M)
@@ -52,22 +53,11 @@ class Generation:
     gone_after: float = None  # seconds from the next reload to the last one's end
 
 
-@dataclass
-class Watch:
-    deployment: object
-    samples: list = field(default_factory=list)
-
-    def __post_init__(self):
-        self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.thread.join()
+class Watch(Background):
+    def __init__(self, deployment):
+        super().__init__()
+        self.deployment = deployment
+        self.samples = []
 
     def _run(self):
         due = time.monotonic()
