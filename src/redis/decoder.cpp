@@ -1,5 +1,6 @@
 #include "decoder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <hiredis/hiredis.h>
 #include <limits>
@@ -242,11 +243,31 @@ struct FreeReader {
     }
 };
 
+using OwnedReader = std::unique_ptr<redisReader, FreeReader>;
+
+// Null if memory is exhausted. hiredis has no functions for the fields that we
+// access, and its macro redisReaderSetPrivdata is not valid C++ in 0.14.
+OwnedReader make_reader(ReplyBuilder& builder) noexcept
+{
+    OwnedReader reader(redisReaderCreateWithFunctions(functions()));
+    if (reader) {
+        reader->privdata = &builder;
+        // By default, hiredis 0.14 replaces a large buffer that is empty, and
+        // aborts the process if it cannot allocate the new one.
+        reader->maxbuf = 0;
+    }
+    return reader;
+}
+
+// The size up to which an empty buffer is kept, in bytes.
+constexpr std::size_t kKeptBuffer = 64 * 1024;
+
 }  // namespace
 
 struct Decoder::Impl {
     ReplyBuilder builder;
-    std::unique_ptr<redisReader, FreeReader> reader;
+    OwnedReader reader;
+    std::size_t largest = 0;     // the most bytes that this reader has buffered
     std::size_t unfinished = 0;  // bytes fed since the last complete reply
     bool whole = false;          // the arena holds a reply already returned
     bool broken = false;
@@ -257,18 +278,29 @@ struct Decoder::Impl {
         broken = true;
         problem = why;
     }
+
+    // Lets go of a large buffer that is empty, with its reader, unless memory
+    // is exhausted.
+    void shrink() noexcept
+    {
+        if (largest <= kKeptBuffer || reader->pos != reader->len
+            || reader->ridx != -1) {
+            return;
+        }
+        if (auto small = make_reader(builder)) {
+            reader = std::move(small);
+            largest = 0;
+        }
+    }
 };
 
 Decoder::Decoder(ReplyLimits limits) : impl_(std::make_unique<Impl>())
 {
     impl_->builder.limits = limits;
-    impl_->reader.reset(redisReaderCreateWithFunctions(functions()));
+    impl_->reader = make_reader(impl_->builder);
     if (!impl_->reader) {
         throw std::bad_alloc();
     }
-    // The only field of the reader that we access: hiredis has no function for
-    // it, and its macro redisReaderSetPrivdata is not valid C++ in 0.14.
-    impl_->reader->privdata = &impl_->builder;
 }
 
 Decoder::~Decoder() = default;
@@ -285,6 +317,7 @@ bool Decoder::feed(std::string_view bytes)
         return false;
     }
     impl.unfinished += bytes.size();
+    impl.largest = std::max(impl.largest, impl.reader->len);
     return true;
 }
 
@@ -312,6 +345,7 @@ Decoder::State Decoder::next(const Reply*& reply)
             impl.fail("a reply is too long");
             return State::broken;
         }
+        impl.shrink();
         return State::incomplete;
     }
     impl.unfinished = 0;
