@@ -1,94 +1,11 @@
-// Written directly, because nlohmann's documents allocate where they are
-// destroyed, which ends a worker that has no memory.
 #include "administration_json.h"
 
+#include "json_writer.h"
 #include "text.h"
-#include "utf8.h"
 
 namespace petstore::api {
 
 namespace {
-
-// Any program may have written a label or a plan, so it may not be UTF-8.
-std::string valid_utf8(std::string_view text)
-{
-    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-    std::string valid;
-    while (!text.empty()) {
-        const std::size_t size = code_point_size(text);
-        valid.append(size == 0 ? kReplacement : text.substr(0, size));
-        text.remove_prefix(size == 0 ? 1 : size);
-    }
-    return valid;
-}
-
-// Writes an object or an array, member by member.
-class JsonWriter {
-public:
-    explicit JsonWriter(std::string& out, char open = '{') : out_(out)
-    {
-        out_.push_back(open);
-    }
-    void end(char close = '}') { out_.push_back(close); }
-
-    // The place of the next value, after its name.
-    std::string& named(std::string_view name)
-    {
-        separate();
-        append_json_string(out_, name);
-        return out_.append(":");
-    }
-    std::string& next()
-    {
-        separate();
-        return out_;
-    }
-
-    void text(std::string_view name, std::string_view value)
-    {
-        append_json_string(named(name), value);
-    }
-    // null if it is empty.
-    void text_or_null(std::string_view name, std::string_view value)
-    {
-        if (value.empty()) {
-            named(name).append("null");
-        } else {
-            text(name, valid_utf8(value));
-        }
-    }
-    void number(std::string_view name, std::int64_t value)
-    {
-        append_int(named(name), value);
-    }
-    void number_or_null(std::string_view name,
-                        const std::optional<std::int64_t>& value)
-    {
-        if (value) {
-            number(name, *value);
-        } else {
-            named(name).append("null");
-        }
-    }
-    void flag(std::string_view name, bool value)
-    {
-        named(name).append(value ? "true" : "false");
-    }
-    void date_or_null(std::string_view name, const std::optional<Day>& day)
-    {
-        text_or_null(name, day ? iso_date(*day) : "");
-    }
-
-private:
-    void separate()
-    {
-        out_.append(first_ ? "" : ",");
-        first_ = false;
-    }
-
-    std::string& out_;
-    bool first_ = true;
-};
 
 // Of an own plan or of one in force.
 template <typename Numbers>

@@ -1,182 +1,212 @@
 // The metrics as JSON.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "../api/build_version.h"
+#include "../api/json_writer.h"
 #include "formats.h"
 
 namespace petstore::metrics {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using api::JsonWriter;
 
-Json to_json(const HistogramTotals& totals)
+// Adds a member that `write` fills, an object or an array.
+template <typename Write>
+void add(JsonWriter& object, std::string_view name, const char* brackets,
+         Write write)
 {
-    return {{"count", totals.count()},
-            {"sum", static_cast<double>(totals.sum) / 1e6},
-            {"p50", totals.quantile(0.5)},
-            {"p95", totals.quantile(0.95)},
-            {"p99", totals.quantile(0.99)}};
+    JsonWriter value(object.named(name), brackets[0]);
+    write(value);
+    value.end(brackets[1]);
 }
 
-Json to_json(const LookupTotals& totals)
+template <typename Write>
+void add_object(JsonWriter& object, std::string_view name, Write write)
 {
-    return {{"hit", totals.hits}, {"miss", totals.misses}};
+    add(object, name, "{}", write);
 }
 
-Json requests_of(const Totals& totals)
+// Adds an array of objects, one for each element of `list`.
+template <typename List, typename Write>
+void add_list(JsonWriter& object, std::string_view name, const List& list,
+              Write write)
 {
-    Json requests = Json::object();
-    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
-        Json statuses = Json::object();
-        for (std::size_t j = 0; j <= kStatuses.size(); ++j) {
-            if (totals.requests[i][j] != 0) {
-                statuses[j < kStatuses.size() ? std::to_string(kStatuses[j])
-                                              : "other"] =
-                    totals.requests[i][j];
+    add(object, name, "[]", [&](JsonWriter& array) {
+        for (const auto& each : list) {
+            JsonWriter element(array.next());
+            write(element, each);
+            element.end();
+        }
+    });
+}
+
+void add_count(JsonWriter& object, std::string_view name, std::uint64_t count)
+{
+    object.number(name, static_cast<std::int64_t>(count));
+}
+
+void add_durations(JsonWriter& object, std::string_view name,
+                   const HistogramTotals& totals)
+{
+    add_object(object, name, [&](JsonWriter& durations) {
+        add_count(durations, "count", totals.count());
+        durations.real("sum", static_cast<double>(totals.sum) / 1e6);
+        durations.real("p50", totals.quantile(0.5));
+        durations.real("p95", totals.quantile(0.95));
+        durations.real("p99", totals.quantile(0.99));
+    });
+}
+
+void add_lookups(JsonWriter& object, std::string_view name,
+                 const LookupTotals& totals)
+{
+    add_object(object, name, [&](JsonWriter& lookups) {
+        add_count(lookups, "hit", totals.hits);
+        add_count(lookups, "miss", totals.misses);
+    });
+}
+
+// The numbers of requests by status.
+template <typename Counts>
+void add_statuses(JsonWriter& object, std::string_view name,
+                  const Counts& counts)
+{
+    add_object(object, name, [&](JsonWriter& statuses) {
+        for (std::size_t i = 0; i <= kStatuses.size(); ++i) {
+            if (counts[i] != 0) {
+                add_count(statuses,
+                          i < kStatuses.size() ? std::to_string(kStatuses[i])
+                                               : "other",
+                          counts[i]);
             }
         }
-        requests[std::string(to_string(static_cast<Operation>(i)))] =
-            std::move(statuses);
-    }
-    return requests;
+    });
 }
 
-Json decisions_of(const Totals& totals)
+void add_requests(JsonWriter& object, const Totals& totals)
 {
-    Json decisions = Json::object();
-    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
-        Json plans = Json::object();
-        for (const PlanTotals& plan : totals.plans) {
-            if (plan.decisions[i] != 0) {
-                plans[plan.name] = plan.decisions[i];
-            }
+    add_object(object, "requests", [&](JsonWriter& requests) {
+        for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+            add_statuses(requests, to_string(static_cast<Operation>(i)),
+                         totals.requests[i]);
         }
-        decisions[std::string(to_string(static_cast<Verdict>(i)))] =
-            std::move(plans);
-    }
-    return decisions;
+    });
 }
 
-Json routes_of(const Totals& totals)
+void add_routes(JsonWriter& object, const Totals& totals)
 {
-    Json routes = Json::object();
-    for (const RouteTotals& route : totals.routes) {
-        Json statuses = Json::object();
-        for (std::size_t i = 0; i < route.requests.size(); ++i) {
-            if (route.requests[i] != 0) {
-                statuses[i < kStatuses.size() ? std::to_string(kStatuses[i])
-                                              : "other"] = route.requests[i];
-            }
+    add_object(object, "routes", [&](JsonWriter& routes) {
+        for (const RouteTotals& each : totals.routes) {
+            add_object(routes, each.name, [&](JsonWriter& route) {
+                add_statuses(route, "requests", each.requests);
+                add_durations(route, "duration_seconds", each.duration);
+            });
         }
-        routes[route.name] = {{"requests", std::move(statuses)},
-                              {"duration_seconds", to_json(route.duration)}};
-    }
-    return routes;
+    });
 }
 
-Json rates_of(const Totals& totals)
+void add_decisions(JsonWriter& object, const Totals& totals)
 {
-    Json rates = {{"requests", totals.request_rate()}};
-    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
-        rates[std::string(to_string(static_cast<Verdict>(i)))] =
-            totals.rates[i];
-    }
-    return rates;
+    add_object(object, "decisions", [&](JsonWriter& decisions) {
+        for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
+            add_object(decisions, to_string(static_cast<Verdict>(i)),
+                       [&](JsonWriter& plans) {
+                           for (const PlanTotals& plan : totals.plans) {
+                               if (plan.decisions[i] != 0) {
+                                   add_count(plans, plan.name,
+                                             plan.decisions[i]);
+                               }
+                           }
+                       });
+        }
+    });
 }
 
-Json redis_of(const Totals& totals)
+void add_rates(JsonWriter& object, const Totals& totals)
 {
-    Json list = Json::array();
-    for (const RedisTotals& redis : totals.redis) {
-        Json failures = Json::object();
+    add_object(object, "per_second", [&](JsonWriter& rates) {
+        rates.real("requests", totals.request_rate());
+        for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
+            rates.real(to_string(static_cast<Verdict>(i)), totals.rates[i]);
+        }
+    });
+}
+
+void write_redis(JsonWriter& object, const RedisTotals& redis)
+{
+    object.text("name", redis.name);
+    if (redis.used) {
+        object.flag("up", redis.up);
+    } else {
+        object.null("up");
+    }
+    add_count(object, "commands", redis.commands);
+    add_object(object, "failures", [&](JsonWriter& failures) {
         for (std::size_t i = 0; i < redis.failures.size(); ++i) {
-            failures[std::string(to_string(static_cast<Failure>(i)))] =
-                redis.failures[i];
+            add_count(failures, to_string(static_cast<Failure>(i)),
+                      redis.failures[i]);
         }
-        list.push_back({{"name", redis.name},
-                        {"up", redis.used ? Json(redis.up) : Json(nullptr)},
-                        {"commands", redis.commands},
-                        {"failures", std::move(failures)},
-                        {"queue_rejections", redis.rejections}});
-    }
-    return list;
+    });
+    add_count(object, "queue_rejections", redis.rejections);
 }
 
-Json denied_of(const Totals& totals)
+void write_denied(JsonWriter& object, const DeniedTotals& denied)
 {
-    Json list = Json::array();
-    for (const DeniedTotals& denied : totals.denied) {
-        list.push_back(
-            {{"account", denied.account.account()},
-             {"plan", denied.plan},
-             {"status", denied.account.banned ? "banned" : "limited"},
-             {"until", denied.account.until},
-             {"denied", denied.account.denied}});
-    }
-    return list;
+    object.text("account", denied.account.account());
+    object.text("plan", denied.plan);
+    object.text("status", denied.account.banned ? "banned" : "limited");
+    add_count(object, "until", denied.account.until);
+    add_count(object, "denied", denied.account.denied);
 }
 
-Json text_or_null(const char* text)
+void write_busy(JsonWriter& object, const BusyTotals& busy)
 {
-    return *text == '\0' ? Json(nullptr) : Json(text);
+    const BusyAccount& account = busy.account;
+    object.text("account", account.id);
+    object.text_or_null("external_id", account.external_id);
+    object.text_or_null("label", account.label);
+    object.text("plan", busy.plan);
+    object.number("per_minute", std::llround(account.per_minute));
 }
 
-Json busiest_of(const Totals& totals)
+void write_host(JsonWriter& object, const StoreHost& host)
 {
-    Json list = Json::array();
-    for (const BusyTotals& busy : totals.busiest) {
-        const BusyAccount& account = busy.account;
-        list.push_back({{"account", account.id},
-                        {"external_id", text_or_null(account.external_id)},
-                        {"label", text_or_null(account.label)},
-                        {"plan", busy.plan},
-                        {"per_minute", std::llround(account.per_minute)}});
-    }
-    return list;
-}
-
-Json hosts_of(const Totals& totals)
-{
-    Json list = Json::array();
-    for (const StoreHost& host : totals.hosts) {
-        list.push_back({{"host", host.name},
-                        {"configuration", host.configuration},
-                        {"version", host.version}});
-    }
-    return list;
+    object.text("host", host.name);
+    object.text("configuration", host.configuration);
+    object.text("version", host.version);
 }
 
 }  // namespace
 
 std::string status_json(const Totals& totals)
 {
-    const Json json = {
-        {"version", api::build_version()},
-        {"nginx", totals.nginx},
-        {"time", totals.now},
-        {"workers", totals.workers},
-        {"per_second", rates_of(totals)},
-        {"requests", requests_of(totals)},
-        {"request_duration_seconds", to_json(totals.request_duration)},
-        {"routes", routes_of(totals)},
-        {"decisions", decisions_of(totals)},
-        {"bans", totals.bans},
-        {"denied_accounts", denied_of(totals)},
-        {"busiest_accounts", busiest_of(totals)},
-        {"redis", redis_of(totals)},
-        {"redis_duration_seconds", to_json(totals.redis_duration)},
-        {"caches",
-         {{"key", to_json(totals.keys)},
-          {"pet", to_json(totals.pets)},
-          {"response", to_json(totals.responses)}}},
-        {"outcome_unknown", totals.outcome_unknown},
-        {"damaged_data", totals.damaged_data},
-        {"hosts", hosts_of(totals)},
-    };
-    // Names in the configuration may be invalid UTF-8.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::string json;
+    JsonWriter object(json);
+    object.text("version", api::build_version());
+    object.text("nginx", totals.nginx);
+    add_count(object, "time", totals.now);
+    add_count(object, "workers", totals.workers);
+    add_rates(object, totals);
+    add_requests(object, totals);
+    add_durations(object, "request_duration_seconds", totals.request_duration);
+    add_routes(object, totals);
+    add_decisions(object, totals);
+    add_count(object, "bans", totals.bans);
+    add_list(object, "denied_accounts", totals.denied, write_denied);
+    add_list(object, "busiest_accounts", totals.busiest, write_busy);
+    add_list(object, "redis", totals.redis, write_redis);
+    add_durations(object, "redis_duration_seconds", totals.redis_duration);
+    add_object(object, "caches", [&](JsonWriter& caches) {
+        add_lookups(caches, "key", totals.keys);
+        add_lookups(caches, "pet", totals.pets);
+        add_lookups(caches, "response", totals.responses);
+    });
+    add_count(object, "outcome_unknown", totals.outcome_unknown);
+    add_count(object, "damaged_data", totals.damaged_data);
+    add_list(object, "hosts", totals.hosts, write_host);
+    object.end();
+    return json + "\n";
 }
 
 }  // namespace petstore::metrics
