@@ -258,6 +258,58 @@ TEST_CASE("a slow attempt and another import one key", "[admin]")
         });
 }
 
+TEST_CASE("two imports of a key take over what a third left", "[admin]")
+{
+    const AdminCall import = call(
+        Operation::create_key, R"({"sha256":")" + std::string(64, 'c') + "\"}");
+    // Starts the call, and holds it at its command number `at`.
+    const auto hold = [&](Host& host, int at) {
+        host.link.hold_at(at);
+        host.start(import);
+        host.run();
+        return host.link.is_held();
+    };
+    const auto end = [](Host& host) {
+        host.link.release();
+        host.run();
+        return !host.result.failed() && host.result.value().status == 201;
+    };
+    int left = 1;
+    int first = 1;
+    int second = 1;
+    while (left < 40) {
+        CAPTURE(left, first, second);
+        KeyWorld world;
+        Host gone(world);
+        Host slow(world);
+        Host other(world);
+        if (!hold(gone, left)) {
+            break;
+        }
+        const bool finished = !records(world, "P:key:").empty();
+        const bool slow_is_held = hold(slow, first);
+        const bool other_is_held = hold(other, second);
+        const int accepted = end(slow) + end(other);
+        CHECK(accepted == (finished ? 0 : 1));
+        const auto keys = records(world, "P:key:");
+        REQUIRE(keys.size() == 1);
+        key_record(world, keys[0].at("id"));
+        const auto& account =
+            world.hashes["P:account:" + keys[0].at("account")];
+        CHECK(account.count("deleted") == 0);
+
+        if (other_is_held) {
+            ++second;
+        } else if (second = 1; slow_is_held) {
+            ++first;
+        } else {
+            first = 1;
+            ++left;
+        }
+    }
+    CHECK((left > 10 && left < 40));
+}
+
 TEST_CASE("a slow attempt and another rotate a key once", "[admin]")
 {
     std::string old;

@@ -116,7 +116,8 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             throw overtaken("the new key was removed meanwhile");
         }
         if (there.record.id != key.record.id) {
-            if (owner == KeyOwner::new_account) {
+            const bool is_mine = key.record.account != there.record.account;
+            if (owner == KeyOwner::new_account && is_mine) {
                 co_await remove_account(servers, key.record.account, "", true);
             }
             throw key_exists("another command is adding this key");
