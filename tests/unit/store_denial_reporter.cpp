@@ -298,6 +298,19 @@ TEST_CASE("denials of a report that was not sent are reported again", "[store]")
     CHECK(f.account().take_denials(true).strikes == 4);
 }
 
+TEST_CASE("denials of a report that Redis did not execute are reported again",
+          "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.deny(3);
+    f.reporter.report(f.key, f.policy);
+    const bool executed = GENERATE(false, true);
+    f.link.reply(executed ? "-ERR a broken script\r\n" : "-READONLY x\r\n");
+    CHECK(f.account().has_denials() != executed);
+    CHECK(f.account().take_denials(true).strikes == (executed ? 0 : 3));
+}
+
 TEST_CASE("denials of a report without a reply are not reported again",
           "[store]")
 {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../../redis/error_table.h"
 #include "../../redis/script_call.h"
 
 namespace petstore::store {
@@ -38,7 +39,8 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         Account& account = *key_->account;
-        if (const auto damaged = damaged_key(reply); !damaged.empty()) {
+        const auto damaged = damaged_key(reply);
+        if (!damaged.empty()) {
             owner_.damage_log_.damaged(damaged);
         }
         const auto status =
@@ -57,6 +59,10 @@ private:
                 decision_ = status.decision;
             }
         } else {
+            if (damaged.empty() && reply.is_error()
+                && !redis::error_row(reply.text()).executed) {
+                account.return_denials(denials_);
+            }
             // An operator changed something, or the account is damaged: the
             // next request must ask Redis.
             account.forget_denial();
