@@ -189,6 +189,9 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
     const std::uint64_t added = pipeline_.added();
     // Removed first: the handler may send the next command.
     redis::ReplyHandler* const handler = pipeline_.pop();
+    if (pipeline_.empty() && ngx_base::is_quitting()) {
+        deadline_.stop();  // it would delay the exit
+    }
     if (idle_.heard()) {
         schedule_flush();
     }

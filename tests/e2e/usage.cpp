@@ -184,6 +184,29 @@ TEST_CASE("usage: the days and months of real traffic are exact")
     CHECK(later.at("windows").at(2).at("used") == 0);
 }
 
+TEST_CASE("usage: a worker that quits reports the requests it has denied")
+{
+    Store store;
+    const auto key = limited_key(store.redis, 1);
+    Http http(store.nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+    long long denied = 0;
+    for (int reload = 0; reload < 3; ++reload) {
+        for (int i = 0; i < 20; ++i) {
+            CHECK(http.get("/v1/pets").status == 429);
+            ++denied;
+        }
+        store.nginx.reload();
+    }
+    const auto reported = [&] {
+        return usage(store.redis.url(), {key.account})
+            .at("days")
+            .back()
+            .at("denied");
+    };
+    CHECK(wait_until([&] { return reported() == denied; }));
+}
+
 TEST_CASE("usage: denied requests are counted, and a reset keeps usage")
 {
     Store store;

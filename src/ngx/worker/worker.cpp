@@ -75,7 +75,7 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
     : log_(log, metrics,
            {metrics.meter(conf.nodes[settings.limit_node].name).redis,
             metrics.meter(conf.nodes[settings.node].name).redis}),
-      report_alarm_(&log, true),
+      report_alarm_(&log, false),  // a quitting worker reports its denials
       limits_(&accounts == &catalogue
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
