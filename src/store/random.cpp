@@ -1,5 +1,6 @@
 #include "random.h"
 
+#include <openssl/err.h>
 #include <openssl/rand.h>
 
 #include <stdexcept>
@@ -12,6 +13,7 @@ api::Digest random_digest()
 {
     api::Digest random;
     if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+        ERR_clear_error();  // see api/digest.cpp
         throw std::runtime_error("OpenSSL has no random numbers");
     }
     return random;

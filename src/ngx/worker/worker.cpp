@@ -4,6 +4,7 @@
 #include "../../api/digest.h"
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
+#include "../../store/random.h"
 #include "../../store/scripts.h"
 #include "../module.h"
 
@@ -32,8 +33,9 @@ const NginxClock nginx_clock{};
 
 // OpenSSL initializes itself on first use and crashes if memory runs out then,
 // so the first use must not be in a request.
-void initialize_digests()
+void initialize_openssl()
 {
+    static_cast<void>(store::random_digest());
     static_cast<void>(api::sha256({}));
     store::scripts::limit();
     store::scripts::strike();
@@ -108,7 +110,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
       cost_lines_(conf.variable_costs), warm_up_(*this, &log, true),
       host_tasks_(*this, &log, true)
 {
-    initialize_digests();
+    initialize_openssl();
     for (const auto& settings : conf.sentinels) {
         watches_.push_back(
             std::make_unique<ngx_redis::SentinelWatch>(settings, log));
