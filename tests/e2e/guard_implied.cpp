@@ -408,3 +408,20 @@ TEST_CASE("guard: a direct request to an internal location")
     CHECK(shop.charged() == 0);
     CHECK(shop.back_end.count() == 0);
 }
+
+TEST_CASE("guard: internal status and health are not guarded")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        location = /status { internal; petstore_status; }
+        location = /health { internal; petstore_health ready; })";
+    GuardedStore shop(options);
+    for (const std::string path : {"/status", "/health"}) {
+        INFO(path);
+        const auto response = shop.http.get(path);
+        CHECK(response.status == 404);
+        CHECK_FALSE(response.has("x-ratelimit-limit"));
+    }
+    CHECK(shop.charged() == 0);
+}

@@ -78,6 +78,12 @@ const LocConf* entered_conf(ngx_http_request_t* r) noexcept
 
 }  // namespace
 
+ngx_http_handler_pt handler_of(ngx_http_request_t* r) noexcept
+{
+    return r->content_handler != nullptr ? r->content_handler
+                                         : core_loc_conf(r)->handler;
+}
+
 bool admits_itself(ngx_http_handler_pt handler) noexcept
 {
     return handler == usage_handler || handler == admin_handler;
@@ -85,11 +91,7 @@ bool admits_itself(ngx_http_handler_pt handler) noexcept
 
 bool is_in_service(ngx_http_request_t* r) noexcept
 {
-    // nginx refuses a direct request to an `internal` location before it sets
-    // the handler.
-    const auto handler = r->content_handler != nullptr
-                             ? r->content_handler
-                             : core_loc_conf(r)->handler;
+    const auto handler = handler_of(r);
     return handler == content_handler || admits_itself(handler)
            || is_in_guarded_location(r);
 }

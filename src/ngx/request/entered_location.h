@@ -19,6 +19,10 @@ struct EnteredLocation {
     bool handled = false;  // the API, the guard or CORS has handled the request
 };
 
+// The content handler of the request, or of its location: nginx refuses a
+// direct request to an `internal` location before it sets the handler.
+ngx_http_handler_pt handler_of(ngx_http_request_t* r) noexcept;
+
 // Whether the handler admits requests to itself: that of petstore_usage and
 // that of petstore_admin.
 bool admits_itself(ngx_http_handler_pt handler) noexcept;

@@ -109,10 +109,10 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
 // limit_except in the location may have a different handler.
 bool is_in_guarded_location(ngx_http_request_t* r) noexcept
 {
-    return loc_conf(r)->guard && r->content_handler != status_handler
-           && !admits_itself(r->content_handler)
-           && r->content_handler != live_handler
-           && r->content_handler != ready_handler;
+    const auto handler = handler_of(r);
+    return loc_conf(r)->guard && handler != status_handler
+           && !admits_itself(handler) && handler != live_handler
+           && handler != ready_handler;
 }
 
 // Phase handlers run in reverse order of registration, so this one runs before
