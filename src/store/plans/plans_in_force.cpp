@@ -117,7 +117,7 @@ void PlansInForce::take(const redis::Reply& reply, Monotonic sent)
     read_at_ = sent;
 }
 
-void PlansInForce::use(const StoredPlans& stored)
+void PlansInForce::use(StoredPlans stored)
 {
     if (stored.is_damaged() && !std::exchange(damaged_, true)) {
         damage_log_.damaged(commands_.name());
@@ -130,7 +130,7 @@ void PlansInForce::use(const StoredPlans& stored)
     for (const auto& [name, limits] : stored.plans) {
         table.set(name, limits);
     }
-    stored_ = stored.plans;
+    stored_ = std::move(stored.plans);
     table_ = std::move(table);
     ++generation_;
 }

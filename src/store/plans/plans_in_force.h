@@ -76,7 +76,7 @@ private:
 
     void read() noexcept;
     void take(const redis::Reply& reply, Monotonic sent);
-    void use(const StoredPlans& stored);
+    void use(StoredPlans stored);
 
     redis::Link& link_;
     const PlanCommands commands_;
