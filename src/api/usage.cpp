@@ -44,6 +44,9 @@ UsagePeriod UsagePeriod::kept_at(Day today) const noexcept
 std::vector<UsageCount> usage_counts(const AccountUsage& usage,
                                      const UsagePeriod& period)
 {
+    if (period.to < period.from) {  // it has not begun
+        return {};
+    }
     const Day first = day_of(usage.account.created);
     const Day last =
         usage.account.deleted ? day_of(usage.account.deleted) : period.to;

@@ -56,6 +56,8 @@ TEST_CASE("a period ends today and starts where records begin", "[usage]")
     const UsagePeriod later{kToday + 1, kToday + 2};
     CHECK(later.kept_at(kToday).to < later.kept_at(kToday).from);
     CHECK(usage_counts(usage(), later.kept_at(kToday)).empty());
+    const UsagePeriod months{kToday + 1, kToday + 2, UsagePeriod::Step::month};
+    CHECK(usage_counts(usage(), months.kept_at(kToday)).empty());
 }
 
 TEST_CASE("usage has each day on which the account existed", "[usage]")

@@ -32,7 +32,10 @@ public:
     void run()
     {
         const auto ids = names();
-        if (ids.size() == 1 && !percent_ && !options_.csv) {
+        // By the number of names, so that a program knows what it will get.
+        const auto named =
+            options_.accounts.size() + options_.external_ids.size();
+        if (named == 1 && !percent_ && !options_.csv) {
             return print_one(ids.front());
         }
         if (!ids.empty()) {
