@@ -41,7 +41,8 @@ long long unix_time()
 bool wait_until(const std::function<bool()>& condition,
                 std::chrono::milliseconds timeout)
 {
-    // Polls quickly at first, then less often to save CPU time.
+    // Polls quickly at first, then less and less often: some conditions cost
+    // milliseconds of CPU time.
     const auto start = Clock::now();
     while (!condition()) {
         const auto waited = Clock::now() - start;
@@ -51,7 +52,8 @@ bool wait_until(const std::function<bool()>& condition,
         if (waited < 200us) {
             std::this_thread::yield();
         } else {
-            std::this_thread::sleep_for(2ms);
+            std::this_thread::sleep_for(
+                std::clamp<Clock::duration>(waited / 16, 2ms, 10ms));
         }
     }
     return true;
