@@ -93,7 +93,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
 
 WorkerMetrics::WorkerMetrics(const Zone& zone, const MainConf& conf,
                              ngx_log_t& log)
-    : zone_(zone)
+    : zone_(zone), busy_(conf.statuses.empty() ? nullptr : zone.metrics().busy)
 {
     const auto names = conf.plans.names();
     metrics::Routes* const routes = zone_.metrics().routes;
@@ -219,17 +219,16 @@ void WorkerMetrics::count_account(const store::CachedKey& key, std::size_t plan,
 {
     using Counted = metrics::BusyAccounts::Counted;
     constexpr unsigned kOneOf = 16;
-    metrics::BusyAccounts* const busy = zone_.metrics().busy;
-    if (busy == nullptr) {
+    if (busy_ == nullptr) {
         return;
     }
     const std::string_view account = key.account->id();
-    const Counted counted = busy->count(account, now);
+    const Counted counted = busy_->count(account, now);
     if (counted == Counted::no_but_there_is_room
         || (counted == Counted::no && ++uncounted_ % kOneOf == 0)) {
         const Zone::Lock lock(zone_);
-        busy->add(account, key.record.external_id(),
-                  static_cast<std::uint32_t>(plan), now);
+        busy_->add(account, key.record.external_id(),
+                   static_cast<std::uint32_t>(plan), now);
     }
 }
 
@@ -291,8 +290,7 @@ WorkerMetrics::label_reader(redis::Link& link, const store::Schema& schema)
 
 void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
 {
-    metrics::BusyAccounts* const busy = zone_.metrics().busy;
-    if (busy == nullptr) {
+    if (busy_ == nullptr) {
         return;
     }
     const auto now = static_cast<std::uint64_t>(ngx_time());
@@ -301,7 +299,7 @@ void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
         bool wanted = false;
         {
             const Zone::Lock lock(zone_);
-            wanted = busy->wants_label(i, now, account);
+            wanted = busy_->wants_label(i, now, account);
         }
         for (const auto& reader : readers) {
             if (wanted) {
@@ -315,7 +313,7 @@ void WorkerMetrics::label_is(std::string_view account,
                              std::string_view label) noexcept
 {
     const Zone::Lock lock(zone_);
-    zone_.metrics().busy->set_label(account, label);
+    busy_->set_label(account, label);
 }
 
 metrics::Totals totals_of(const Zone& zone)

@@ -61,6 +61,8 @@ private:
     std::size_t plan_index(std::string_view plan) const noexcept;
 
     const Zone zone_;
+    // nullptr if no location has petstore_status, or the zone has no room.
+    metrics::BusyAccounts* const busy_;
     metrics::Process* process_ = nullptr;
     metrics::Slot* slot_ = nullptr;
     bool owner_ = false;  // of the slot
