@@ -357,7 +357,7 @@ TEST_CASE("balancer: a host that cannot reach Redis is left out")
 TEST_CASE("balancer: hosts respond themselves while Redis is away")
 {
     NginxOptions options;
-    options.location = "petstore_redis_timeout 500ms;";
+    options.location = "petstore_redis_timeout 5s;";
     Balanced world(options);
     const auto key = create_key(world.hosts.redis);
     auto http = world.client(key);

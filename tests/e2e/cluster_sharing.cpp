@@ -24,6 +24,9 @@ public:
     {
         for (std::size_t i = 0; i < each * kPrimaries; ++i) {
             keys_.push_back(world.redis.limited_key(kLimit, i % kPrimaries));
+        }
+        // Their minutes begin now.
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
             clients_.emplace_back(nginx_.port());
             // The worker caches the key and the pet.
             clients_.back().send(request(i));

@@ -29,6 +29,10 @@ public:
         for (const auto* folder : {"conf.d", "locations.d", "reports"}) {
             mkdir((dir_ / folder).c_str(), 0777);
         }
+        // The machine may stall for longer than the module's default timeouts.
+        write_file(dir_ / "conf.d/patience.conf",
+                   "petstore_redis_connect_timeout 10s;"
+                   "petstore_redis_timeout 10s;\n");
         copy("nginx-conf/container.conf", "nginx.conf",
              {{"modules/ngx_http_petstore_module.so", module_file()},
               {"/tmp/petstore/", dir_ / "run/"},
@@ -381,11 +385,12 @@ TEST_CASE("container: waits while Redis's name does not resolve, and says so")
     // There is nothing to reload yet.
     container.signal(SIGHUP);
     CHECK(container.stop(SIGTERM) == 0);
-    CHECK(container.errors() == waiting);
+    const auto waited = count_of(container.errors(), waiting);
+    CHECK(waited >= 1);
 
     container.launch();
-    CHECK(
-        wait_until([&] { return count_of(container.errors(), waiting) == 2; }));
+    CHECK(wait_until(
+        [&] { return count_of(container.errors(), waiting) > waited; }));
     write_file(dir / "address", own_address());
     container.await();
     CHECK(contains(container.errors(), "all host names resolve now\n"));

@@ -205,7 +205,9 @@ TEST_CASE("durability: it can be set and switched off for each location")
     NginxOptions options;
     options.redis = redis.url();
     options.http = "petstore_durability replicas=1;";
-    options.location = "petstore_durability off;";
+    options.location =
+        "petstore_durability off;"
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
     options.server =
         "location /w/v1/ { petstore /w/v1; petstore_redis_timeout 300ms; }";
     NginxServer nginx(options);
@@ -230,7 +232,8 @@ TEST_CASE("durability: a waiting create is answered in a reload and a shutdown")
 {
     Pair redis;
     // A shutdown may take as long as the timeout.
-    NginxServer nginx(durable_options(redis.primary.url(), "replicas=1", "8s"));
+    NginxServer nginx(
+        durable_options(redis.primary.url(), "replicas=1", "40s"));
     Http http(nginx.url(), redis.key.secret);
     REQUIRE(http.post("/v1/pets", kRex).status == 201);
     const Pair::Pause pause(redis.replica);

@@ -69,7 +69,7 @@ TEST_CASE("durability: a replica takes over, and no acknowledged pet is lost")
     options.redis = redis.url();
     options.workers = 2;
     options.location =
-        "petstore_durability replicas=1; petstore_redis_timeout 500ms;";
+        "petstore_durability replicas=1; petstore_redis_timeout 2s;";
     NginxServer nginx(options);
     const auto workers = nginx.workers();
 

@@ -441,7 +441,7 @@ TEST_CASE("failover: a timeout does not move a worker to a replica")
     const TwoAddresses redis;
     auto options = redis.options(true);
     options.location =
-        "petstore_redis_timeout 1s; petstore_redis_connect_timeout 10s;";
+        "petstore_redis_timeout 5s; petstore_redis_connect_timeout 10s;";
     NginxServer nginx(options);
     Http http(nginx.url(), redis.key.secret);
     CHECK(http.post("/v1/pets", kPet).status == 201);

@@ -41,7 +41,7 @@ std::string shop_request(const std::string& secret)
 
 TEST_CASE("guard: without Redis requests are refused at once")
 {
-    GuardedStore shop({}, "petstore_redis_timeout 500ms;");
+    GuardedStore shop({}, "petstore_redis_timeout 5s;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     store.redis.stop();
@@ -61,7 +61,7 @@ TEST_CASE("guard: without Redis requests are refused at once")
 
 TEST_CASE("guard: a Redis that hangs")
 {
-    GuardedStore shop({}, "petstore_redis_timeout 200ms;");
+    GuardedStore shop({}, "petstore_redis_timeout 2s;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     store.redis.pause();

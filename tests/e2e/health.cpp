@@ -57,9 +57,10 @@ TEST_CASE("health: without Redis a host is live but not ready")
 TEST_CASE("health: a silent Redis is not ready after its timeout")
 {
     auto options = with_health();
-    options.http = "petstore_redis_timeout 200ms;";
+    options.http = "petstore_redis_timeout 1s;";
     Store store(options);
-    REQUIRE(status_of(store.nginx, "/readyz") == 204);
+    REQUIRE(
+        wait_until([&] { return status_of(store.nginx, "/readyz") == 204; }));
     store.redis.pause();
     CHECK(wait_until([&] { return status_of(store.nginx, "/readyz") == 503; }));
     CHECK(status_of(store.nginx, "/livez") == 204);
@@ -112,7 +113,7 @@ TEST_CASE("health: without a location that needs Redis a host is ready")
 TEST_CASE("health: clients that leave while Redis is silent")
 {
     auto options = with_health();
-    options.http = "petstore_redis_timeout 2s;";
+    options.http = "petstore_redis_timeout 20s;";
     Store store(options);
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
     const auto before = store.nginx.sockets_at_rest();

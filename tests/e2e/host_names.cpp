@@ -116,7 +116,7 @@ TEST_CASE("host names: a worker whose DNS hangs serves everything else")
 TEST_CASE("host names: an answer that comes after the timeout is used")
 {
     Named named(
-        DnsServer::Answer{{own_address()}, DnsServer::no_error, false, 1500ms});
+        DnsServer::Answer{{own_address()}, DnsServer::no_error, false, 5s});
     NginxServer nginx(named.options(
         "petstore_redis_timeout 200ms; petstore_redis_connect_timeout 300ms;"));
     Http http(nginx.url(), named.key.secret);
@@ -232,7 +232,7 @@ TEST_CASE("host names: a worker that resolves a name ends soon")
     {
         nginx.reload_and_settle();
     }
-    CHECK(Clock::now() - before < 5s);
+    CHECK(Clock::now() - before < 20s);
 }
 
 TEST_CASE("host names: Sentinels and servers may have them")

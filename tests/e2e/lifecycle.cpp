@@ -148,7 +148,8 @@ TEST_CASE("lifecycle: quit and reload while Redis hangs")
 TEST_CASE("lifecycle: a fast shutdown with requests waiting")
 {
     NginxOptions options = with_workers(2);
-    options.location = "petstore_redis_timeout 60s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 60s;";
     Store store(options);
     CHECK(store.client().get("/v1/pets").status == 200);
     store.redis.pause();

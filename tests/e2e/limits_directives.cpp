@@ -246,7 +246,8 @@ TEST_CASE("limits directives: the fields of the IETF draft")
     // In the middle of the windows, for every kind of response.
     end_in(store.redis, key, Number::minute_end, 31'500);
     end_in(store.redis, key, Number::day_end, 5'000'500);
-    CHECK(check(http.get("/v1/pets/9"), 1, 98) == 32);
+    const auto rest = check(http.get("/v1/pets/9"), 1, 98);
+    CHECK((rest > 20 && rest <= 32));
     check(http.post("/v1/pets", "{"), 0, 97);
     for (int i = 0; i < 5; ++i) {
         const auto response = http.get("/v1/pets");
@@ -335,6 +336,8 @@ TEST_CASE("limits directives: variables report the outcome of a request")
     };
     const std::string who = key.id + " pro ";
     const std::string time = R"( \d+\.\d\d\d)";
+    // A denial is known for 900 ms, and the machine may stall for longer.
+    const std::string maybe = "( -|" + time + ")";
     http.get("/v1/pets");
     logged("200 listPets " + who + "PASSED 1 -" + time);
     http.get("/v1/pets/7");
@@ -343,13 +346,13 @@ TEST_CASE("limits directives: variables report the outcome of a request")
     logged("429 createPet " + who + "LIMITED 0 rate_limit_exceeded" + time);
     // Denied from memory, without Redis.
     http.request("DELETE", "/v1/pets");
-    logged("429 - " + who + "LIMITED 0 rate_limit_exceeded -");
+    logged("429 - " + who + "LIMITED 0 rate_limit_exceeded" + maybe);
     http.get("/v1/nowhere");
-    logged("429 - " + who + "LIMITED 0 rate_limit_exceeded -");
+    logged("429 - " + who + "LIMITED 0 rate_limit_exceeded" + maybe);
     http.get("/v1/pets");
     logged("429 listPets " + who + "BANNED 0 api_key_banned" + time);
     http.get("/v1/pets");
-    logged("429 listPets " + who + "BANNED 0 api_key_banned -");
+    logged("429 listPets " + who + "BANNED 0 api_key_banned" + maybe);
     anyone.get("/v1/pets");
     logged("401 listPets - - DENIED 1 missing_api_key -");
     anyone.get("/v1/pets", {{"Authorization", "Bearer nobody"}});

@@ -126,7 +126,7 @@ TEST_CASE("limits exact: across the end of a window")
         INFO(limit);
         const auto key = limited_key(hosts.redis, limit);
         // A window that is about to end and has no used requests.
-        end_in(hosts.redis, key, Number::minute_end, sanitized() ? 2000 : 1000);
+        end_in(hosts.redis, key, Number::minute_end, sanitized() ? 4000 : 2000);
 
         std::map<long long, long long> refused_in;
         const auto answers =

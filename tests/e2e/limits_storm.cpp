@@ -9,7 +9,7 @@ using namespace petstore::e2e;
 
 namespace {
 
-constexpr std::size_t kStorm = 100'000;
+const std::size_t kStorm = sanitized() ? 20'000 : 100'000;
 
 // The number of commands that a worker may send per second, not counting
 // commands called by scripts.

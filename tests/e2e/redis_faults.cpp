@@ -204,7 +204,8 @@ TEST_CASE("faults: a connection cut in mid-request")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 10s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets/1").status == 200);
@@ -357,7 +358,8 @@ TEST_CASE("faults: a late reply never answers another request")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 20s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 20s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets/1").status == 200);
@@ -410,7 +412,8 @@ TEST_CASE("faults: clients that leave while Redis is busy leave nothing behind")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 20s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 20s;";
     options.workers = 2;
     NginxServer nginx(options);
     // Makes both workers connect.
@@ -588,7 +591,8 @@ TEST_CASE("faults: a full queue is logged once a second at most")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 100s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 100s;";
     // The look-ups of keys of each store are bounded, too.
     constexpr int kStores = 5;
     for (int i = 0; i < kStores; ++i) {

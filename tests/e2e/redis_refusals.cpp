@@ -162,7 +162,7 @@ TEST_CASE("redis refusals: an open breaker answers without Redis")
                >= 100;
     }));
     fake.accept_again();
-    CHECK(kept_by(Clock::now() + 1s,
+    CHECK(kept_by(Clock::now() + 3s,
                   [&] { return http.get("/v1/pets").status == 200; }));
 }
 
@@ -173,7 +173,8 @@ TEST_CASE("redis refusals: requests that wait for a silent Redis are bounded")
     FakeRedis fake(forward_to(redis));
     NginxOptions options;
     options.redis = fake.url();
-    options.location = "petstore_redis_timeout 100s;";
+    options.location =
+        "petstore_redis_connect_timeout 100s; petstore_redis_timeout 100s;";
     NginxServer nginx(options);
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
     const auto sockets = nginx.sockets_at_rest() + 1;

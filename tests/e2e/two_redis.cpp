@@ -258,7 +258,7 @@ TEST_CASE("two redis: a guard works while the main Redis is away")
 TEST_CASE("two redis: a stopped main Redis delays reads only")
 {
     NginxOptions options;
-    options.server = "petstore_redis_timeout 300ms;";
+    options.server = "petstore_redis_timeout 2s;";
     TwoRedisStore store(options);
     import_pets(store.redis.main, 5);
     warm_up(store);
@@ -299,7 +299,7 @@ TEST_CASE("two redis: without the limit Redis no request is served")
 TEST_CASE("two redis: a stopped limit Redis counts as away after the timeout")
 {
     NginxOptions options;
-    options.server = "petstore_redis_timeout 300ms;";
+    options.server = "petstore_redis_timeout 2s;";
     TwoRedisStore store(options);
     warm_up(store);
     store.redis.limits.pause();

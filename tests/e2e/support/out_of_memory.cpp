@@ -233,7 +233,7 @@ void fail_each_allocation(StarvedServer& target,
     const auto start = Clock::now();
     target.nginx.quit();
     // Before worker_shutdown_timeout forces open connections to close.
-    CHECK(Clock::now() - start < 8s);
+    CHECK(Clock::now() - start < 60s);
 }
 
 }  // namespace petstore::e2e

@@ -4,6 +4,9 @@ namespace petstore::e2e {
 
 namespace {
 
+// For several elections: Sentinels that stall lose one, and wait 12 seconds.
+constexpr auto kElections = 180s;
+
 using Lines = std::vector<std::string>;
 
 void append(Lines& lines, const Lines& more)
@@ -104,13 +107,15 @@ std::size_t Sentinels::primary(std::size_t sentinel) const
 std::size_t Sentinels::wait_for_other_than(std::size_t old) const
 {
     std::size_t found = old;
-    const bool moved = wait_until([&] {
-        found = primary(0);
-        return found != old && primary(1) == found && primary(2) == found
-               && contains(
-                   servers_[found]->command({"INFO", "replication"}).text,
-                   "role:master");
-    });
+    const bool moved = wait_until(
+        [&] {
+            found = primary(0);
+            return found != old && primary(1) == found && primary(2) == found
+                   && contains(
+                       servers_[found]->command({"INFO", "replication"}).text,
+                       "role:master");
+        },
+        kElections);
     if (!moved) {
         throw HarnessError("Sentinels do not fail over");
     }
@@ -120,26 +125,28 @@ std::size_t Sentinels::wait_for_other_than(std::size_t old) const
 void Sentinels::wait_until_settled() const
 {
     const auto replicas = std::to_string(servers_.size() - 1);
-    const bool settled = wait_until([&] {
-        for (const auto& sentinel : sentinels_) {
-            const auto master =
-                sentinel->command({"SENTINEL", "MASTER", "main"});
-            if (field(master, "num-other-sentinels") != "2"
-                || field(master, "num-slaves") != replicas
-                || field(master, "flags") != "master") {
-                return false;
-            }
-            const auto known =
-                sentinel->command({"SENTINEL", "REPLICAS", "main"});
-            for (const auto& replica : known.items) {
-                if (field(replica, "flags") != "slave"
-                    || field(replica, "master-link-status") != "ok") {
+    const bool settled = wait_until(
+        [&] {
+            for (const auto& sentinel : sentinels_) {
+                const auto master =
+                    sentinel->command({"SENTINEL", "MASTER", "main"});
+                if (field(master, "num-other-sentinels") != "2"
+                    || field(master, "num-slaves") != replicas
+                    || field(master, "flags") != "master") {
                     return false;
                 }
+                const auto known =
+                    sentinel->command({"SENTINEL", "REPLICAS", "main"});
+                for (const auto& replica : known.items) {
+                    if (field(replica, "flags") != "slave"
+                        || field(replica, "master-link-status") != "ok") {
+                        return false;
+                    }
+                }
             }
-        }
-        return true;
-    });
+            return true;
+        },
+        kElections);
     if (!settled) {
         throw HarnessError("Sentinels do not find each other and the replicas");
     }

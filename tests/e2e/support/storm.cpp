@@ -13,7 +13,7 @@ namespace petstore::e2e {
 
 namespace {
 
-constexpr auto kPatience = 60s;
+constexpr auto kPatience = 180s;
 
 std::string_view header(std::string_view head, std::string_view name)
 {
