@@ -37,6 +37,20 @@ void keep_alive(int fd) noexcept
     set(IPPROTO_TCP, TCP_USER_TIMEOUT, (kIdle + kInterval * kProbes) * 1000);
 }
 
+// Linux reports a unix socket as writable whenever its peer has read from it: a
+// worker would be woken up once more for each command. Writability is of
+// interest only after an incomplete write, when ngx_handle_write_event() asks
+// for it again.
+void ignore_writability(ngx_event_t& event) noexcept
+{
+    if ((ngx_event_flags & NGX_USE_EPOLL_EVENT) != 0 && event.active
+        && event.ready) {
+        // With this flag, the read event stays edge-triggered. A failure costs
+        // nothing but the wake-ups.
+        (void)ngx_del_event(&event, NGX_WRITE_EVENT, NGX_CLEAR_EVENT);
+    }
+}
+
 }  // namespace
 
 Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
@@ -233,6 +247,10 @@ void Connection::flush() noexcept
     }
     if (ngx_handle_write_event(socket_->write, 0) != NGX_OK) {
         listener_.on_failure(failure(Kind::other, kEventError));
+        return;
+    }
+    if (state_ == State::ready && login_->is_unix()) {
+        ignore_writability(*socket_->write);
     }
 }
 
