@@ -1,5 +1,6 @@
 // docs/sentinel.md: petstorectl finds the primary through Sentinels.
 #include "chaos/fault_proxy.h"
+#include "support/replicas.h"
 #include "support/sentinel_server.h"
 #include "support/slow_import.h"
 #include "support/tls_redis.h"
@@ -7,11 +8,6 @@
 using namespace petstore::e2e;
 
 namespace {
-
-// Makes a full synchronization start at once, and avoids writing an append-only
-// file, during which Redis refuses to exit.
-const std::vector<std::string> kReplicated = {
-    "repl-diskless-sync-delay 0", "appendonly no", "protected-mode no"};
 
 std::string by_sentinels(const std::vector<std::string>& urls,
                          const std::string& name = "pets")
@@ -46,7 +42,7 @@ FakeRedis::Script replying(const std::string& bytes)
 struct Replicated {
     explicit Replicated(const std::vector<std::string>& more = {})
         : config(with(more)), primary(config), replica(config),
-          sentinel((follow(), primary))
+          sentinel((follow(replica, primary), primary))
     {
         if (!wait_until([this] { return sentinel.knows_a_replica(); })) {
             throw HarnessError("the Sentinel does not see the replica");
@@ -59,18 +55,6 @@ struct Replicated {
         config.push_back("replica-announce-ip " + own_address());
         config.insert(config.end(), more.begin(), more.end());
         return config;
-    }
-
-    void follow() const
-    {
-        replica.command(
-            {"REPLICAOF", own_address(), std::to_string(primary.port())});
-        if (!wait_until([this] {
-                return contains(replica.command({"INFO", "replication"}).text,
-                                "master_link_status:up");
-            })) {
-            throw HarnessError("Redis does not follow its primary");
-        }
     }
 
     std::string redis() const { return by_sentinels({sentinel.url()}); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "support/replicas.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -12,11 +13,6 @@ namespace {
 
 const char* const kPet = "{\"name\":\"Rex\",\"categoryId\":7}";
 const char* const kOther = "{\"name\":\"other\",\"categoryId\":7}\n";
-
-// Makes a full synchronization start at once, and avoids writing an append-only
-// file, during which Redis refuses to exit.
-const std::vector<std::string> kReplicated = {
-    "repl-diskless-sync-delay 0", "appendonly no", "protected-mode no"};
 
 // Timeouts that even a busy machine does not reach, because tests count log
 // lines.
@@ -29,34 +25,6 @@ NginxOptions patient_options(const std::string& redis)
     return options;
 }
 
-struct Address {
-    std::string host;
-    std::string port;
-};
-
-Address address_of(const RedisServer& redis)
-{
-    const auto parts = split(redis.tcp_url().substr(8), ':');
-    return {parts.at(0), parts.at(1)};
-}
-
-// Returns once `redis` has the data of `primary`, as its replica.
-void follow(const RedisServer& redis, const Address& primary)
-{
-    redis.command({"REPLICAOF", primary.host, primary.port});
-    if (!wait_until([&] {
-            return contains(redis.command({"INFO", "replication"}).text,
-                            "master_link_status:up");
-        })) {
-        throw HarnessError("Redis does not follow its primary");
-    }
-}
-
-void promote(const RedisServer& redis)
-{
-    redis.command({"REPLICAOF", "NO", "ONE"});
-}
-
 // Two histories: `second` is a copy of `first` without the fourth pet. A worker
 // may have read that, "Rex", from `first`.
 struct Fork {
@@ -67,7 +35,7 @@ struct Fork {
     Fork()
     {
         import_pets(first, 3);
-        follow(second, address_of(first));
+        follow(second, first);
         promote(second);
     }
 
@@ -75,7 +43,7 @@ struct Fork {
     // data of `second` and another fourth pet.
     void fail_back() const
     {
-        follow(first, address_of(second));
+        follow(first, second);
         promote(first);
         create_other(first.url());
     }
@@ -239,7 +207,7 @@ TEST_CASE("failover: a replica is not used and named in the log")
     NginxServer nginx(patient_options(redis.first.url()));
     Http http(nginx.url(), redis.key.secret);
     const auto rex = remember_rex(http);
-    follow(redis.first, address_of(redis.second));
+    follow(redis.first, redis.second);
     // Nothing is served from memory either.
     pass(1010ms);
     for (int i = 0; i < 20; ++i) {
@@ -397,27 +365,26 @@ struct TwoAddresses {
 
     RedisServer primary{kReplicated};
     RedisServer replica{kReplicated};
-    const Address first = address_of(primary);
-    const Address second{kSecondHost, first.port};
+    const std::string port = split(primary.address(), ':').at(1);
+    const std::string second = std::string(kSecondHost) + ":" + port;
     const Key key = create_key(primary);
 
     TwoAddresses()
     {
-        follow(replica, first);
-        REQUIRE(replica.command({"CONFIG", "SET", "bind", second.host}).text
+        follow(replica, primary);
+        REQUIRE(replica.command({"CONFIG", "SET", "bind", kSecondHost}).text
                 == "OK");
-        REQUIRE(replica.command({"CONFIG", "SET", "port", second.port}).text
-                == "OK");
+        REQUIRE(replica.command({"CONFIG", "SET", "port", port}).text == "OK");
     }
 
     NginxOptions options(bool primary_first) const
     {
         auto options =
-            patient_options(std::string("redis://") + kHost + ":" + first.port);
+            patient_options(std::string("redis://") + kHost + ":" + port);
         options.env = host_with_addresses(
             kHost, primary_first
-                       ? std::vector<std::string>{first.host, second.host}
-                       : std::vector<std::string>{second.host, first.host});
+                       ? std::vector<std::string>{own_address(), kSecondHost}
+                       : std::vector<std::string>{kSecondHost, own_address()});
         return options;
     }
 };
@@ -476,7 +443,7 @@ TEST_CASE("failover: a worker follows the primary to another address")
         const auto& to = round == 0 ? redis.replica : redis.primary;
         const auto& from = round == 0 ? redis.primary : redis.replica;
         promote(to);
-        follow(from, round == 0 ? redis.second : redis.first);
+        follow(from, round == 0 ? redis.second : redis.primary.address());
         Response created;
         CHECK(wait_until([&] {
             created = http.post("/v1/pets", kPet);

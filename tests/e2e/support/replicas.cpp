@@ -7,7 +7,12 @@ const std::vector<std::string> kReplicated = {
 
 void follow(const RedisServer& redis, const RedisServer& primary)
 {
-    const auto address = split(primary.address(), ':');
+    follow(redis, primary.address());
+}
+
+void follow(const RedisServer& redis, const std::string& primary)
+{
+    const auto address = split(primary, ':');
     redis.command({"REPLICAOF", address.at(0), address.at(1)});
     if (!wait_until([&] {
             return contains(redis.command({"INFO", "replication"}).text,
