@@ -53,6 +53,8 @@ struct Output {
 // the test.
 Output run(const std::vector<std::string>& argv, const std::string& input = "",
            const std::vector<std::pair<std::string, std::string>>& env = {});
+// Fails the test if what a program printed contains a sanitizer report.
+void expect_no_finding(const std::string& program, const std::string& text);
 
 // Read from /proc.
 std::vector<pid_t> children_of(pid_t pid);
