@@ -38,7 +38,7 @@ export const address = [127, 64 + ((process.pid >> 16) & 63), (process.pid >> 8)
     process.pid & 255].join('.');
 
 const fatal =
-    /\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:/;
+    /\[alert\]|\[emerg\]|exited on signal|Sanitizer/;
 
 // Waits until condition() returns a true value, and returns it.
 export async function waitUntil(condition, what) {

@@ -298,7 +298,7 @@ sanitizer_options(Leaks leaks, const std::string& folder)
     }
     const std::string log =
         folder.empty() ? "" : ":log_path=" + folder + "/report";
-    // UBSan's findings in our code are traps (SIGILL).
+    // UBSan's findings are traps (SIGILL).
     // A module's table of names is a second definition by nginx's design (odr).
     // A library preloaded by a test comes before the sanitizer's (link order).
     return {
@@ -306,9 +306,7 @@ sanitizer_options(Leaks leaks, const std::string& folder)
          "handle_sigill=1:detect_odr_violation=0:verify_asan_link_order=0:detect_stack_use_after_return=1:detect_leaks="
              + std::string(leaks == Leaks::found ? "1" : "0") + log},
         {"LSAN_OPTIONS",
-         "print_suppressions=0:suppressions=" E2E_SUPPORT "/lsan.supp"},
-        {"UBSAN_OPTIONS",
-         "print_stacktrace=1:suppressions=" E2E_SUPPORT "/ubsan.supp" + log}};
+         "print_suppressions=0:suppressions=" E2E_SUPPORT "/lsan.supp"}};
 }
 
 void remember_secret(const std::string& secret)
