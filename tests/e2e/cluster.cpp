@@ -224,10 +224,12 @@ TEST_CASE("cluster: a hanging server delays only requests that need it")
 {
     ClusterServers::Options servers;
     servers.config = {"cluster-require-full-coverage no"};
-    servers.node_timeout = 1000;
+    servers.node_timeout = 4000;
     NginxOptions options;
+    // Longer than a busy machine stalls, shorter than a replica takes to take
+    // over.
     options.location =
-        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 250ms;";
+        "petstore_redis_timeout 2s; petstore_redis_connect_timeout 2s;";
     ClusterWorld world(servers, options);
     const auto stopped = world.other_primary();
     const auto other = 3 - stopped - world.catalogue_server();
@@ -262,13 +264,12 @@ TEST_CASE("cluster: a hanging server delays only requests that need it")
     }
     const auto promoted = Clock::now();
     waiting.end();
-    // The machine may stall; requests that wait for the server all take longer.
-    CHECK(failed <= static_cast<int>(times.size() / 20));
+    CHECK(failed == 0);
     CHECK(refused > 0);
     std::sort(times.begin(), times.end());
     CHECK(times[times.size() / 2] < 100ms);
     CHECK(times[times.size() * 9 / 10] < 400ms);
-    CHECK(kept_by(promoted + 2s,
+    CHECK(kept_by(promoted + 4s,
                   [&] { return slow.get("/v1/pets/1").status == 200; }));
     CHECK(world.lines_with(world.redis.address(stopped) + "/0: timed out") > 0);
     world.redis.server(stopped).resume();
