@@ -38,6 +38,7 @@ void initialize_openssl()
     static_cast<void>(store::random_digest());
     static_cast<void>(api::sha256({}));
     store::scripts::limit();
+    store::scripts::limit_across_slots();
     store::scripts::strike();
     store::scripts::clock();
     store::scripts::create_pets();
@@ -50,6 +51,7 @@ void initialize_openssl()
     store::scripts::claim();
     store::scripts::replace_claim();
     store::scripts::settle_usage();
+    store::scripts::forget_account();
     store::scripts::write_record();
     store::scripts::delete_key();
 }
