@@ -23,7 +23,7 @@ BYTES_PER_REQUEST = 2.0
 MASTER_BYTES_PER_RELOAD = 8192
 DESCRIPTORS = 8  # new connections at the time of a sample
 BAD_LINE = re.compile(
-    r"\[alert\]|\[emerg\]|Sanitizer|exited on signal"
+    r"\[alert\]|\[emerg\]|Sanitizer|runtime error:|exited on signal"
     r"|petstore_[0-9A-Za-z]{49}|sk_[0-9a-f]{40}"
 )
 

@@ -38,7 +38,7 @@ export const address = [127, 64 + ((process.pid >> 16) & 63), (process.pid >> 8)
     process.pid & 255].join('.');
 
 const fatal =
-    /\[alert\]|\[emerg\]|exited on signal|Sanitizer/;
+    /\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:/;
 
 // Waits until condition() returns a true value, and returns it.
 export async function waitUntil(condition, what) {

@@ -381,7 +381,7 @@ void NginxServer::quit()
 void NginxServer::inspect()
 {
     static const std::regex fatal(
-        R"(\[alert\]|\[emerg\]|exited on signal|Sanitizer)");
+        R"(\[alert\]|\[emerg\]|exited on signal|Sanitizer|runtime error:)");
 
     static const std::regex no_memory(
         R"(.*\[emerg\] \d+#\d+: (\*\d+ )?(malloc\(\d+\)|posix_memalign\(\d+, \d+\)) failed \(12: Cannot allocate memory\).*)");

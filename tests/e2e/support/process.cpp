@@ -193,7 +193,8 @@ Output run(const std::vector<std::string>& argv, const std::string& input,
 
 void expect_no_finding(const std::string& program, const std::string& text)
 {
-    if (sanitized() && contains(text, "Sanitizer:")) {
+    if (sanitized()
+        && (contains(text, "Sanitizer:") || contains(text, "runtime error:"))) {
         FAIL_CHECK(program << ": " << text);
     }
 }
