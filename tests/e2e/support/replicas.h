@@ -11,8 +11,8 @@ namespace petstore::e2e {
 // avoids writing an append-only file, during which Redis refuses to exit.
 extern const std::vector<std::string> kReplicated;
 
-// Returns once `redis` has the data of `primary`, as its replica. As an
-// address: host:port.
+// Returns once `redis` has the data of `primary`, a server or its host:port, as
+// its replica.
 void follow(const RedisServer& redis, const RedisServer& primary);
 void follow(const RedisServer& redis, const std::string& primary);
 
