@@ -304,9 +304,7 @@ sanitizer_options(Leaks leaks, const std::string& folder)
     return {
         {"ASAN_OPTIONS",
          "handle_sigill=1:detect_odr_violation=0:verify_asan_link_order=0:detect_stack_use_after_return=1:detect_leaks="
-             + std::string(leaks == Leaks::found ? "1" : "0") + log},
-        {"LSAN_OPTIONS",
-         "print_suppressions=0:suppressions=" E2E_SUPPORT "/lsan.supp"}};
+             + std::string(leaks == Leaks::found ? "1" : "0") + log}};
 }
 
 void remember_secret(const std::string& secret)

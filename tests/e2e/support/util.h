@@ -82,7 +82,7 @@ std::string env_or(const char* name, const std::string& otherwise);
 bool sanitized();
 
 // The environment of a sanitized program, empty for a stock one. Reports go to
-// stderr or to files in a folder. lsan.supp lists what is suppressed.
+// stderr or to files in a folder.
 enum class Leaks { found, ignored };
 std::vector<std::pair<std::string, std::string>>
 sanitizer_options(Leaks leaks, const std::string& folder = "");
