@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <stdexcept>
+#include <utility>
 
 #include "../api/text.h"
 
@@ -25,8 +26,8 @@ std::string sha1_of(std::string_view text)
 
 }  // namespace
 
-Script::Script(std::string_view name, std::string_view text)
-    : name(name), text(text), sha1(sha1_of(text))
+Script::Script(std::string_view name, std::string text)
+    : name(name), text(std::move(text)), sha1(sha1_of(this->text))
 {}
 
 }  // namespace petstore::redis

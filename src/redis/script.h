@@ -7,12 +7,12 @@ namespace petstore::redis {
 
 // A Lua script that runs in Redis.
 struct Script {
-    // Computes the digest. `text` must outlive the script. Throws
-    // std::runtime_error if OpenSSL has no SHA-1.
-    Script(std::string_view name, std::string_view text);
+    // Computes the digest. `name` is a literal. Throws std::runtime_error if
+    // OpenSSL has no SHA-1.
+    Script(std::string_view name, std::string text);
 
     std::string_view name;
-    std::string_view text;
+    std::string text;
     std::string sha1;  // 40 hex digits, for EVALSHA
 };
 

@@ -2,31 +2,40 @@
 
 #include "../redis/script.h"
 
+namespace petstore::store {
+
 // The scripts of src/store/lua, embedded at build time by scripts/embed.
-namespace petstore::store::scripts {
+struct Scripts {
+    Scripts();
+    Scripts(const Scripts&) = delete;
 
-const redis::Script& create_pets();  // see pet_batch.h
-const redis::Script& list_by_status();
-const redis::Script& set_status();
-const redis::Script& limit();
-const redis::Script& limit_across_slots();  // in a Cluster
-const redis::Script& strike();
-const redis::Script& clock();
-const redis::Script& touch_account();
-const redis::Script& freeze_catalogue();
-const redis::Script& publish_plans();
-const redis::Script& set_plan();  // for petstorectl
-const redis::Script& unban();
-const redis::Script& claim();          // of an external id
-const redis::Script& replace_claim();  // of a request to the admin API
-const redis::Script& settle_usage();   // before an account is reset or deleted
-const redis::Script& forget_account();
-const redis::Script& read_usage();
-const redis::Script& clear_caches();
-const redis::Script& write_record();   // for petstorectl, see stored_key.h
-const redis::Script& delete_key();     // likewise
-const redis::Script& take_account();   // for petstorectl limits
-const redis::Script& upgrade_state();  // for petstorectl upgrade
-const redis::Script& upgrade_catalogue();
+    redis::Script create_pets;  // see pet_batch.h
+    redis::Script list_by_status;
+    redis::Script set_status;
+    redis::Script limit;
+    redis::Script limit_across_slots;  // in a Cluster
+    redis::Script strike;
+    redis::Script clock;
+    redis::Script touch_account;
+    redis::Script unban;
+    redis::Script claim;          // of an external id
+    redis::Script replace_claim;  // of a request to the admin API
+    redis::Script settle_usage;   // before an account is reset or deleted
+    redis::Script forget_account;
+    redis::Script read_usage;
+    redis::Script write_record;  // see stored_key.h
+    redis::Script delete_key;    // likewise
+    redis::Script set_plan;
+    redis::Script publish_plans;
+    redis::Script clear_caches;
+    redis::Script freeze_catalogue;  // for petstorectl move
+    redis::Script take_account;      // for petstorectl limits
+    redis::Script upgrade_state;     // for petstorectl upgrade
+    redis::Script upgrade_catalogue;
+};
 
-}  // namespace petstore::store::scripts
+// The first call computes the digests. Throws std::bad_alloc, and
+// std::runtime_error if OpenSSL has no SHA-1; a later call then tries again.
+const Scripts& scripts();
+
+}  // namespace petstore::store

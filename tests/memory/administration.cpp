@@ -197,7 +197,7 @@ struct AdminRequest : AdministeredKey {
         }
         // As above, for random numbers.
         static_cast<void>(store::new_id());
-        store::scripts::replace_claim();
+        store::scripts();
     }
 
     void act()

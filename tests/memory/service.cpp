@@ -117,11 +117,7 @@ struct Requests {
     {
         // Like Worker: OpenSSL crashes if its first use runs out of memory.
         static_cast<void>(api::sha256({}));
-        store::scripts::limit();
-        store::scripts::strike();
-        store::scripts::create_pets();
-        store::scripts::clock();
-        store::scripts::read_usage();
+        store::scripts();
         settings.base_path = "/v1";
         settings.link_base = "https://api.example.com/v1";
         settings.max_body = 16384;
@@ -166,20 +162,20 @@ struct Requests {
                              ? limits
                              : wire;
             const auto sent = next.take();
-            namespace scripts = store::scripts;
+            const auto& scripts = store::scripts();
             if (sent.is("HGETALL")) {
                 sent.handler->on_reply(look_up());
             } else if (sent.is("HSCAN")) {
                 sent.handler->on_reply(stored_plans);
-            } else if (sent.calls(scripts::clock())) {
+            } else if (sent.calls(scripts.clock)) {
                 sent.handler->on_reply(time);
-            } else if (sent.calls(scripts::read_usage())) {
+            } else if (sent.calls(scripts.read_usage)) {
                 sent.handler->on_reply(counts);
-            } else if (sent.calls(scripts::limit())) {
+            } else if (sent.calls(scripts.limit)) {
                 sent.handler->on_reply(limit());
-            } else if (sent.calls(scripts::strike())) {
+            } else if (sent.calls(scripts.strike)) {
                 sent.handler->on_reply(banned);
-            } else if (sent.calls(scripts::create_pets())) {
+            } else if (sent.calls(scripts.create_pets)) {
                 sent.handler->on_reply(created);
             } else if (sent.is("LINDEX")) {
                 sent.handler->on_reply(pet);

@@ -56,7 +56,7 @@ std::int64_t micros(const RedisServer& redis)
 std::int64_t touch(const RedisServer& redis, const std::string& written = "",
                    const std::string& before = "")
 {
-    redis::Command command(store::scripts::touch_account(), 1);
+    redis::Command command(store::scripts().touch_account, 1);
     command.key(kState).arg(written).arg("").arg(before);
     return send(redis, command).integer;
 }
@@ -165,7 +165,7 @@ TEST_CASE("key scripts: an external id names one account, as in a model")
         const auto key = kSchema.external_id("cust_" + std::to_string(any(5)));
         const auto& seen = accounts[static_cast<std::size_t>(any(4))];
         const auto& next = accounts[static_cast<std::size_t>(any(4))];
-        redis::Command command(store::scripts::claim(), 1);
+        redis::Command command(store::scripts().claim, 1);
         command.key(key).arg(seen).arg(next);
         const auto reply = send(redis, command).integer;
 

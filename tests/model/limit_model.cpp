@@ -753,21 +753,21 @@ private:
                                         account.limits, account.policy)));
             break;
         case Kind::touch:
-            ask(as_text(redis::Command(store::scripts::touch_account(), 1)
+            ask(as_text(redis::Command(store::scripts().touch_account, 1)
                             .own(state)
                             .arg("")
                             .arg("")
                             .arg("")));
             break;
         case Kind::unban:
-            ask(as_text(redis::Command(store::scripts::unban(), 3)
+            ask(as_text(redis::Command(store::scripts().unban, 3)
                             .own(state)
                             .own(schema_.strikes(id))
                             .own(schema_.bans(id))));
             break;
         case Kind::settle:
         case Kind::reset:
-            ask(as_text(redis::Command(store::scripts::settle_usage(), 1)
+            ask(as_text(redis::Command(store::scripts().settle_usage, 1)
                             .own(state)
                             .arg(call.kind == Kind::reset ? "1" : "0")));
             break;

@@ -121,11 +121,10 @@ struct FakeWorker {
     // The command's name, or that of the script that it calls.
     static std::string name_of(const FakeLink::Words& command)
     {
-        namespace scripts = petstore::store::scripts;
+        const auto& scripts = petstore::store::scripts();
         for (const auto* script :
-             {&scripts::limit(), &scripts::strike(), &scripts::create_pets(),
-              &scripts::list_by_status(), &scripts::clock(),
-              &scripts::read_usage()}) {
+             {&scripts.limit, &scripts.strike, &scripts.create_pets,
+              &scripts.list_by_status, &scripts.clock, &scripts.read_usage}) {
             if (command[0] == "EVALSHA" && command[1] == script->sha1) {
                 return std::string(script->name);
             }

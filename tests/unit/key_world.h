@@ -140,15 +140,14 @@ public:
     Lost how = Lost::before;
 
 private:
-    static bool is(const Words& command,
-                   const petstore::redis::Script& (*script)())
+    static bool is(const Words& command, const petstore::redis::Script& script)
     {
-        return command[1] == script().sha1;
+        return command[1] == script.sha1;
     }
 
     std::string execute(const Words& c)
     {
-        namespace scripts = petstore::store::scripts;
+        const auto& scripts = petstore::store::scripts();
         if (const auto fixed = replies.find(c[0]); fixed != replies.end()) {
             return fixed->second;
         }
@@ -206,10 +205,10 @@ private:
         if (c[0] == "TIME") {
             return array({bulk(std::to_string(time)), bulk("0")});
         }
-        if (is(c, scripts::write_record)) {
+        if (is(c, scripts.write_record)) {
             return write_record(c);
         }
-        if (is(c, scripts::delete_key)) {
+        if (is(c, scripts.delete_key)) {
             const auto found = hashes.find(c[3]);
             if (found != hashes.end() && found->second["epoch"] != c[4]) {
                 return integer(0);
@@ -217,7 +216,7 @@ private:
             hashes.erase(c[3]);
             return integer(1);
         }
-        if (is(c, scripts::claim)) {
+        if (is(c, scripts.claim)) {
             std::string& account = strings[c[3]];
             const bool replaced = account == c[4];
             if (replaced) {
@@ -228,7 +227,7 @@ private:
             }
             return integer(replaced ? 1 : 0);
         }
-        if (is(c, scripts::forget_account)) {
+        if (is(c, scripts.forget_account)) {
             auto& hash = hashes[c[3]];
             const auto found = hash.find(c[4]);
             if (found == hash.end() || found->second != c[5]) {
@@ -237,7 +236,7 @@ private:
             hash.erase(found);
             return integer(1);
         }
-        if (is(c, scripts::replace_claim)) {
+        if (is(c, scripts.replace_claim)) {
             const auto found = strings.find(c[3]);
             if (found == strings.end() || found->second != c[4]) {
                 return integer(0);
@@ -249,21 +248,21 @@ private:
             }
             return integer(1);
         }
-        if (is(c, scripts::read_usage)) {
+        if (is(c, scripts.read_usage)) {
             return read_usage(c);
         }
-        if (is(c, scripts::set_plan)) {
+        if (is(c, scripts.set_plan)) {
             hashes[c[3]][c[4]] = c[5];
             return integer(1);
         }
-        if (is(c, scripts::settle_usage)) {
+        if (is(c, scripts.settle_usage)) {
             settled.push_back(c[3] + ' ' + c[4]);
             return integer(1);
         }
-        if (is(c, scripts::touch_account)) {
+        if (is(c, scripts.touch_account)) {
             return touch(c);
         }
-        if (is(c, scripts::unban)) {
+        if (is(c, scripts.unban)) {
             return integer(static_cast<long long>(banned.erase(c[3])));
         }
         return "-ERR unknown command\r\n";

@@ -356,7 +356,7 @@ TEST_CASE("only the create itself goes over the durable link", "[service]")
     f.admit();
     CHECK(f.worker.idle());
     REQUIRE(durable.commands.size() == 1);
-    CHECK(durable.commands[0][1] == store::scripts::create_pets().sha1);
+    CHECK(durable.commands[0][1] == store::scripts().create_pets.sha1);
     // A replayed create writes, too.
     REQUIRE(durable.commands[0].size() == 14);
     CHECK(durable.commands[0][12] == "1");

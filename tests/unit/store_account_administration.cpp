@@ -41,7 +41,7 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
     a.accounts.unban("a1", a.unbanned);
     REQUIRE(a.link.commands.size() == 1);
     CHECK(a.link.commands[0]
-          == FakeLink::Words{"EVALSHA", store::scripts::unban().sha1, "3",
+          == FakeLink::Words{"EVALSHA", store::scripts().unban.sha1, "3",
                              "P:{a1}:state", "P:{a1}:strikes", "P:{a1}:bans"});
     SECTION("what is lost may not be in effect")
     {
@@ -51,7 +51,7 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
     }
     a.link.reply(integer(1));
     CHECK(a.link.commands.at(0)
-          == FakeLink::Words{"EVALSHA", store::scripts::touch_account().sha1,
+          == FakeLink::Words{"EVALSHA", store::scripts().touch_account.sha1,
                              "1", "P:{a1}:state", "", "", ""});
     SECTION("on one server")
     {
@@ -65,9 +65,8 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
               == FakeLink::Words{"GET", "P:limits-place"});
         a.link.reply(kNil);
         CHECK(a.link.commands.at(0)
-              == FakeLink::Words{"EVALSHA",
-                                 store::scripts::touch_account().sha1, "1",
-                                 "P:{a1}:state", "", "1", ""});
+              == FakeLink::Words{"EVALSHA", store::scripts().touch_account.sha1,
+                                 "1", "P:{a1}:state", "", "1", ""});
         a.link.reply(integer(18));
         CHECK(a.unbanned.value());
     }

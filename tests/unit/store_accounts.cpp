@@ -151,7 +151,7 @@ TEST_CASE("an account's record is read and written by its id", "[store]")
     record.id = "a1";
     auto command = words(kAccounts.write(record, 7));
     CHECK(Words(command.begin() + 1, command.begin() + 6)
-          == Words{store::scripts::write_record().sha1, "1",
+          == Words{store::scripts().write_record.sha1, "1",
                    "petstore:account:a1", "7", ""});
     // A deleted account's record ends with its usage.
     record.deleted = 5;

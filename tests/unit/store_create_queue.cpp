@@ -63,8 +63,8 @@ struct Fixture {
         for (const auto& command : of.commands) {
             REQUIRE(command[1]
                     == (command[0] == "EVAL"
-                            ? std::string(store::scripts::create_pets().text)
-                            : store::scripts::create_pets().sha1));
+                            ? std::string(store::scripts().create_pets.text)
+                            : store::scripts().create_pets.sha1));
             std::string names;
             for (const auto& word : command) {
                 names += word.substr(0, 3) == "s7:" ? word.substr(3) : "";

@@ -163,7 +163,7 @@ TEST_CASE("queued denials are reported together when the alarm goes off",
     f.alarm.wait(1);
     REQUIRE(f.link.sent.size() == 1);
     CHECK(f.link.sent[0]
-          == FakeLink::Words{"EVALSHA", store::scripts::strike().sha1, "3",
+          == FakeLink::Words{"EVALSHA", store::scripts().strike.sha1, "3",
                              "petstore:{a1}:state", "petstore:{a1}:strikes",
                              "petstore:{a1}:bans", "7", "5", "100", "60", "300",
                              "3600", "5"});

@@ -346,8 +346,8 @@ TEST_CASE("a key that changes while it is removed is removed", "[store]")
     const auto script = GENERATE(0, 1);
     bool raced = false;
     admin.world.before = [&](const KeyWorld::Words& command) {
-        const auto& sha = script == 0 ? store::scripts::write_record().sha1
-                                      : store::scripts::delete_key().sha1;
+        const auto& sha = script == 0 ? store::scripts().write_record.sha1
+                                      : store::scripts().delete_key.sha1;
         if (!raced && command.size() > 1 && command[1] == sha) {
             raced = true;
             admin.record('s')["epoch"] = "9000";

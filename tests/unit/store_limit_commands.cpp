@@ -120,7 +120,7 @@ std::vector<double> unpack(const std::string& packed)
 
 TEST_CASE("one command decides on requests of several accounts", "[store]")
 {
-    const redis::Script& script = store::scripts::limit();
+    const redis::Script& script = store::scripts().limit;
     auto fresh = request_of("b", 12);
     fresh.fresh = true;
     auto command = kLimiter.decide({request_of("a", 1), fresh});
@@ -144,7 +144,7 @@ TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
     CHECK(command.routing_key() == "petstore:{a}:state");
     CHECK(
         words(command)
-        == Words{"EVALSHA", store::scripts::limit().sha1, "2",
+        == Words{"EVALSHA", store::scripts().limit.sha1, "2",
                  "petstore:{a}:state", "petstore:{b}:state",
                  asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 2, 0}})});
 }
@@ -203,7 +203,7 @@ TEST_CASE("two more doubles per account follow if one has a month or a cost",
 
 TEST_CASE("a report of denials carries the ban policy", "[store]")
 {
-    const redis::Script& script = store::scripts::strike();
+    const redis::Script& script = store::scripts().strike;
     const api::BanPolicy policy;
     const auto command =
         kLimiter.report_denials("acc", 7, {15, 12}, kLimits, policy);

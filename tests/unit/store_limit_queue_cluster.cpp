@@ -94,7 +94,7 @@ std::string decided(const std::vector<long long>& admitted)
 
 Words alone(const std::string& account, std::int64_t requests)
 {
-    return {"EVALSHA", store::scripts::limit().sha1, "1", state(account),
+    return {"EVALSHA", store::scripts().limit.sha1, "1", state(account),
             asked({requests})};
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("accounts of one server of a Cluster share a command", "[store]")
 
     REQUIRE(f.link.sent.size() == 2);
     CHECK(f.link.sent[0]
-          == Words{"EVALSHA", store::scripts::limit_across_slots().sha1, "1",
+          == Words{"EVALSHA", store::scripts().limit_across_slots.sha1, "1",
                    state("a1"), asked({2, 1}), state("a2")});
     CHECK(f.link.sent[1] == alone("b1", 1));
     f.link.reply(decided({1, 1}));

@@ -72,7 +72,7 @@ TEST_CASE("pet batch: one call creates all pets", "[store]")
     CHECK_FALSE(batch.full());
     // Each status's bitmap once, in the order of their first pets.
     CHECK(words(batch.create())
-          == Words{"EVALSHA", store::scripts::create_pets().sha1, "5",
+          == Words{"EVALSHA", store::scripts().create_pets.sha1, "5",
                    "shop:{shop:pets}:count", "shop:{shop:pets}:changes",
                    "shop:{shop:pets}:segments", "shop:{shop:pets}:status:sold",
                    "shop:{shop:pets}:status:available", "shop:{shop:pets}:", "",
@@ -88,7 +88,7 @@ TEST_CASE("pet batch: pets with an Idempotency-Key bring its record", "[store]")
     CHECK(batch.add(kTom, "a2", idempotency(0x11, 0x44)));
     const std::string name = "shop:{shop:pets}:idempotency:";
     Words expected = {"EVALSHA",
-                      store::scripts::create_pets().sha1,
+                      store::scripts().create_pets.sha1,
                       "7",
                       "shop:{shop:pets}:count",
                       "shop:{shop:pets}:changes",

@@ -108,7 +108,7 @@ TEST_CASE("a filtered page is one script", "[store]")
 {
     const auto query = query_of(20, 5, api::Status::pending);
     CHECK(words(kCatalogue.list_by_status(query))
-          == Words{"EVALSHA", store::scripts::list_by_status().sha1, "1",
+          == Words{"EVALSHA", store::scripts().list_by_status.sha1, "1",
                    "petstore:{petstore:pets}:status:pending", "5", "21",
                    "petstore:{petstore:pets}:", "p", "8388615"});
     auto far = query;

@@ -54,7 +54,7 @@ TEST_CASE("a key is written only if unchanged since it was read", "[store]")
     auto key = some_key();
     auto command = words(kCommands.write(key, key.record.epoch));
     REQUIRE(command.size() > 6);
-    CHECK(command[1] == store::scripts::write_record().sha1);
+    CHECK(command[1] == store::scripts().write_record.sha1);
     CHECK(command[2] == "1");
     CHECK(command[3] == record_name());
     CHECK(command[4] == "17");
@@ -72,7 +72,7 @@ TEST_CASE("a key is written only if unchanged since it was read", "[store]")
 
     CHECK(words(kCommands.remove(key))
           == std::vector<std::string>{"EVALSHA",
-                                      store::scripts::delete_key().sha1, "1",
+                                      store::scripts().delete_key.sha1, "1",
                                       record_name(), "17"});
 }
 

@@ -27,7 +27,7 @@ store::Task<std::string> read_key(redis::Link& link, const char* key)
 store::Task<std::string> three(redis::Link& link)
 {
     const std::string text = co_await read_key(link, "one");
-    redis::Command command(store::scripts::unban(), 1);
+    redis::Command command(store::scripts().unban, 1);
     command.key("two").arg(text);
     const redis::Reply& reply =
         co_await store::change_first(link, std::move(command));
@@ -65,8 +65,8 @@ TEST_CASE("an operation sends one command after another", "[store]")
     r.link.reply(bulk("a"));
     REQUIRE(r.link.commands.size() == 1);
     CHECK(r.link.commands[0]
-          == FakeLink::Words{"EVALSHA", store::scripts::unban().sha1, "1",
-                             "two", "a"});
+          == FakeLink::Words{"EVALSHA", store::scripts().unban.sha1, "1", "two",
+                             "a"});
     // A server that does not know the script gets its text.
     r.link.reply("-NOSCRIPT no\r\n");
     REQUIRE(r.link.commands.size() == 1);

@@ -84,7 +84,7 @@ TEST_CASE("usage is read by one call", "[store]")
 {
     const store::Schema schema("P");
     const store::UsageCommands commands(schema);
-    const auto& sha1 = store::scripts::read_usage().sha1;
+    const auto& sha1 = store::scripts().read_usage.sha1;
     CHECK(words(commands.read("a1", kToday - 100, kToday))
           == FakeLink::Words{"EVALSHA", sha1, "7", "P:{a1}:state",
                              "P:{a1}:strikes", "P:{a1}:bans",

@@ -145,7 +145,7 @@ void AccountMover::remove_stale(const Found& here, const Found& there)
 void AccountMover::move(const std::vector<std::string>& accounts)
 {
     for (const std::string& id : accounts) {
-        redis::Command take(store::scripts::take_account(), 4 + months_.size());
+        redis::Command take(store::scripts().take_account, 4 + months_.size());
         name_keys(id, take);
         take.use_script_text();
         source_.send(take);

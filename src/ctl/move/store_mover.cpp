@@ -37,7 +37,7 @@ StoreMover::Moved StoreMover::run()
     empty_destination();
     moved.accounts = AccountMover(source_, destination_, schema_).run();
 
-    redis::Command freeze(store::scripts::freeze_catalogue(), 1);
+    redis::Command freeze(store::scripts().freeze_catalogue, 1);
     const std::string last(source_.run(freeze.key(schema_.pet_count())).text());
     moved.pets = api::parse_int64(last).value_or(0);
     const Content content = find(source_);

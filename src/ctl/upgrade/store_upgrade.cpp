@@ -137,7 +137,7 @@ void StoreUpgrade::check_rights()
 
 void StoreUpgrade::convert_catalogue()
 {
-    redis::Command catalogue(store::scripts::upgrade_catalogue(), 3);
+    redis::Command catalogue(store::scripts().upgrade_catalogue, 3);
     catalogue.key(schema_.pet_fence())
         .key(schema_.pet_count())
         .key(schema_.segments());
@@ -221,7 +221,7 @@ void StoreUpgrade::convert_batch(RedisSession& server, Names& states)
     const std::size_t count = std::min(states.size(), kStatesAtOnce);
     const std::size_t first = states.size() - count;
     for (std::size_t i = first; i < states.size(); ++i) {
-        redis::Command convert(store::scripts::upgrade_state(), 1);
+        redis::Command convert(store::scripts().upgrade_state, 1);
         convert.key(states[i]);
         convert.use_script_text();
         server.send(convert);

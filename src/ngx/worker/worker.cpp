@@ -37,23 +37,7 @@ void initialize_openssl()
 {
     static_cast<void>(store::random_digest());
     static_cast<void>(api::sha256({}));
-    store::scripts::limit();
-    store::scripts::limit_across_slots();
-    store::scripts::strike();
-    store::scripts::clock();
-    store::scripts::create_pets();
-    store::scripts::list_by_status();
-    store::scripts::publish_plans();
-    store::scripts::read_usage();
-    store::scripts::touch_account();
-    store::scripts::set_plan();
-    store::scripts::unban();
-    store::scripts::claim();
-    store::scripts::replace_claim();
-    store::scripts::settle_usage();
-    store::scripts::forget_account();
-    store::scripts::write_record();
-    store::scripts::delete_key();
+    store::scripts();
 }
 
 // Those of petstore_plan, without the built-in ones.

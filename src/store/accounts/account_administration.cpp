@@ -20,7 +20,7 @@ Task<api::UnixTime> read_time(KeyServers servers)
 
 Task<bool> end_ban(KeyServers servers, std::string account)
 {
-    redis::Command command(scripts::unban(), 3);
+    redis::Command command(scripts().unban, 3);
     command.key(servers.schema.account_state(account))
         .key(servers.schema.strikes(account))
         .key(servers.schema.bans(account));

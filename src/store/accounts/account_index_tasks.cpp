@@ -34,7 +34,7 @@ Task<> forget_account(const KeyServers& servers, const std::string& id,
     if (account) {
         co_return;
     }
-    redis::Command command(scripts::forget_account(), 1);
+    redis::Command command(scripts().forget_account, 1);
     command.key(servers.schema.account_index()).own(id).own(entry);
     co_await change(servers.keys, std::move(command));
 }

@@ -78,7 +78,7 @@ redis::Command AccountCommands::write(const api::AccountRecord& record,
                                       std::optional<std::int64_t> seen) const
 {
     const bool deleted = record.deleted != 0;
-    redis::Command command(scripts::write_record(), 1);
+    redis::Command command(scripts().write_record, 1);
     command.key(name(record.id))
         .own(seen ? std::to_string(*seen) : "")
         .own(deleted ? std::to_string(kKeepDeleted) : "");

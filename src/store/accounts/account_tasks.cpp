@@ -55,7 +55,7 @@ Task<std::string> epoch_before(const KeyServers& servers,
 Task<> touch(const KeyServers& servers, const std::string& account,
              const WrittenEpoch& written)
 {
-    redis::Command command(scripts::touch_account(), 1);
+    redis::Command command(scripts().touch_account, 1);
     command.key(servers.schema.account_state(account))
         .own(written.epoch == 0 ? "" : std::to_string(written.epoch));
     redis::Command checked = command;
@@ -184,7 +184,7 @@ Task<api::AccountRecord> create_account(KeyServers servers,
 Task<> settle_usage(const KeyServers& servers, const std::string& account,
                     bool reset)
 {
-    redis::Command command(scripts::settle_usage(), 1);
+    redis::Command command(scripts().settle_usage, 1);
     command.key(servers.schema.account_state(account)).arg(reset ? 1 : 0);
     co_await change_first(servers.accounts, std::move(command));
 }

@@ -29,7 +29,7 @@ Task<bool> replace_claim(const KeyServers& servers,
                          const std::string& external_id,
                          const std::string& from, const std::string& to)
 {
-    redis::Command command(scripts::claim(), 1);
+    redis::Command command(scripts().claim, 1);
     command.key(servers.schema.external_id(external_id)).own(from).own(to);
     const redis::Reply& reply =
         co_await change(servers.keys, std::move(command));

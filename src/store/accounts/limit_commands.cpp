@@ -192,7 +192,7 @@ LimitCommands::decide_together(const std::vector<LimitRequest>& requests,
                                std::string_view packed) const
 {
     const auto accounts = static_cast<std::int64_t>(requests.size());
-    redis::Command command(scripts::limit(),
+    redis::Command command(scripts().limit,
                            brings_version_ ? accounts + 2 : accounts);
     for (const LimitRequest& request : requests) {
         command.key(schema_.account_state(request.account));
@@ -207,7 +207,7 @@ redis::Command
 LimitCommands::decide_across_slots(const std::vector<LimitRequest>& requests,
                                    std::string_view packed) const
 {
-    redis::Command command(scripts::limit_across_slots(), 1);
+    redis::Command command(scripts().limit_across_slots, 1);
     command.set_across_slots();
     command.key(schema_.account_state(requests.front().account)).own(packed);
     for (std::size_t i = 1; i < requests.size(); ++i) {
@@ -298,7 +298,7 @@ redis::Command LimitCommands::report_denials(std::string_view account,
                                              const api::Limits& limits,
                                              const api::BanPolicy& policy) const
 {
-    redis::Command command(scripts::strike(), 3);
+    redis::Command command(scripts().strike, 3);
     command.key(schema_.account_state(account))
         .key(schema_.strikes(account))
         .key(schema_.bans(account))

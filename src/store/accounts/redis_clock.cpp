@@ -161,7 +161,7 @@ void RedisClock::ask(const CachedKey& key, Waiter<Done>& waiter) noexcept
         if (Question* question = questions_.find(server)) {
             return question->join(&waiter);
         }
-        redis::Command command(scripts::clock(), 1);
+        redis::Command command(scripts().clock, 1);
         command.key(schema_.account_state(key.account->id()));
         questions_.start(server, &waiter, *this).send(std::move(command));
     } catch (...) {

@@ -117,7 +117,7 @@ redis::Command UsageCommands::read(const std::string& account, api::Day from,
                                    api::Day to) const
 {
     const auto names = keys(account, from, to);
-    redis::Command command(scripts::read_usage(),
+    redis::Command command(scripts().read_usage,
                            static_cast<std::int64_t>(names.size()));
     for (const std::string& name : names) {
         command.key(name);

@@ -57,7 +57,7 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
                                         std::optional<std::int64_t> seen) const
 {
     const api::KeyRecord& record = key.record;
-    redis::Command command(scripts::write_record(), 1);
+    redis::Command command(scripts().write_record, 1);
     command.key(schema_.key_record(key.digest))
         .own(seen ? std::to_string(*seen) : "")
         .own(key.unfinished ? std::to_string(kKeepUnfinished) : "");
@@ -79,7 +79,7 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
 
 redis::Command StoredKeyCommands::remove(const StoredKey& key) const
 {
-    return redis::Command(scripts::delete_key(), 1)
+    return redis::Command(scripts().delete_key, 1)
         .key(schema_.key_record(key.digest))
         .arg(key.record.epoch);
 }

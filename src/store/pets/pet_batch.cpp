@@ -87,7 +87,7 @@ redis::Command PetBatch::create_without_end(bool rewrites) const
         statuses.add(pet.record[0]);
     }
     redis::Command command(
-        scripts::create_pets(),
+        scripts().create_pets,
         static_cast<std::int64_t>(3 + statuses.size() + (once() ? size() : 0)));
     command.key(schema_->pet_count())
         .key(schema_->changes())

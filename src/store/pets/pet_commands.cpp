@@ -101,7 +101,7 @@ redis::Command PetCommands::list_by_status(const PageQuery& query,
 {
     const api::Status status = query.status.value();
     const char letter = static_cast<char>(status);
-    redis::Command command(scripts::list_by_status(), 1);
+    redis::Command command(scripts().list_by_status, 1);
     command.key(schema_.status_bitmap(status));
     command.arg(std::min(query.after, kLastStart))
         .arg(query.limit + 1)
@@ -116,7 +116,7 @@ redis::Command PetCommands::list_by_status(const PageQuery& query,
 
 redis::Command PetCommands::set_status(api::PetId id, api::Status status) const
 {
-    redis::Command command(scripts::set_status(), 5);
+    redis::Command command(scripts().set_status, 5);
     command.key(schema_.changes())
         .key(schema_.status_bitmap(api::Status::available))
         .key(schema_.status_bitmap(api::Status::pending))
@@ -136,7 +136,7 @@ redis::Command PetCommands::count() const
 
 redis::Command PetCommands::clear_caches() const
 {
-    redis::Command command(scripts::clear_caches(), 4);
+    redis::Command command(scripts().clear_caches, 4);
     command.key(schema_.changes())
         .key(schema_.pet_count())
         .key(schema_.change_log())

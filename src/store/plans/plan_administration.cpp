@@ -75,7 +75,7 @@ Task<KnownPlans> list_plans(KeyServers servers)
 Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
 {
     constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
-    redis::Command command(scripts::set_plan(), 1);
+    redis::Command command(scripts().set_plan, 1);
     command.key(servers.schema.plans())
         .arg(name)
         .own(limits_text(limits))

@@ -23,7 +23,7 @@ void PlanPublisher::publish_if_due() noexcept
     }
     publishing_ = true;
     try {
-        redis::Command command(scripts::publish_plans(), 1);
+        redis::Command command(scripts().publish_plans, 1);
         command.key(name_).arg(field_).arg(value_).arg(kHostSeconds);
         start(link_, std::move(command));
     } catch (...) {
