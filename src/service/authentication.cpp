@@ -37,6 +37,7 @@ void Authentication::proceed(FoundKey found)
 void Authentication::take_key(const store::Ref<store::CachedKey>& key)
 {
     key_ = key;
+    read_ = true;
     key_ == nullptr ? refuse() : check(Record::fresh);
 }
 
@@ -45,7 +46,13 @@ void Authentication::check(Record record)
     store::Storage& storage = task_.storage();
     const store::Expiry expiry = storage.redis_clock.expiry(*key_);
     if (key_->record.disabled || expiry == store::Expiry::expired) {
-        return refuse();
+        if (read_) {
+            return refuse();
+        }
+        // No limiter call has compared the record's epoch: the key may have got
+        // another end since it was read.
+        storage.keys.erase(digest_, *key_);
+        return run();
     }
     if (expiry == store::Expiry::unconfirmed && !asked_clock_) {
         if (task_.may_wait()) {

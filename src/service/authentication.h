@@ -74,6 +74,7 @@ private:
     std::int64_t epoch_ = 0;  // the next record read must have it
     int renewals_ = 0;
     bool asked_clock_ = false;  // whether the key has expired
+    bool read_ = false;         // this request has read the record
 };
 
 }  // namespace petstore::service

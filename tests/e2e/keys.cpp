@@ -103,6 +103,22 @@ TEST_CASE("keys: expire on time")
     CHECK(kept_by(deadline, [&] { return all_say(workers, key.secret, 401); }));
 }
 
+TEST_CASE("keys: a later end applies where the earlier one is remembered")
+{
+    const Hosts hosts(1);
+    const auto end = Clock::now() + 5s;
+    const auto key = create_key(
+        hosts.redis, {"--plan", "business", "--expires", in_seconds(4)});
+    auto workers = one_per_worker(hosts);
+    CHECK(all_say(workers, key.secret, 200));
+    REQUIRE(
+        ctl(hosts.redis.url(), {"key", "set", key.id, "--expires", "1d"}).code
+        == 0);
+    CHECK(wait_until([&] { return Clock::now() > end; }));
+    // The first request of each worker since then.
+    CHECK(all_say(workers, key.secret, 200));
+}
+
 TEST_CASE("keys: an unknown key works as soon as it is created")
 {
     const Hosts hosts(1);

@@ -67,6 +67,7 @@ TEST_CASE("a key expires by Redis's clock", "[service]")
     FakeClient third(worker, Method::get, "/v1/nothing");
     third.start();
     worker.reply_clock(kHour);
+    worker.reply_record(record);
     CHECK(third.status == 401);
     CHECK(third.state().error_code == "invalid_api_key");
     CHECK(worker.idle());
@@ -192,7 +193,31 @@ TEST_CASE("a request fails if Redis's clock cannot be read", "[service]")
     third.start();
     CHECK(worker.open() == Names{"clock"});
     worker.reply_clock();
+    worker.reply_record(record);
     CHECK(third.status == 401);
+}
+
+TEST_CASE("a key that was remembered as expired may have a later end",
+          "[service]")
+{
+    FakeWorker worker;
+    FirstRequest first(worker, expiring(worker, 10));
+    worker.reply_clock();
+    worker.link.end_iteration();
+    worker.admit();
+    worker.reply_to("LRANGE", FakeWorker::three_pets());
+    REQUIRE(first.client.ended());
+
+    worker.clock.advance(10'000);
+    FakeClient second(worker, Method::get, "/v1/nothing");
+    second.start();
+    worker.reply_clock();
+    CHECK(reads_record(worker));
+    worker.reply_record(expiring(worker, 60));
+    worker.link.end_iteration();
+    worker.admit();
+    CHECK(second.status == 404);
+    CHECK(worker.idle());
 }
 
 TEST_CASE("a client may leave while Redis's clock is read", "[service]")
