@@ -69,7 +69,8 @@ Category category_of(Failure::Kind kind)
 bool asks_for_json(int argc, char** argv)
 {
     return std::any_of(argv + 1, argv + argc, [](const char* argument) {
-        return std::string_view(argument) == "--json";
+        const std::string_view word = argument;
+        return word == "--json" || word == "--json=true";
     });
 }
 

@@ -60,6 +60,25 @@ TEST_CASE("command line: errors go to stderr and set the exit code")
     CHECK(ctl(redis.url(), {"--help"}).code == 0);
 }
 
+TEST_CASE("command line: an empty value does not take the next argument")
+{
+    RedisServer redis;
+    const auto made = ctl(
+        redis.url(), {"key", "create", "--label=", "--scopes=read", "--json"});
+    REQUIRE(made.code == 0);
+    const auto key = nlohmann::json::parse(made.out);
+    remember_secret(key.at("key"));
+    CHECK(key.at("label").is_null());
+    CHECK(key.at("scopes") == nlohmann::json{"read"});
+    CHECK(ctl(redis.url(), {"key", "list", "--json="}).code == 2);
+    // After "--", it is no option.
+    CHECK(contains(ctl(redis.url(), {"key", "find", "--", "--label="}).err,
+                   "no such key"));
+    const auto error =
+        ctl(redis.url(), {"--json=true", "account", "show", "a"});
+    CHECK(nlohmann::json::parse(error.err).at("code") == "not_found");
+}
+
 TEST_CASE("command line: the error for an unknown command suggests one")
 {
     RedisServer redis;

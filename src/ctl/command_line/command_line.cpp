@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../../api/build_version.h"
@@ -222,6 +223,26 @@ bool answered_completion(const CLI::App& app, int argc, char** argv)
     return true;
 }
 
+// The arguments in reverse, as CLI11 takes them. It would take the next one for
+// the value of "--option=".
+std::vector<std::string> reversed_arguments(int argc, char** argv)
+{
+    std::vector<std::string> words;
+    bool options = true;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        options = options && word != "--";
+        const bool no_value = options && word.substr(0, 2) == "--"
+                              && word.find('=') == word.size() - 1;
+        words.emplace_back(word.substr(0, word.size() - no_value));
+        if (no_value) {
+            words.emplace_back();
+        }
+    }
+    std::reverse(words.begin(), words.end());
+    return words;
+}
+
 }  // namespace
 
 void parse(CLI::App& app, int argc, char** argv)
@@ -230,7 +251,7 @@ void parse(CLI::App& app, int argc, char** argv)
         throw CLI::Success();
     }
     try {
-        app.parse(argc, argv);
+        app.parse(reversed_arguments(argc, argv));
     } catch (const CLI::CallForVersion& version) {
         print_line(version.what());
         throw CLI::Success();
