@@ -285,6 +285,32 @@ TEST_CASE("doctor: the table fits the terminal")
     CHECK(contains(wide, "ADVICE\n"));
 }
 
+TEST_CASE("doctor: a Redis that refuses every command is not judged")
+{
+    RedisServer redis;
+    const auto refused = [&](const std::string& error,
+                             const std::string& advice) {
+        INFO(error);
+        const auto text = ctl(redis.url(), {"doctor"});
+        CHECK(text.code == 4);
+        CHECK(contains(text.out, "wrong    reachable"));
+        CHECK(contains(text.out, error));
+        CHECK(contains(text.out, advice));
+        CHECK_FALSE(contains(text.out, "rights"));
+        const auto json = ctl(redis.url(), {"doctor", "--json"});
+        CHECK(json.code == 4);
+        CHECK(nlohmann::json::parse(json.err).at("code")
+              == "redis_unavailable");
+    };
+    redis.command({"REPLICAOF", "127.0.0.1", "1"});
+    redis.command({"CONFIG", "SET", "replica-serve-stale-data", "no"});
+    refused("MASTERDOWN", "use the primary");
+    redis.command({"REPLICAOF", "NO", "ONE"});
+
+    redis.command({"CONFIG", "SET", "requirepass", "pw"});
+    refused("NOAUTH", "check the user, the password");
+}
+
 TEST_CASE("command line: doctor reports a Redis that cannot be reached")
 {
     const auto text = ctl("unix:/nowhere/redis.sock", {"doctor"});

@@ -28,6 +28,15 @@ std::string advice_for_failure(const Failure& failure)
         return "start Redis, or check the URL, the password and the network";
     }
     const std::string& error = refusal->error();
+    if (error.rfind("LOADING", 0) == 0) {
+        return "wait until Redis has loaded its data";
+    }
+    if (error.rfind("BUSY", 0) == 0) {
+        return "end the script that another client runs: SCRIPT KILL";
+    }
+    if (error.rfind("MASTERDOWN", 0) == 0) {
+        return "use the primary, or connect this replica to it";
+    }
     if (error.find("max number of clients") != std::string::npos) {
         return "close connections that are not used, or raise maxclients";
     }
