@@ -308,6 +308,26 @@ TEST_CASE("command line: damaged keys are listed, and missing in no backup")
     CHECK(redis.command({"EXISTS", record}).integer == 1);
 }
 
+TEST_CASE("command line: keys of a damaged account are not shown as usable")
+{
+    RedisServer redis;
+    const auto good = create_key(redis);
+    const auto key = create_key(redis);
+    redis.command(
+        {"HSET", "petstore:account:" + key.account, "disabled", "maybe"});
+    for (const bool json : {false, true}) {
+        Words command = {"key", "list"};
+        if (json) {
+            command.emplace_back("--json");
+        }
+        const auto listed = ctl(redis.url(), command);
+        CHECK(contains(listed.out, good.id));
+        CHECK_FALSE(contains(listed.out, key.id));
+        CHECK(contains(listed.err, "the record of the account of key " + key.id
+                                       + " is damaged"));
+    }
+}
+
 TEST_CASE("command line: key restore stops at a line without a key")
 {
     RedisServer old;

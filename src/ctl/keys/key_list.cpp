@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "../../api/date.h"
@@ -89,11 +91,18 @@ void list_keys(Context& context, const KeyFilter& filter)
                         : accounts.keys_of({account, ""}, waiter);
     });
     const api::UnixTime now = now_of(context, servers);
-    auto shown = shown_keys(
-        listing, context.await<store::AccountListing>(
-                     [&](auto& waiter) { accounts.list(false, waiter); }));
+    const auto all = context.await<store::AccountListing>(
+        [&](auto& waiter) { accounts.list(false, waiter); });
+    const std::set<std::string> damaged(all.damaged.begin(), all.damaged.end());
+    std::vector<std::string> unusable;
+    auto shown = shown_keys(listing, all);
     shown.erase(std::remove_if(shown.begin(), shown.end(),
                                [&](const ShownKey& each) {
+                                   const auto& record = each.key.record;
+                                   if (damaged.count(record.account) != 0) {
+                                       unusable.push_back(record.id);
+                                       return true;
+                                   }
                                    return !passes(filter, each, now);
                                }),
                 shown.end());
@@ -114,6 +123,9 @@ void list_keys(Context& context, const KeyFilter& filter)
     }
     for (const std::string& id : listing.damaged) {
         warn("the record of key " + id + " is damaged");
+    }
+    for (const std::string& id : unusable) {
+        warn("the record of the account of key " + id + " is damaged");
     }
     for (const std::string& id : listing.damaged_entries) {
         warn("the entry of key " + id + " in " + context.schema().key_index()
