@@ -200,8 +200,21 @@ TEST_CASE("command line accounts: a change reaches all keys of the account")
                          {"account", "set", account, "--per-minute", "150"});
     CHECK(set.code == 0);
     CHECK(contains(set.err, "Account " + account + " is changed."));
-    CHECK(contains(set.err, "Key " + own.id + " is not reached"));
+    CHECK(contains(
+        set.err, "Key " + own.id
+                     + " is not reached: it has its own number per minute.\n"));
     CHECK_FALSE(contains(set.err, one.id));
+    const auto named = [&](const Words& options) {
+        Words command = {"account", "set", account};
+        command.insert(command.end(), options.begin(), options.end());
+        const auto result = ctl(store.redis.url(), command);
+        CHECK(result.code == 0);
+        const auto key = result.err.find("Key ");
+        return key == std::string::npos ? "" : result.err.substr(key);
+    };
+    CHECK(named({"--per-day", "15000"}).empty());
+    CHECK(named({"--plan", "pro"})
+          == "Key " + own.id + " keeps its own number per minute.\n");
     for (const Key& key : {one, two}) {
         CHECK(wait_until([&] { return limit(key) == 150; }));
     }

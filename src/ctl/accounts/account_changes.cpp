@@ -37,18 +37,45 @@ void check_account(const api::AccountRecord& record,
     check_plan(plans.plan_in_force({}, record), plans, "account");
 }
 
+// What of a change of its account's plan and numbers a key does not follow;
+// empty if nothing.
+std::string unreached(const api::OwnPlan& key, const PlanOptions& change)
+{
+    if (!key.plan.empty()) {
+        return " is not reached: it has a plan of its own.";
+    }
+    std::string kept;
+    bool reached = false;
+    const auto check = [&](const std::optional<std::string>& number,
+                           const std::optional<std::int64_t>& own,
+                           const char* name) {
+        const bool changed = number || change.plan;
+        if (changed && own) {
+            kept += kept.empty() ? name : std::string(" and ") + name;
+        }
+        reached |= changed && !own;
+    };
+    check(change.per_minute, key.per_minute, "per minute");
+    check(change.per_day, key.per_day, "per day");
+    check(change.per_month, key.per_month, "per month");
+    if (kept.empty()) {
+        return "";
+    }
+    return reached ? " keeps its own number " + kept + "."
+                   : " is not reached: it has its own number " + kept + ".";
+}
+
 void name_unreached(Context& context, const store::KeyServers& servers,
-                    const std::string& id)
+                    const std::string& id, const PlanOptions& change)
 {
     store::AccountAdministration accounts(servers);
     const auto listing = context.await<store::KeyListing>([&](auto& waiter) {
         accounts.keys_of({id, ""}, waiter);
     });
-    const api::PlanTable plans;
     for (const store::StoredKey& key : listing.keys) {
-        if (plans.plan_in_force(key.record, {}).overrides) {
-            say("Key " + key.record.id
-                + " is not reached: it has a plan or numbers of its own.");
+        const std::string text = unreached(key.record, change);
+        if (!text.empty()) {
+            say("Key " + key.record.id + text);
         }
     }
 }
@@ -120,7 +147,7 @@ void set_account(Context& context, const std::string& id,
         });
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {
-        name_unreached(context, servers, id);
+        name_unreached(context, servers, id, options.plan);
     }
 }
 
