@@ -116,6 +116,23 @@ TEST_CASE("creating an account can be repeated after any lost reply", "[store]")
         });
 }
 
+TEST_CASE("no account is created without being in effect", "[store]")
+{
+    // To run the command again would create another.
+    for (int number = 1;; ++number) {
+        CAPTURE(number);
+        Office office;
+        office.world.cut(number, KeyWorld::Lost::after);
+        const auto created = office.create("a1", "cust");
+        if (!created.failed()) {
+            CHECK(number > 3);
+            break;
+        }
+        CHECK(created.failure().in_doubt);
+        CHECK_FALSE(created.failure().not_in_effect);
+    }
+}
+
 TEST_CASE("an external id belongs to one account", "[store]")
 {
     Office office;

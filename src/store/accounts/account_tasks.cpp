@@ -132,8 +132,11 @@ Task<api::AccountRecord> find_account(const KeyServers& servers,
 Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
                          std::optional<std::int64_t> seen)
 {
-    const redis::Reply& reply = co_await change_first(
-        servers.keys, AccountCommands(servers.schema).write(account, seen));
+    redis::Command write = AccountCommands(servers.schema).write(account, seen);
+    // A new record is in effect at once, another with its epoch.
+    Call call = seen ? change_first(servers.keys, std::move(write))
+                     : change(servers.keys, std::move(write));
+    const redis::Reply& reply = co_await call;
     if (reply.integer() <= 0) {
         co_return false;
     }
