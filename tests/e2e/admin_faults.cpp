@@ -229,12 +229,7 @@ TEST_CASE("admin faults: a repetition that waits outlives a reload")
     store.redis.command(
         {"SET", name.text, request + " pending attempt account-1:account-2"});
 
-    const auto claims = [&] {
-        const auto text = store.redis.command({"INFO", "commandstats"}).text;
-        const std::string field = "cmdstat_set:calls=";
-        return std::stoll(text.substr(text.find(field) + field.size()));
-    };
-    const auto before = claims();
+    const auto before = store.redis.calls("set");
     Response response;
     std::thread client([&] {
         Http http(store.nginx.url(), store.admin_key.secret);
@@ -242,7 +237,7 @@ TEST_CASE("admin faults: a repetition that waits outlives a reload")
         response = AdminStore::send_to(http, "POST", "/accounts",
                                        R"({"label":"L"})", once);
     });
-    CHECK(wait_until([&] { return claims() > before; }));
+    CHECK(wait_until([&] { return store.redis.calls("set") > before; }));
     store.nginx.reload_and_settle();
     client.join();
     CHECK(response.status == 201);

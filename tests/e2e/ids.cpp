@@ -234,6 +234,28 @@ TEST_CASE("ids: an import with --keep-ids restores an export and its gaps")
           == 1);
 }
 
+TEST_CASE("ids: an import with many gaps copies no segments")
+{
+    RedisServer redis;
+    constexpr int kPets = 1000;
+    std::string lines;
+    for (int i = 1; i <= kPets; ++i) {
+        lines += R"({"id":)" + std::to_string(3 * i)
+                 + R"(,"name":"Rex","categoryId":1,"status":"available"})"
+                   "\n";
+    }
+    redis.command({"CONFIG", "RESETSTAT"});
+    REQUIRE(ctl(redis.url(), {"pet", "import", "--keep-ids", "-"}, lines).code
+            == 0);
+    const auto segments = redis.command({"GET", kSegments}).text;
+    CHECK(segments.size() == 28 * kPets + 40);
+    CHECK(contains(segments, " 0000001000:0000000000003000 -"));
+    // Of each segment but the first: its length, and the new entry.
+    CHECK(redis.calls("setrange") == 2 * (kPets - 1));
+    CHECK(redis.calls("get") <= kPets + 10);  // `changes` each time
+    CHECK(ctl(redis.url(), {"pet", "export"}).out == lines);
+}
+
 TEST_CASE("ids: those of a file must ascend")
 {
     RedisServer redis;

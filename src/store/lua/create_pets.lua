@@ -75,7 +75,7 @@ if once then
 end
 
 local count, created, position, id, failure = stop - start + 1, 0, 0, 0
-local segments -- the new value
+local segments, segments_end -- the new value, or from this byte on
 if count > 0 then
   -- '1' is a string because formatting a number would cost a printf.
   local newest = try('INCRBY', KEYS[1], count == 1 and '1' or count)
@@ -139,9 +139,16 @@ if count > 0 then
           if type(changes) ~= 'string' or not match(changes, '^%d+$') or #changes > 18 then
             failure = damaged(KEYS[2], changes)
           end
-          -- Without a segment that has no pets.
-          before = sub(redis.call('GET', KEYS[3]), 1, position == first + 0 and -69 or -41)
-          if #before >= 2800000 then -- 28 bytes each
+          -- An import may start many segments; if each copied those before it, Redis
+          -- would be blocked. An empty SETRANGE only returns the length.
+          local length = given and position > first + 0 and try('SETRANGE', KEYS[3], '0', '')
+          if type(length) == 'number' then
+            segments_end = length - 40
+          else
+            -- Without a segment that has no pets.
+            before = sub(redis.call('GET', KEYS[3]), 1, position == first + 0 and -69 or -41)
+          end
+          if (segments_end or #before) >= 2800000 then -- 28 bytes each
             failure = redis.error_reply('FULL the catalogue has 100000 segments, the most it can have')
           end
         end
@@ -198,9 +205,13 @@ if count > 0 then
   if failure and created == 0 and not known then return failure end
 end
 
--- Nothing can fail after this point: SET overwrites any type.
+-- Nothing can fail after this point: SET overwrites any type, and SETRANGE was tried.
 if segments and created > 0 then
-  redis.call('SET', KEYS[3], segments)
+  if segments_end then
+    redis.call('SETRANGE', KEYS[3], segments_end, segments)
+  else
+    redis.call('SET', KEYS[3], segments)
+  end
   if position == 1 then
     -- Distinguishes a recreated catalogue from its predecessor.
     local t = redis.call('TIME')
