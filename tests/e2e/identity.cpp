@@ -211,6 +211,58 @@ TEST_CASE("identity: the page of a refusal sees neither key nor inventions")
     expect_no_identity(shop.back_end.last());
 }
 
+TEST_CASE("identity: nor does the page where nginx refuses before the guard")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $binary_remote_addr zone=all:1m rate=1r/m;";
+    options.server = R"(
+        error_page 403 503 = @page;
+        error_page 404 /page;
+        location @page { proxy_pass http://%BACK_END%; }
+        location = /page { proxy_pass http://%BACK_END%; }
+        location /denied/ {
+            petstore_guard on;
+            deny all;
+            proxy_pass http://%BACK_END%;
+        }
+        location /limited/ {
+            petstore_guard on;
+            limit_req zone=all;
+            proxy_pass http://%BACK_END%;
+        }
+        location /internal/ {
+            petstore_guard on;
+            internal;
+            proxy_pass http://%BACK_END%;
+        }
+        location /shown/ {
+            petstore_guard on;
+            petstore_identity_headers off;
+            deny all;
+        }
+        location /other/ { deny all; })";
+    GuardedStore shop(options);
+    Headers headers = kInvented;
+    headers.emplace_back("Authorization", "Bearer " + shop.store.key.secret);
+    Http http(shop.store.nginx.url());
+    http.get("/limited/", headers);
+    for (const std::string path : {"/denied/a", "/limited/a"}) {
+        INFO(path);
+        const auto before = shop.back_end.count();
+        CHECK(http.get(path, headers).body == "back end");
+        REQUIRE(shop.back_end.count() == before + 1);
+        expect_no_identity(shop.back_end.last());
+        CHECK(shop.back_end.last().header("x-other") == "kept");
+    }
+    for (const std::string path : {"/shown/", "/other/"}) {
+        INFO(path);
+        CHECK(http.get(path, headers).body == "back end");
+        CHECK(shop.back_end.last().header("x-account") != "");
+        CHECK(shop.back_end.last().header("authorization")
+              == "Bearer " + shop.store.key.secret);
+    }
+}
+
 TEST_CASE("identity: the page of a refusal has its own location's setting")
 {
     NginxOptions options;

@@ -4,6 +4,7 @@
 #include "../nginx/handlers.h"
 #include "admin_request.h"
 #include "guard.h"
+#include "identity.h"
 #include "request_info.h"
 #include "usage_request.h"
 
@@ -38,6 +39,22 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
     return NGX_DECLINED;
 }
 
+// An error page of a guarded location gets no key and no identity, even if
+// nginx refused the request before the guard.
+ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
+{
+    const EnteredLocation& entered = info.entered;
+    if (entered.conf == nullptr || !entered.redirected || entered.handled
+        || !entered.conf->guard) {
+        return NGX_DECLINED;
+    }
+    return run_handler(r, [&]() -> ngx_int_t {
+        return hide_identity(r, info, *entered.conf)
+                   ? NGX_DECLINED
+                   : NGX_HTTP_INTERNAL_SERVER_ERROR;
+    });
+}
+
 ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
 {
     if (r != r->main) {
@@ -62,7 +79,7 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     } else if (!entered.redirected && !entered.handled) {
         entered.conf = nullptr;  // a `rewrite` has left it
     }
-    return NGX_DECLINED;
+    return here ? NGX_DECLINED : hide_from_page(r, *info);
 }
 
 // The location whose error page this may be; nullptr if there is none.
