@@ -80,6 +80,15 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
     CHECK(in_location("location /v1/a/ { return 200 x; }")
           == Lines{returns("/v1/a/", guard)});
 
+    const auto server = [](const std::string& name) {
+        return "location \"" + name
+               + "\" is never entered: \"return\" of its server answers all requests, and needs no API key";
+    };
+    // Once, although it answers for several locations.
+    CHECK(in_server("return 200 x; location /a/ { petstore_guard on; }")
+          == Lines{server("/a/")});
+    CHECK(in_server("if ($arg_a) { return 403; }").empty());
+
     for (
         const std::string fine :
         {"location /a/ { petstore_guard on; if ($arg_a) { return 403; } }",
@@ -111,8 +120,9 @@ TEST_CASE("configuration: auth_basic beside an API key is warned of")
             .size()
         == 1);
 
-    CHECK(in_location("satisfy any; " + basics).empty());
-    CHECK(in_server("satisfy any; " + basics).empty());
+    CHECK(in_location("satisfy any; " + basics) == Lines{basic("/v1/")});
+    CHECK(in_location("satisfy any; allow 127.0.0.1; " + basics).empty());
+    CHECK(in_server("satisfy any; allow 127.0.0.1; " + basics).empty());
     CHECK(
         in_server(
             basics

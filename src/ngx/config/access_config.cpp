@@ -10,6 +10,7 @@
 #include "../../api/plan.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
+#include "../module.h"
 #include "../request/identity.h"
 #include "arguments.h"
 
@@ -123,6 +124,8 @@ char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             && add_key_variable(cf, ngx_base::view(name)) != NGX_OK) {
             return kConfError;
         }
+        auto& longest = main_conf(cf).longest_key_header;
+        longest = std::max(longest, name.len);
         loc.key_header = name;
         return kConfOk;
     });

@@ -235,11 +235,34 @@ void* create_main_conf(ngx_conf_t* cf) noexcept
     return pool_new<MainConf>(cf->pool);
 }
 
-char* init_main_conf(ngx_conf_t*, void* conf) noexcept
+namespace {
+
+// nginx's default has room for "http_" and 41 bytes. The core's own function
+// has run.
+void make_room_for_variables(ngx_conf_t* cf, const MainConf& main) noexcept
+{
+    if (main.longest_key_header == 0) {
+        return;
+    }
+    // As NGX_HASH_ELT_SIZE() of ngx_hash.c in nginx, and the bucket's end.
+    const std::size_t size =
+        2 * sizeof(void*)
+        + ngx_align(sizeof("http_") - 1 + main.longest_key_header + 2,
+                    sizeof(void*));
+    auto& core = *static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    core.variables_hash_bucket_size = std::max<ngx_uint_t>(
+        core.variables_hash_bucket_size, ngx_align(size, ngx_cacheline_size));
+}
+
+}  // namespace
+
+char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept
 {
     auto& main = *static_cast<MainConf*>(conf);
     ngx_conf_init_size_value(main.zone_size, 10 * kMegabyte);
     ngx_conf_init_size_value(main.worker_memory, 128 * kMegabyte);
+    make_room_for_variables(cf, main);
     return kConfOk;
 }
 
@@ -329,8 +352,8 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         if (conf.guard) {
             choose_phase(cf, prev, conf);
             main.has_guard |= !conf.admits_in_content;
-            main.guarded.push_back(
-                {conf.guard_position, &core_loc_conf(cf), &conf});
+            main.guarded.push_back({conf.guard_position, &core_loc_conf(cf),
+                                    &conf, server_of(cf)});
         }
         if (conf.own_handler == status_handler) {
             main.statuses.push_back(

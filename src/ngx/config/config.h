@@ -114,6 +114,7 @@ struct MainConf : MainConfBase {
     std::deque<TlsLevel> tls_levels;
     std::size_t variable_costs =
         0;  // locations with a variable in petstore_cost
+    std::size_t longest_key_header = 0;  // in bytes, of petstore_key_header
     ngx_shm_zone_t* zone = nullptr;
     bool in_use = false;           // any location needs a worker
     bool has_guard = false;        // any location needs the phase handler

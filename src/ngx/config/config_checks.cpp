@@ -130,7 +130,7 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
 {
     const auto& core = *location.core;
     if (is_public(core) && location.conf->own_handler == nullptr
-        && returns_always(cf, core)) {
+        && returns_always(cf, core.loc_conf)) {
         const ReportAt at(cf, location.position);
         const bool serves = location.conf->serves;
         ngx_conf_log_error(
@@ -142,23 +142,47 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
     }
 }
 
+// Whether `thing` is reported for the first time.
+bool is_first(const void* thing, std::vector<const void*>& reported)
+{
+    const bool first =
+        std::find(reported.begin(), reported.end(), thing) == reported.end();
+    if (first) {
+        reported.push_back(thing);
+    }
+    return first;
+}
+
+// Reports each server once.
+void check_return_of_server(ngx_conf_t* cf, const UsedLocation& location,
+                            std::vector<const void*>& reported)
+{
+    const auto& core = *location.core;
+    if (is_public(core) && returns_always(cf, location.server->ctx->loc_conf)
+        && is_first(location.server, reported)) {
+        const ReportAt at(cf, location.position);
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "location \"%V\" is never entered: \"return\" of its server answers all requests, and needs no API key",
+            &core.name);
+    }
+}
+
 // Reports each auth_basic once, however many locations inherit it.
 void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
                       std::vector<const void*>& reported)
 {
     const auto& core = *location.core;
-    const void* basic = core.name.len != 0
-                                && location.conf->service.key_header.empty()
-                                && location.conf->own_handler == nullptr
-                                && core.satisfy == NGX_HTTP_SATISFY_ALL
-                            ? basic_auth_of(cf, core)
-                            : nullptr;
-    if (basic == nullptr
-        || std::find(reported.begin(), reported.end(), basic)
-               != reported.end()) {
+    const bool needs_all =
+        core.satisfy == NGX_HTTP_SATISFY_ALL || !has_access_rules(cf, core);
+    const void* basic =
+        core.name.len != 0 && location.conf->service.key_header.empty()
+                && location.conf->own_handler == nullptr && needs_all
+            ? basic_auth_of(cf, core)
+            : nullptr;
+    if (basic == nullptr || !is_first(basic, reported)) {
         return;
     }
-    reported.push_back(basic);
     const ReportAt at(cf, location.position);
     ngx_conf_log_error(
         NGX_LOG_WARN, cf, 0,
@@ -170,7 +194,9 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
 void check_reach(ngx_conf_t* cf, const UsedLocation& location, const char* use)
 {
     const auto& core = *location.core;
-    if (is_public(core) && !has_access_rules(cf, core, *location.server)
+    if (is_public(core) && !has_access_rules(cf, core)
+        && basic_auth_of(cf, core) == nullptr
+        && !verifies_clients(cf, *location.server)
         && is_reachable(cf, location.server)) {
         const ReportAt at(cf, location.position);
         ngx_conf_log_error(
@@ -193,7 +219,7 @@ void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
 {
     ngx_base::guarded(cf->log, 0, [&] {
-        std::vector<const void*> basics;
+        std::vector<const void*> reported;
         for (const auto& location : main.served) {
             check_served(cf, location);
         }
@@ -202,7 +228,8 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
         }
         for (const auto& location : main.guarded) {
             check_return(cf, location);
-            check_basic_auth(cf, location, basics);
+            check_return_of_server(cf, location, reported);
+            check_basic_auth(cf, location, reported);
         }
         for (const auto& location : main.statuses) {
             check_reach(cf, location, "read \"petstore_status\"");

@@ -62,6 +62,25 @@ bool is_admin_path(std::string_view text) noexcept
     return text.empty() || (is_normal_path(text) && text.back() != '/');
 }
 
+// Whether `text` is a host, and optionally a port, of a URL.
+bool is_authority(std::string_view text) noexcept
+{
+    const std::size_t address = text.substr(0, 1) == "[" ? text.find(']') : 0;
+    if (address == std::string_view::npos) {
+        return false;
+    }
+    const std::size_t colon = text.find(':', address);
+    const std::string_view host = text.substr(0, colon);
+    if (host.empty() || host.find("..") != std::string_view::npos) {
+        return false;
+    }
+    if (colon == std::string_view::npos) {
+        return true;
+    }
+    const auto port = api::parse_int64(text.substr(colon + 1));
+    return port && *port >= 1 && *port <= 65535;
+}
+
 // http or https, a host and optionally a path; no user, no query.
 bool is_base_url(std::string_view text) noexcept
 {
@@ -70,7 +89,7 @@ bool is_base_url(std::string_view text) noexcept
             const auto host = text.substr(
                 scheme.size(), text.find('/', scheme.size()) - scheme.size());
             // Variables are not supported and would be sent literally.
-            return !host.empty() && is_plain_path(text)
+            return is_authority(host) && is_plain_path(text)
                    && text.find_first_of("@$") == std::string_view::npos;
         }
     }

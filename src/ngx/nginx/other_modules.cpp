@@ -58,11 +58,10 @@ std::uintptr_t word_of(const ngx_conf_t* cf, void** confs,
 }
 
 // The rewrite module's compiled directives; nullptr if there are none.
-const ngx_array_t* script_of(const ngx_conf_t* cf,
-                             const ngx_http_core_loc_conf_t& core) noexcept
+const ngx_array_t* script_of(const ngx_conf_t* cf, void** confs) noexcept
 {
     return reinterpret_cast<const ngx_array_t*>(
-        word_of(cf, core.loc_conf, "ngx_http_rewrite_module", "return"));
+        word_of(cf, confs, "ngx_http_rewrite_module", "return"));
 }
 
 // Whether a directive auth_… of any module but those below applies.
@@ -142,18 +141,17 @@ bool passes_on(const ngx_conf_t* cf) noexcept
 bool may_rewrite(const ngx_conf_t* cf,
                  const ngx_http_core_loc_conf_t& core) noexcept
 {
-    return script_of(cf, core) != nullptr;
+    return script_of(cf, core.loc_conf) != nullptr;
 }
 
 // The script is a sequence of structures that begin with their function; that
 // of an `if` is followed by the block's, up to `next`.
-bool returns_always(const ngx_conf_t* cf,
-                    const ngx_http_core_loc_conf_t& core) noexcept
+bool returns_always(const ngx_conf_t* cf, void** confs) noexcept
 {
     const auto is = [](std::uintptr_t word, ngx_http_script_code_pt code) {
         return word == reinterpret_cast<std::uintptr_t>(code);
     };
-    const ngx_array_t* script = script_of(cf, core);
+    const ngx_array_t* script = script_of(cf, confs);
     const std::size_t size = script != nullptr ? script->nelts : 0;
     std::size_t at = 0;
     while (at + sizeof(std::uintptr_t) <= size) {
@@ -186,15 +184,18 @@ const void* basic_auth_of(const ngx_conf_t* cf,
 }
 
 bool has_access_rules(const ngx_conf_t* cf,
-                      const ngx_http_core_loc_conf_t& core,
-                      const ngx_http_core_srv_conf_t& server) noexcept
+                      const ngx_http_core_loc_conf_t& core) noexcept
 {
     return word_of(cf, core.loc_conf, "ngx_http_access_module", "allow") != 0
-           || basic_auth_of(cf, core) != nullptr
-           || has_other_auth(cf, core.loc_conf)
-           || word_of(cf, server.ctx->srv_conf, "ngx_http_ssl_module",
-                      "ssl_verify_client")
-                  != 0;
+           || has_other_auth(cf, core.loc_conf);
+}
+
+bool verifies_clients(const ngx_conf_t* cf,
+                      const ngx_http_core_srv_conf_t& server) noexcept
+{
+    return word_of(cf, server.ctx->srv_conf, "ngx_http_ssl_module",
+                   "ssl_verify_client")
+           != 0;
 }
 
 void find_zones_by_own_variables(ngx_conf_t* cf, ReportZone report) noexcept

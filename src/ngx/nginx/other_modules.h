@@ -15,18 +15,21 @@ bool passes_on(const ngx_conf_t* cf) noexcept;
 bool may_rewrite(const ngx_conf_t* cf,
                  const ngx_http_core_loc_conf_t& core) noexcept;
 
-// Whether the location has a `return` outside `if`.
-bool returns_always(const ngx_conf_t* cf,
-                    const ngx_http_core_loc_conf_t& core) noexcept;
+// Whether the location, or the server, with these configurations of modules has
+// a `return` outside `if`.
+bool returns_always(const ngx_conf_t* cf, void** confs) noexcept;
 
 // Identifies the auth_basic that applies to the location; nullptr if none does.
 const void* basic_auth_of(const ngx_conf_t* cf,
                           const ngx_http_core_loc_conf_t& core) noexcept;
 
-// Whether allow, deny, a directive auth_… or ssl_verify_client applies to the
-// location of this server.
+// Whether allow, deny or a directive auth_… other than auth_basic applies to
+// the location.
 bool has_access_rules(const ngx_conf_t* cf,
-                      const ngx_http_core_loc_conf_t& core,
+                      const ngx_http_core_loc_conf_t& core) noexcept;
+
+// Whether ssl_verify_client applies to the server.
+bool verifies_clients(const ngx_conf_t* cf,
                       const ngx_http_core_srv_conf_t& server) noexcept;
 
 // Calls `report` for each limit_req_zone and limit_conn_zone whose key uses a
