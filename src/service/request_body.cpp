@@ -34,9 +34,11 @@ std::optional<api::Error> check_body_headers(const Request& request,
                 : "The body must be application/json in UTF-8."};
     }
     const auto encoding = request.header(Header::content_encoding);
+    // An empty list names no coding.
     if (encoding
         && (encoding->repeated
-            || !api::equals_ignoring_case(encoding->value, "identity"))) {
+            || !(encoding->value.empty()
+                 || api::equals_ignoring_case(encoding->value, "identity")))) {
         return api::Error{api::ErrorCode::unsupported_media_type,
                           "The body must not have a Content-Encoding."};
     }

@@ -44,7 +44,7 @@ TEST_CASE("openapi: the document needs no key and is not charged")
 
 TEST_CASE("openapi: clients revalidate their copy")
 {
-    const Store store;
+    Store store;
     Http http(store.nginx.url());
     const auto first = http.get(kPath);
     const auto etag = first.header("etag");
@@ -71,6 +71,14 @@ TEST_CASE("openapi: clients revalidate their copy")
     CHECK(http.get(kPath, {{"If-Match", etag}}).status == 200);
     expect_error(http.get(kPath, {{"If-Match", "\"other\""}}), 412,
                  "bad_request");
+    // No resource has a date (section 13.1.4).
+    for (const char* const path : {kPath, "/v1/pets"}) {
+        CHECK(store.http
+                  .get(path, {{"If-Unmodified-Since",
+                               "Sun, 22 Nov 2026 20:00:00 GMT"}})
+                  .status
+              == 200);
+    }
 
     const auto head = http.head(kPath);
     CHECK(head.status == 200);

@@ -202,6 +202,8 @@ bool add_caching_headers(ngx_http_request_t* r, std::string_view etag) noexcept
 bool add_response_headers(ngx_http_request_t* r,
                           const service::Response& response) noexcept
 {
+    // RFC 9110, section 13.1.4: to be ignored where there is no Last-Modified.
+    r->headers_in.if_unmodified_since = nullptr;
     return (response.allow.empty() || add_header(r, "Allow", response.allow))
            && (response.etag.empty() || add_caching_headers(r, response.etag))
            && (response.authenticate.empty()
