@@ -67,6 +67,11 @@ Parsed parse_unix(std::string_view rest)
     if (path.empty() || path[0] != '/') {
         return "the path of a unix socket must start with \"/\"";
     }
+    // Other programs take "unix://user:password@/path"; no message may show
+    // that as a path.
+    if (path.substr(0, 2) == "//" && path.find('@') != std::string_view::npos) {
+        return "the URL of a unix socket has no user and no password";
+    }
     if (path.size() > kMaxUnixPath) {
         return "the path of a unix socket has at most 107 bytes";
     }

@@ -102,6 +102,10 @@ TEST_CASE("what is wrong with a URL is named", "[redis]")
         {"redis://127.0.0.1/x", database},
         {"unix:redis.sock", path},
         {"unix:", path},
+        {"unix://:geheim-7@/r.sock",
+         "the URL of a unix socket has no user and no password"},
+        {"unix://user:geheim/7@/r.sock",
+         "the URL of a unix socket has no user and no password"},
     };
     for (const auto& row : rows) {
         CAPTURE(row.url);
