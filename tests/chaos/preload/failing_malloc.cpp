@@ -153,6 +153,12 @@ const char* __lsan_default_suppressions()
     return "leak:ld-linux\n";
 }
 
+// Nor is the use of that a finding.
+const char* __lsan_default_options()
+{
+    return "print_suppressions=0";
+}
+
 void* malloc(std::size_t size) noexcept
 {
     return allocate(NEXT("malloc", std::size_t), size);
