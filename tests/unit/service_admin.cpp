@@ -191,6 +191,7 @@ TEST_CASE("each lost reply of a create, and a repetition", "[admin]")
             check_one_key(a);
             CHECK(a.records("P:account:").size() == 1);
             CHECK(a.result.value().status == 201);
+            CHECK(a.result.value().replayed != a.body().contains("key"));
         });
     CHECK(lost > 20);
 }
@@ -244,6 +245,7 @@ TEST_CASE("each lost reply of a rotation, and a repetition", "[admin]")
         [](Rotation& a) {
             const std::string next = a.body()["id"];
             CHECK(next != a.old);
+            CHECK(a.result.value().replayed != a.body().contains("key"));
             CHECK(a.records("P:key:").size() == 2);
             CHECK(a.world.hashes["P:keys"].size() == 2);
             REQUIRE(a.run(call(Operation::get_key, "", next)));

@@ -43,11 +43,13 @@ store::Task<std::string> key_object(const AdminStore& store,
     co_return object_of(key, account, now, secret);
 }
 
+// `replayed`: another attempt has made the key, and its secret is lost.
 AdminTask created(const AdminStore& store, const store::StoredKey& key,
-                  api::UnixTime now, std::string_view secret)
+                  api::UnixTime now, std::string_view secret, bool replayed)
 {
     AdminAnswer answer;
     answer.status = 201;
+    answer.replayed = replayed;
     answer.body = co_await confirmed(key_object(store, key, now, secret));
     answer.location = "/keys/" + key.record.id;
     co_return answer;
@@ -240,7 +242,6 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
     co_return answer;
 }
 
-// The secret of a key that another attempt has made is lost.
 AdminTask create_key(const AdminCall& call, AdminStore& store,
                      const Attempt& attempt)
 {
@@ -248,7 +249,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     const auto made = co_await find_made_key(call, store, attempt);
     const api::UnixTime now = co_await now_of(store);
     if (made && !made->unfinished) {
-        co_return co_await created(store, *made, now, "");
+        co_return co_await created(store, *made, now, "", true);
     }
     store::StoredKey key;
     api::KeyRecord& record = key.record;
@@ -290,7 +291,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     }
     co_await confirmed(enable(keys, key));
     key.unfinished = false;
-    co_return co_await created(store, key, now, secret);
+    co_return co_await created(store, key, now, secret, made.has_value());
 }
 
 AdminTask get_key(const AdminCall& call, AdminStore& store)
@@ -351,11 +352,13 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     store::StoredKey next;
     std::string secret;
     auto made = co_await find_made_key(call, store, attempt);
+    const bool replayed = made.has_value();
     if (made && !made->unfinished) {
         const auto old = co_await if_any(find_key(store, call.id),
                                          store::Refusal::not_found);
         if (!old) {
-            co_return co_await created(store, *made, now, "");  // and deleted
+            co_return co_await created(store, *made, now, "",
+                                       true);  // and deleted
         }
     }
     if (made) {
@@ -375,7 +378,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     co_await confirmed(
         finish_rotation(rotation, next, call.body.grace_seconds));
     next.unfinished = false;
-    co_return co_await created(store, next, now, secret);
+    co_return co_await created(store, next, now, secret, replayed);
 }
 
 }  // namespace petstore::service
