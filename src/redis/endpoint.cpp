@@ -69,7 +69,8 @@ Parsed parse_unix(std::string_view rest)
     }
     // Other programs take "unix://user:password@/path"; no message may show
     // that as a path.
-    if (path.substr(0, 2) == "//" && path.find('@') != std::string_view::npos) {
+    if (path.substr(0, 2) == "//" && path.substr(0, 3) != "///"
+        && path.find('@') != std::string_view::npos) {
         return "the URL of a unix socket has no user and no password";
     }
     if (path.size() > kMaxUnixPath) {

@@ -52,6 +52,7 @@ void Authentication::check(Record record)
         // No limiter call has compared the record's epoch: the key may have got
         // another end since it was read.
         storage.keys.erase(digest_, *key_);
+        asked_clock_ = false;
         return run();
     }
     if (expiry == store::Expiry::unconfirmed && !asked_clock_) {

@@ -70,7 +70,7 @@ TEST_CASE("command line: an empty value does not take the next argument")
     remember_secret(key.at("key"));
     CHECK(key.at("label").is_null());
     CHECK(key.at("scopes") == nlohmann::json{"read"});
-    CHECK(ctl(redis.url(), {"key", "list", "--json="}).code == 2);
+    CHECK(ctl(redis.url(), {"key", "list", "--json="}).code == 0);
     // After "--", it is no option.
     CHECK(contains(ctl(redis.url(), {"key", "find", "--", "--label="}).err,
                    "no such key"));

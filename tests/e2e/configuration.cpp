@@ -225,6 +225,7 @@ TEST_CASE("configuration: errors name the file and line of the directive")
         "petstore_base_url https://:443;",
         "petstore_base_url https://example..com;",
         "petstore_base_url 'https://[::1';",
+        "petstore_base_url 'https://[::1]x:80';",
         "petstore_base_url example.com;",
         "petstore_base_url https://$host;",
         "petstore_max_body_size x;",

@@ -87,7 +87,12 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
     // Once, although it answers for several locations.
     CHECK(in_server("return 200 x; location /a/ { petstore_guard on; }")
           == Lines{server("/a/")});
-    CHECK(in_server("if ($arg_a) { return 403; }").empty());
+    for (const std::string fine :
+         {"if ($arg_a) { return 403; }", "if ($arg_a) { break; } return 403;",
+          "rewrite ^/api/(.*) /v1/$1 last; return 404;"}) {
+        INFO(fine);
+        CHECK(in_server(fine).empty());
+    }
 
     for (
         const std::string fine :

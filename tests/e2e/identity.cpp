@@ -216,8 +216,8 @@ TEST_CASE("identity: nor does the page where nginx refuses before the guard")
     NginxOptions options;
     options.http = "limit_req_zone $binary_remote_addr zone=all:1m rate=1r/m;";
     options.server = R"(
-        error_page 403 503 = @page;
-        error_page 404 /page;
+        error_page 403 = @page;
+        error_page 503 /page;
         location @page { proxy_pass http://%BACK_END%; }
         location = /page { proxy_pass http://%BACK_END%; }
         location /denied/ {
@@ -228,11 +228,6 @@ TEST_CASE("identity: nor does the page where nginx refuses before the guard")
         location /limited/ {
             petstore_guard on;
             limit_req zone=all;
-            proxy_pass http://%BACK_END%;
-        }
-        location /internal/ {
-            petstore_guard on;
-            internal;
             proxy_pass http://%BACK_END%;
         }
         location /shown/ {

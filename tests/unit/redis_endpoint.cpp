@@ -130,6 +130,7 @@ TEST_CASE("a URL may name a unix socket", "[redis]")
     CHECK(socket.host.empty());
     CHECK(socket.database == 0);
     CHECK(good("unix:/r.sock?db=3").database == 3);
+    CHECK(good("unix:///r@a/r.sock").path == "///r@a/r.sock");
     CHECK(good("unix:/r.sock?db=3").path == "/r.sock");
     CHECK(good("unix:/" + std::string(106, 'x')).path.size() == 107);
 }

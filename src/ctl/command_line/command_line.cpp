@@ -223,17 +223,33 @@ bool answered_completion(const CLI::App& app, int argc, char** argv)
     return true;
 }
 
+// Whether any command has a flag of this name.
+bool has_flag(const CLI::App& app, const std::string& name)
+{
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option != nullptr) {
+        return option->get_items_expected_max() == 0;
+    }
+    const auto commands = commands_of(app);
+    return std::any_of(
+        commands.begin(), commands.end(),
+        [&](const CLI::App* command) { return has_flag(*command, name); });
+}
+
 // The arguments in reverse, as CLI11 takes them. It would take the next one for
 // the value of "--option=".
-std::vector<std::string> reversed_arguments(int argc, char** argv)
+std::vector<std::string> reversed_arguments(const CLI::App& app, int argc,
+                                            char** argv)
 {
     std::vector<std::string> words;
     bool options = true;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         options = options && word != "--";
-        const bool no_value = options && word.substr(0, 2) == "--"
-                              && word.find('=') == word.size() - 1;
+        const bool no_value =
+            options && word.substr(0, 2) == "--"
+            && word.find('=') == word.size() - 1
+            && !has_flag(app, std::string(word.substr(0, word.size() - 1)));
         words.emplace_back(word.substr(0, word.size() - no_value));
         if (no_value) {
             words.emplace_back();
@@ -251,7 +267,7 @@ void parse(CLI::App& app, int argc, char** argv)
         throw CLI::Success();
     }
     try {
-        app.parse(reversed_arguments(argc, argv));
+        app.parse(reversed_arguments(app, argc, argv));
     } catch (const CLI::CallForVersion& version) {
         print_line(version.what());
         throw CLI::Success();

@@ -31,7 +31,7 @@ std::string advice_for_failure(const Failure& failure)
     if (error.rfind("LOADING", 0) == 0) {
         return "wait until Redis has loaded its data";
     }
-    if (error.rfind("BUSY", 0) == 0) {
+    if (error.rfind("BUSY ", 0) == 0) {
         return "end the script that another client runs: SCRIPT KILL";
     }
     if (error.rfind("MASTERDOWN", 0) == 0) {

@@ -130,7 +130,7 @@ void check_return(ngx_conf_t* cf, const UsedLocation& location)
 {
     const auto& core = *location.core;
     if (is_public(core) && location.conf->own_handler == nullptr
-        && returns_always(cf, core.loc_conf)) {
+        && returns_always(cf, core)) {
         const ReportAt at(cf, location.position);
         const bool serves = location.conf->serves;
         ngx_conf_log_error(
@@ -158,7 +158,7 @@ void check_return_of_server(ngx_conf_t* cf, const UsedLocation& location,
                             std::vector<const void*>& reported)
 {
     const auto& core = *location.core;
-    if (is_public(core) && returns_always(cf, location.server->ctx->loc_conf)
+    if (is_public(core) && returns_first(cf, *location.server)
         && is_first(location.server, reported)) {
         const ReportAt at(cf, location.position);
         ngx_conf_log_error(

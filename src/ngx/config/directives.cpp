@@ -65,12 +65,12 @@ bool is_admin_path(std::string_view text) noexcept
 // Whether `text` is a host, and optionally a port, of a URL.
 bool is_authority(std::string_view text) noexcept
 {
-    const std::size_t address = text.substr(0, 1) == "[" ? text.find(']') : 0;
-    if (address == std::string_view::npos) {
+    const bool is_address = text.substr(0, 1) == "[";
+    const std::size_t colon = text.find(':', is_address ? text.find(']') : 0);
+    const std::string_view host = text.substr(0, colon);
+    if (is_address && (host.size() < 4 || host.back() != ']')) {
         return false;
     }
-    const std::size_t colon = text.find(':', address);
-    const std::string_view host = text.substr(0, colon);
     if (host.empty() || host.find("..") != std::string_view::npos) {
         return false;
     }

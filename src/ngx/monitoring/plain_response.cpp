@@ -33,6 +33,7 @@ ngx_int_t send_plain(ngx_http_request_t* r,
     if (!added) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+    r->headers_in.if_unmodified_since = nullptr;  // see add_response_headers()
     if (response.body.empty()) {
         r->header_only = 1;
         // As an error page, the response gets the status of the error, and

@@ -146,12 +146,13 @@ bool may_rewrite(const ngx_conf_t* cf,
 
 // The script is a sequence of structures that begin with their function; that
 // of an `if` is followed by the block's, up to `next`.
-bool returns_always(const ngx_conf_t* cf, void** confs) noexcept
+bool returns_always(const ngx_conf_t* cf,
+                    const ngx_http_core_loc_conf_t& core) noexcept
 {
     const auto is = [](std::uintptr_t word, ngx_http_script_code_pt code) {
         return word == reinterpret_cast<std::uintptr_t>(code);
     };
-    const ngx_array_t* script = script_of(cf, confs);
+    const ngx_array_t* script = script_of(cf, core.loc_conf);
     const std::size_t size = script != nullptr ? script->nelts : 0;
     std::size_t at = 0;
     while (at + sizeof(std::uintptr_t) <= size) {
@@ -172,6 +173,19 @@ bool returns_always(const ngx_conf_t* cf, void** confs) noexcept
         at += std::max(step, sizeof(word));
     }
     return false;
+}
+
+bool returns_first(const ngx_conf_t* cf,
+                   const ngx_http_core_srv_conf_t& server) noexcept
+{
+    const ngx_array_t* script = script_of(cf, server.ctx->loc_conf);
+    std::uintptr_t word = 0;
+    if (script == nullptr || script->nelts < sizeof(word)) {
+        return false;
+    }
+    std::memcpy(&word, script->elts, sizeof(word));
+    return word
+           == reinterpret_cast<std::uintptr_t>(ngx_http_script_return_code);
 }
 
 const void* basic_auth_of(const ngx_conf_t* cf,

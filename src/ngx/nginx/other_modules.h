@@ -15,9 +15,13 @@ bool passes_on(const ngx_conf_t* cf) noexcept;
 bool may_rewrite(const ngx_conf_t* cf,
                  const ngx_http_core_loc_conf_t& core) noexcept;
 
-// Whether the location, or the server, with these configurations of modules has
-// a `return` outside `if`.
-bool returns_always(const ngx_conf_t* cf, void** confs) noexcept;
+// Whether the location has a `return` outside `if`.
+bool returns_always(const ngx_conf_t* cf,
+                    const ngx_http_core_loc_conf_t& core) noexcept;
+
+// Whether a `return` is the first that the server does with any request.
+bool returns_first(const ngx_conf_t* cf,
+                   const ngx_http_core_srv_conf_t& server) noexcept;
 
 // Identifies the auth_basic that applies to the location; nullptr if none does.
 const void* basic_auth_of(const ngx_conf_t* cf,

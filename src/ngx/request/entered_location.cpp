@@ -40,7 +40,8 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 }
 
 // An error page of a guarded location gets no key and no identity, even if
-// nginx refused the request before the guard.
+// nginx refused the request before the guard; nor does a location to which a
+// script, such as Lua's, has redirected the request before the guard.
 ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const EnteredLocation& entered = info.entered;

@@ -205,12 +205,13 @@ if count > 0 then
   if failure and created == 0 and not known then return failure end
 end
 
--- Nothing can fail after this point: SET overwrites any type, and SETRANGE was tried.
+-- Nothing can fail after this point: SET overwrites any type.
 if segments and created > 0 then
-  if segments_end then
-    redis.call('SETRANGE', KEYS[3], segments_end, segments)
-  else
+  -- SETRANGE obeys proto-max-bulk-len.
+  if not segments_end then
     redis.call('SET', KEYS[3], segments)
+  elseif type(try('SETRANGE', KEYS[3], segments_end, segments)) == 'table' then
+    redis.call('SET', KEYS[3], sub(redis.call('GET', KEYS[3]), 1, segments_end) .. segments)
   end
   if position == 1 then
     -- Distinguishes a recreated catalogue from its predecessor.
