@@ -25,6 +25,22 @@ std::string in_seconds(int seconds)
     return text;
 }
 
+// A key that every worker has used before its end.
+struct ExpiringKey {
+    explicit ExpiringKey(int seconds)
+        : deadline(Clock::now() + std::chrono::seconds(seconds + 1)),
+          key(create_key(hosts.redis, {"--plan", "business", "--expires",
+                                       in_seconds(seconds)}))
+    {
+        CHECK(all_say(workers, key.secret, 200));
+    }
+
+    const Hosts hosts{1};
+    const Clock::time_point deadline;  // a second after its end
+    const Key key;
+    std::vector<Http> workers = one_per_worker(hosts);
+};
+
 }  // namespace
 
 TEST_CASE("keys: have the specified form")
@@ -94,29 +110,22 @@ TEST_CASE("keys: changes take effect on every worker within a second")
 
 TEST_CASE("keys: expire on time")
 {
-    const Hosts hosts(1);
-    const auto deadline = Clock::now() + 11s;
-    const auto key = create_key(
-        hosts.redis, {"--plan", "business", "--expires", in_seconds(10)});
-    auto workers = one_per_worker(hosts);
-    CHECK(all_say(workers, key.secret, 200));
-    CHECK(kept_by(deadline, [&] { return all_say(workers, key.secret, 401); }));
+    ExpiringKey expiring(10);
+    CHECK(kept_by(expiring.deadline, [&] {
+        return all_say(expiring.workers, expiring.key.secret, 401);
+    }));
 }
 
 TEST_CASE("keys: a later end applies where the earlier one is remembered")
 {
-    const Hosts hosts(1);
-    const auto end = Clock::now() + 9s;
-    const auto key = create_key(
-        hosts.redis, {"--plan", "business", "--expires", in_seconds(8)});
-    auto workers = one_per_worker(hosts);
-    CHECK(all_say(workers, key.secret, 200));
-    REQUIRE(
-        ctl(hosts.redis.url(), {"key", "set", key.id, "--expires", "1d"}).code
-        == 0);
-    CHECK(wait_until([&] { return Clock::now() > end; }));
+    ExpiringKey expiring(8);
+    REQUIRE(ctl(expiring.hosts.redis.url(),
+                {"key", "set", expiring.key.id, "--expires", "1d"})
+                .code
+            == 0);
+    CHECK(wait_until([&] { return Clock::now() > expiring.deadline; }));
     // The first request of each worker since then.
-    CHECK(all_say(workers, key.secret, 200));
+    CHECK(all_say(expiring.workers, expiring.key.secret, 200));
 }
 
 TEST_CASE("keys: an unknown key works as soon as it is created")

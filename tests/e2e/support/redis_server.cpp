@@ -176,16 +176,6 @@ std::int64_t RedisServer::info(const std::string& field) const
     return std::atoll(text.c_str() + at + field.size() + 2);
 }
 
-std::int64_t RedisServer::calls(const std::string& name) const
-{
-    const auto text = command({"INFO", "commandstats"}).text;
-    const std::string field = "cmdstat_" + name + ":calls=";
-    const auto at = text.find(field);
-    return at == std::string::npos
-               ? 0
-               : std::atoll(text.c_str() + at + field.size());
-}
-
 Monitor::Monitor(const RedisServer& redis)
     : redis_(redis), client_(redis.client())
 {

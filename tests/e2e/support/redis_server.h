@@ -45,9 +45,6 @@ public:
     Value command(const Words& words) const;
     RedisClient client() const;
     std::int64_t info(const std::string& field) const;
-    // How often it has executed this command, 0 if not since the statistics
-    // were reset.
-    std::int64_t calls(const std::string& name) const;
 
 private:
     void authenticate(RedisClient& client) const;
