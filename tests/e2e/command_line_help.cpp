@@ -129,8 +129,8 @@ TEST_CASE("command line: completion follows the definitions")
     CHECK(complete({"key", "ls"}) == Words{"ls"});
     CHECK(complete({"key", "rev"}) == Words{"revoke"});
     CHECK(complete({"key", "ls", "--st"}) == Words{"--state"});
-    CHECK(complete({"--json", "--redis", "key", "pet", "ex"})
-          == Words{"export"});
+    CHECK(complete({"--json", "--redis", "key", "pet", "set"})
+          == Words{"set-status"});
     CHECK(complete({"key", "create", "--per"})
           == Words{"--per-minute", "--per-day", "--per-month"});
     CHECK(has(complete({"key", "create", "--"}), "--redis"));

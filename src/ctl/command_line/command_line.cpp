@@ -228,7 +228,7 @@ bool has_flag(const CLI::App& app, const std::string& name)
 {
     const CLI::Option* option = app.get_option_no_throw(name);
     if (option != nullptr) {
-        return option->get_items_expected_max() == 0;
+        return !takes_value(*option);
     }
     const auto commands = commands_of(app);
     return std::any_of(

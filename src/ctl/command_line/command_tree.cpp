@@ -70,7 +70,7 @@ const CLI::Option* find_option(const CLI::App& app, std::string_view name)
 
 bool takes_value(const CLI::Option& option)
 {
-    return option.get_type_size() != 0;
+    return option.get_items_expected_max() != 0;
 }
 
 std::string value_name(const CLI::Option& option)
