@@ -38,6 +38,7 @@ class Customer:
 
     began: float
     ended: float = None
+    account: str = None
     replies: list = field(default_factory=list)
     problem: str = None
 
@@ -96,6 +97,7 @@ class AdminTraffic(Client):
         account = self._call(
             "createAccount", 201, "POST", "/accounts", {"external_id": name, "plan": PLAN}
         )["id"]  # fmt: skip
+        self.customers[-1].account = account
         path = f"/accounts/{account}"
         key = self._call("createKey", 201, "POST", "/keys", {"account": account})
         # A repetition does not show the secret again.

@@ -232,8 +232,10 @@ class Soak:
         log = run.access_log
         now = time.monotonic()
         wait_for(lambda: log.is_complete(now), "the access log")
-        ledger = self.deployment.ledger(self.first_day, today())
-        run.audits.append(Audit(time.time(), ledger, log.admitted, log.in_doubt))
+        ledger, accounts = self.deployment.ledger(self.first_day, today())
+        run.audits.append(
+            Audit(time.time(), ledger, accounts, log.admitted, log.in_doubt)
+        )
 
     @staticmethod
     def _raise_problem(run):

@@ -106,7 +106,13 @@ def as_json(document, run, verdict):
         "raced": len(run.outcome.raced),
         "lost_in_failovers": verdict.lost,
         "audits": [
-            {**audit.__dict__, "time": round(audit.time - began, 1)} for audit in run.audits
+            {
+                "time": round(audit.time - began, 1),
+                "ledger": audit.ledger,
+                "admitted": audit.admitted,
+                "in_doubt": audit.in_doubt,
+            }
+            for audit in run.audits
         ],
         "access_log": {line.decode(): n for line, n in sorted(run.access_log.lines.items())},
         "admin": statuses(run.admin.replies),

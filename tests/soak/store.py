@@ -105,6 +105,8 @@ class Store(Deployment):
 
     def ledger(self, first, last):
         """Units admitted from one day to another, by the usage of all accounts, deleted
-        ones included."""
+        ones included; and these accounts."""
         text = self.output_of("usage", "--json", "--from", first, "--to", last)
-        return sum(day["admitted"] for usage in json.loads(text) for day in usage["days"])
+        usages = json.loads(text)
+        units = sum(day["admitted"] for usage in usages for day in usage["days"])
+        return units, frozenset(usage["account"] for usage in usages)
