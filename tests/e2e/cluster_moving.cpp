@@ -163,6 +163,19 @@ TEST_CASE("cluster: usage is exact while its slot moves between two days")
     CHECK(world.same_workers());
 }
 
+TEST_CASE(
+    "cluster: a pet that begins a segment is created once in a moving slot")
+{
+    ClusterWorld world;
+    // The next pet begins one, and there is no change log.
+    REQUIRE(ctl(world.redis.url(), {"cache", "clear"}).code == 0);
+    const auto slot = ClusterWorld::catalogue_slot();
+    world.redis.begin_move(slot, world.catalogue_server(),
+                           world.other_primary());
+    CHECK(world.http.post("/v1/pets", kPet).status == 201);
+    CHECK(walk(world.http, "/v1/pets?limit=3").size() == 11);
+}
+
 TEST_CASE("cluster: the catalogue's slot moves")
 {
     NginxOptions options;

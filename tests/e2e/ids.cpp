@@ -1,4 +1,8 @@
 // Ids name one pet for ever, whatever Redis loses.
+#include <sys/stat.h>
+
+#include <fstream>
+
 #include "support/limits.h"
 #include "support/replicas.h"
 #include "support/store.h"
@@ -188,6 +192,73 @@ TEST_CASE("ids: damaged segments fail every read, and are reported")
     }
 }
 
+TEST_CASE("ids: where Redis forbids INFO, those of restored data stay theirs")
+{
+    const RedisServer redis({"rename-command INFO \"\""});
+    const auto last = [&] {
+        return nlohmann::json::parse(
+                   split(ctl(redis.url(), {"pet", "export"}).out, '\n').back())
+            .at("id")
+            .get<long long>();
+    };
+    const std::string pet = R"({"id":5,"name":"Rex","categoryId":7})";
+    CHECK(
+        ctl(redis.url(), {"pet", "import", "--keep-ids", "-"}, pet + "\n").code
+        == 0);
+    CHECK(last() == 5);
+    long long before = 1'000'000'000'000'000;  // microseconds
+    for (int i = 0; i < 2; ++i) {
+        CHECK(ctl(redis.url(), {"pet", "import", "-"},
+                  std::string(R"({"name":"Rex","categoryId":7})") + "\n")
+                  .code
+              == 0);
+        CHECK(last() > before + 1);
+        before = last();
+        CHECK(ctl(redis.url(), {"cache", "clear"}).code == 0);
+    }
+    // Above what the clock gives for a hundred years.
+    const std::string late =
+        R"({"id":4000000000000000,"name":"Rex","categoryId":7})";
+    redis.command({"FLUSHALL"});
+    CHECK(
+        ctl(redis.url(), {"pet", "import", "--keep-ids", "-"}, late + "\n").code
+        == 0);
+    CHECK(ctl(redis.url(), {"pet", "import", "-"},
+              std::string(R"({"name":"Rex","categoryId":7})") + "\n")
+              .code
+          == 0);
+    CHECK(last() == 4'000'000'000'000'001 + 0x100000);
+}
+
+TEST_CASE("ids: an export knows a segment that begins while it runs")
+{
+    Store store;
+    import_pets(store.redis, 7'000);
+    const TempDir dir;
+    const std::string pipe = dir.path() + "/pipe";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    Process exporting(
+        {{ctl_binary(), "--redis", store.redis.url(), "pet", "export", pipe},
+         {},
+         "",
+         "",
+         ""});
+    std::ifstream exported(pipe);
+    std::string line;
+    REQUIRE(std::getline(exported, line));
+    // What it has read is more than the pipe takes.
+    REQUIRE(ctl(store.redis.url(), {"cache", "clear"}).code == 0);
+    const auto id = create(store.http);
+    REQUIRE(id > 7'001);
+    int lines = 1;
+    for (std::string next; std::getline(exported, next); ++lines) {
+        line = next;
+    }
+    CHECK(exporting.wait(10s) == 0);
+    CHECK(lines == 7'001);
+    CHECK(contains(line, "{\"id\":" + std::to_string(id) + ","));
+}
+
 TEST_CASE("ids: an import with --keep-ids restores an export and its gaps")
 {
     Store store;
@@ -250,7 +321,7 @@ TEST_CASE("ids: an import with many gaps copies no segments")
             == 0);
     const auto segments = redis.command({"GET", kSegments}).text;
     CHECK(segments.size() == 28 * kPets + 40);
-    CHECK(contains(segments, " 0000001000:0000000000003000 -"));
+    CHECK(contains(segments, " 0000001000:0000000000003000 ="));
     // Of each segment but the first: its length, and the new entry.
     auto counts = command_counts(redis);
     CHECK(counts["setrange"] == 2 * (kPets - 1));

@@ -145,6 +145,27 @@ TEST_CASE("a full page knows whether there is a next one", "[store]")
     CHECK(page.last == 2);
 }
 
+TEST_CASE("a page leaves out what was created later", "[store]")
+{
+    Replies replies;
+    PageReader reader(query_of(2, 0));
+    REQUIRE(reader.add(
+        0, replies(array({bulk("a1:x"), bulk("a1:y"), bulk("a1:z")}))));
+    SECTION("all that the page has")
+    {
+        reader.drop_after(2);
+        CHECK(reader.finish(one_segment()).last == 2);
+    }
+    SECTION("a part of it")
+    {
+        reader.drop_after(1);
+        const auto page = reader.finish(one_segment());
+        CHECK(page.body == "[" + json_of(1, "x") + "]");
+        CHECK(page.last == 1);
+    }
+    CHECK_FALSE(reader.finish(one_segment()).more);
+}
+
 TEST_CASE("the last page ends with its bucket", "[store]")
 {
     Replies replies;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <unistd.h>
 #include <vector>
 
 #include "../../redis/error_table.h"
@@ -15,6 +16,7 @@
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/progress.h"
+#include "../terminal/terminal.h"
 
 namespace petstore::ctl {
 
@@ -39,15 +41,14 @@ public:
     void run()
     {
         const store::Position end = read_count();
-        if (end > 0) {
-            read_ids();
-        }
         Progress progress(static_cast<std::uint64_t>(end));
         bool more = end > 0;
         while (more) {
             more = window(end);
-            progress.update(static_cast<std::uint64_t>(last_),
-                            static_cast<std::uint64_t>(last_));
+            if (!is_on_terminal()) {
+                progress.update(static_cast<std::uint64_t>(last_),
+                                static_cast<std::uint64_t>(last_));
+            }
         }
     }
 
@@ -76,10 +77,9 @@ private:
         return version.count;
     }
 
-    // Must follow read_count(), so that no pet lacks an id.
     void read_ids()
     {
-        const redis::Reply& reply = redis_.call(commands_.ids());
+        const redis::Reply& reply = redis_.receive();
         auto ids = reply.size() == 2 ? store::PetIds::parse(reply[1].text())
                                      : std::nullopt;
         if (!ids) {
@@ -89,7 +89,8 @@ private:
     }
 
     // Reads and writes kWindow pages. The start of each page is known in
-    // advance. Returns whether there are more.
+    // advance. The ids are read last, because a pet created meanwhile may have
+    // begun a segment. Returns whether there are more.
     bool window(store::Position end)
     {
         std::vector<Pending> pages;
@@ -104,9 +105,11 @@ private:
             pages.push_back(
                 {store::PageReader(query), commands.size(), std::nullopt});
         }
+        redis_.send(commands_.ids());
         for (Pending& page : pages) {
             read(page);
         }
+        read_ids();
         for (Pending& page : pages) {
             if (page.damaged) {
                 throw stopped(*page.damaged);
@@ -162,6 +165,12 @@ private:
         return Failure("stopped after pet " + std::to_string(last_id_)
                        + ": the Redis key " + schema_.bucket(bucket)
                        + " is damaged");
+    }
+
+    // The progress would stand among the pets.
+    bool is_on_terminal() const
+    {
+        return &out_ == &std::cout && is_terminal(STDOUT_FILENO);
     }
 
     void write(const std::string& lines)

@@ -12,7 +12,7 @@ if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return 0 end
 local segments = redis.pcall('GET', KEYS[4])
 if type(segments) == 'table' then return damaged(KEYS[4], segments) end
 if segments and #segments >= 40 then
-  redis.call('SET', KEYS[4], string.sub(segments, 1, -41) .. string.rep('-', 40))
+  redis.call('SET', KEYS[4], string.sub(segments, 1, -41) .. string.rep('=', 40))
 end
 
 -- A new catalogue also starts with the time in microseconds. No older copy of

@@ -28,8 +28,10 @@
 --   error TAKEN     another pet has this position, or a given id is not above the
 --                   last one; nothing was changed
 local try, byte, match, sub = redis.pcall, string.byte, string.match, string.sub
--- The replication id of a server that does not report it.
+-- Instead of a replication id: of a server that does not report it; and of data
+-- that were restored, imported or edited, which may lack ids that were given.
 local UNKNOWN = '----------------------------------------'
+local CLEARED = '========================================'
 
 local hint = ARGV[#ARGV]
 local once = ARGV[2] ~= ''
@@ -120,19 +122,21 @@ if count > 0 then
         if tonumber(place) ~= position or id < next_id then
           failure = redis.error_reply('TAKEN other pets have these positions or ids')
         end
-      elseif hint ~= UNKNOWN then
-        local info = try('INFO', 'replication')
+        history = CLEARED
+      else
+        local info = hint ~= UNKNOWN and try('INFO', 'replication')
         local now = type(info) == 'string' and match(info, 'master_replid:(%x+)')
         if now and #now == 40 then history = now end
-        if position > 1 and history ~= UNKNOWN and history ~= began_under then
+        local is_other = began_under == CLEARED or history ~= UNKNOWN and history ~= began_under
+        if position > 1 and is_other then
           local t = redis.call('TIME')
           id = t[1] * 1000000 + t[2]
           if id <= next_id then
-            id = next_id + 0x100000 + tonumber(sub(history, 1, 6), 16)
+            id = next_id + 0x100000 + (tonumber(sub(history, 1, 6), 16) or 0)
           end
         end
       end
-      if not failure and (position == 1 or id ~= next_id or given and began_under ~= UNKNOWN) then
+      if not failure and (position == 1 or id ~= next_id or given and began_under ~= CLEARED) then
         local before = ''
         if position > 1 then
           local changes = try('GET', KEYS[2])
@@ -205,7 +209,7 @@ if count > 0 then
   if failure and created == 0 and not known then return failure end
 end
 
--- Nothing can fail after this point: SET overwrites any type.
+-- Nothing may fail after this point: the pets exist. SET overwrites any type.
 if segments and created > 0 then
   -- SETRANGE obeys proto-max-bulk-len.
   if not segments_end then
@@ -220,9 +224,10 @@ if segments and created > 0 then
     -- Versions that would take the number of pets for an id stop at this.
     redis.call('SET', ARGV[1] .. 'last-id', 'format-2')
   else
-    -- Without an entry for this number, workers read the segments again.
+    -- Without an entry for this number, workers read the segments again. The log only
+    -- becomes useless: while the slot moves, it may be on the other server.
     redis.call('INCR', KEYS[2])
-    redis.call('DEL', ARGV[1] .. 'change-log')
+    try('DEL', ARGV[1] .. 'change-log')
   end
 end
 if not once then return {created, id, failure} end

@@ -245,6 +245,16 @@ Position PageReader::missing(Position count) const noexcept
     return query_.after + static_cast<Position>(rows_.size()) + 1;
 }
 
+void PageReader::drop_after(Position count) noexcept
+{
+    while (!rows_.empty() && rows_.back().position > count) {
+        rows_.pop_back();
+    }
+    if (next_ > count) {
+        next_ = 0;
+    }
+}
+
 PageReader::Page PageReader::finish(const PetIds& ids, Form form)
 {
     // What the JSON of a pet adds to its record: member names, id, punctuation.

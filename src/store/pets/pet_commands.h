@@ -98,6 +98,10 @@ public:
     // although there were `count` pets before it was read; 0 for none.
     Position missing(Position count) const noexcept;
 
+    // After the last add(): leaves out pets that were created after there were
+    // `count`, whose ids may not be known.
+    void drop_after(Position count) noexcept;
+
     // After the last add().
     enum class Form { array, lines };
     struct Page {

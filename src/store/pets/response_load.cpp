@@ -168,6 +168,7 @@ Outcome<SharedResponse> ResponseLoad::finish(const PetIds& ids)
 
 void ResponseLoad::take_rows(CachedResponse& response, const PetIds& ids)
 {
+    page_->drop_after(version_->count);
     auto page = page_->finish(ids);
     response.body = std::move(page.body);
     response.next_after = page.more ? page.last_id : 0;
