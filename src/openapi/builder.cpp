@@ -97,7 +97,7 @@ void Builder::complete_headers()
 void Builder::complete(Json& operation, Operation id) const
 {
     Json& responses = operation["responses"];
-    for (const ErrorCase& error : errors_of(id)) {
+    for (const ErrorCase& error : errors_of(id, settings_.key_header)) {
         if (is_possible(error.code)) {
             add_error(responses[std::to_string(error.status)], error, id);
         }

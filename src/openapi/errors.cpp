@@ -66,7 +66,7 @@ struct Row {
 
 constexpr Row kErrors[] = {
     {ErrorCode::invalid_json, kCreate | kBodies, "The body is not valid JSON."},
-    {ErrorCode::missing_body, kCreate | kNeedBody, "The request needs a body."},
+    {ErrorCode::missing_body, kCreate | kBodies, "The request needs a body."},
     {ErrorCode::missing_field, kCreate, "name is required."},
     {ErrorCode::missing_field, kPlan, "per_minute is required."},
     {ErrorCode::invalid_field, kCreate, "name must be a string."},
@@ -161,10 +161,10 @@ struct NginxRow {
 };
 
 constexpr NginxRow kNginxErrors[] = {
-    {401, kAll},                                 // auth_basic, auth_request
-    {403, kAll},                                 // deny
-    {412, kList | kGet | kUsage | kAdminReads},  // If-Match: there is no ETag
-    {429, kAll},                                 // limit_req, limit_conn
+    {401, kAll},                            // auth_basic, auth_request
+    {403, kAll},                            // deny
+    {412, kList | kGet | kUsage | kAdmin},  // If-Match: there is no ETag
+    {429, kAll},                            // limit_req, limit_conn
     {494, kAll},  // large_client_header_buffers; the client gets 400
     {495, kAll},  // ssl_verify_client; the client gets 400
     {496, kAll},  // likewise
@@ -177,7 +177,8 @@ constexpr NginxRow kNginxErrors[] = {
 
 }  // namespace
 
-std::vector<ErrorCase> errors_of(Operation operation)
+std::vector<ErrorCase> errors_of(Operation operation,
+                                 std::string_view key_header)
 {
     std::vector<ErrorCase> cases;
     for (const Row& row : kErrors) {
@@ -194,6 +195,16 @@ std::vector<ErrorCase> errors_of(Operation operation)
                              api::code_name_for_status(row.status),
                              api::error_body_for_status(row.status)});
         }
+    }
+    const auto code = api::code_name(ErrorCode::invalid_parameter);
+    const bool is_listed =
+        std::any_of(cases.begin(), cases.end(),
+                    [&](const ErrorCase& one) { return one.code == code; });
+    if (!key_header.empty() && !is_listed) {
+        const std::string message =
+            "The header " + std::string(key_header) + " must not be repeated.";
+        const int status = api::http_status(ErrorCode::invalid_parameter);
+        cases.push_back({status, code, api::error_body(code, message, status)});
     }
     std::stable_sort(cases.begin(), cases.end(),
                      [](const ErrorCase& a, const ErrorCase& b) {
@@ -224,7 +235,9 @@ std::string_view description_of(int status, Operation operation) noexcept
     case 410:
         return "The operation has been shut down.";
     case 412:
-        return "The request has an If-Match, and the resource has no ETag.";
+        return is_admin
+                   ? "The request has an If-Match, or a change has \"If-None-Match: *\"; nothing here has an ETag."
+                   : "The request has an If-Match, and the resource has no ETag.";
     case 413:
         return "The request body is too large.";
     case 414:

@@ -15,9 +15,10 @@ struct ErrorCase {
     std::string body;  // an example
 };
 
-// The errors that `operation` may return, by ascending status. Throws
-// std::bad_alloc.
-std::vector<ErrorCase> errors_of(api::Operation operation);
+// The errors that `operation` may return, by ascending status. `key_header` may
+// have the API key; empty for none. Throws std::bad_alloc.
+std::vector<ErrorCase> errors_of(api::Operation operation,
+                                 std::string_view key_header);
 
 // The meaning of a status; never empty for a status of errors_of().
 std::string_view description_of(int status, api::Operation operation) noexcept;

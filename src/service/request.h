@@ -20,6 +20,8 @@ enum class Header {
     content_type,
     content_encoding,
     idempotency_key,
+    if_match,
+    if_none_match,
 };
 
 // One HTTP request. Views are valid as long as the request.

@@ -1,5 +1,6 @@
 #include "route_answers.h"
 
+#include <string>
 #include <utility>
 
 namespace petstore::service {
@@ -27,6 +28,28 @@ void refuse_method(Task& task, std::string_view allow)
     task.refuse({api::ErrorCode::method_not_allowed,
                  "This method is not allowed here; see the Allow header."},
                 std::move(response));
+}
+
+bool is_precluded(const Request& request) noexcept
+{
+    const auto match = request.header(Header::if_match);
+    const auto none_match = request.header(Header::if_none_match);
+    return (match && match->value != "*")
+           || (none_match && none_match->value == "*");
+}
+
+void refuse_condition(Task& task)
+{
+    constexpr int kPreconditionFailed = 412;
+    Response response;
+    response.status = kPreconditionFailed;
+    const auto code = api::code_name_for_status(kPreconditionFailed);
+    task.report().error_code = code;
+    const std::string body = api::error_body(
+        code, "The condition does not hold: nothing here has an ETag.",
+        kPreconditionFailed);
+    response.body = body;
+    task.respond(response);
 }
 
 }  // namespace petstore::service

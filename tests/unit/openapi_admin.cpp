@@ -86,12 +86,13 @@ TEST_CASE("the admin document has each error of an operation", "[openapi]")
 {
     auto settings = usual();
     settings.some_plans = true;
+    settings.key_header = "X-API-Key";
     std::set<std::string> conflicts;
     for_each_operation(parsed(settings), [&](api::Operation id,
                                              const std::string&,
                                              const json& operation) {
         std::set<std::string> codes;
-        for (const auto& error : openapi::errors_of(id)) {
+        for (const auto& error : openapi::errors_of(id, "X-API-Key")) {
             const json& response =
                 operation["responses"][std::to_string(error.status)];
             CHECK(response["content"]["application/json"]["examples"].contains(
@@ -102,6 +103,7 @@ TEST_CASE("the admin document has each error of an operation", "[openapi]")
             }
         }
         CHECK(codes.count("insufficient_scope") == 1);
+        CHECK(codes.count("invalid_parameter") == 1);
         CHECK(codes.count("outcome_unknown")
               == (operation["responses"].contains("200")
                           && !api::has_admin_body(id)

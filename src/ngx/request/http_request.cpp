@@ -98,6 +98,10 @@ HttpRequest::header(service::Header name) const noexcept
         return searched("Content-Encoding");
     case service::Header::idempotency_key:
         return searched("Idempotency-Key");
+    case service::Header::if_match:
+        return field_of(r_->headers_in.if_match);
+    case service::Header::if_none_match:
+        return field_of(r_->headers_in.if_none_match);
     }
     return std::nullopt;
 }

@@ -68,6 +68,9 @@ void AdminApiRequest::on_admitted()
     if (reads_document) {
         return answer_document(*this);
     }
+    if (!api::is_get_or_head(request().method()) && is_precluded(request())) {
+        return refuse_condition(*this);
+    }
     if (!api::has_admin_body(route_.operation)) {
         return parse({});
     }
