@@ -14,7 +14,8 @@
     RUN_PACKAGES=(nginx redis-server curl)
     TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime git jq
         libcurl4-openssl-dev libnghttp2-dev
-        libnginx-mod-http-headers-more-filter libnginx-mod-http-lua mypy nginx
+        libnginx-mod-http-headers-more-filter libnginx-mod-http-image-filter
+        libnginx-mod-http-lua mypy nginx
         openssl prometheus python3-dateutil python3-flask python3-requests
         python3-typeshed redis-server shellcheck)
 }

@@ -291,6 +291,58 @@ TEST_CASE("guard: a cached response has the rate headers of whoever asks")
     CHECK(back_end.count() == 2);
 }
 
+TEST_CASE("guard: an error that nginx makes of a cached response is an Error")
+{
+    const BackEnd back_end([](const BackEnd::Request&) {
+        return Response{200,
+                        "1.1",
+                        {{"Accept-Ranges", "bytes"},
+                         {"Last-Modified", "Sun, 22 Nov 2026 19:44:39 GMT"},
+                         {"ETag", "\"a\""}},
+                        "cached"};
+    });
+    NginxOptions options;
+    options.file = one_worker(
+        "proxy_cache_path cache keys_zone=cache:1m; petstore_redis %REDIS%; %TIMEOUTS%",
+        R"(
+        petstore_json_errors on;
+        proxy_cache cache;
+        proxy_cache_valid 200 1h;
+        add_header X-Cache $upstream_cache_status always;
+        location / { petstore_guard on; proxy_pass http://BACK_END; }
+        location /named/ { petstore_guard on; try_files /none @named; }
+        location @named { proxy_pass http://BACK_END; }
+        location /open/ { proxy_pass http://BACK_END; })");
+    for (auto at = options.file.find("BACK_END"); at != std::string::npos;
+         at = options.file.find("BACK_END")) {
+        options.file.replace(at, 8, back_end.address());
+    }
+    options.workers = 3;  // with the cache's manager and loader
+    const Store store(options);
+    const auto key = create_key(store.redis, {"--plan", "pro"});
+    Http http(store.nginx.url(), key.secret);
+
+    for (const std::string path : {"/some", "/named/", "/open/"}) {
+        INFO(path);
+        const auto missed = http.get(path, {{"If-Match", "\"b\""}});
+        expect_error(missed, 412, "bad_request");
+        CHECK(http.get(path).body == "cached");
+        for (const auto& [header, value, status] :
+             {std::tuple("If-Match", "\"b\"", 412),
+              {"Range", "bytes=100-", 416}}) {
+            const auto hit = http.get(path, {{header, value}});
+            INFO(header);
+            // nginx adds it twice to a 416.
+            CHECK(hit.all("x-cache").front() == "HIT");
+            CHECK(hit.status == status);
+            CHECK(hit.json()["status"] == status);
+            if (path != "/open/") {
+                CHECK(rate_headers_of(hit).limit == 300);
+            }
+        }
+    }
+}
+
 TEST_CASE("guard: FastCGI")
 {
     BackEnd back_end(

@@ -101,6 +101,7 @@ TEST_CASE("identity: no character of an invalid header stands for another")
         client.send("GET /shop/ HTTP/1.0\r\nX-API-Key: " + key + "\r\nX" + c
                     + "External" + c + "Id: made-up\r\nx" + c
                     + "plan: gold\r\nX" + c + "API" + c + "Key: " + key
+                    + "\r\nX" + c + "Plan[0]: gold"  // an element, in PHP
                     + "\r\nX" + c + "Other: kept\r\n\r\n");
         const auto response = client.read();
         // A repeated header for the key is refused.
@@ -256,6 +257,24 @@ TEST_CASE("identity: nor does the page where nginx refuses before the guard")
         CHECK(shop.back_end.last().header("authorization")
               == "Bearer " + shop.store.key.secret);
     }
+}
+
+TEST_CASE("identity: nor does the page of an error in what the module serves")
+{
+    NginxOptions options;
+    options.location = "error_page 400 /page;";
+    options.server =
+        "location = /page { petstore_guard off; proxy_pass http://%BACK_END%; }";
+    GuardedStore shop(options);
+    RawClient client(shop.store.nginx.port());
+    client.send("POST /v1/pets HTTP/1.1\r\nHost: a\r\nX-Account: root\r\n"
+                "Authorization: Bearer "
+                + shop.store.key.secret
+                + "\r\nContent-Type: application/json\r\n"
+                  "Transfer-Encoding: chunked\r\n\r\nzz\r\n");
+    CHECK(client.read().body == "back end");
+    REQUIRE(shop.back_end.count() == 1);
+    expect_no_identity(shop.back_end.last());
 }
 
 TEST_CASE("identity: the page of a refusal has its own location's setting")

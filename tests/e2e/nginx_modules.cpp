@@ -1,5 +1,7 @@
 // docs/http.md, "Headers of every response": nginx's own and third-party
 // modules see and replace the service's headers as they do any handler's.
+#include <sys/stat.h>
+
 #include "support/limits.h"
 
 using namespace petstore::e2e;
@@ -22,6 +24,8 @@ const char* const kHeadersMore =
     "load_module /usr/lib/nginx/modules/ngx_http_headers_more_filter_module.so;";
 const char* const kLua =
     "load_module /usr/lib/nginx/modules/ndk_http_module.so;load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;";
+const char* const kImageFilter =
+    "load_module /usr/lib/nginx/modules/ngx_http_image_filter_module.so;";
 
 // Makes nginx generate an error in the petstore location: ?fail=STATUS.
 const char* const kFail = R"(
@@ -317,6 +321,39 @@ TEST_CASE("nginx modules: a response that a filter drops is an Error")
     CHECK(wait_until([&] {
         return read_file(store.nginx.path("codes.log")) == "412 bad_request\n";
     }));
+}
+
+TEST_CASE("nginx modules: an Error that a filter drops leaves its page whole")
+{
+    NginxOptions options;
+    options.main = kImageFilter;
+    options.http = "recursive_error_pages on;";
+    options.server = R"(
+        location /images/ {
+            petstore_guard on;
+            image_filter test;
+            error_page 415 = /empty;
+        }
+        location = /empty { petstore_guard off; return 200 "empty"; })";
+    Store store(options);
+    const auto dropped = store.http.get("/images/", kWithoutKey);
+    CHECK(dropped.status == 200);
+    CHECK(dropped.body == "empty");
+}
+
+TEST_CASE(
+    "nginx modules: a page instead of a dropped response has rate headers")
+{
+    NginxOptions options;
+    options.location = "error_page 412 /page.html;";
+    options.server = "location = /page.html { root %DIR%/pages; }";
+    Store store(options);
+    mkdir(store.nginx.path("pages").c_str(), 0777);
+    write_file(store.nginx.path("pages/page.html"), "page");
+    const auto failed = store.http.get("/v1/pets", {{"If-Match", "\"x\""}});
+    CHECK(failed.status == 412);
+    CHECK(failed.body == "page");
+    CHECK(failed.all("x-ratelimit-limit").size() == 1);
 }
 
 TEST_CASE("nginx modules: a 429 of limit_req is not the service's")

@@ -30,6 +30,17 @@ bool is_from_upstream(const ngx_http_request_t* r) noexcept
            && (r->upstream->cleanup != nullptr || from_cache);
 }
 
+// Whether nginx has made an error of its own since it entered the location: a
+// filter's, such as 412 or 415, or 416 for a cached response. nginx then still
+// has the upstream's state. `info` may be nullptr, without it an error page
+// cannot be told from this.
+bool failed_here(const ngx_http_request_t* r, const RequestInfo* info) noexcept
+{
+    return r->err_status != 0
+           && (info != nullptr ? r->err_status != info->status_on_entry
+                               : !r->internal);
+}
+
 // The origin of an error response's page.
 enum class Page { nginx, other, unknown };
 
@@ -37,11 +48,11 @@ enum class Page { nginx, other, unknown };
 // request, perhaps to an error_page, its own page and the text of a `return`
 // look alike until the body arrives. For HEAD the page counts as nginx's own,
 // because no body will follow.
-Page page_of(const ngx_http_request_t* r) noexcept
+Page page_of(const ngx_http_request_t* r, const RequestInfo* info) noexcept
 {
     const auto& out = r->headers_out;
-    if (is_from_upstream(r) || r->err_status == 0
-        || out.last_modified_time != -1) {
+    if (r->err_status == 0 || out.last_modified_time != -1
+        || (is_from_upstream(r) && !failed_here(r, info))) {
         return Page::other;
     }
     if (!r->internal
@@ -71,7 +82,8 @@ bool is_builtin_page(const ngx_chain_t* in) noexcept
 
 // Like page_of(), but Page::other if the response must not be replaced. Errors
 // in a location of the API are always replaced.
-Page replaceable_page_of(ngx_http_request_t* r) noexcept
+Page replaceable_page_of(ngx_http_request_t* r,
+                         const RequestInfo* info) noexcept
 {
     if (r != r->main || r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
         return Page::other;
@@ -84,7 +96,7 @@ Page replaceable_page_of(ngx_http_request_t* r) noexcept
     if (r->content_handler == content_handler) {
         return Page::nginx;
     }
-    return loc_conf(r)->json_errors || belongs_to_service(r) ? page_of(r)
+    return loc_conf(r)->json_errors || belongs_to_service(r) ? page_of(r, info)
                                                              : Page::other;
 }
 
@@ -169,15 +181,15 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     if (info.guard.refusal.status != 0) {
         merge_refusal_headers(r);
     }
+    // A filter may have replaced our response with its own error, such as 412
+    // for If-Match, or with the page for it.
+    const bool answered = info.answered && !r->filter_finalize;
     if (!to_replace) {
-        return info.answered || !belongs_to_service(r)
-                       || set_rate_headers(r, info)
+        return answered || !belongs_to_service(r) || set_rate_headers(r, info)
                    ? next_header_filter(r)
                    : NGX_ERROR;
     }
-    // A filter may have replaced our response with its own error, such as 412
-    // for If-Match.
-    if (!info.answered || r->filter_finalize) {
+    if (!answered) {
         const ngx_int_t rc = ngx_base::guarded(
             r->connection->log, static_cast<ngx_int_t>(NGX_ERROR),
             [&] { return replace(r, info); });
@@ -190,11 +202,15 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
 
 ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
-    const Page page = replaceable_page_of(r);
+    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    if (info != nullptr) {
+        info->error_page = {};  // of a response that a filter has dropped
+    }
+    const Page page = replaceable_page_of(r, info);
     if (page == Page::other && !belongs_to_service(r)) {
         return next_header_filter(r);
     }
-    RequestInfo* info = request_info(r, true);
+    info = request_info(r, true);
     if (info == nullptr) {
         return NGX_ERROR;
     }

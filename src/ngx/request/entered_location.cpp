@@ -41,12 +41,14 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 
 // An error page of a guarded location gets no key and no identity, even if
 // nginx refused the request before the guard; nor does a location to which a
-// script, such as Lua's, has redirected the request before the guard.
+// script, such as Lua's, has redirected the request before the guard, nor an
+// error page of what the module serves itself.
 ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const EnteredLocation& entered = info.entered;
-    if (entered.conf == nullptr || !entered.redirected || entered.handled
-        || !entered.conf->guard) {
+    const bool before_guard = entered.conf != nullptr && entered.redirected
+                              && !entered.handled && entered.conf->guard;
+    if (!before_guard && !(entered.served && entered.conf != nullptr)) {
         return NGX_DECLINED;
     }
     return run_handler(r, [&]() -> ngx_int_t {
@@ -66,6 +68,7 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     if (info == nullptr) {
         return here ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_DECLINED;
     }
+    info->status_on_entry = r->err_status;
     Refusal& refusal = info->guard.refusal;
     if (refusal.status != 0 && refusal.locations_since < 2) {
         ++refusal.locations_since;

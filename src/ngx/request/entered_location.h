@@ -17,6 +17,7 @@ struct EnteredLocation {
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page
     bool handled = false;  // the API, the guard or CORS has handled the request
+    bool served = false;   // by a content handler of the module
 };
 
 // The content handler of the request, or of its location: nginx refuses a

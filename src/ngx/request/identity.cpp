@@ -49,14 +49,16 @@ char folded(char c) noexcept
 }
 
 // Handlers that pass headers on as variables make one of "-" and "_", and PHP
-// of "." and others, which `ignore_invalid_headers off` lets through.
-bool is_same_variable(std::string_view a, std::string_view b) noexcept
+// of "." and others, which `ignore_invalid_headers off` lets through. For PHP,
+// "X-Account[a]" is an element of the variable.
+bool is_same_variable(std::string_view sent, std::string_view name) noexcept
 {
-    return a.size() == b.size()
-           && (a == b
-               || std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-                      return folded(x) == folded(y);
-                  }));
+    sent = sent.substr(0, sent.find('['));
+    return sent.size() == name.size()
+           && (sent == name
+               || std::equal(
+                   sent.begin(), sent.end(), name.begin(),
+                   [](char x, char y) { return folded(x) == folded(y); }));
 }
 
 bool is_identity(std::string_view name) noexcept

@@ -14,6 +14,9 @@ RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept
         info = find_in_pool<RequestInfo>(r->pool);
         if (info == nullptr && create) {
             info = pool_new<RequestInfo>(r->pool);
+            if (info != nullptr) {
+                info->status_on_entry = r->main->err_status;
+            }
         }
         ngx_http_set_ctx(r->main, info, ngx_http_petstore_module);
     }

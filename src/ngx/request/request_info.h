@@ -19,6 +19,9 @@ class BodyReader;
 struct RequestInfo {
     service::RequestState service;
     EnteredLocation entered;
+    // r->err_status when nginx entered the current location: of the error whose
+    // page it is to send, or 0.
+    ngx_uint_t status_on_entry = 0;
     GuardState guard;
     HiddenKey hidden_key;
     ErrorPage error_page;

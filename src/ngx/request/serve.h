@@ -23,6 +23,7 @@ ngx_int_t serve(ngx_http_request_t* r,
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
         info->entered.handled |= r == r->main;
+        info->entered.served |= r == r->main;
         Item& item = (worker->*list).start(r, *info, conf, *worker);
         cleanup->data = &item;
         cleanup->handler = [](void* data) {
