@@ -40,27 +40,33 @@ void add_counters(const Slot& slot, Totals& totals)
     }
 }
 
-void add_route(const Routes& routes, std::size_t place, std::string name,
+void add_route(const Routes& routes, std::size_t place, std::string_view name,
                Totals& totals)
 {
-    RouteTotals route;
-    route.name = std::move(name);
-    for (std::size_t i = 0; i < route.requests.size(); ++i) {
-        route.requests[i] = routes.requests[place][i].get();
+    auto route = std::find_if(
+        totals.routes.begin(), totals.routes.end(),
+        [&](const RouteTotals& other) { return other.name == name; });
+    if (route == totals.routes.end()) {
+        route = totals.routes.emplace(route);
+        route->name = name;
     }
-    route.duration.add(routes.durations[place]);
-    totals.routes.push_back(std::move(route));
+    for (std::size_t i = 0; i < route->requests.size(); ++i) {
+        route->requests[i] += routes.requests[place][i].get();
+    }
+    route->duration.add(routes.durations[place]);
 }
 
 void add_routes(const Routes& routes, Totals& totals)
 {
     const std::size_t count = routes.names.size();
     for (std::size_t i = 0; i < count; ++i) {
-        add_route(routes, i, std::string(routes.names[i]), totals);
+        add_route(routes, i, routes.names[i], totals);
     }
-    add_route(routes, Routes::kSize, "other", totals);
-    if (totals.routes.back().duration.count() == 0) {
-        totals.routes.pop_back();
+    HistogramTotals others;
+    others.add(routes.durations[Routes::kSize]);
+    if (others.count() != 0) {
+        add_route(routes, Routes::kSize, "other",
+                  totals);  // may be a name, too
     }
 }
 

@@ -18,8 +18,11 @@ void Admission::on_key(Record record)
     check_limits(record);
 }
 
+// Also if another read is due by now: a slow Redis must not let a request wait
+// for ever.
 void Admission::take_plans(const store::Done&)
 {
+    plans_awaited_ = true;
     check_limits(Record::remembered);
 }
 
@@ -33,7 +36,7 @@ void Admission::check_limits(Record record)
     }
     // 2. The plans, which seldom have to be waited for.
     store::PlansInForce& plans = task_.storage().plans;
-    if (!plans.current()) {
+    if (!plans_awaited_ && !plans.current()) {
         if (task_.may_wait()) {
             plans.wait(plans_read_.begin());
         }

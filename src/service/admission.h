@@ -74,6 +74,7 @@ private:
     Await<api::Decision, Admission, &Admission::take_counted> denial_counted_{
         task_, *this};
 
+    bool plans_awaited_ = false;
     bool placed_ = false;        // accounts live where the limiter is asked
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision

@@ -1,6 +1,8 @@
 // The step of admission after the limiter's decision, or one from memory.
 #include "decision.h"
 
+#include <utility>
+
 namespace petstore::service {
 
 namespace {
@@ -8,7 +10,7 @@ namespace {
 // A dry run leads to no ban, not even for denials counted in other locations.
 constexpr api::BanPolicy kNoBan = {false};
 
-// Counts a denial that is answered for the first time.
+// Counts a denied request.
 Consequence count_denial(Task& task, const ValidKey& key,
                          const api::Decision& decision)
 {
@@ -47,7 +49,7 @@ Consequence apply_decision(Task& task, const ValidKey& key,
                            const api::Decision& decision)
 {
     RequestState& state = task.state();
-    const bool first = state.decision.make(decision);
+    state.decision.make(decision);
     if (task.is_reported()) {
         state.rate = api::rate_view(decision);
     }
@@ -63,9 +65,12 @@ Consequence apply_decision(Task& task, const ValidKey& key,
         task.log().dry_run(key->account.get());
         return Consequence::admit;
     }
-    return first && !api::exceeds_plan(decision)
-               ? count_denial(task, key, decision)
-               : Consequence::deny;
+    // A location with a dry run may have let it through to this one, uncounted.
+    if (api::exceeds_plan(decision)
+        || std::exchange(state.decision.denial_counted, true)) {
+        return Consequence::deny;
+    }
+    return count_denial(task, key, decision);
 }
 
 void confirm_denial(Task& task, const ValidKey& key) noexcept

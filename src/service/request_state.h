@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "../api/limit.h"
 #include "../api/router.h"
@@ -46,16 +45,16 @@ struct SharedDecision {
             asker = nullptr;
         }
     }
-    // Returns false if it was made before.
-    bool make(const api::Decision& made) noexcept
+    void make(const api::Decision& made) noexcept
     {
         value = made;
-        return std::exchange(stage, Stage::made) != Stage::made;
+        stage = Stage::made;
     }
 
     Stage stage = Stage::none;
     Admission* asker = nullptr;  // set exactly while `asked`
     api::Decision value;         // once `made`
+    bool denial_counted = false;
 };
 
 // The API key as the client sent it. Views of the request's header.

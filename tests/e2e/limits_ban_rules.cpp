@@ -73,6 +73,27 @@ TEST_CASE("limits ban: one request over the threshold")
     CHECK(store.http.get("/v1/pets").status == 200);
 }
 
+TEST_CASE("limits ban: a location with a dry run in front hides no denial")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /dry/ {
+            petstore_guard on;
+            petstore_limit_dry_run on;
+            try_files /none /real/;
+        }
+        location /real/ { petstore_guard on; empty_gif; })";
+    Store store(options);
+    const auto key = limited_key(store.redis, 1);
+    auto& http = store.http;
+    http.use_key(key.secret);
+    CHECK(http.get("/dry/").status == 200);
+    for (int i = 0; i < 100; ++i) {
+        CHECK(http.get("/dry/").status == 429);
+    }
+    CHECK(expect_error(http.get("/dry/"), 429, "api_key_banned") != "");
+}
+
 TEST_CASE("limits ban: applies to every host at once and is logged once")
 {
     Hosts hosts(3);

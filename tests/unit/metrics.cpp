@@ -624,4 +624,11 @@ TEST_CASE("metrics: guarded requests by route")
     CHECK(json["orders"]["requests"] == nlohmann::json{{"200", 3}, {"429", 1}});
     CHECK(json["other"]["requests"]["502"] == 1);
     CHECK(status_page(host.totals()).find("orders") != std::string::npos);
+
+    // A location may have that name, too.
+    const auto other = routes->names.add("other");
+    routes->requests[other][status_index(502)].add(4);
+    CHECK(host.has_line(
+        R"(petstore_guarded_requests_total{route="other",status="502"} 5)"));
+    CHECK(host.totals().routes.size() == 3);
 }

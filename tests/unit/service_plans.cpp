@@ -46,6 +46,13 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
         f.worker.reply_limit({1, 1, 1});
         CHECK(f.client.rate()[0] == 7);
     }
+    SECTION("once, although they are due again by now")
+    {
+        f.worker.clock.advance(2500);
+        f.worker.reply_to("HSCAN", gold("7 70"));
+        f.worker.link.end_iteration();
+        CHECK(f.worker.open() == Names{"limit", "LRANGE"});
+    }
     SECTION("they cannot be read")
     {
         f.worker.plans.set("gold", {1, 2});

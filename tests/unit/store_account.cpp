@@ -97,6 +97,20 @@ TEST_CASE("a denial from memory extrapolates Redis's clock", "[store]")
     CHECK(decision->minute.reset == kRedisNow + 30'000);
 }
 
+TEST_CASE("a denial from memory shows no window that has ended", "[store]")
+{
+    Account account("a");
+    auto by_day = limited(300);
+    by_day.day.used = 1000;
+    account.remember(by_day, kEpoch, 5000, 5000);
+    const auto decision = account.denial(kLimits, kEpoch, 1, 5300);
+    REQUIRE(decision);
+    CHECK(decision->minute.used == 0);
+    CHECK(decision->minute.reset == kRedisNow + 300 + 60'000);
+    CHECK(decision->day.used == 1000);
+    CHECK(decision->day.reset == by_day.day.reset);
+}
+
 TEST_CASE("a denial is repeated only for the limits that it was decided with",
           "[store]")
 {

@@ -36,10 +36,12 @@ char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     return conf_guarded(cf, [&]() -> char* {
         auto& main = *static_cast<MainConf*>(conf);
         const ngx_str_t& name = arguments(cf)[1];
-        if (!api::may_name_plan(ngx_base::view(name))) {
+        // Metrics name the plans "unknown" that no host's configuration has.
+        if (!api::may_name_plan(ngx_base::view(name))
+            || ngx_base::view(name) == "unknown") {
             return refuse(
                 cf,
-                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and neither \"none\" nor \"all\"",
+                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and none of \"none\", \"all\" and \"unknown\"",
                 &name);
         }
         Parameters::Value minute;

@@ -254,9 +254,10 @@ void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
     if (key != nullptr) {
         count_account(*key, plan, now);
     }
-    if (is_denial(verdict) && key != nullptr) {
+    // What costs more than the plan is refused without a limit being reached.
+    const api::Decision& decision = info.service.decision.value;
+    if (is_denial(verdict) && key != nullptr && !api::exceeds_plan(decision)) {
         // By this host's clock, like all times on the status page.
-        const api::Decision& decision = info.service.decision.value;
         const auto left = api::denial_end(decision) - decision.now + 999;
         slot_->denied.add(key->account->id(), static_cast<std::uint32_t>(plan),
                           verdict == Verdict::banned,

@@ -113,6 +113,14 @@ store::Task<std::optional<std::string>> account_of_list(const AdminCall& call,
         : std::nullopt;
 }
 
+store::Failed no_such_owner(const api::AdminBody& body)
+{
+    return invalid({api::ErrorCode::invalid_field,
+                    body.account
+                        ? "account must be the id of an existing account."
+                        : "external_id must be that of an existing account."});
+}
+
 // The account that the body of a new key names; nullopt for a new one.
 store::Task<store::KeyAdministration::Owner>
 owner_of(const AdminCall& call, const AdminStore& store,
@@ -128,11 +136,7 @@ owner_of(const AdminCall& call, const AdminStore& store,
     auto found = co_await if_any(find_account(store, name),
                                  store::Refusal::account_not_found);
     if (!found) {
-        throw invalid(
-            {api::ErrorCode::invalid_field,
-             body.account
-                 ? "account must be the id of an existing account."
-                 : "external_id must be that of an existing account."});
+        throw no_such_owner(body);
     }
     account = std::move(*found);
     name.id = account.id;
@@ -278,11 +282,13 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     try {
         key = co_await stored;
     } catch (const store::Failed& failed) {
-        if (!owner
-            && failed.failure.refusal == store::Refusal::account_not_found) {
-            throw overtaken();  // by an attempt that removes what others made
+        if (failed.failure.refusal != store::Refusal::account_not_found) {
+            throw;
         }
-        throw;
+        if (owner) {
+            throw no_such_owner(call.body);
+        }
+        throw overtaken();  // by an attempt that removes what others made
     }
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {

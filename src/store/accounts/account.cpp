@@ -15,11 +15,23 @@ namespace {
 constexpr Monotonic kDenialValidFor = 900;
 constexpr Monotonic kConfirmDenialAfter = 500;
 
+constexpr api::Millis kMinute = 60'000;
+constexpr api::Millis kDay = 86'400'000;
+
 // Whether the window is open at `time` and has less than `cost` left.
 bool lacks(const api::Window& window, std::int64_t cost,
            api::Millis time) noexcept
 {
     return !window.has(cost) && window.reset > time;
+}
+
+// A window that has ended will begin with the next request.
+void renew(api::Window& window, api::Millis length, api::Millis now) noexcept
+{
+    if (window.limit != 0 && window.reset <= now) {
+        window.used = 0;
+        window.reset = now + length;
+    }
 }
 
 }  // namespace
@@ -90,6 +102,9 @@ std::optional<api::Decision> Account::denial(const api::Limits& limits,
     api::Decision decision = last;
     decision.cost = cost;
     decision.now += static_cast<api::Millis>(now - denials_->now_read);
+    // The month's end changes with the month, for less than a second.
+    renew(decision.minute, kMinute, latest);
+    renew(decision.day, kDay, latest);
     return decision;
 }
 
