@@ -10,9 +10,9 @@ namespace petstore::api {
 
 namespace {
 
-constexpr char kAdminCursorVersion = 1;
+constexpr char kAdminCursorVersion = 2;
 constexpr std::size_t kFilterBytes = 8;
-constexpr std::size_t kCursorBytesBeforeEntry = 1 + kFilterBytes + 8;
+constexpr std::size_t kCursorBytesBeforeEntry = 1 + kFilterBytes + 8 + 8;
 
 // Application/x-www-form-urlencoded, for links.
 void append_encoded(std::string& out, std::string_view text)
@@ -67,7 +67,8 @@ bool take_cursor(std::string_view text, Operation operation, AdminQuery& query)
     const std::string_view rest =
         std::string_view(*bytes).substr(1 + kFilterBytes);
     query.place.cursor = big_endian(rest.substr(0, 8));
-    query.place.after = rest.substr(8);
+    query.place.end = big_endian(rest.substr(8, 8));
+    query.place.after = rest.substr(16);
     return true;
 }
 
@@ -206,6 +207,7 @@ std::string admin_links(std::string_view list, Operation operation,
     std::string bytes{kAdminCursorVersion};
     bytes.append(filter_digest(operation, query));
     append_big_endian(bytes, next.cursor, 8);
+    append_big_endian(bytes, next.end, 8);
     bytes.append(next.after);
 
     std::string url(list);

@@ -78,7 +78,7 @@ void take_headers(const Settings& settings, Json& headers)
         headers.erase(name);
     }
     const std::string list = settings.base + "/accounts";
-    const api::ScanPlace place{0, "bA6Zs4mHlPqA7t2K"};
+    const api::ScanPlace place{0, 0, "bA6Zs4mHlPqA7t2K"};
     headers["Link"]["example"] =
         api::admin_links(list, Operation::list_accounts, {}, place);
     headers["Location"]["description"] = "The URL of the new account or key.";

@@ -15,14 +15,18 @@ namespace petstore::store {
 struct IndexPage {
     // Fields with their values, or members, whose value is empty.
     std::vector<std::pair<std::string, std::string>> entries;
-    // The cursors of the pieces that they are in.
-    std::vector<std::uint64_t> cursors;
+    struct Piece {
+        std::uint64_t cursor;
+        std::uint64_t end;
+    };
+    std::vector<Piece> pieces;           // of each entry
     std::optional<api::ScanPlace> next;  // nullopt: it was the last piece
 
     // Where to go on after an entry.
     api::ScanPlace after(std::size_t entry) const
     {
-        return {cursors[entry], entries[entry].first};
+        const Piece& piece = pieces[entry];
+        return {piece.cursor, piece.end, entries[entry].first};
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +55,29 @@ std::uint64_t cursor_of(std::string_view text) noexcept
     return cursor;
 }
 
+// A number that grows from cursor to cursor: SCAN counts with the bits in
+// reverse, and ends at 0.
+std::uint64_t position_of(std::uint64_t cursor) noexcept
+{
+    std::uint64_t reversed = 0;
+    for (int bit = 0; bit < 64; ++bit) {
+        reversed = reversed << 1 | (cursor >> bit & 1);
+    }
+    return cursor == 0 ? std::numeric_limits<std::uint64_t>::max() : reversed;
+}
+
+// Where to go on after a piece that ends at `end`. A piece ends after a number
+// of entries, so after deletions it reaches further than the piece of which
+// some were taken already, and those beyond that must not be passed over.
+std::uint64_t next_cursor(const api::ScanPlace& place, std::uint64_t end)
+{
+    return place.after.empty()
+               ? end
+               : std::min(place.end, end, [](auto one, auto other) {
+                     return position_of(one) < position_of(other);
+                 });
+}
+
 using Entry = std::pair<std::string, std::string>;
 
 // The entries of a piece that come after `after`, in order.
@@ -90,19 +114,20 @@ Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
         if (piece == nullptr) {
             throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
         }
-        const std::uint64_t next = cursor_of(reply[0].text());
+        const std::uint64_t next =
+            next_cursor(place, cursor_of(reply[0].text()));
         for (Entry& entry : sorted_after(*piece, kind, place.after)) {
             if (page.entries.size() == most) {
                 page.next = page.after(most - 1);
                 co_return page;
             }
             page.entries.push_back(std::move(entry));
-            page.cursors.push_back(place.cursor);
+            page.pieces.push_back({place.cursor, next});
         }
         if (next == 0) {
             co_return page;
         }
-        place = {next, ""};
+        place = {next, 0, ""};
         if (page.entries.size() == most) {
             page.next = place;
             co_return page;

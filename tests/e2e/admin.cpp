@@ -1,4 +1,8 @@
 // docs/admin.md: what the admin API answers.
+#include <future>
+#include <set>
+#include <tuple>
+
 #include "support/admin_store.h"
 #include "support/limits.h"
 
@@ -289,6 +293,105 @@ TEST_CASE("admin: bodies and headers that are refused")
     check_error(store, "GET", "/keys?limit=0", "", 400, "invalid_parameter");
     check_error(store, "GET", "/usage?from=2026-11-31", "", 400,
                 "invalid_parameter");
+}
+
+TEST_CASE("admin: a change whose condition does not hold is not made")
+{
+    AdminStore store;
+    const std::string account = "/accounts/"
+                                + store.made("/accounts", R"({"label":"a"})")
+                                      .at("id")
+                                      .get<std::string>();
+    const json before = store.get(account);
+    const std::size_t accounts = all_of(store, "/accounts").size();
+    for (const auto& [header, value] :
+         {std::pair("If-Match", "\"x\""), {"If-None-Match", "*"}}) {
+        const Headers condition{{header, value}};
+        INFO(header);
+        for (const auto& [method, path, body] :
+             {std::tuple("PATCH", account, R"({"label":"b"})"),
+              {"PUT", "/plans/p1", R"({"per_minute":1,"per_day":1})"},
+              {"POST", "/accounts", "{}"},
+              {"DELETE", account, ""}}) {
+            INFO(method);
+            expect_error(store.send(method, path, body, condition), 412,
+                         "bad_request");
+        }
+        CHECK(store.get(account) == before);
+        CHECK(all_of(store, "/accounts").size() == accounts);
+    }
+    CHECK(by_ctl(store, {"plan", "list"}).size() == 4);
+    for (const Headers& holds :
+         {Headers{{"If-Match", "*"}}, {{"If-None-Match", "\"x\""}}}) {
+        CHECK(store.send("PATCH", account, R"({"label":"b"})", holds).status
+              == 200);
+    }
+}
+
+TEST_CASE("admin: a walk misses nothing although entries are deleted meanwhile")
+{
+    AdminStore store;
+    // Copies of a key, more than one reply to HSCAN has.
+    constexpr int kCopies = 2'000;
+    const auto key = create_key(store.redis);
+    const char* const copy =
+        "local record, ids = redis.call('HGETALL', KEYS[1]), {} "
+        "for i = 1, tonumber(ARGV[1]) do"
+        "  local hash = redis.sha1hex(i) "
+        "  local digest = hash .. string.sub(hash, 1, 24) "
+        "  ids[i] = string.sub(hash, 1, 16) "
+        "  redis.call('HSET', 'petstore:key:' .. digest, unpack(record)) "
+        "  redis.call('HSET', 'petstore:key:' .. digest, 'id', ids[i]) "
+        "  redis.call('HSET', 'petstore:keys', ids[i], digest) "
+        "end return ids";
+    const auto ids = store.redis.command(
+        {"EVAL", copy, "1",
+         "petstore:key:"
+             + store.redis.command({"HGET", "petstore:keys", key.id}).text,
+         std::to_string(kCopies)});
+    std::set<std::string> unseen;
+    for (const auto& id : ids.items) {
+        unseen.insert(id.text);
+    }
+    REQUIRE(unseen.size() == kCopies);
+
+    // Pages are deleted as they are seen, and then no more.
+    std::string path = "/admin/v1/keys?limit=100";
+    for (int page = 0; !path.empty(); ++page) {
+        const auto response = store.admin.get(path);
+        REQUIRE(response.status == 200);
+        Words seen{"HDEL", "petstore:keys"};
+        for (const json& object : response.json()) {
+            seen.push_back(object["id"]);
+            unseen.erase(seen.back());
+        }
+        if (page < 4) {
+            store.redis.command(seen);
+        }
+        path = next_of(response);
+    }
+    CHECK(unseen.empty());
+}
+
+TEST_CASE("admin: one of two gets the external id that both want")
+{
+    AdminStore store;
+    const std::string account = store.made("/accounts", "{}").at("id");
+    for (int i = 0; i < 20; ++i) {
+        const std::string body =
+            R"({"external_id":"x)" + std::to_string(i) + R"("})";
+        auto changing = std::async(std::launch::async, [&] {
+            Http other(store.nginx.url(), store.admin_key.secret);
+            return AdminStore::send_to(other, "PATCH", "/accounts/" + account,
+                                       body)
+                .status;
+        });
+        const int created = store.send("POST", "/accounts", body).status;
+        const int changed = changing.get();
+        INFO(created << ' ' << changed);
+        CHECK((created == 201) + (changed == 200) == 1);
+        CHECK((created == 409) + (changed == 409) == 1);
+    }
 }
 
 TEST_CASE("admin: lists have links, and a walk finds each entry")

@@ -92,7 +92,7 @@ TEST_CASE("a cursor continues the same list", "[api]")
 {
     const AdminQuery query =
         valid(Operation::list_accounts, "plan=pro&limit=5");
-    const ScanPlace place{0xFEDCBA9876543210, "a1_-Z"};
+    const ScanPlace place{0xFEDCBA9876543210, 0x123456789ABCDEF0, "a1_-Z"};
     const std::string links = admin_links(
         "/admin/v1/accounts", Operation::list_accounts, query, place);
     const std::string next = next_of(links);
@@ -102,6 +102,7 @@ TEST_CASE("a cursor continues the same list", "[api]")
                + ">; rel=\"next\", </admin/v1/accounts?limit=5&plan=pro>; rel=\"first\"");
     const AdminQuery continued = valid(Operation::list_accounts, next);
     CHECK(continued.place.cursor == place.cursor);
+    CHECK(continued.place.end == place.end);
     CHECK(continued.place.after == place.after);
     CHECK(continued.plan == "pro");
     CHECK(continued.limit == 5);
