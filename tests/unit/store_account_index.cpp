@@ -127,3 +127,38 @@ TEST_CASE("a list forgets no other account", "[store]")
     registry.list();
     CHECK_FALSE(registry.entry().empty());
 }
+
+TEST_CASE("one of two accounts gets the external id that both want", "[store]")
+{
+    const auto create = [](Registry& registry, const std::string& id,
+                           auto& waiter) {
+        api::AccountRecord account;
+        account.id = id;
+        account.created = 1'600'000'000;
+        account.external_id = "x";
+        registry.accounts.create(account, waiter);
+    };
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 40);
+        CAPTURE(start);
+        Registry registry;
+        Result<api::AccountRecord> one;
+        Result<api::AccountRecord> two;
+        registry.world.before = [&](const KeyWorld::Words&) {
+            if (registry.world.number == start) {
+                create(registry, "a2", two);
+            }
+        };
+        create(registry, "a1", one);
+        registry.world.run();
+        REQUIRE(one.calls == 1);
+        if (two.calls == 0) {
+            break;  // the first one has ended before
+        }
+        CHECK(one.failed() != two.failed());
+        const auto& loser = one.failed() ? one : two;
+        CHECK(loser.refusal() == store::Refusal::external_id_taken);
+        CHECK(registry.world.strings.at(registry.world.schema.external_id("x"))
+              == (one.failed() ? "a2" : "a1"));
+    }
+}

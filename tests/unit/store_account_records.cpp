@@ -160,12 +160,13 @@ TEST_CASE("an external id belongs to one account", "[store]")
         CHECK_FALSE(office.rename("a2", "new").failed());
         CHECK(office.claim("new") == "a2");
     }
-    SECTION("who loses the claim before it is confirmed loses the id")
+    SECTION("who finds it with another account after all loses it")
     {
         office.world.before = [&](const KeyWorld::Words& command) {
             if (command[0] == "GET"
                 && office.record("a2").count("external_id")) {
                 office.world.strings[command[1]] = "a1";
+                office.record("a1")["external_id"] = "new";
             }
         };
         Result<api::AccountRecord> changed;

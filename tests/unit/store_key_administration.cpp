@@ -87,6 +87,19 @@ struct Admin : InKeyWorld {
         return found == world.epochs.end() ? 0 : found->second;
     }
 
+    // Those that were not deleted.
+    std::vector<std::string> accounts() const
+    {
+        std::vector<std::string> found;
+        const std::string prefix = "P:account:";
+        for (const auto& [name, hash] : world.hashes) {
+            if (name.rfind(prefix, 0) == 0 && hash.count("deleted") == 0) {
+                found.push_back(name.substr(prefix.size()));
+            }
+        }
+        return found;
+    }
+
     KeyAdministration keys{world.servers()};
     int changes = 0;
 };
@@ -120,6 +133,34 @@ TEST_CASE("adding a key can be repeated after any lost reply", "[store]")
                   == record_of(digest_of('s')));
             CHECK(admin.epoch(record.at("account")) != 0);
             CHECK(admin.list().keys.size() == 1);
+        });
+}
+
+TEST_CASE("an attempt to add a key replaces what another has left", "[store]")
+{
+    int attempt = 0;
+    bool left = false;
+    at_each_command<Admin>(
+        40,
+        [&](Admin&) {
+            attempt = 0;
+            left = false;
+        },
+        [&](Admin& admin) {
+            StoredKey key = new_key('s', "k" + std::to_string(++attempt));
+            key.record.plan = attempt == 1 ? "free" : "pro";
+            const auto added = admin.add(key);
+            left = left || (added.failed() && !admin.record('s').empty());
+            return !added.failed() || added.refusal() == Refusal::key_exists;
+        },
+        [&](Admin& admin) {
+            const auto& record = admin.record('s');
+            const std::string& account = record.at("account");
+            CHECK(admin.world.hashes["P:account:" + account].at("plan")
+                  == (record.at("id") == "k2" ? "pro" : "free"));
+            if (left) {
+                CHECK(admin.accounts() == std::vector{account});
+            }
         });
 }
 
@@ -321,6 +362,39 @@ TEST_CASE("removing a key can be repeated after any lost reply", "[store]")
             CHECK(admin.world.hashes["P:keys"].empty());
             CHECK(admin.epoch("ak1") > before);
         });
+}
+
+TEST_CASE("an account that came with a key ends with its last keys", "[store]")
+{
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 40);
+        CAPTURE(start);
+        Admin admin;
+        REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
+        StoredKey other = new_key('t', "k2");
+        other.record.account = "ak1";
+        REQUIRE_FALSE(admin.restore(other).failed());
+        REQUIRE(admin.accounts() == std::vector<std::string>{"ak1"});
+
+        Result<store::Done> one;
+        Result<store::Done> two;
+        admin.world.number = 0;
+        admin.world.before = [&](const KeyWorld::Words&) {
+            if (admin.world.number == start) {
+                admin.keys.remove("k2", two);
+            }
+        };
+        admin.keys.remove("k1", one);
+        admin.world.run();
+        REQUIRE(one.calls == 1);
+        if (two.calls == 0) {
+            break;  // the first one has ended before
+        }
+        CHECK_FALSE(one.failed());
+        CHECK_FALSE(two.failed());
+        CHECK(admin.accounts().empty());
+        CHECK(admin.world.sets["P:account-keys:ak1"].empty());
+    }
 }
 
 TEST_CASE("a lost reply while a key is removed is not yet in effect", "[store]")

@@ -123,6 +123,26 @@ TEST_CASE("a rotation replaces a key by one of the same properties", "[store]")
     CHECK(r.record("new").at("last4") == "secr");
 }
 
+TEST_CASE("the successor of a disabled key is disabled", "[store]")
+{
+    Rotations r;
+    auto rotation = r.rotation();
+    const bool meanwhile = GENERATE(false, true);
+    if (!meanwhile) {
+        r.set_old("disabled", "1");
+    }
+    const auto begun = r.begin(rotation, "new");
+    REQUIRE_FALSE(begun.failed());
+    REQUIRE(begun.value());
+    if (meanwhile) {
+        r.set_old("disabled", "1");
+    }
+    REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+    CHECK(r.record("old").at("replaced_by") == "new");
+    CHECK(r.record("new").at("disabled") == "1");
+    CHECK(r.record("new").count("unfinished") == 0);
+}
+
 TEST_CASE("a key that expires earlier than the grace period keeps its end",
           "[store]")
 {

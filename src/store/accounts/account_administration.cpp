@@ -57,21 +57,6 @@ Task<> return_external_id(const KeyServers& servers, const std::string& id,
     co_await announce(servers, id);
 }
 
-// False if another account has the external id.
-Task<bool> owns_external_id(const KeyServers& servers,
-                            const api::AccountRecord& account)
-{
-    try {
-        co_await claim(servers, account.external_id, account.id);
-    } catch (const Failed& failed) {
-        if (failed.failure.refusal != Refusal::external_id_taken) {
-            throw;
-        }
-        co_return false;
-    }
-    co_return true;
-}
-
 // Gives the account another external id, and changes nothing else: if this is
 // refused, nothing has changed. Nothing happens if another write was faster.
 Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
@@ -84,9 +69,9 @@ Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
     if (!written) {
         co_return;
     }
-    const bool confirmed =
-        co_await is_confirmed(servers, external_id, account.id);
-    if (!confirmed) {
+    const bool owned =
+        co_await owns_external_id(servers, external_id, account.id);
+    if (!owned) {
         co_await return_external_id(servers, account.id, external_id, before);
         throw external_id_taken();
     }
@@ -113,7 +98,8 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                 continue;
             }
             // An interrupted change may have left it to another account.
-            const bool owned = co_await owns_external_id(servers, account);
+            const bool owned = co_await owns_external_id(
+                servers, account.external_id, account.id);
             if (!owned) {
                 co_await return_external_id(servers, account.id,
                                             account.external_id, "");

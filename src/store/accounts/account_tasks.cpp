@@ -173,9 +173,9 @@ Task<api::AccountRecord> create_account(KeyServers servers,
     }
     const bool added = co_await add_account(servers, account);
     if (added && !external_id.empty()) {
-        const bool confirmed =
-            co_await is_confirmed(servers, external_id, account.id);
-        if (!confirmed) {
+        const bool owned =
+            co_await owns_external_id(servers, external_id, account.id);
+        if (!owned) {
             co_await remove_account(servers, account.id, "", false);
             throw external_id_taken();
         }

@@ -79,12 +79,19 @@ Task<> claim(const KeyServers& servers, const std::string& external_id,
     }
 }
 
-Task<bool> is_confirmed(const KeyServers& servers,
-                        const std::string& external_id,
-                        const std::string& account)
+Task<bool> owns_external_id(const KeyServers& servers,
+                            const std::string& external_id,
+                            const std::string& account)
 {
-    const std::string now = co_await read_claim(servers, external_id);
-    co_return now == account;
+    try {
+        co_await claim(servers, external_id, account);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::external_id_taken) {
+            throw;
+        }
+        co_return false;
+    }
+    co_return true;
 }
 
 Task<> release(const KeyServers& servers, const std::string& external_id,

@@ -24,11 +24,12 @@ Task<std::string> read_claim(const KeyServers& servers,
 Task<> claim(const KeyServers& servers, const std::string& external_id,
              const std::string& account);
 
-// After the record was written: false if another account took over the claim
-// before. The record must then lose the external id.
-Task<bool> is_confirmed(const KeyServers& servers,
-                        const std::string& external_id,
-                        const std::string& account);
+// After the record was written. Claims the external id again, because another
+// account may have taken over the claim before. False if that account's record
+// was written, too: this one must then lose the external id.
+Task<bool> owns_external_id(const KeyServers& servers,
+                            const std::string& external_id,
+                            const std::string& account);
 
 // Frees an external id, if the account has the claim.
 Task<> release(const KeyServers& servers, const std::string& external_id,

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "../container_bytes.h"
+#include "../mix.h"
+#include "../random.h"
 
 namespace petstore::store {
 
@@ -45,9 +47,16 @@ KeyCache::KeyBytes::operator()(const Ref<CachedKey>& key) const noexcept
 
 std::size_t DigestHash::operator()(const api::Digest& digest) const noexcept
 {
-    std::size_t hash;
-    std::memcpy(&hash, digest.data(), sizeof(hash));
-    return hash;
+    std::uint64_t start;
+    std::memcpy(&start, digest.data(), sizeof(start));
+    return mix(start ^ secret);
+}
+
+std::uint64_t KeyCache::random_secret()
+{
+    std::uint64_t secret;
+    std::memcpy(&secret, random_digest().data(), sizeof(secret));
+    return secret;
 }
 
 KeyCache::KeyCache(std::size_t max_bytes)

@@ -104,9 +104,12 @@ struct RefusedKey {
     std::shared_ptr<const std::string> id;
 };
 
-// A digest is uniformly distributed, so its first bytes are a good hash.
+// Clients choose keys, and so their digests. A secret number keeps them from
+// filling one bucket of a large table.
 struct DigestHash {
     std::size_t operator()(const api::Digest& digest) const noexcept;
+
+    std::uint64_t secret = 0;
 };
 
 // One worker's cache of API keys, by digest. The bound on its memory includes
@@ -192,6 +195,7 @@ private:
     };
     using RefusedKeys = std::unordered_map<api::Digest, Refused, DigestHash>;
 
+    static std::uint64_t random_secret();
     static std::size_t bytes_of_refused(const RefusedKey& key) noexcept;
     void make_room() noexcept;
     void forget_refused(const api::Digest& digest) noexcept;
@@ -201,7 +205,7 @@ private:
     // Declared before the keys, which hold accounts.
     AccountIndex accounts_;
     Keys keys_;
-    RefusedKeys refused_;
+    RefusedKeys refused_{0, DigestHash{random_secret()}};
     std::size_t refused_bytes_ = 0;
 };
 

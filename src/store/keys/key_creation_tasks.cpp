@@ -53,13 +53,18 @@ bool is_same(const api::KeyRecord& a, const api::KeyRecord& b)
 }
 
 // Another attempt with the same secret has left entries of another id.
-Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left)
+Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left,
+                      const api::KeyRecord& replaced_by)
 {
     co_await change_entry(servers, "HDEL", servers.schema.key_index(), left.id,
                           "");
-    co_await change_entry(servers, "SREM",
-                          servers.schema.account_keys(left.account), left.id,
-                          "");
+    if (left.account != replaced_by.account) {
+        co_await leave_account(servers, left.account, left.id);
+    } else {
+        co_await change_entry(servers, "SREM",
+                              servers.schema.account_keys(left.account),
+                              left.id, "");
+    }
 }
 
 // Writes the record of a new key. False if another attempt of the same request
@@ -88,10 +93,10 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
                 key = std::move(there);
                 co_return false;
             }
-            if (owner == KeyOwner::new_account) {
-                key.record.account = there.record.account;
-            }
-            if (is_own) {  // the times of the first attempt count
+            if (is_own) {  // account and times of the first attempt count
+                if (owner == KeyOwner::new_account) {
+                    key.record.account = there.record.account;
+                }
                 key.record.created = there.record.created;
                 key.record.expires = there.record.expires;
             }
@@ -107,7 +112,7 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
         const bool written = co_await write(servers, key, seen);
         if (written) {
             if (seen && !is_own) {
-                co_await remove_entries(servers, there.record);
+                co_await remove_entries(servers, there.record, key.record);
             }
             co_return true;
         }

@@ -91,6 +91,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
             co_return next;
         }
         if (again && is_claimed(old, next)) {
+            next.record.disabled = old.record.disabled;
             break;
         }
         co_await check_rotatable(servers, old.record);
@@ -106,7 +107,6 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
         next.record.id = fresh.id;
         next.record.created = fresh.created;
         next.record.last4 = fresh.last4;
-        next.record.disabled = false;
         next.record.epoch = 0;
         overtaken = parse_successors(old.successors);
         const std::string before = std::exchange(old.successors, to_text(next));
@@ -151,6 +151,11 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         }
         if (!old || !is_claimed(*old, next)) {
             co_await give_way(servers, id, next);
+        }
+        if (old->record.disabled && !next.record.disabled) {
+            // Meanwhile; who disabled it did not know of the new key.
+            next.record.disabled = true;
+            co_await write_and_announce(servers, next);
         }
         const api::Millis now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;

@@ -128,21 +128,36 @@ Task<> change_entry(const KeyServers& servers, const char* verb,
 
 namespace {
 
-// Removes the account, if it is to be deleted with this key, and the key's
-// entry in it. A damaged account stays.
-Task<> leave_account(const KeyServers& servers, const std::string& account,
-                     const std::string& id)
+// Removes the account if it came into being with a key and has none but
+// `except`. A damaged account stays. False if it stays.
+Task<bool> remove_unused(const KeyServers& servers, const std::string& account,
+                         const std::string& except)
 {
     try {
-        co_await remove_account(servers, account, id, true);
+        co_return co_await remove_account(servers, account, except, true);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
         }
+        co_return false;
     }
+}
+
+}  // namespace
+
+Task<> leave_account(const KeyServers& servers, const std::string& account,
+                     const std::string& id)
+{
+    const bool removed = co_await remove_unused(servers, account, id);
     co_await change_entry(servers, "SREM", servers.schema.account_keys(account),
                           id, "");
+    if (!removed) {
+        // Its last keys may be leaving at the same time: each saw the other.
+        co_await remove_unused(servers, account, "");
+    }
 }
+
+namespace {
 
 // False if the record changed meanwhile.
 Task<bool> remove_record(const KeyServers& servers, const std::string& id,

@@ -57,8 +57,8 @@ Task<> change_entry(const KeyServers& servers, const char* verb,
 Task<> index_key(const KeyServers& servers, const StoredKey& key);
 
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
-// an interrupted attempt with the same secret has left, whose new account the
-// key gets. A key that exists is refused, unless it has this id: then another
+// an interrupted attempt with the same secret has left, and deletes its
+// account. A key that exists is refused, unless it has this id: then another
 // attempt of the same request has finished it, and `key` becomes that one. With
 // `again`, an attempt has stored it before: if it is gone, it was removed
 // since, and is refused as overtaken. What the key's account is:
@@ -83,6 +83,11 @@ Task<> add_to_account(const KeyServers& servers, const StoredKey& key);
 // with what this returns, each reads the record only once.
 Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
                                          StoredKey& key);
+
+// Removes a key's entry in its account, and the account, unless that is
+// damaged, if it came into being with a key and this is the last.
+Task<> leave_account(const KeyServers& servers, const std::string& account,
+                     const std::string& id);
 
 // Removes a key, and its account if that came into being with a key and this is
 // the last. Disables it everywhere before deleting its record: only the record
