@@ -6,7 +6,8 @@
 
 #include "store/keys/key_cache.h"
 
-// A key of this account that the worker has cached.
+// A key of this account that the worker has cached, over a FakeLink's first
+// connection.
 inline petstore::store::Ref<petstore::store::CachedKey>
 make_key(petstore::store::KeyCache& cache, const std::string& account,
          std::int64_t epoch)
@@ -15,5 +16,6 @@ make_key(petstore::store::KeyCache& cache, const std::string& account,
     key->account = cache.account(account);
     key->limits = {60, 1000};
     key->epoch = epoch;
+    key->generation = 1;
     return key;
 }

@@ -79,11 +79,13 @@ TEST_CASE("a newer record that another request has read is used", "[service]")
     worker.reply_record({{"epoch", "8"}});
     worker.reply_limit(stale(8));
 
-    // No second look-up, and one decision for both.
+    // No second look-up. Only the first has just read the record.
     worker.link.end_iteration();
-    REQUIRE(worker.open() == Names{"limit"});
-    CHECK(worker.link.commands[0].back() == asked({{8, 60, 1000, 2, 1}}));
-    worker.reply_limit({2, 4, 41, 0, 8});
+    REQUIRE(worker.open() == Names{"limit", "limit"});
+    CHECK(worker.link.commands[0].back() == asked({{8, 60, 1000, 1, 1}}));
+    CHECK(worker.link.commands[1].back() == asked({{8, 60, 1000, 1, 0}}));
+    worker.reply_limit({1, 3, 40, 0, 8});
+    worker.reply_limit({1, 4, 41, 0, 8});
     CHECK(first.status == 404);
     CHECK(second.status == 404);
 }

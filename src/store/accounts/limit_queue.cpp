@@ -73,7 +73,8 @@ public:
     bool is_same(std::size_t index, const LimitRequest& request) const noexcept
     {
         const LimitRequest& same = requests_[index];
-        return same.epoch == request.epoch && same.cost == request.cost
+        return same.epoch == request.epoch && same.fresh == request.fresh
+               && same.cost == request.cost
                && same.limits.minute == request.limits.minute
                && same.limits.day == request.limits.day
                && same.limits.month == request.limits.month;
@@ -97,7 +98,6 @@ public:
         LimitRequest& counted = requests_[index];
         waiters_.push_back({asker, index, counted.requests});
         ++counted.requests;
-        counted.fresh |= request.fresh;
         counted.placed |= request.placed;
     }
 
@@ -297,7 +297,8 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
     // If the key records are on another Redis, they survive when the accounts'
     // Redis loses its data. An account without a state may then always be a
     // lost one, never certainly a new one.
-    request.fresh = known.fresh && limiter_.brings_version();
+    request.fresh =
+        known.fresh && limiter_.brings_version() && request.epoch != kNoEpoch;
     request.placed = known.placed;
     try {
         if (!join(request, key, asker)) {
@@ -316,8 +317,9 @@ LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
 }
 
 // The script reads all accounts before it writes, so a command must not name an
-// account twice: requests with another cost, other limits or another epoch go
-// into another command, the newest epoch into the last. Returns false if none
+// account twice: requests with another cost, other limits or another epoch, and
+// those that have just read the record, go into another command, the newest
+// epoch into the last. Returns false if none
 // of the open batches can take the request.
 bool LimitQueue::join(const LimitRequest& request, const Ref<CachedKey>& key,
                       const Asker& asker)
@@ -366,18 +368,16 @@ void LimitQueue::add_to_new_batch(const LimitRequest& request,
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
 }
 
-// A Redis that holds only the accounts may lose the latest epochs in a failover
-// or restart, while the other Redis keeps the records that they announced. So a
-// record read before that is read again, with the account's current epoch.
+// A Redis may lose the latest epochs in a failover or restart, and keep the
+// records that they announced: these may be on another Redis, and on the same
+// one they were written before. So a record read before that is read again,
+// with the account's current epoch.
 std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
 {
     // An account's id hashes to the slot of its keys, which contain "{<id>}".
-    const bool may_be_outdated =
-        !limiter_.brings_version()
-        && key.generation
-               != static_cast<std::uint32_t>(
-                   link_.connection_generation(key.account->id()));
-    return may_be_outdated ? kNoEpoch : key.epoch;
+    const auto generation = static_cast<std::uint32_t>(
+        link_.connection_generation(key.account->id()));
+    return key.generation == generation ? key.epoch : kNoEpoch;
 }
 
 // Stops adding to the batch. Batches are sent in the order in which they were
