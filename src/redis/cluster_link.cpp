@@ -81,6 +81,9 @@ public:
             && owner.host_.may_recover()) {
             owner.search();
             owner.retry(*this);
+            if (command.routing_key().empty()) {
+                slot = owner.slots_.slot_elsewhere(slot);  // any will do
+            }
             return;
         }
         owner.end(*this);
@@ -98,7 +101,7 @@ public:
     }
 
     const Command command;
-    const std::uint16_t slot;
+    std::uint16_t slot;
     const std::uint64_t deadline;
     State state = State::unsent;
     std::uint64_t retry_at = 0;

@@ -41,6 +41,18 @@ void SlotLinks::move(std::uint16_t slot, const ServerAddress& server,
     owner_changed(slot);
 }
 
+std::uint16_t SlotLinks::slot_elsewhere(std::uint16_t slot) const noexcept
+{
+    const Link* const here = link_of(slot);
+    for (int i = 1; i < kHashSlots; ++i) {
+        const auto other = static_cast<std::uint16_t>((slot + i) % kHashSlots);
+        if (link_of(other) != here && link_of(other) != nullptr) {
+            return other;
+        }
+    }
+    return slot;
+}
+
 std::string_view SlotLinks::host_of(std::uint16_t slot) const noexcept
 {
     const auto primary = primary_of(slot);

@@ -36,6 +36,10 @@ public:
         return primary ? links_[*primary] : nullptr;
     }
 
+    // A slot of the next primary after that of `slot`; `slot` if there is no
+    // other.
+    std::uint16_t slot_elsewhere(std::uint16_t slot) const noexcept;
+
     // The host of the slot's primary; empty if there is none.
     std::string_view host_of(std::uint16_t slot) const noexcept;
 

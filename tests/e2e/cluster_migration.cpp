@@ -253,6 +253,20 @@ TEST_CASE("cluster migration: a store moves to a Cluster and back")
     CHECK(ctl(single.url(), {"key", "create"}).code == 0);
 }
 
+TEST_CASE("cluster migration: a move that cannot work does not begin")
+{
+    RedisServer from;
+    const Filled store(from);
+    const auto before = store.seen(from.url());
+    RedisServer to;
+    to.command({"ACL", "SETUSER", "default", "-restore"});
+    const auto refused = ctl(from.url(), {"move", "--to", to.url()});
+    CHECK(refused.code == 4);
+    CHECK(contains(refused.err, "NOPERM"));
+    CHECK(store.seen(from.url()) == before);
+    CHECK(ctl(from.url(), {"key", "create"}).code == 0);
+}
+
 TEST_CASE("cluster migration: an interrupted move is completed")
 {
     RedisServer single;

@@ -268,6 +268,9 @@ TEST_CASE("failover: cache clear leaves a Redis without pets as it is")
           == nlohmann::json{{"cleared", false}});
     CHECK(store.redis.command({"KEYS", "*:pets}:*"}).items.empty());
     CHECK(store.http.post("/v1/pets", kPet).status == 201);
+    const RedisServer empty;
+    CHECK(ctl(empty.url(), {"cache", "clear"}).code == 0);
+    CHECK(empty.command({"DBSIZE"}).integer == 0);
 }
 
 TEST_CASE("failover: a Redis that forbids INFO works, with one warning")

@@ -1,4 +1,6 @@
 // petstorectl with a separate limit Redis.
+#include <future>
+
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
@@ -61,6 +63,30 @@ TEST_CASE("two redis: petstorectl remembers where the limits are")
     check_fails(with(wrong.url()), "damaged");
     CHECK(with(redis.limits.tcp_url()).code == 0);
     CHECK(with("nonsense").code == 2);
+}
+
+TEST_CASE("two redis: first commands that run at once choose one id")
+{
+    TwoRedis redis;
+    std::vector<std::future<int>> commands;
+    for (int i = 0; i < 8; ++i) {
+        commands.push_back(std::async(std::launch::async, [&] {
+            return redis.ctl({"account", "create"}).code;
+        }));
+    }
+    std::size_t created = 0;
+    for (auto& command : commands) {
+        created += command.get() == 0 ? 1 : 0;
+    }
+    CHECK(created >= 1);
+    const auto id = [](const RedisServer& server) {
+        return split(server.command({"GET", kLimitsMarker}).text, ' ').back();
+    };
+    CHECK(id(redis.main) == id(redis.limits));
+    const auto list = redis.ctl({"account", "list", "--json"});
+    INFO(list.err);
+    REQUIRE(list.code == 0);
+    CHECK(nlohmann::json::parse(list.out).size() == created);
 }
 
 TEST_CASE("two redis: petstorectl does not mix a store of one with another")

@@ -435,6 +435,19 @@ TEST_CASE("a slot may take longer to move than a few attempts", "[redis]")
     CHECK(foo.text == "2");
 }
 
+TEST_CASE("a command without a key is for any server that is there", "[redis]")
+{
+    FakeCluster cluster(FakeCluster::Persistence::until_deadline);
+    cluster.link.warm_up();
+    cluster.find();
+    Outcome time;
+    cluster.link.send(Command("TIME"), time);
+    cluster.servers["one"].lose(NoReply::not_sent);
+    cluster.wait(ClusterLink::kPersistentRetryInterval);
+    cluster.servers["two"].reply(bulk("now"));
+    CHECK(time.text == "now");
+}
+
 TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
 {
     FakeCluster cluster(FakeCluster::Persistence::until_deadline);

@@ -46,15 +46,28 @@ LimitsMarker LimitsMarker::read(RedisSession& redis, const std::string& key)
     throw Failure("the Redis key " + key + " is damaged");
 }
 
-void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
+redis::Command LimitsMarker::command(const store::Schema& schema) const
 {
+    std::string text;
     for (const auto& [known, word] : kWords) {
         if (known == place) {
-            redis.call(redis::Command("SET")
-                           .key(schema.limits_place())
-                           .own(std::string(word) + id));
+            text = std::string(word) + id;
         }
     }
+    redis::Command command("SET");
+    command.key(schema.limits_place()).own(std::move(text));
+    return command;
+}
+
+void LimitsMarker::write(RedisSession& redis, const store::Schema& schema) const
+{
+    redis.call(command(schema));
+}
+
+void LimitsMarker::write_if_absent(RedisSession& redis,
+                                   const store::Schema& schema) const
+{
+    redis.call(command(schema).arg("NX"));
 }
 
 void LimitsMarker::refuse_moved() const

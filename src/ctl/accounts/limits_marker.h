@@ -32,10 +32,15 @@ struct LimitsMarker {
         return read(redis, schema.limits_place());
     }
     void write(RedisSession& redis, const store::Schema& schema) const;
+    void write_if_absent(RedisSession& redis,
+                         const store::Schema& schema) const;
 
     // Throws Failure if the store was moved to another Redis, or if its move
     // here is incomplete.
     void refuse_moved() const;
+
+private:
+    redis::Command command(const store::Schema& schema) const;
 };
 
 // Throw Failure if the options do not name the Redis with the limits: of a main

@@ -90,9 +90,19 @@ std::string LimitsPlace::mark(const LimitsMarker& main,
     refuse_foreign(main, limits);
     fence_new_store(*limits_, schema_);
     fence_new_store(main_, schema_);
-    const std::string id = main.id.empty() ? store::new_id() : main.id;
+    std::string id = main.id.empty() ? store::new_id() : main.id;
     write(*limits_, Place::elsewhere, id);
-    write(main_, Place::elsewhere, id);
+    if (!main.id.empty()) {
+        write(main_, Place::elsewhere, id);
+        return id;
+    }
+    // Of several first commands that run at once, one chooses the id.
+    LimitsMarker{Place::elsewhere, id}.write_if_absent(main_, schema_);
+    const std::string chosen = read(main_).id;
+    if (chosen != id) {
+        id = chosen;
+        write(*limits_, Place::elsewhere, id);
+    }
     return id;
 }
 

@@ -40,9 +40,9 @@ Backup read_backup(const std::string& file, const Interruption& interruption)
     return backup;
 }
 
-// Those that Redis does not have yet, as with keys.
+// Those that Redis does not have yet, as with keys. Ends early if interrupted.
 void restore_plans(Context& context, const store::KeyServers& servers,
-                   const Backup& backup)
+                   const Backup& backup, const Interruption& interruption)
 {
     if (backup.plans.empty()) {
         return;
@@ -50,6 +50,9 @@ void restore_plans(Context& context, const store::KeyServers& servers,
     const auto there = context.known_plans().stored();
     store::PlanAdministration plans(servers);
     for (const auto& [name, limits] : backup.plans) {
+        if (interruption.requested()) {
+            return;
+        }
         if (there.plans.count(name) == 0) {
             context.await<store::Done>(
                 [&, name = name, limits = limits](auto& waiter) {
@@ -67,10 +70,11 @@ bool stops(const Failure& failure)
 }
 
 // Those without keys: others come with the first of their keys. Returns how
-// many are refused, and warns of each.
+// many are refused, and warns of each. Ends early if interrupted.
 std::uint64_t restore_accounts(Context& context,
                                const store::KeyServers& servers,
-                               const Backup& backup)
+                               const Backup& backup,
+                               const Interruption& interruption)
 {
     std::set<std::string> present;
     for (const Backup::Key& each : backup.keys) {
@@ -84,6 +88,9 @@ std::uint64_t restore_accounts(Context& context,
     }
     std::uint64_t refused = 0;
     for (const auto& [id, account] : backup.accounts) {
+        if (interruption.requested()) {
+            break;
+        }
         if (present.count(id) != 0) {
             continue;
         }
@@ -236,8 +243,9 @@ void restore_keys(Context& context, const std::string& file)
         return Failure(
             "restored " + count_text(restored, "key") + "; " + reason, kind);
     };
-    restore_plans(context, servers, backup);
-    std::uint64_t refused = restore_accounts(context, servers, backup);
+    restore_plans(context, servers, backup, interruption);
+    std::uint64_t refused =
+        restore_accounts(context, servers, backup, interruption);
     for (const Backup::Key& each : backup.keys) {
         if (interruption.requested()) {
             break;

@@ -91,10 +91,26 @@ bool StoreMover::begin()
     id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : store::new_id();
     fence_new_store(source_, schema_);
     fence_new_store(destination_, schema_);
+    try_to_restore();
     // Mark the destination first: if interrupted, the source stays in use.
     LimitsMarker{Place::moving_to, id_}.write(destination_, schema_);
     LimitsMarker{Place::moved_from, id_}.write(source_, schema_);
     return true;
+}
+
+// The destination may not permit RESTORE, or be too old for what the source
+// dumps. Once the store is marked, it is too late.
+void StoreMover::try_to_restore()
+{
+    const redis::Reply& dump =
+        source_.call(redis::Command("DUMP").key(schema_.limits()));
+    constexpr std::int64_t kMilliseconds = 1000;
+    redis::Command restore("RESTORE");
+    restore.key(schema_.limits_probe())
+        .arg(kMilliseconds)
+        .own(dump.text())
+        .arg("REPLACE");
+    destination_.call(restore);
 }
 
 StoreMover::Content StoreMover::find(RedisSession& redis) const
@@ -149,10 +165,20 @@ void StoreMover::empty_destination()
 
 void StoreMover::remove(const Names& names)
 {
+    std::size_t waiting = 0;
     for (const std::string& name : names) {
         destination_.send(redis::Command("DEL").key(name));
+        if (++waiting == kKeysAtOnce) {
+            receive(waiting);
+        }
     }
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    receive(waiting);
+}
+
+// Receives the destination's replies to all commands that wait for one.
+void StoreMover::receive(std::size_t& waiting)
+{
+    for (; waiting > 0; --waiting) {
         destination_.receive();
     }
 }
@@ -194,9 +220,7 @@ void StoreMover::copy_batch(const Names& names)
         destination_.send(restore);
         ++copies;
     }
-    for (; copies > 0; --copies) {
-        destination_.receive();
-    }
+    receive(copies);
 }
 
 // In pieces: with many keys, the hash is too large for one reply.
@@ -216,6 +240,14 @@ void StoreMover::copy_index(const std::string& name)
         if (fields->size() > 0) {
             destination_.call(set);
         }
+    }
+    // If its slot has moved meanwhile, the cursor meant nothing to the new
+    // server.
+    const auto size = [&](RedisSession& redis) {
+        return redis.call(redis::Command("HLEN").key(name)).integer();
+    };
+    if (size(destination_) < size(source_)) {
+        throw Failure(name + " was not copied whole: run the command again");
     }
 }
 

@@ -50,10 +50,12 @@ private:
     };
 
     bool begin();
+    void try_to_restore();
     Content find(RedisSession& redis) const;
     void find_on(RedisSession& redis, Content& found) const;
     void empty_destination();
     void remove(const Names& names);
+    void receive(std::size_t& waiting);
     void copy(const Names& names);
     void copy_batch(const Names& names);
     void copy_index(const std::string& name);

@@ -10,9 +10,15 @@ namespace {
 void clear(Context& context)
 {
     const store::PetCommands commands(context.schema());
+    // A change would mark an empty Redis as one that has a store.
+    const redis::Reply& numbers =
+        context.pets(Access::read).call(commands.version());
+    const bool is_empty =
+        numbers[0].is(redis::Type::nil) && numbers[1].is(redis::Type::nil);
     const bool cleared =
-        context.pets(Access::change).run(commands.clear_caches()).integer()
-        == 1;
+        !is_empty
+        && context.pets(Access::change).run(commands.clear_caches()).integer()
+               == 1;
     if (context.json()) {
         print_json({{"cleared", cleared}});
     } else {
