@@ -358,7 +358,8 @@ TEST_CASE("idle: petstorectl goes on after a pause of its input")
         FaultProxy gateway(redis);
         import_with_pauses(gateway.url(), {&gateway},
                            [&] { return pets_in(redis); });
-        CHECK(gateway.connections() == 3);
+        // More if this machine pauses, too.
+        CHECK(gateway.connections() >= 3);
     }
     SECTION("Sentinel")
     {

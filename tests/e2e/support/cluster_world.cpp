@@ -107,6 +107,7 @@ void Readers::run(Reader& reader, const std::string& url)
             ++reader.read;
         } else if (own && response.status == 503) {
             ++reader.refused;
+            std::this_thread::sleep_for(10ms);  // as a client would, but less
         } else {
             ++reader.strange;
             const std::lock_guard lock(mutex_);

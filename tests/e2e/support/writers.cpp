@@ -45,6 +45,7 @@ void Writers::create(Http& http, const std::string& name)
     } else if (response.status == 503 && response.has("retry-after")
                && response.has("x-ratelimit-remaining")) {
         ++refused_;
+        std::this_thread::sleep_for(10ms);  // as a client would, but less
     } else {
         ++strange_;
     }
