@@ -177,7 +177,7 @@ TEST_CASE("limits exact: while scripts are flushed every 100 ms")
     }
     flushing.end();
     // The flushes had an effect.
-    CHECK(command_counts(hosts.redis)["eval"] > 5);
+    CHECK(command_counts(hosts.redis)["eval"] >= 2);
 }
 
 TEST_CASE("limits exact: with hosts whose clocks are an hour off")

@@ -298,7 +298,7 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
     // Redis loses its data. An account without a state may then always be a
     // lost one, never certainly a new one.
     request.fresh =
-        known.fresh && limiter_.brings_version() && request.epoch != kNoEpoch;
+        known.fresh && limiter_.brings_version() && !may_be_outdated(*key);
     request.placed = known.placed;
     try {
         if (!join(request, key, asker)) {
@@ -372,12 +372,17 @@ void LimitQueue::add_to_new_batch(const LimitRequest& request,
 // records that they announced: these may be on another Redis, and on the same
 // one they were written before. So a record read before that is read again,
 // with the account's current epoch.
-std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
+bool LimitQueue::may_be_outdated(const CachedKey& key) const noexcept
 {
     // An account's id hashes to the slot of its keys, which contain "{<id>}".
     const auto generation = static_cast<std::uint32_t>(
         link_.connection_generation(key.account->id()));
-    return key.generation == generation ? key.epoch : kNoEpoch;
+    return key.generation != generation;
+}
+
+std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
+{
+    return may_be_outdated(key) ? kNoEpoch : key.epoch;
 }
 
 // Stops adding to the batch. Batches are sent in the order in which they were

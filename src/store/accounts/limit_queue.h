@@ -81,6 +81,8 @@ public:
 private:
     class Batch;
 
+    bool may_be_outdated(const CachedKey& key) const noexcept;
+
     // Accounts of different groups need separate commands.
     using Group = std::uintptr_t;
     Group group_of(const CachedKey& key) const noexcept;
