@@ -53,12 +53,12 @@ char folded(char c) noexcept
 // "X-Account[a]" is an element of the variable.
 bool is_same_variable(std::string_view sent, std::string_view name) noexcept
 {
-    sent = sent.substr(0, sent.find('['));
-    return sent.size() == name.size()
-           && (sent == name
-               || std::equal(
-                   sent.begin(), sent.end(), name.begin(),
-                   [](char x, char y) { return folded(x) == folded(y); }));
+    const bool is_element =
+        sent.size() > name.size() && sent[name.size()] == '[';
+    return (sent.size() == name.size() || is_element)
+           && std::equal(
+               name.begin(), name.end(), sent.begin(),
+               [](char x, char y) { return x == y || folded(x) == folded(y); });
 }
 
 bool is_identity(std::string_view name) noexcept
