@@ -170,14 +170,17 @@ TEST_CASE("limits exact: while scripts are flushed every 100 ms")
     Hosts hosts(3);
     auto redis = hosts.redis.client();
     Meanwhile flushing(100ms, [&] { redis.command({"SCRIPT", "FLUSH"}); });
-    while (flushing.times() < 10) {
+    const auto sent_again = [&] { return command_counts(hosts.redis)["eval"]; };
+    // How many flushes meet a request depends on the machine.
+    while (flushing.times() < 10
+           || (sent_again() <= 5 && flushing.times() < 100)) {
         const auto key = limited_key(hosts.redis, 1000);
         check_exact(hosts.storm(key).run(2000), 1000);
         CHECK(used(hosts.redis, key, "day") == 1000);
     }
     flushing.end();
     // The flushes had an effect.
-    CHECK(command_counts(hosts.redis)["eval"] >= 2);
+    CHECK(sent_again() > 5);
 }
 
 TEST_CASE("limits exact: with hosts whose clocks are an hour off")
