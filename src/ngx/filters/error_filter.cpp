@@ -210,8 +210,7 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
     if (page == Page::other && !belongs_to_service(r)) {
         return next_header_filter(r);
     }
-    info = request_info(r, true);
-    if (info == nullptr) {
+    if (info == nullptr && (info = request_info(r, true)) == nullptr) {
         return NGX_ERROR;
     }
     if (page == Page::unknown) {

@@ -46,9 +46,12 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const EnteredLocation& entered = info.entered;
-    const bool before_guard = entered.conf != nullptr && entered.redirected
-                              && !entered.handled && entered.conf->guard;
-    if (!before_guard && !(entered.served && entered.conf != nullptr)) {
+    if (entered.conf == nullptr) {
+        return NGX_DECLINED;
+    }
+    const bool before_guard =
+        entered.redirected && !entered.handled && entered.conf->guard;
+    if (!before_guard && !entered.served) {
         return NGX_DECLINED;
     }
     return run_handler(r, [&]() -> ngx_int_t {
