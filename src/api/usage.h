@@ -28,6 +28,7 @@ struct UsagePeriod {
 
 // A month's usage is kept this long after its end.
 inline constexpr Day kUsageKept = 400;
+inline constexpr Day kLongestMonth = 31;
 
 // What an account used in a day or month.
 struct UsageCount {

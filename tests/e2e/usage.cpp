@@ -438,6 +438,52 @@ TEST_CASE("usage: options are checked")
     CHECK(first({"--from", "0001-01-01"}) == date(now - 90));
 }
 
+TEST_CASE("usage: the period is one by Redis's clock")
+{
+    ClockedRedis host;
+    make_store(host.redis);
+    RawAccount(host.redis, "a1");
+    host.set_time("2040-05-17 12:00:00");
+    CHECK(ctl(host.redis.url(), {"usage", "--from", "2040-05-16"}).code == 0);
+    CHECK(ctl(host.redis.url(), {"usage", "--from", "2040-05-18"}).code == 2);
+}
+
+TEST_CASE("usage: a month is kept whole, also of a deleted account")
+{
+    ClockedRedis host;
+    host.set_time("2026-11-01 12:00:00");
+    const auto key = create_key(host.redis);
+    const auto deleted = create_key(host.redis);
+    {
+        NginxOptions options;
+        options.redis = host.redis.url();
+        NginxServer nginx(options);
+        const auto request = [&](const Key& each) {
+            Http http(nginx.url(), each.secret);
+            REQUIRE(
+                wait_until([&] { return http.get("/v1/pets").status == 200; }));
+        };
+        request(key);
+        request(deleted);
+        host.set_time("2026-11-02 12:00:00");
+        request(key);
+        request(deleted);
+    }
+    for (const Words& words :
+         {Words{"key", "delete", deleted.id},
+          {"account", "delete", deleted.account, "--yes"}}) {
+        CHECK(ctl(host.redis.url(), words).code <= 3);
+    }
+    // The month's end is 399 days ago, its last charge 427.
+    host.set_time("2028-01-03 11:00:00");
+    const auto before =
+        usage(host.redis.url(), {"--by", "month", "--from", "2026-11-01"});
+    CHECK(before.size() == 2);
+    for (const auto& account : before) {
+        CHECK(account.at("months").at(0) == count("month", "2026-11", 2));
+    }
+}
+
 TEST_CASE("usage: deleted accounts are included")
 {
     RedisServer redis;

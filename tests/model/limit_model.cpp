@@ -33,7 +33,7 @@ using Numbers = std::vector<Number>;
 
 constexpr Number kMinute = 60'000;
 constexpr Number kDay = 86'400'000;
-constexpr Number kKeep = 400 * kDay;
+constexpr Number kKeep = 431 * kDay;
 constexpr Number kPets = 7;
 constexpr Number kChanges = 3;
 constexpr Number kNoMonth = 0;
@@ -656,7 +656,7 @@ private:
             now += pick(1, 40) * kDay;
         }
         if (steps_ % 200 == 199) {
-            now += 400 * kDay + pick(-3, 3) * kDay;  // states and usage expire
+            now += 431 * kDay + pick(-3, 3) * kDay;  // states and usage expire
         }
         clock_.set(now);
         do {  // Valkey 9 reads the clock only now and then

@@ -73,7 +73,7 @@ TEST_CASE("a list forgets an account whose record has expired", "[store]")
     Registry registry;
     registry.create();
     registry.remove();
-    registry.pass_days(402);
+    registry.pass_days(433);
     if (GENERATE(true, false)) {
         CHECK(registry.list() == 0);
     } else {
@@ -92,7 +92,7 @@ TEST_CASE("a list forgets no other account", "[store]")
     SECTION("whose record may only be late")
     {
         registry.remove();
-        registry.pass_days(400);
+        registry.pass_days(431);
     }
     SECTION("whose record is still there")
     {

@@ -157,5 +157,5 @@ TEST_CASE("an account's record is read and written by its id", "[store]")
     record.deleted = 5;
     command = words(kAccounts.write(record, std::nullopt));
     CHECK(Words(command.begin() + 4, command.begin() + 6)
-          == Words{"", "34560000000"});
+          == Words{"", "37238400000"});
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../../api/usage.h"
 #include "../scripts.h"
 #include "account_tasks.h"
 
@@ -11,9 +12,10 @@ namespace petstore::store {
 
 namespace {
 
-// The record of a deleted account is kept for 400 days by the clock of its own
-// server, the deletion was noted by another's.
-constexpr api::UnixTime kForgottenAfter = api::UnixTime{401} * 24 * 60 * 60;
+// The record of a deleted account has ended by the clock of its own server, the
+// deletion was noted by another's.
+constexpr api::UnixTime kForgottenAfter =
+    (api::kLongestMonth + api::kUsageKept + 1) * api::kDaySeconds;
 
 // 0 if the account was not deleted.
 api::UnixTime deleted_in_index(const std::string& entry) noexcept

@@ -1,12 +1,15 @@
 #include "account_record.h"
 
+#include "../../api/usage.h"
 #include "../scripts.h"
 
 namespace petstore::store {
 
 namespace {
 
-constexpr std::int64_t kKeepDeleted = std::int64_t{400} * 24 * 60 * 60 * 1000;
+// As long as the usage of its last month.
+constexpr std::int64_t kKeepDeleted =
+    (api::kLongestMonth + api::kUsageKept) * api::kDaySeconds * 1000;
 
 // Ignores fields added by later versions.
 bool set_account_field(api::AccountRecord& record, std::string_view field,

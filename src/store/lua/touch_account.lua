@@ -19,7 +19,7 @@
 --        -1 if the caller must read <prefix>:limits-place, which in a Cluster is on
 --        another server; nothing was changed
 local DAY = 86400000
-local KEEP = 400 * DAY -- see usage.lua
+local KEEP = 431 * DAY -- see usage.lua
 local t = redis.call('TIME')
 local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''

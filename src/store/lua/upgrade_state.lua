@@ -6,7 +6,7 @@
 -- KEYS  1 account state
 -- Reply: 1 if it was converted now, 0 if it needs no conversion, -1 if it is
 --        damaged and was left alone
-local KEEP = '34560000000' -- as usage.lua
+local KEEP = '37238400000' -- as usage.lua
 local state = redis.pcall('GET', KEYS[1])
 if not state then return 0 end
 if type(state) == 'table' then return string.find(state.err, '^WRONGTYPE') and -1 or state end

@@ -3,7 +3,7 @@
 local MINUTE, DAY = 60000, 86400000
 -- A state keeps the units of its day until the next charge moves them into the
 -- usage, so it must live as long as the usage of that day.
-local KEEP = '34560000000' -- 400 days; a string: redis.call would format a number
+local KEEP = '37238400000' -- 431 days; a string: redis.call would format a number
 
 -- The month of a day, such as 203012, and the day of that month.
 -- http://howardhinnant.github.io/date_algorithms.html#civil_from_days
