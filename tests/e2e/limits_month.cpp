@@ -75,6 +75,23 @@ TEST_CASE("limits month: it ends with the month by Redis's clock")
     CHECK(number(response, "x-ratelimit-remaining-day") == 994);
 }
 
+TEST_CASE("limits month: a clock that was ahead begins no month anew")
+{
+    Monthly store("minute=100 day=1000 month=5",
+                  "petstore_limit_headers windows;");
+    auto& http = store.http;
+    store.clocked.set_time("2027-02-10 12:00:00");
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(http.get("/v1/pets").status == 200);
+    }
+    store.clocked.set_time("2027-04-20 12:00:00");
+    REQUIRE(http.get("/v1/pets").status == 200);
+    store.clocked.set_time("2027-02-10 13:00:00");
+    CHECK(number(http.get("/v1/pets"), "x-ratelimit-remaining-month") == 1);
+    CHECK(http.get("/v1/pets").status == 200);
+    expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
+}
+
 TEST_CASE("limits month: a month late in the year is denied until January")
 {
     Monthly store("minute=100 day=1000 month=1", "");

@@ -145,6 +145,16 @@ struct Account {
         return state && (*state)[kUtcDay] == day ? state->running() : 0;
     }
 
+    // All charged in a month.
+    Number units_in(const std::string& month) const
+    {
+        Number sum = 0;
+        for (const auto& [day, units] : admitted) {
+            sum += month_name(day) == month ? units : 0;
+        }
+        return sum;
+    }
+
     void lose_usage(const std::string& month)
     {
         for (auto& [day, units] : admitted) {
@@ -310,7 +320,9 @@ private:
         const Number day = day_of_charge();
         if (day != state[kUtcDay]) {
             if (month_name(day) != month_name(state[kUtcDay])) {
-                state[kMonthUsed] = 0;
+                state[kMonthUsed] = day < state[kUtcDay]
+                                        ? account_.units_in(month_name(day))
+                                        : 0;
             }
             state[kMonthBase] = state[kMonthUsed];
             state[kUtcDay] = day;

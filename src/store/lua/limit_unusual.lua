@@ -62,7 +62,7 @@ local function decide(i)
   if moved then call('SET', KEYS[i], pack() .. rest, 'PX', KEEP) end
 
   local last_day, used = utc_day, month - month_base
-  utc_day, month, month_base = open_day(now, utc_day, month, month_base)
+  utc_day, month, month_base = open_day(KEYS[i], now, utc_day, month, month_base)
   if minute_end <= now then minute, minute_end = 0, next_minute end
   if day_end <= now then day, day_end = 0, next_day end
   local left = ban > 0 and 0 or math.max(math.min(per_minute - minute, per_day - day, per_month - month), 0)

@@ -17,7 +17,7 @@ if not state then return {-1, 0, now, ''} end
 if type(state) == 'table' or #state < 80 then return damaged(KEYS[1], state) end
 local epoch, _, minute, minute_end, day, day_end, month, ban, utc_day, month_base = struct.unpack('<dddddddddd', state)
 
-local failure = add_usage(KEYS[1], now, (open_day(now, utc_day, month, month_base)), 'd', tonumber(ARGV[7]))
+local failure = add_usage(KEYS[1], now, (open_day(KEYS[1], now, utc_day, month, month_base)), 'd', tonumber(ARGV[7]))
 if failure then return failure end
 if epoch ~= tonumber(ARGV[1]) then return {-1, 0, now, state} end
 
@@ -46,7 +46,7 @@ if moved then store() end
 local function status_reply(strikes, new_ban)
   if minute_end <= now then minute, minute_end = 0, now + MINUTE end
   if day_end <= now then day, day_end = 0, now + DAY end
-  utc_day, month, month_base = open_day(now, utc_day, month, month_base)
+  utc_day, month, month_base = open_day(KEYS[1], now, utc_day, month, month_base)
   return {strikes, new_ban, now, pack()}
 end
 

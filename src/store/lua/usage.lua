@@ -18,13 +18,30 @@ local function month_of(day)
   return 100 * year + (month + 2) % 12 + 1, of_year - floor((153 * month + 2) / 5) + 1
 end
 
+local function usage_key(key, month)
+  return string.sub(key, 1, -6) .. 'usage:' .. string.format('%06d', month)
+end
+
+-- The units in the usage of a month.
+local function units_in(key, month)
+  local usage, sum = redis.pcall('HGETALL', usage_key(key, month)), 0
+  for i = 1, #usage, 2 do
+    if #usage[i] == 2 then sum = sum + (tonumber(usage[i + 1]) or 0) end
+  end
+  return sum
+end
+
 -- The day to which a request is charged now, the month's count, and the month's
 -- count when that day began. A day in the state remains while Redis's clock is
--- set back, but not if it is more than a day ahead.
-local function open_day(now, utc_day, month, month_base)
+-- set back, but not if it is more than a day ahead: then the month may have a usage
+-- already.
+local function open_day(key, now, utc_day, month, month_base)
   local today = math.floor(now / DAY)
   if utc_day == today or utc_day == today + 1 then return utc_day, month, month_base end
-  if month_of(today) ~= month_of(utc_day) then month = 0 end
+  local this_month = month_of(today)
+  if this_month ~= month_of(utc_day) then
+    month = utc_day > today and units_in(key, this_month) or 0
+  end
   return today, month, month
 end
 
@@ -41,7 +58,7 @@ local function add_usage(key, now, utc_day, suffix, amount, state)
     return nil
   end
   local month, day_of_month = month_of(utc_day)
-  local usage = string.sub(key, 1, -6) .. 'usage:' .. string.format('%06d', month)
+  local usage = usage_key(key, month)
   local field, units = string.format('%02d', day_of_month) .. suffix, string.format('%.0f', amount)
   -- While a slot of a Cluster moves, its new server creates a key that it does not
   -- have yet, and the old one could then not move its own. Commands that name
