@@ -760,9 +760,11 @@ private:
         case Kind::limit:
             break;
         case Kind::strike:
-            ask(as_text(
-                limiter_.report_denials(id, call.epoch, {call.all, call.count},
-                                        account.limits, account.policy)));
+            ask(as_text(limiter_.report_denials(
+                id, call.epoch,
+                {call.all, call.count,
+                 account.policy.threshold_for(account.limits)},
+                account.policy)));
             break;
         case Kind::touch:
             ask(as_text(redis::Command(store::scripts().touch_account, 1)

@@ -224,6 +224,26 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK(account.count_strike(policy, higher, 1000));
 }
 
+TEST_CASE("strikes of a key are not reported with another's lower limit",
+          "[store]")
+{
+    Account account("a");
+    api::BanPolicy policy;
+    policy.threshold = 3;
+    const api::Limits high{50, 1000};
+    account.count_strike(policy, {2, 10}, 1000);
+    account.count_strike(policy, high, 1000);
+    account.count_strike(policy, {2, 10}, 1000);
+    CHECK(account.take_denials(false).threshold == 0);
+    const auto taken = account.take_denials(true);
+    CHECK(taken.threshold == 50);
+    account.count_strike(policy, {2, 10}, 1000);
+    CHECK(account.take_denials(true).threshold == 3);
+    account.count_strike(policy, {2, 10}, 1000);
+    account.return_denials(taken);
+    CHECK(account.take_denials(true).threshold == 50);
+}
+
 TEST_CASE("new denials add to those that Redis has counted", "[store]")
 {
     Account account("a");

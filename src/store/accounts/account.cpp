@@ -1,5 +1,6 @@
 #include "account.h"
 
+#include <algorithm>
 #include <functional>
 #include <new>
 #include <utility>
@@ -132,11 +133,13 @@ bool Account::count_strike(const api::BanPolicy& policy,
         >= static_cast<Monotonic>(policy.window) * 1000) {
         denials->reported = 0;
     }
-    ++denials->unreported.all;
-    ++denials->unreported.strikes;
-    return denials->reported + denials->strikes_in_flight
-               + denials->unreported.strikes
-           > policy.threshold_for(limits);
+    const std::int64_t threshold = policy.threshold_for(limits);
+    DenialCounts& unreported = denials->unreported;
+    ++unreported.all;
+    ++unreported.strikes;
+    unreported.threshold = std::max(unreported.threshold, threshold);
+    return denials->reported + denials->strikes_in_flight + unreported.strikes
+           > threshold;
 }
 
 DenialCounts Account::take_denials(bool with_strikes) noexcept
@@ -145,9 +148,9 @@ DenialCounts Account::take_denials(bool with_strikes) noexcept
         return {};
     }
     DenialCounts& unreported = denials_->unreported;
-    const DenialCounts taken = {
-        std::exchange(unreported.all, 0),
-        with_strikes ? std::exchange(unreported.strikes, 0) : 0};
+    const DenialCounts taken =
+        with_strikes ? std::exchange(unreported, {})
+                     : DenialCounts{std::exchange(unreported.all, 0)};
     denials_->strikes_in_flight += taken.strikes;
     return taken;
 }
@@ -162,8 +165,10 @@ void Account::settle_denials(const DenialCounts& counts) noexcept
 void Account::return_denials(const DenialCounts& counts) noexcept
 {
     if (Denials* const denials = need_denials()) {
-        denials->unreported.all += counts.all;
-        denials->unreported.strikes += counts.strikes;
+        DenialCounts& unreported = denials->unreported;
+        unreported.all += counts.all;
+        unreported.strikes += counts.strikes;
+        unreported.threshold = std::max(unreported.threshold, counts.threshold);
     }
 }
 

@@ -27,9 +27,9 @@ public:
         // own report.
         denials_ = account.take_denials(policy.enabled);
         try {
-            start(owner_.link_, owner_.limiter_.report_denials(
-                                    account.id(), key_->epoch, denials_,
-                                    key_->limits, policy));
+            start(owner_.link_,
+                  owner_.limiter_.report_denials(account.id(), key_->epoch,
+                                                 denials_, policy));
         } catch (...) {
             on_no_result(redis::NoReply::not_sent);
         }

@@ -295,7 +295,6 @@ void LimitCommands::report_damage(std::string_view account,
 redis::Command LimitCommands::report_denials(std::string_view account,
                                              std::int64_t epoch,
                                              const DenialCounts& denials,
-                                             const api::Limits& limits,
                                              const api::BanPolicy& policy) const
 {
     redis::Command command(scripts().strike, 3);
@@ -304,7 +303,7 @@ redis::Command LimitCommands::report_denials(std::string_view account,
         .key(schema_.bans(account))
         .arg(epoch)
         .arg(denials.strikes)
-        .arg(policy.threshold_for(limits))
+        .arg(denials.threshold)
         .arg(policy.window)
         .arg(policy.duration)
         .arg(policy.max)

@@ -100,7 +100,6 @@ public:
     // Reports denials, and asks for the account's status.
     redis::Command report_denials(std::string_view account, std::int64_t epoch,
                                   const DenialCounts& denials,
-                                  const api::Limits& limits,
                                   const api::BanPolicy& policy) const;
     // `cost` is that of the one more request.
     static AccountStatus parse_status(const redis::Reply& reply,
