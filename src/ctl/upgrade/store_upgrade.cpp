@@ -146,11 +146,15 @@ void StoreUpgrade::convert_catalogue()
 }
 
 // The marker first: after an interruption, the fence must not be taken for it.
+// It is read once, because another petstorectl may raise the fence at any time.
 void StoreUpgrade::raise_fence(RedisSession& redis)
 {
-    if (format_of(redis, schema_) == StoreFormat::one) {
-        const redis::Reply& marker =
-            redis.call(redis::Command("GET").key(schema_.limits()));
+    const redis::Reply& marker =
+        redis.call(redis::Command("GET").key(schema_.limits()));
+    if (marker.text() == kFence) {
+        throw Failure("another petstorectl has upgraded it meanwhile");
+    }
+    if (marker.text() != kFenceUpgrading) {
         const std::string place = schema_.limits_place();
         redis::Command keep("SET");
         keep.key(place).own(marker.text());
