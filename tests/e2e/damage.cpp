@@ -497,10 +497,23 @@ TEST_CASE("damage: export and set-status fail, and name the key")
     }
     change_fails({{"DEL", last_id}}, last_id);
     change_fails({{"DEL", changes}}, changes);
+    const auto segments = kPets + "segments";
+    change_fails({{"SETRANGE", segments, "5", "x"}}, segments);
+    change_fails({{"SETRANGE", segments, "10", "-"}}, segments);
+    change_fails({{"APPEND", segments, "x"}}, segments);
+    change_fails({{"SET", segments, "xyz"}}, segments);
     const auto sold = kPets + "status:sold";
     change_fails({{"DEL", sold}, {"RPUSH", sold, "x"}}, sold);
 
-    CHECK(ctl(redis.url(), {"pet", "export"}).code == 0);
+    // An earlier export is not lost.
+    const TempDir dir;
+    const auto file = dir.path() + "/pets";
+    CHECK(ctl(redis.url(), {"pet", "export", file}).code == 0);
+    const auto exported = read_file(file);
+    CHECK(count_of(exported, "\n") == 10'000);
+    run_all(redis, {{"DEL", last_id}});
+    CHECK(ctl(redis.url(), {"pet", "export", file}).code == 1);
+    CHECK(read_file(file) == exported);
     RedisServer empty;
     const auto none = ctl(empty.url(), {"pet", "export"});
     CHECK(none.code == 0);

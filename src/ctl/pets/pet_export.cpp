@@ -33,19 +33,19 @@ struct Pending {
 
 class Exporter {
 public:
-    Exporter(Context& context, std::ostream& out)
+    // Throws Failure if the catalogue is damaged.
+    explicit Exporter(Context& context)
         : redis_(context.pets(Access::read)), schema_(context.schema()),
-          commands_(schema_), out_(out)
+          commands_(schema_), pets_(read_count())
     {}
 
-    void run()
+    void write_to(std::ostream& out)
     {
-        const store::Position end = read_count();
-        Progress progress(static_cast<std::uint64_t>(end));
-        bool more = end > 0;
+        Progress progress(static_cast<std::uint64_t>(pets_));
+        bool more = pets_ > 0;
         while (more) {
-            more = window(end);
-            if (!is_on_terminal()) {
+            more = window(out);
+            if (!is_on_terminal(out)) {
                 progress.update(static_cast<std::uint64_t>(last_),
                                 static_cast<std::uint64_t>(last_));
             }
@@ -91,7 +91,7 @@ private:
     // Reads and writes kWindow pages. The start of each page is known in
     // advance. The ids are read last, because a pet created meanwhile may have
     // begun a segment. Returns whether there are more.
-    bool window(store::Position end)
+    bool window(std::ostream& out)
     {
         std::vector<Pending> pages;
         for (int i = 0; i < kWindow; ++i) {
@@ -114,10 +114,10 @@ private:
             if (page.damaged) {
                 throw stopped(*page.damaged);
             }
-            const store::Position missing = page.reader.missing(end);
+            const store::Position missing = page.reader.missing(pets_);
             const auto done =
                 page.reader.finish(ids_, store::PageReader::Form::lines);
-            write(done.body);
+            write(out, done.body);
             if (done.last) {
                 last_ = done.last;
                 last_id_ = done.last_id;
@@ -168,15 +168,15 @@ private:
     }
 
     // The progress would stand among the pets.
-    bool is_on_terminal() const
+    static bool is_on_terminal(const std::ostream& out)
     {
-        return &out_ == &std::cout && is_terminal(STDOUT_FILENO);
+        return &out == &std::cout && is_terminal(STDOUT_FILENO);
     }
 
-    void write(const std::string& lines)
+    static void write(std::ostream& out, const std::string& lines)
     {
         errno = 0;
-        if (!(out_ << lines << std::flush)) {
+        if (!(out << lines << std::flush)) {
             throw Failure("cannot write: "
                           + std::string(std::strerror(errno ? errno : EIO)));
         }
@@ -185,7 +185,7 @@ private:
     RedisSession& redis_;
     const store::Schema& schema_;
     store::PetCommands commands_;
-    std::ostream& out_;
+    const store::Position pets_;  // at the beginning
     store::PetIds ids_;
     store::Position last_ = 0;
     api::PetId last_id_ = 0;
@@ -195,16 +195,17 @@ private:
 
 void export_pets(Context& context, const std::string& file)
 {
+    // What can fail before the first pet must not empty an earlier export.
+    Exporter exporter(context);
     if (file == "-") {
-        Exporter(context, std::cout).run();
+        exporter.write_to(std::cout);
         return;
     }
-    context.pets(Access::read);  // connect before truncating the file
     std::ofstream out(file, std::ios::binary | std::ios::trunc);
     if (!out) {
         throw Failure(cannot_open(file));
     }
-    Exporter(context, out).run();
+    exporter.write_to(out);
 }
 
 }  // namespace petstore::ctl

@@ -21,8 +21,11 @@ if not count and redis.pcall('GET', KEYS[1]) then return damaged(counter) end
 local segments = redis.pcall('GET', ids)
 if type(segments) == 'table' then return damaged(ids, segments) end
 if count and not segments then return damaged(ids) end
+if segments and (#segments < 68 or #segments % 28 ~= 12) then return damaged(ids) end
 local position, end_of_segment = 0, tonumber(count or 0) + 1
-for first, first_id in string.gmatch(segments or '', '(%d+):(%d+) ') do
+for at = 1, #(segments or '') - 40, 28 do
+  local first, first_id = string.match(segments, '^(%d+):(%d+) ', at)
+  if not first or #first ~= 10 or #first_id ~= 16 then return damaged(ids) end
   if id < tonumber(first_id) then
     end_of_segment = math.min(end_of_segment, tonumber(first))
     break
