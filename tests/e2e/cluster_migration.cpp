@@ -227,6 +227,7 @@ TEST_CASE("cluster migration: a store moves to a Cluster and back")
     // Commands on the old Redis change nothing.
     for (const auto& command : {Arguments{"key", "create"},
                                 {"key", "list"},
+                                {"plan", "list"},
                                 {"pet", "import", "-"},
                                 {"pet", "set-status", "1", "sold"},
                                 {"cache", "clear"}}) {
@@ -298,6 +299,24 @@ TEST_CASE("cluster migration: an interrupted move is completed")
     REQUIRE(moved.code == 0);
     CHECK(store.seen(cluster.url()) == before);
     CHECK(cluster.command({"EXISTS", "petstore:key:x"}).integer == 0);
+}
+
+TEST_CASE("cluster migration: an interrupted move back is completed")
+{
+    RedisServer first;
+    const Filled store(first);
+    RedisServer second;
+    const auto before = store.seen(first.url());
+    REQUIRE(ctl(first.url(), {"move", "--to", second.url()}).code == 0);
+    // A killed petstorectl had marked only the destination.
+    const auto marker = first.command({"GET", kLimitsMarker}).text;
+    const auto id = marker.substr(marker.find(' '));
+    first.command({"SET", kLimitsMarker, "elsewhere-to" + id});
+    const auto moved = ctl(second.url(), {"move", "--to", first.url()});
+    INFO(moved.err);
+    REQUIRE(moved.code == 0);
+    CHECK(store.seen(first.url()) == before);
+    check_fails(ctl(second.url(), {"plan", "list"}), "moved to another Redis");
 }
 
 TEST_CASE("cluster migration: under traffic no limit is exceeded")

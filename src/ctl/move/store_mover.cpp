@@ -76,8 +76,10 @@ bool StoreMover::begin()
     refuse_same_database(source_, destination_, schema_, "--to");
     const bool resumed = same_store && from.place == Place::moved_from
                          && to.place == Place::moving_to;
+    // Or was interrupted before the source was marked.
     const bool returns =
-        same_store && from.is_here() && to.place == Place::moved_from;
+        same_store && from.is_here()
+        && (to.place == Place::moved_from || to.place == Place::moving_to);
     if (!resumed && !returns) {
         // A new move, or one that was interrupted before both were marked.
         from.refuse_moved();

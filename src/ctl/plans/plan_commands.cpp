@@ -86,6 +86,7 @@ void set_plan(Context& context, const PlanOptions& options)
 
 void list_plans(Context& context)
 {
+    LimitsMarker::read(context.redis(), context.schema()).refuse_moved();
     const auto plans = context.known_plans();
     for (const std::string& problem : plan_problems(plans)) {
         warn(problem);
