@@ -134,6 +134,21 @@ TEST_CASE("command line backup: a restore goes on after what is refused")
     CHECK(ctl(redis.url(), {"key", "show", refused.id}).code == 0);
 }
 
+TEST_CASE("command line backup: a restore stops at a line that is too long")
+{
+    RedisServer old;
+    const auto key = create_key(old);
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+    RedisServer redis;
+    const auto stopped =
+        restore(redis, backup + std::string(70'000, 'x') + "\n");
+    CHECK(stopped.code == 1);
+    CHECK(contains(stopped.err, "restored 1 key; line "
+                                    + std::to_string(count_of(backup, "\n") + 1)
+                                    + ": longer than 64 KiB"));
+    CHECK(ctl(redis.url(), {"key", "show", key.id}).code == 0);
+}
+
 TEST_CASE("command line backup: a restore goes on after a key that is there")
 {
     RedisServer old;

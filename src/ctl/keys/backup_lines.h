@@ -39,8 +39,7 @@ struct Backup {
     api::NamedLimits plans;  // those in Redis
     std::map<std::string, api::AccountRecord> accounts;
     std::vector<Key> keys;
-    std::uint64_t bad_line = 0;  // where it ends; 0 if it is valid
-    std::string problem;
+    std::string problem;  // of the line where it ends; empty if it is valid
 
     // Throws BadLine.
     void add(std::uint64_t number, std::string_view line);

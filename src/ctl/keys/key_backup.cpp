@@ -25,17 +25,17 @@ Backup read_backup(const std::string& file, const Interruption& interruption)
     Backup backup;
     LineReader lines(file);
     std::string_view line;
-    while (!interruption.requested() && lines.next(line, interruption)) {
-        if (line.empty()) {
-            continue;
+    try {
+        while (!interruption.requested() && lines.next(line, interruption)) {
+            if (!line.empty()) {
+                backup.add(lines.number(), line);
+            }
         }
-        try {
-            backup.add(lines.number(), line);
-        } catch (const BadLine& bad) {
-            backup.bad_line = lines.number();
-            backup.problem = bad.what();
-            break;
-        }
+    } catch (const BadLine& bad) {
+        backup.problem =
+            "line " + std::to_string(lines.number()) + ": " + bad.what();
+    } catch (const LongLine& bad) {
+        backup.problem = bad.what();
     }
     return backup;
 }
@@ -280,9 +280,8 @@ void restore_keys(Context& context, const std::string& file)
     if (interruption.requested()) {
         throw stopped("interrupted, run the command again");
     }
-    if (backup.bad_line != 0) {
-        throw stopped("line " + std::to_string(backup.bad_line) + ": "
-                      + backup.problem);
+    if (!backup.problem.empty()) {
+        throw stopped(backup.problem);
     }
     if (refused != 0) {
         throw stopped(

@@ -82,8 +82,7 @@ bool LineReader::next(std::string_view& line, const Interruption& interruption)
             newline != nullptr ? static_cast<std::size_t>(newline - start)
                                : held;
         if (length > kMaxLine) {
-            throw Failure("line " + std::to_string(number_ + 1)
-                          + ": longer than 64 KiB");
+            throw LongLine(number_ + 1);
         }
         if (newline != nullptr || (ended_ && held > 0)) {
             const std::size_t taken = length + (newline != nullptr ? 1 : 0);

@@ -6,11 +6,20 @@
 #include <string_view>
 #include <vector>
 
+#include "../exit.h"
 #include "../terminal/interruption.h"
 
 namespace petstore::ctl {
 
-// Reads and counts the lines of a file, at most 64 KiB each. Throws Failure.
+// Of a line of more than 64 KiB.
+class LongLine final : public Failure {
+public:
+    explicit LongLine(std::uint64_t number)
+        : Failure("line " + std::to_string(number) + ": longer than 64 KiB")
+    {}
+};
+
+// Reads and counts the lines of a file. Throws Failure.
 class LineReader {
 public:
     // "-" is standard input.
