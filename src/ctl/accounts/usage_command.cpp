@@ -125,13 +125,11 @@ private:
     const UsageReportOf of_;
 };
 
-// By this machine's clock: for errors that do not depend on the time.
+// Before a connection to Redis.
 void check(const UsageOptions& options, bool json)
 {
     options.percent();
-    options.period(std::chrono::duration_cast<std::chrono::seconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count());
+    options.check_period();
     if (options.csv && json) {
         throw UsageError("--csv excludes --json");
     }

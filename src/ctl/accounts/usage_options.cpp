@@ -92,7 +92,8 @@ void UsageOptions::add_to(CLI::App& command)
     command.add_flag("--csv", csv, "Print CSV");
 }
 
-api::UsagePeriod UsageOptions::period(api::UnixTime now) const
+// From the first to the last day as given: they may be the wrong way round.
+api::UsagePeriod UsageOptions::given_period(api::UnixTime now) const
 {
     if (by != "day" && by != "month") {
         throw UsageError("--by must be day or month");
@@ -110,10 +111,22 @@ api::UsagePeriod UsageOptions::period(api::UnixTime now) const
         period.from = start_of_last(number_option("--last", *last, kMost),
                                     period.step, today);
     }
+    return period;
+}
+
+api::UsagePeriod UsageOptions::period(api::UnixTime now) const
+{
+    const api::UsagePeriod period = given_period(now);
     if (period.from > period.to) {
         throw UsageError("--from is after --to");
     }
-    return period.kept_at(today);
+    return period.kept_at(api::day_of(now));
+}
+
+void UsageOptions::check_period() const
+{
+    constexpr api::UnixTime kAnyTime = 1'700'000'000;
+    given_period(kAnyTime);
 }
 
 std::optional<int> UsageOptions::percent() const

@@ -22,9 +22,14 @@ struct UsageOptions {
 
     void add_to(CLI::App& command);
 
-    // These throw UsageError for an invalid value.
+    // These throw UsageError for an invalid value. `now`: Redis's time.
     api::UsagePeriod period(api::UnixTime now) const;
+    // Of these options only what is wrong at any time.
+    void check_period() const;
     std::optional<int> percent() const;
+
+private:
+    api::UsagePeriod given_period(api::UnixTime now) const;
 };
 
 }  // namespace petstore::ctl
