@@ -4,6 +4,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 #include "../../api/utf8.h"
@@ -124,7 +125,7 @@ void print_findings(const std::vector<Finding>& findings)
     for (const std::size_t column : widths_of(rows)) {
         width += column + kGap;
     }
-    const auto columns = terminal_width();
+    const auto columns = terminal_width(STDOUT_FILENO);
     if (!columns || width - kGap <= *columns) {
         print_table(rows, "VERDICT");
         return;

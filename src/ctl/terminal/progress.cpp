@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "terminal.h"
 #include "terminal_stream.h"
 
 namespace petstore::ctl {
@@ -49,6 +50,10 @@ void Progress::update(std::uint64_t count, std::uint64_t done)
                 + std::to_string(static_cast<std::uint64_t>(
                     static_cast<double>(count) / seconds))
                 + "/s";
+    }
+    // What wraps would not be erased.
+    if (const auto width = terminal_width(STDERR_FILENO)) {
+        line.resize(std::min(line.size(), *width - 1));
     }
     write_control(std::cerr, kErase);
     std::cerr << line << std::flush;

@@ -66,10 +66,10 @@ bool is_terminal(int fd) noexcept
     return isatty(fd) == 1;
 }
 
-std::optional<std::size_t> terminal_width() noexcept
+std::optional<std::size_t> terminal_width(int fd) noexcept
 {
     winsize size = {};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
         return std::nullopt;
     }
     return size.ws_col;

@@ -14,9 +14,9 @@ namespace petstore::ctl {
 
 bool is_terminal(int fd) noexcept;
 
-// The columns of the terminal that standard output is; nullopt if it is none,
-// or does not say.
-std::optional<std::size_t> terminal_width() noexcept;
+// The columns of the terminal that `fd` is; nullopt if it is none, or does not
+// say.
+std::optional<std::size_t> terminal_width(int fd) noexcept;
 
 // The columns that `text` takes.
 std::size_t width_of(std::string_view text);
