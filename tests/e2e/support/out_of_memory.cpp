@@ -66,7 +66,7 @@ public:
     void run()
     {
         round(kNever, 1);  // connects and fills the caches
-        const auto sockets = nginx_.sockets_at_rest();
+        sockets_ = nginx_.sockets_at_rest();
         for (const std::int64_t times : {std::int64_t{1}, kNever}) {
             round(kNever, 1);
             const auto step = target_.faults.counted() / case_.max_rounds + 1;
@@ -78,7 +78,7 @@ public:
         }
         INFO(case_.name);
         // A new worker closes its channel to the one before it a little later.
-        CHECK(wait_until([&] { return nginx_.sockets_at_rest() <= sockets; }));
+        CHECK(wait_until([&] { return nginx_.sockets_at_rest() <= sockets_; }));
     }
 
 private:
@@ -99,7 +99,7 @@ private:
             if (Clock::now() - start >= kTimeout) {
                 problem += "no answer in time\n";
             }
-            nginx_.sockets_at_rest();
+            wait_for_rest();
         } catch (const HarnessError& error) {
             problem += error.what();
             problem += '\n';
@@ -129,6 +129,14 @@ private:
             }
         }
         return failed;
+    }
+
+    // The kernel takes long to list the connections of the whole machine.
+    void wait_for_rest() const
+    {
+        if (!wait_until([&] { return nginx_.sockets() == sockets_; }, 20ms)) {
+            nginx_.sockets_at_rest();
+        }
     }
 
     std::string wrong_during(const Response& response, bool failed) const
@@ -168,8 +176,9 @@ private:
     NginxServer& nginx_;
     const FaultCase& case_;
     pid_t worker_ = nginx_.workers().at(0);
-    std::size_t log_ = 0;  // start of this round's lines
-    int wrong_ = 0;        // rounds
+    std::size_t sockets_ = 0;  // of nginx without a client
+    std::size_t log_ = 0;      // start of this round's lines
+    int wrong_ = 0;            // rounds
 };
 
 }  // namespace

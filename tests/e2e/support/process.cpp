@@ -1,6 +1,5 @@
 #include "process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -34,16 +34,14 @@ void redirect(int fd, const std::string& path, int flags)
     }
 }
 
-// Fields 3 and 4 of /proc/<pid>/stat; the name before them may contain
-// anything.
-std::pair<char, pid_t> state_and_parent(pid_t pid)
+// Field 3 of /proc/<pid>/stat, after a name that may contain anything; 'X' if
+// there is no such process.
+char state_of(pid_t pid)
 {
     const auto text = read_file("/proc/" + std::to_string(pid) + "/stat");
     const auto end = text.rfind(')');
-    if (end == std::string::npos || end + 4 > text.size()) {
-        return {'X', 0};
-    }
-    return {text[end + 2], std::atoi(text.c_str() + end + 4)};
+    return end == std::string::npos || end + 2 >= text.size() ? 'X'
+                                                              : text[end + 2];
 }
 
 // PR_SET_PDEATHSIG fires when the *thread* that created the child exits, not
@@ -202,23 +200,22 @@ void expect_no_finding(const std::string& program, const std::string& text)
 std::vector<pid_t> children_of(pid_t pid)
 {
     std::vector<pid_t> children;
-    DIR* proc = opendir("/proc");
-    while (const dirent* entry = readdir(proc)) {
-        const pid_t candidate = std::atoi(entry->d_name);
-        if (candidate > 0) {
-            const auto [state, parent] = state_and_parent(candidate);
-            if (parent == pid && state != 'Z') {
-                children.push_back(candidate);
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(
+             "/proc/" + std::to_string(pid) + "/task", error)) {
+        std::ifstream list(thread.path() / "children");
+        for (pid_t child = 0; list >> child;) {
+            if (process_exists(child)) {
+                children.push_back(child);
             }
         }
     }
-    closedir(proc);
     return children;
 }
 
 bool process_exists(pid_t pid)
 {
-    const char state = state_and_parent(pid).first;
+    const char state = state_of(pid);
     return state != 'X' && state != 'Z';
 }
 
