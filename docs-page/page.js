@@ -4,8 +4,13 @@ const openapi = document.querySelector('meta[name=openapi]').content;
 
 // Adds the protection of the key that Swagger UI lacks.
 function careWithKeys({ React }) {
-    const wrapped = (change) => (Component) => (props) =>
-        React.createElement(Component, { ...props, ...change(props) });
+    const wrapped = (change) => (Component, system) => (props) =>
+        React.createElement(Component, { ...props, ...change(props, system) });
+    // The fields of the schemes apiKey and apiKeyHeader.
+    const fields = ['auth-bearer-value', 'api_key_value'];
+    const hidden = (scheme) => (scheme.get('type') === 'apiKey'
+        ? [scheme.get('name'), '<API_KEY>']
+        : ['Authorization', 'Bearer <API_KEY>']);
     return {
         wrapComponents: {
             // Browsers must neither store a key nor send it to a spell checking
@@ -13,14 +18,15 @@ function careWithKeys({ React }) {
             Input: wrapped(({ id }) => ({
                 autoComplete: 'off',
                 spellCheck: false,
-                ...(id === 'auth-bearer-value' && { 'aria-label': 'API key' }),
+                ...(fields.includes(id) && { 'aria-label': 'API key' }),
             })),
             // Hides the key in the curl command, which people copy into tickets.
-            curl: wrapped(({ request }) => ({
-                request: request.hasIn(['headers', 'Authorization'])
-                    ? request.setIn(['headers', 'Authorization'],
-                        'Bearer <API_KEY>')
-                    : request,
+            curl: wrapped(({ request }, { specSelectors }) => ({
+                request: specSelectors.securityDefinitions().toList().map(hidden)
+                    .reduce((shown, [name, value]) =>
+                        (shown.hasIn(['headers', name])
+                            ? shown.setIn(['headers', name], value)
+                            : shown), request),
             })),
             authorizationPopup: (Popup) => (props) => React.createElement('div', {
                 role: 'dialog',
@@ -105,7 +111,8 @@ function sharedHeadersOnce({ React, getComponent }) {
 
 SwaggerUIBundle({
     dom_id: '#api',
-    url: new URL(openapi, document.baseURI).href,
+    // Not by document.baseURI, which may have a user's password.
+    url: new URL(openapi, location.href).href,
     plugins: [careWithKeys, executeOnceResolved, optionalStaysEmpty,
         sharedHeadersOnce],
     deepLinking: true,

@@ -27,6 +27,7 @@ let build;
 let browser;
 let store;
 let elsewhere;
+let withHeader;
 let key;
 
 before(async () => {
@@ -37,6 +38,7 @@ before(async () => {
     const docs = locations(configurations[0])
         .replace('alias docs/', `alias ${build}/docs/`);
     const port = await freePort();
+    const headerPort = await freePort();
     store = await startStore({
         server: docs,
         servers: `server {
@@ -47,9 +49,16 @@ before(async () => {
             }
             ${docs.replace('gzip_static', `sub_filter ../v1/openapi.json
                 /animals/v1/openapi.json; sub_filter_once off; gzip_static`)}
+        }
+        server {
+            listen %ADDRESS%:${headerPort};
+            petstore_key_header X-API-Key;
+            location /v1/ { petstore; }
+            ${docs}
         }`,
     });
     elsewhere = `http://${store.address}:${port}`;
+    withHeader = `http://${store.address}:${headerPort}`;
     key = await store.createKey({ plan: 'business' });
     for (const name of ['Rex', 'Bella']) {
         const response = await fetch(`${store.url}/v1/pets`, {
@@ -86,9 +95,9 @@ async function open(options) {
 }
 
 // Opens the page and waits for the operations.
-async function openDocs(options) {
+async function openDocs(options, url = store.url) {
     const page = await open(options);
-    await page.goto(`${store.url}/docs`);
+    await page.goto(`${url}/docs`);
     await page.waitForSelector('.opblock');
     return page;
 }
@@ -338,6 +347,24 @@ test('a key is kept in page memory only', async () => {
     assert.equal((await execute(page, 'listPets')).status, 401);
     assert.equal(page.seen.problems.length, 1);
     await page.browserContext().close();
+});
+
+test('a key in a header of its own is hidden, too', async () => {
+    const page = await openDocs({}, withHeader);
+    await page.click('.btn.authorize');
+    const field = await page.$eval('#api_key_value', (input) => ({
+        label: input.getAttribute('aria-label'),
+        shown: getComputedStyle(input).webkitTextSecurity,
+    }));
+    assert.deepEqual(field, { label: 'API key', shown: 'disc' });
+    await page.type('#api_key_value', key);
+    await page.keyboard.press('Enter');
+    await page.click('.close-modal');
+    assert.equal((await execute(page, 'listPets')).status, 200);
+    const html = await page.content();
+    assert.equal(html.includes(key), false);
+    assert.match(html, /X-API-Key: &lt;API_KEY&gt;/);
+    await finish(page, [], withHeader);
 });
 
 test('everything can be operated by keyboard', async () => {
