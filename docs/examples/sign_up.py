@@ -1,7 +1,6 @@
 """A back end that sells an API: customers sign up, change their plan and see their usage.
 
-  PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… flask --app sign_up run
-"""
+  PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… flask --app sign_up run"""
 import os
 from urllib.parse import quote, urljoin
 import flask
@@ -13,9 +12,10 @@ base = os.environ["PETSTORE_ADMIN"] + "/"
 admin = requests.Session()
 admin.headers["Authorization"] = "Bearer " + os.environ["PETSTORE_ADMIN_KEY"]
 admin.hooks["response"] = lambda response, **_: response.raise_for_status()
-# Repeats what failed for the moment. With an Idempotency-Key, that creates nothing twice.
+# Repeats for some seconds: Retry-After may say a day. An Idempotency-Key makes that safe.
 admin.mount(base, requests.adapters.HTTPAdapter(max_retries=requests.adapters.Retry(
-    total=4, status_forcelist=(429, 503), allowed_methods=None, raise_on_status=False)))
+    total=4, status_forcelist=(429, 503), allowed_methods=None, raise_on_status=False,
+    backoff_factor=1, respect_retry_after_header=False)))
 
 
 def call(method, path, body=None, once=None):
