@@ -260,6 +260,56 @@ TEST_CASE("identity: nor does the page where nginx refuses before the guard")
     }
 }
 
+TEST_CASE(
+    "identity: nor does the page where nginx refuses the module's request")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $binary_remote_addr zone=all:1m rate=1r/m;";
+    options.server = R"(
+        error_page 401 403 = @page;
+        error_page 503 /page;
+        location @page { proxy_pass http://%BACK_END%; }
+        location @tried { try_files /none /page; }
+        location = /page { proxy_pass http://%BACK_END%; }
+        location = /refusal { internal; return 401; }
+        location /denied/usage { petstore_usage; deny all; }
+        location /denied/admin/ {
+            petstore_admin;
+            deny all;
+            error_page 403 = @tried;
+        }
+        location /asked/usage { petstore_usage; auth_request /refusal; }
+        location /asked/admin/ { petstore_admin; auth_request /refusal; }
+        location /limited/usage { petstore_usage; limit_req zone=all; }
+        location /limited/admin/ { petstore_admin; limit_req zone=all; }
+        location /block/admin/ { petstore_admin; limit_except GET { deny all; } }
+        location /shown/usage {
+            petstore_usage;
+            petstore_identity_headers off;
+            deny all;
+        })";
+    GuardedStore shop(options);
+    Headers headers = kInvented;
+    headers.emplace_back("Authorization", "Bearer " + shop.store.key.secret);
+    Http http(shop.store.nginx.url());
+    http.get("/limited/usage", headers);
+    std::size_t pages = 0;
+    for (const std::string path :
+         {"/denied/usage", "/denied/admin/keys", "/asked/usage",
+          "/asked/admin/keys", "/limited/usage", "/limited/admin/keys",
+          "/block/admin/keys"}) {
+        INFO(path);
+        CHECK(http.send({"POST", path, headers, ""}).body == "back end");
+        REQUIRE(shop.back_end.count() == ++pages);
+        expect_no_identity(shop.back_end.last());
+        CHECK(shop.back_end.last().header("x-other") == "kept");
+    }
+    CHECK(http.get("/shown/usage", headers).body == "back end");
+    CHECK(shop.back_end.last().header("authorization")
+          == "Bearer " + shop.store.key.secret);
+    CHECK(shop.charged() == 0);
+}
+
 TEST_CASE("identity: nor does the page of an error in what the module serves")
 {
     NginxOptions options;

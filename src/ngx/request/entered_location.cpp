@@ -39,19 +39,15 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
     return NGX_DECLINED;
 }
 
-// An error page of a guarded location gets no key and no identity, even if
-// nginx refused the request before the guard; nor does a location to which a
-// script, such as Lua's, has redirected the request before the guard, nor an
-// error page of what the module serves itself.
+// An error page of the service gets no key and no identity, even if nginx
+// refused the request before the module saw it; nor does a location to which a
+// script, such as Lua's, has redirected the request by then.
 ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const EnteredLocation& entered = info.entered;
-    if (entered.conf == nullptr) {
-        return NGX_DECLINED;
-    }
-    const bool before_guard =
-        entered.redirected && !entered.handled && entered.conf->guard;
-    if (!before_guard && !entered.served) {
+    // A guard has done so itself.
+    const bool unhandled = entered.redirected && !entered.handled;
+    if (entered.conf == nullptr || (!unhandled && !entered.served)) {
         return NGX_DECLINED;
     }
     return run_handler(r, [&]() -> ngx_int_t {
