@@ -549,8 +549,9 @@ TEST_CASE("messages: a location that never sees the admin API")
     warned("/a/orders/", "/a");
     for (const char* fine :
          {"/a/ { petstore_admin;", "/a { petstore_admin;",
-          "/ { petstore_admin;", "/ { petstore_admin /a;",
-          "/a/keys/ { petstore_admin /a;", "/a/u { petstore_admin /a;"}) {
+          "/ { petstore_admin;", "\"\" { petstore_admin;",
+          "/ { petstore_admin /a;", "/a/keys/ { petstore_admin /a;",
+          "/a/u { petstore_admin /a;"}) {
         is_silent(more("location " + std::string(fine) + hidden));
     }
 }

@@ -254,7 +254,8 @@ char* set_admin(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
                 "\"petstore_admin\" must be in a location with a plain prefix, such as \"/admin/v1/\"");
         }
         ngx_str_t path = cf->args->nelts == 2 ? arguments(cf)[1] : core.name;
-        if (cf->args->nelts == 1 && path.data[path.len - 1] == '/') {
+        if (cf->args->nelts == 1 && path.len != 0
+            && path.data[path.len - 1] == '/') {
             --path.len;
         }
         if (!is_admin_path(ngx_base::view(path))) {
