@@ -271,9 +271,23 @@ TEST_CASE("nginx modules: a 401 without a challenge gets one in the service")
         location = /login { return 401; }
         location /asked/v1/ { auth_request /login; petstore /asked/v1; }
         location /closed/v1/ { return 401; petstore /closed/v1; }
+        location /guarded/ {
+            auth_request /login;
+            petstore_guard on;
+            empty_gif;
+        }
+        location /usage { auth_request /login; petstore_usage; }
+        location /admin/ { auth_request /login; petstore_admin; }
+        location /page/ {
+            auth_request /login;
+            petstore_guard on;
+            error_page 401 = @page;
+        }
+        location @page { return 401; }
         location /elsewhere/ { auth_request /login; empty_gif; })";
     Store store(options);
-    for (const char* path : {"/asked/v1/pets", "/closed/v1/pets"}) {
+    for (const char* path : {"/asked/v1/pets", "/closed/v1/pets", "/guarded/x",
+                             "/usage", "/admin/keys", "/page/x"}) {
         INFO(path);
         const auto refused = store.http.get(path);
         expect_error(refused, 401, "unauthorized");

@@ -158,9 +158,10 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     }
     // A `return 401`, or an auth_request back end that sends no challenge: a
     // 401 must have one (RFC 9110, section 15.5.2).
-    if (status == NGX_HTTP_UNAUTHORIZED && r->content_handler == content_handler
+    if (status == NGX_HTTP_UNAUTHORIZED && belongs_to_service(r)
         && !has_header(r, "WWW-Authenticate")
-        && !add_header(r, "WWW-Authenticate", loc_conf(r)->service.challenge)) {
+        && !add_header(r, "WWW-Authenticate",
+                       governing_conf(r).service.challenge)) {
         return NGX_ERROR;
     }
     return NGX_OK;
