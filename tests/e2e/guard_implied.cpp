@@ -363,6 +363,108 @@ TEST_CASE("guard: a proxied part of the API's location has nginx's body limit")
     CHECK(shop.http.post("/v1/pets", exceeds, kNoKey).status == 401);
 }
 
+TEST_CASE(
+    "guard: an error page by name has the body limit of the API's location")
+{
+    NginxOptions options;
+    options.tls = true;
+    options.http = "limit_req_zone all zone=all:1m rate=1r/m;";
+    options.server = R"(
+        client_max_body_size 2000;
+        error_page 403 418 503 = @page;
+        location @page { proxy_pass http://%BACK_END%; }
+        location @guarded {
+            petstore_guard on;
+            client_max_body_size 0;
+            proxy_pass http://%BACK_END%;
+        }
+        location /denied/v1/ { petstore /denied/v1; deny all; }
+        location /admin/ { petstore_admin; deny all; }
+        location /limited/v1/ { petstore /limited/v1; limit_req zone=all; }
+        location /returned/v1/ { petstore /returned/v1; return 418; }
+        location /except/v1/ {
+            petstore /except/v1;
+            limit_except GET { proxy_pass http://%BACK_END%; deny all; }
+        }
+        location /if/v1/ {
+            petstore /if/v1;
+            deny all;
+            if ($uri) { proxy_pass http://%BACK_END%; }
+        }
+        location /own/v1/ {
+            petstore /own/v1;
+            deny all;
+            error_page 403 = @guarded;
+        }
+        location /twice/v1/ {
+            petstore /twice/v1;
+            deny all;
+            recursive_error_pages on;
+            error_page 403 = @small;
+        }
+        location @small {
+            recursive_error_pages on;
+            error_page 413 = @large;
+            proxy_pass http://%BACK_END%;
+        }
+        location @large { return 413 "large"; }
+        location /api/v1/ {
+            petstore /api/v1;
+            deny all;
+            error_page 403 = @api;
+        }
+        location @api { petstore /api/v1; }
+        location /unlimited/v1/ {
+            petstore /unlimited/v1;
+            client_max_body_size 0;
+            deny all;
+            error_page 403 = @unlimited;
+        }
+        location /plain/ {
+            client_max_body_size 0;
+            error_page 418 = @unlimited;
+            return 418;
+        }
+        location @unlimited {
+            proxy_request_buffering off;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    Http http2(shop.store.nginx.tls_url(), shop.store.key.secret);
+    http2.use_http2();
+    const std::string fits(2000, 'x');
+    const std::string exceeds(100'000, 'x');
+    CHECK(shop.http.get("/limited/v1/openapi.json").status == 200);
+
+    for (auto* http : {&shop.http, &http2}) {
+        for (const std::string path :
+             {"/denied/v1/pets", "/admin/keys", "/limited/v1/pets",
+              "/returned/v1/pets", "/except/v1/pets", "/if/v1/pets",
+              "/own/v1/pets", "/twice/v1/pets"}) {
+            INFO(path);
+            const auto reached = shop.back_end.count();
+            CHECK(http->post(path, fits).body == "back end");
+            CHECK(shop.back_end.count() == reached + 1);
+            CHECK(shop.back_end.last().body == fits);
+            const auto refused = http->post(path, exceeds);
+            CHECK(shop.back_end.count() == reached + 1);
+            if (path == "/twice/v1/pets") {
+                CHECK(refused.status == 413);
+                CHECK(refused.body == "large");
+            } else {
+                expect_error(refused, 413, "payload_too_large");
+            }
+        }
+        for (const std::string path : {"/unlimited/v1/pets", "/plain/x"}) {
+            INFO(path);
+            CHECK(http->post(path, exceeds).body == "back end");
+            CHECK(shop.back_end.last().body == exceeds);
+        }
+        CHECK(http->post("/api/v1/pets", exceeds, kNoKey).status == 401);
+        CHECK(http->post("/api/v1/pets", exceeds).status == 413);
+    }
+}
+
 TEST_CASE("guard: a direct request to an internal location")
 {
     NginxOptions options;

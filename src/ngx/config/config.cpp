@@ -27,9 +27,9 @@ constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
 // Disables nginx's limit on body sizes, which nginx would apply before
 // authentication; the module applies its own after it. A smaller
-// client_max_body_size still applies. `if` and limit_except have the limits of
-// their location.
-void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
+// client_max_body_size still applies. nginx checks that of the location before
+// it enters an `if` or limit_except.
+void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     auto& core = core_loc_conf(cf);
     conf.service.max_body = conf.max_body_size;
@@ -38,7 +38,13 @@ void take_over_body_limit(ngx_conf_t* cf, LocConf& conf)
             conf.service.max_body,
             static_cast<std::size_t>(core.client_max_body_size));
     }
-    if (conf.admits_in_content || core.handler == admin_handler) {
+    const bool lifts = conf.admits_in_content || core.handler == admin_handler;
+    if (core.noname) {
+        conf.lifted_body_limit = prev.lifted_body_limit;
+    } else if (lifts) {
+        conf.lifted_body_limit = core.client_max_body_size;
+    }
+    if (lifts) {
         core.client_max_body_size = 0;
     }
 }
@@ -360,7 +366,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
                 {conf.position, &core_loc_conf(cf), &conf, server_of(cf)});
         }
         if (conf.serves || is_admin) {
-            take_over_body_limit(cf, conf);
+            take_over_body_limit(cf, prev, conf);
         }
         if (admits) {
             main.in_use = true;

@@ -3,6 +3,7 @@
 #include "../module.h"
 #include "../nginx/handlers.h"
 #include "admin_request.h"
+#include "body_limit.h"
 #include "guard.h"
 #include "identity.h"
 #include "request_info.h"
@@ -73,14 +74,23 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
         ++refusal.locations_since;
     }
     EnteredLocation& entered = info->entered;
+    const LocConf* left = nullptr;
+    if (core_loc_conf(r)->named) {
+        note_redirect(r, entered);
+        left = entered.conf;
+    } else if (!entered.redirected && !entered.handled) {
+        entered.conf = nullptr;  // a `rewrite` has left it
+    }
     if (here) {
         entered.conf = loc_conf(r);
         entered.uri_changes = r->uri_changes;
         entered.redirected = false;
-    } else if (core_loc_conf(r)->named) {
-        note_redirect(r, entered);
-    } else if (!entered.redirected && !entered.handled) {
-        entered.conf = nullptr;  // a `rewrite` has left it
+    }
+    // nginx checks no length when it enters a named location; an API does,
+    // after authentication.
+    if (left != nullptr && loc_conf(r)->lifted_body_limit == 0
+        && exceeds_lifted_limit(r, *info, *left)) {
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     return here ? NGX_DECLINED : hide_from_page(r, *info);
 }

@@ -4,9 +4,9 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
-#include "../nginx/bodies.h"
 #include "../nginx/handlers.h"
 #include "../worker/worker.h"
+#include "body_limit.h"
 #include "entered_location.h"
 #include "guard_page.h"
 #include "http_request.h"
@@ -22,6 +22,10 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     RequestInfo* info = request_info(r, true);
     if (info == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+    // An `if` or limit_except of the API's location, with another handler.
+    if (exceeds_lifted_limit(r, *info, conf)) {
+        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     GuardState& state = info->guard;
     for (auto* pass = state.passes; pass != nullptr; pass = pass->next) {
@@ -55,24 +59,6 @@ bool needs_no_key(ngx_http_request_t* r, const LocConf& conf) noexcept
         api::route(request.method(), request.path(), conf.service.base_path));
 }
 
-// nginx checks the length before all phases, but an API lifts the limit of its
-// location: check that of an `if` or limit_except with another handler here.
-bool is_too_large(ngx_http_request_t* r, const LocConf& conf) noexcept
-{
-    const auto* core = core_loc_conf(r);
-    const off_t limit = core->client_max_body_size;
-    const bool lifted = conf.serves || conf.own_handler == admin_handler;
-    if (!core->noname || !lifted || limit == 0
-        || r->headers_in.content_length_n <= limit || r->discard_body) {
-        return false;
-    }
-    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "client intended to send too large body: %O bytes",
-                  r->headers_in.content_length_n);
-    discard_body(r);
-    return true;
-}
-
 // As the content phase does, but before try_files and mirror see the request.
 ngx_int_t run_content_handler(ngx_http_request_t* r) noexcept
 {
@@ -97,8 +83,6 @@ ngx_int_t phase_handler(ngx_http_request_t* r) noexcept
         if (needs_no_key(r, conf)) {
             return run_content_handler(r);
         }
-    } else if (is_too_large(r, conf)) {
-        return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     return run_handler(r, [&] { return guard(r, conf); });
 }
