@@ -1,7 +1,5 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
-#include <algorithm>
-
 #include "src/ngx/config/config.h"
 #include "src/ngx/filters/cors.h"
 #include "src/ngx/filters/error_filter.h"
@@ -140,34 +138,42 @@ ngx_command_t commands[] = {
 
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept
 {
+    main_conf(cf).filters_before = FilterChains::current();
     return add_variables(cf);
 }
 
-ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
+ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
 {
-    MainConf& conf = main_conf(cf);
     if (!check_tls_levels(cf, conf)) {
         return NGX_ERROR;
     }
-    if (!conf.in_use && !conf.replaces_errors) {
+    if (!conf.has_effect()) {
         return NGX_OK;
     }
     check_locations(cf, conf);
     conf.zone = Zone::add(cf, conf.zone_size);
-    if (conf.zone == nullptr || install_metrics(cf) != NGX_OK) {
-        return NGX_ERROR;
-    }
-    const bool has_cors =
-        std::any_of(conf.cors.begin(), conf.cors.end(),
-                    [](const CorsPolicy& cors) { return cors.in_effect; });
-    if (has_cors && install_cors(cf) != NGX_OK) {
-        return NGX_ERROR;
-    }
-    install_error_filter();
-    if (conf.in_use && track_entered_locations(cf) != NGX_OK) {
+    if (conf.zone == nullptr || install_metrics(cf) != NGX_OK
+        || (conf.has_cors && answer_preflights(cf) != NGX_OK)
+        || (conf.in_use && track_entered_locations(cf) != NGX_OK)) {
         return NGX_ERROR;
     }
     return conf.has_guard ? install_guard(cf) : NGX_OK;
+}
+
+// Installs the filters even if this configuration does not use them: if it is
+// refused later, new workers of the old one run with these chains (see
+// FilterChains). If it is refused here, the modules after this one have not
+// added theirs.
+ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
+{
+    MainConf& conf = main_conf(cf);
+    install_cors_filter();
+    install_error_filter();
+    const ngx_int_t result = check_and_install(cf, conf);
+    if (result != NGX_OK) {
+        conf.filters_before.restore();
+    }
+    return result;
 }
 
 ngx_http_module_t context = {

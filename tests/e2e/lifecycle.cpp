@@ -72,6 +72,60 @@ NginxOptions with_workers(int workers)
     return options;
 }
 
+const char* const kWithoutStore = R"(load_module %MODULE%;
+daemon off;
+pid nginx.pid;
+error_log error.log info;
+events {}
+http {
+    access_log access.log;
+    client_body_temp_path temp;
+    proxy_temp_path temp;
+    fastcgi_temp_path temp;
+    uwsgi_temp_path temp;
+    scgi_temp_path temp;
+    %HTTP%
+    server {
+        listen %ADDRESS%:%PORT%;
+        location / { root %DIR%; }
+    }
+})";
+
+// What nginx finds out after it has parsed the configuration.
+const char* const kUnusable = "access_log %DIR%/none/access.log;";
+
+NginxOptions refusing(NginxOptions options)
+{
+    options.kills_workers = true;
+    options.refuses_reload = true;
+    return options;
+}
+
+// Reloads a configuration that nginx refuses, then replaces the worker.
+void replace_worker_after(NginxServer& nginx, const NginxOptions& refused)
+{
+    nginx.change(refusing(refused));
+    kill(nginx.master(), SIGHUP);
+    REQUIRE(wait_until([&] { return contains(nginx.error_log(), "[emerg]"); }));
+    const auto before = nginx.workers();
+    REQUIRE(before.size() == 1);
+    kill(before.front(), SIGKILL);
+    REQUIRE(wait_until([&] {
+        const auto now = nginx.workers();
+        return now.size() == 1 && now != before;
+    }));
+}
+
+// Whether nginx's own filters are there.
+void expect_not_modified(Http& http, const std::string& path)
+{
+    const auto file = http.get(path);
+    CHECK(file.status == 200);
+    CHECK(http.get(path, {{"If-Modified-Since", file.header("last-modified")}})
+              .status
+          == 304);
+}
+
 }  // namespace
 
 TEST_CASE("lifecycle: reload under load breaks no answer")
@@ -225,4 +279,60 @@ TEST_CASE("lifecycle: a broken configuration on reload changes nothing")
     // harness would report as a fault.
     CHECK(NginxServer::check(broken).code != 0);
     CHECK(store.nginx.workers() == workers);
+}
+
+TEST_CASE("lifecycle: a worker started after a failed reload serves as before")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_cors *;
+        location /page { petstore_guard on; root %DIR%; }
+        location /denied/ { petstore_guard on; deny all; })";
+    Store store(refusing(options));
+    write_file(store.nginx.path("page"), "page");
+
+    NginxOptions refused;
+    refused.redis = store.redis.url();
+    SECTION("by the module")
+    {
+        refused.http = "petstore_redis_ssl_verify off;";
+    }
+    SECTION("of a configuration without the module's directives")
+    {
+        refused.file = kWithoutStore;
+        refused.http = kUnusable;
+    }
+    SECTION("of a configuration without CORS")
+    {
+        refused.http = kUnusable;
+    }
+    replace_worker_after(store.nginx, refused);
+
+    auto http = store.client();
+    const auto page = http.get("/page");
+    CHECK(page.body == "page");
+    CHECK(page.header("access-control-allow-origin") == "*");
+    rate_headers_of(page);
+    expect_not_modified(http, "/page");
+    expect_error(http.get("/denied/"), 403, "forbidden");
+}
+
+TEST_CASE("lifecycle: a failed reload adds nothing where the module is unused")
+{
+    NginxOptions options;
+    options.file = kWithoutStore;
+    NginxServer nginx(refusing(options));
+    write_file(nginx.path("page"), "page");
+    NginxOptions refused;
+    refused.redis = "redis://127.0.0.1";
+    refused.http =
+        std::string("petstore_cors *; petstore_json_errors on;") + kUnusable;
+    replace_worker_after(nginx, refused);
+
+    Http http(nginx.url());
+    expect_not_modified(http, "/page");
+    const auto missing = http.get("/none");
+    CHECK(missing.status == 404);
+    CHECK(missing.header("content-type") == "text/html");
+    CHECK_FALSE(missing.has("access-control-allow-origin"));
 }

@@ -354,6 +354,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         main.has_guard |= conf.passes_on;
         if (conf.cors != nullptr && (admits || conf.json_errors)) {
             conf.cors->in_effect = true;
+            main.has_cors = true;
         }
         if (conf.guard) {
             choose_phase(cf, prev, conf);

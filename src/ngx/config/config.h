@@ -17,6 +17,7 @@
 #include "../../redis/deployment.h"
 #include "../../redis/durability.h"
 #include "../../service/settings.h"
+#include "../filters/filter_chains.h"
 #include "source_position.h"
 
 namespace petstore::ngx {
@@ -93,6 +94,9 @@ struct MainConfBase {
 };
 
 struct MainConf : MainConfBase {
+    // Whether there is anything to do at request time.
+    bool has_effect() const noexcept { return in_use || replaces_errors; }
+
     std::deque<ngx_redis::SentinelSettings> sentinels;
     std::deque<ngx_redis::NodeSettings> nodes;
     std::vector<StorageSettings> storages;
@@ -116,8 +120,10 @@ struct MainConf : MainConfBase {
         0;  // locations with a variable in petstore_cost
     std::size_t longest_key_header = 0;  // in bytes, of petstore_key_header
     ngx_shm_zone_t* zone = nullptr;
+    FilterChains filters_before;   // when this configuration was read
     bool in_use = false;           // any location needs a worker
     bool has_guard = false;        // any location needs the phase handler
+    bool has_cors = false;         // any petstore_cors is in effect
     bool replaces_errors = false;  // petstore_json_errors is on anywhere
 };
 

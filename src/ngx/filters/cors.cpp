@@ -121,7 +121,8 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 
 ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
 {
-    const CorsPolicy* policy = r == r->main ? policy_of(r) : nullptr;
+    const bool applies = r == r->main && main_conf(r)->has_cors;
+    const CorsPolicy* policy = applies ? policy_of(r) : nullptr;
     return policy == nullptr || set_cors_headers(r, *policy)
                ? next_cors_filter(r)
                : NGX_ERROR;
@@ -181,10 +182,14 @@ ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
 
 }  // namespace
 
-ngx_int_t install_cors(ngx_conf_t* cf) noexcept
+void install_cors_filter() noexcept
 {
     next_cors_filter = ngx_http_top_header_filter;
     ngx_http_top_header_filter = cors_header_filter;
+}
+
+ngx_int_t answer_preflights(ngx_conf_t* cf) noexcept
+{
     return add_phase_handler(cf, NGX_HTTP_ACCESS_PHASE, answer_preflight);
 }
 

@@ -203,6 +203,9 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
 
 ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
+    if (!main_conf(r)->has_effect()) {
+        return next_header_filter(r);
+    }
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
     if (info != nullptr) {
         info->error_page = {};  // of a response that a filter has dropped
@@ -225,6 +228,9 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 // instead. Discards the rest of the page.
 ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
+    if (!main_conf(r)->has_effect()) {
+        return next_body_filter(r, in);
+    }
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
     if (info != nullptr && info->error_page.header_held) {
         info->error_page.header_held = false;

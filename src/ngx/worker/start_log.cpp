@@ -14,7 +14,7 @@ ngx_int_t log_start(ngx_cycle_t* cycle) noexcept
     }
     const auto* conf = static_cast<const MainConf*>(
         ngx_http_cycle_get_module_main_conf(cycle, ngx_http_petstore_module));
-    if (conf != nullptr && (conf->in_use || conf->replaces_errors)) {
+    if (conf != nullptr && conf->has_effect()) {
         ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "petstore: version %s",
                       api::build_version());
     }

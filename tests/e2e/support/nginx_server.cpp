@@ -408,8 +408,8 @@ void NginxServer::inspect()
             if (std::regex_search(line, found, fatal)
                 && !(options_.out_of_memory
                      && std::regex_match(line, no_memory))
-                && !(options_.kills_workers
-                     && std::regex_match(line, killed))) {
+                && !(options_.kills_workers && std::regex_match(line, killed))
+                && !(options_.refuses_reload && contains(line, "[emerg]"))) {
                 FAIL_CHECK(file << ": " << line);
             }
         }

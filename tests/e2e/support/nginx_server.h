@@ -27,6 +27,8 @@ struct NginxOptions {
     bool out_of_memory = false;
     // The test kills workers with SIGKILL, which nginx logs as [alert].
     bool kills_workers = false;
+    // nginx refuses a configuration, which it logs as [emerg].
+    bool refuses_reload = false;
 };
 
 // A real nginx with the module, in its own folder. Whenever one exits, the
