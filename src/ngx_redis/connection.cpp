@@ -54,9 +54,10 @@ void ignore_writability(ngx_event_t& event) noexcept
 }  // namespace
 
 Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
-                       Listener& listener, NodeLog& log)
-    : pipeline_(pipeline), listener_(listener), log_(log), tls_(tls, log.log()),
-      silent_log_(*log.log()), received_(kReceiveBuffer),
+                       Listener& listener, NodeLog& log,
+                       redis::ReplyLimits limits)
+    : pipeline_(pipeline), listener_(listener), log_(log), limits_(limits),
+      tls_(tls, log.log()), silent_log_(*log.log()), received_(kReceiveBuffer),
       timeout_(*this, log.log(), false)
 {
     silent_log_.log_level = NGX_LOG_STDERR;
@@ -173,7 +174,7 @@ void Connection::continue_tls() noexcept
 void Connection::begin_handshake() noexcept
 {
     const bool begun = ngx_base::guarded(log_.log(), false, [this] {
-        decoder_ = std::make_unique<redis::Decoder>();
+        decoder_ = std::make_unique<redis::Decoder>(limits_);
         handshake_.begin(*login_, *last_, identity_);
         return true;
     });
@@ -314,16 +315,15 @@ Failure Connection::lost(bool closed) const noexcept
 // connection, which replaces the decoder in use here.
 Failure Connection::decode(std::string_view bytes)
 {
-    if (!decoder_->feed(bytes)) {
-        return protocol_error();
-    }
+    (void)decoder_->feed(bytes);  // next() reports a failure
     for (;;) {
         const redis::Reply* reply = nullptr;
         switch (decoder_->next(reply)) {
         case redis::Decoder::State::incomplete:
             return {};
         case redis::Decoder::State::broken:
-            return protocol_error();
+            return protocol_error(
+                log_.reason("protocol error:", decoder_->problem().c_str()));
         case redis::Decoder::State::reply:
             break;
         }

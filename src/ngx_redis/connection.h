@@ -80,14 +80,16 @@ public:
     {
         return {reason, retry, false, error, kind};
     }
-    static Failure protocol_error() noexcept
+    static Failure
+    protocol_error(const char* reason = "protocol error") noexcept
     {
-        return failure(metrics::Failure::protocol, "protocol error");
+        return failure(metrics::Failure::protocol, reason);
     }
 
     // All of the arguments must outlive this object.
     Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
-               Listener& listener, NodeLog& log);
+               Listener& listener, NodeLog& log,
+               redis::ReplyLimits limits = {});
     ~Connection() { close(); }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -142,6 +144,7 @@ private:
     redis::Pipeline& pipeline_;
     Listener& listener_;
     NodeLog& log_;
+    const redis::ReplyLimits limits_;
     Tls tls_;
     ngx_log_t silent_log_;  // for connecting: the listener logs failures
 

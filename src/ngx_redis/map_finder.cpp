@@ -36,7 +36,8 @@ MapFinder::MapFinder(const NodeSettings& settings, User& user,
                      const ngx_log_t& log)
     : settings_(settings), user_(user), request_(redis::SlotMap::request()),
       identity_request_(redis::node_id_request()), log_(settings.name, log),
-      connection_(settings.tls, pipeline_, *this, log_),
+      connection_(settings.tls, pipeline_, *this, log_,
+                  redis::SlotMap::kReplyLimits),
       dialer_(connection_, *this, settings.connect_timeout,
               Dialer::TimeoutFor::address),
       event_(*this, log_.log())

@@ -123,13 +123,17 @@ void NodeLog::needs_resolver(const redis::ServerAddress& server) noexcept
     }
 }
 
+const char* NodeLog::reason(const char* words, const char* detail) noexcept
+{
+    auto* const text = reinterpret_cast<u_char*>(reason_);
+    *ngx_snprintf(text, sizeof(reason_) - 1, "%s %s", words, detail) = '\0';
+    return reason_;
+}
+
 const char* NodeLog::reason(const char* words,
                             const redis::Reply& error) noexcept
 {
-    auto* const text = reinterpret_cast<u_char*>(reason_);
-    *ngx_snprintf(text, sizeof(reason_) - 1, "%s %s", words,
-                  ErrorCode(error).text()) = '\0';
-    return reason_;
+    return reason(words, ErrorCode(error).text());
 }
 
 void NodeLog::error_reply(const redis::Reply& error) noexcept

@@ -44,8 +44,9 @@ public:
     // A Sentinel refused SUBSCRIBE. Logged once.
     void cannot_subscribe(const redis::Reply& error) noexcept;
 
-    // `words` and the error's code, as a reason for failed(). Valid until
-    // the next call.
+    // `words` and the detail, or the error's code, as a reason for failed().
+    // Valid until the next call.
+    const char* reason(const char* words, const char* detail) noexcept;
     const char* reason(const char* words, const redis::Reply& error) noexcept;
 
     // A server of a Cluster announces a name. Logged once per second.

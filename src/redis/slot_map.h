@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command.h"
+#include "decoder.h"
 #include "hash_slot.h"
 #include "reply.h"
 #include "server_address.h"
@@ -18,6 +19,12 @@ namespace petstore::redis {
 class SlotMap {
 public:
     static Command request();  // CLUSTER SLOTS
+
+    // For the reply. It has an entry for each range of slots, and each slot may
+    // be a range. An entry names the primary and its replicas: with five of
+    // them that have long host names, it takes 2 kB.
+    static constexpr ReplyLimits kReplyLimits = {4, kHashSlots,
+                                                 std::size_t{32} * 1024 * 1024};
 
     // `asked` is the host that replied: servers that do not know their own
     // address leave it out. nullopt if the reply is not a slot map. No server

@@ -38,6 +38,26 @@ void check_undisturbed(Readers& readers, const ClusterWorld& world)
 
 }  // namespace
 
+TEST_CASE("cluster: slots may alternate between servers")
+{
+    ClusterServers::Options servers;
+    servers.primaries = 2;
+    servers.replicas = false;
+    const ClusterServers redis(servers);
+    std::vector<int> odd;
+    for (int slot = 1; slot < 4200; slot += 2) {
+        odd.push_back(slot);
+    }
+    redis.move_slots(odd, 0, 1);
+    const auto key = redis.create_key();
+    NginxOptions options;
+    options.redis = redis.url();
+    const NginxServer nginx(options);
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    CHECK(count_of(nginx.error_log(), "[error]") == 0);
+    CHECK(ctl(redis.url(), {"key", "list"}).code == 0);
+}
+
 TEST_CASE("cluster: a busy account's slot moves, and its limit stays exact")
 {
     constexpr long long kLimit = 6000;

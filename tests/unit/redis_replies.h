@@ -11,6 +11,10 @@
 // Decodes replies from RESP. Each call invalidates the previous reply.
 class Replies {
 public:
+    explicit Replies(const petstore::redis::ReplyLimits& limits = {})
+        : decoder_(limits)
+    {}
+
     const petstore::redis::Reply& operator()(std::string_view resp)
     {
         const petstore::redis::Reply* reply = nullptr;

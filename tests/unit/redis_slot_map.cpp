@@ -168,6 +168,31 @@ TEST_CASE("a slot map knows the ids of all servers", "[redis]")
     CHECK(map->replicas().size() == 2);
 }
 
+TEST_CASE("each slot may be a range with many servers", "[redis]")
+{
+    const auto named = [](const std::string& first) {
+        const std::string name = first + std::string(252, 'h');
+        return array({bulk(name), integer(7001), bulk(std::string(40, 'i')),
+                      array({bulk("ip"), bulk("10.0.0.1")})});
+    };
+    std::vector<std::string> ranges;
+    for (int slot = 0; slot < redis::kHashSlots; ++slot) {
+        std::vector<std::string> entry = {integer(slot), integer(slot),
+                                          named(slot % 2 == 0 ? "a" : "b")};
+        entry.insert(entry.end(), 4, named("c"));
+        ranges.push_back(array(entry));
+    }
+    Replies replies(SlotMap::kReplyLimits);
+    const auto map = SlotMap::parse(replies(array(ranges)), "10.0.0.9");
+    REQUIRE(map);
+    CHECK(map->primaries().size() == 2);
+    CHECK(owner(*map, 16382).front() == 'a');
+    CHECK(owner(*map, 16383).front() == 'b');
+
+    ranges.push_back(range(0, 0, named("a")));
+    CHECK_THROWS(replies(array(ranges)));
+}
+
 TEST_CASE("a slot map bounds the number of primaries", "[redis]")
 {
     std::vector<std::string> ranges;
