@@ -3,10 +3,11 @@
 namespace petstore::ngx_redis {
 
 IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
-                     redis::Pipeline& pipeline, redis::RoleWatch& role,
+                     redis::Pipeline& pipeline, ServerCheck& server,
                      const metrics::RedisMeter& meter, ngx_log_t* log)
-    : user_(user), settings_(settings), pipeline_(pipeline), role_(role),
-      meter_(meter), role_request_(redis::info_replication()), ping_("PING"),
+    : user_(user), settings_(settings), pipeline_(pipeline), server_(server),
+      role_(server.role()), meter_(meter),
+      role_request_(redis::info_replication()), ping_("PING"),
       timer_(*this, log, true)
 {}
 
@@ -75,7 +76,10 @@ void IdleWatch::on_timer() noexcept
 {
     if (unwaited()) {
         user_.on_idle_loss("did not answer");
-    } else if (!check_.holding() && must_prove() && add()) {
+        return;
+    }
+    server_.connection_lasted();
+    if (!check_.holding() && must_prove() && add()) {
         check_.check();
         timer_.start(settings_.timeout);
         user_.on_idle_check();

@@ -8,6 +8,7 @@
 #include "../redis/pipeline.h"
 #include "../redis/replication.h"
 #include "node_settings.h"
+#include "server_check.h"
 
 namespace petstore::ngx_redis {
 
@@ -15,7 +16,7 @@ namespace petstore::ngx_redis {
 // for the role, ahead of the first command of each second, and for the
 // connection itself after it was idle; PING where INFO is refused. Until an
 // idle connection has proved that it still works, commands are held back in the
-// pipeline.
+// pipeline. Its timer also ends an outage after which no command is sent.
 class IdleWatch {
 public:
     class User {
@@ -32,7 +33,7 @@ public:
 
     // All must outlive this object.
     IdleWatch(User& user, const NodeSettings& settings,
-              redis::Pipeline& pipeline, redis::RoleWatch& role,
+              redis::Pipeline& pipeline, ServerCheck& server,
               const metrics::RedisMeter& meter, ngx_log_t* log);
 
     // The command that asks for the role.
@@ -77,6 +78,7 @@ private:
     User& user_;
     const NodeSettings& settings_;
     redis::Pipeline& pipeline_;
+    ServerCheck& server_;
     redis::RoleWatch& role_;
     const metrics::RedisMeter& meter_;
     const redis::Command role_request_;

@@ -35,7 +35,7 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
       dialer_(connection_, *this, settings.connect_timeout,
               Dialer::TimeoutFor::server),
       server_(settings, *source, breaker_, meter_, log_),
-      idle_(*this, settings, pipeline_, server_.role(), meter_, log_.log()),
+      idle_(*this, settings, pipeline_, server_, meter_, log_.log()),
       deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
 {
     dialer_.add({std::move(source), &settings.endpoint, {}});

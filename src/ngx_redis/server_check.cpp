@@ -98,4 +98,11 @@ Failure ServerCheck::take_error(const redis::Reply& error,
     return {};
 }
 
+void ServerCheck::connection_lasted() noexcept
+{
+    if (const auto outage = breaker_.lasted()) {
+        log_.recovered(*outage);
+    }
+}
+
 }  // namespace petstore::ngx_redis

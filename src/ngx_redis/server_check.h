@@ -55,6 +55,10 @@ public:
     Failure take_error(const redis::Reply& error,
                        const redis::ReplyHandler& handler) noexcept;
 
+    // The connection has lasted for IdleCheck::kInterval or longer. May be
+    // called repeatedly.
+    void connection_lasted() noexcept;
+
 private:
     const NodeSettings& settings_;
     const AddressSource& source_;

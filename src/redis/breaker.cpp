@@ -19,7 +19,12 @@ bool Breaker::failed(Retry retry, std::uint64_t now) noexcept
 std::optional<std::uint64_t> Breaker::on_reply(const Reply& reply,
                                                std::uint64_t now) noexcept
 {
-    if (failures_ == 0 || !shows_recovery(reply, now)) {
+    return shows_recovery(reply, now) ? lasted() : std::nullopt;
+}
+
+std::optional<std::uint64_t> Breaker::lasted() noexcept
+{
+    if (failures_ == 0) {
         return std::nullopt;
     }
     failures_ = 0;

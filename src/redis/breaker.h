@@ -33,7 +33,7 @@ public:
     // breaker. Returns whether to reconnect after a back-off.
     bool failed(Retry retry, std::uint64_t now) noexcept;
 
-    // Consecutive failures since on_reply() last reported a recovery.
+    // Consecutive failures since the last recovery.
     unsigned failures() const noexcept { return failures_; }
 
     // A handshake is complete. Closes the breaker, but ends no outage: a server
@@ -51,6 +51,11 @@ public:
     // milliseconds from the first failure to the last handshake.
     std::optional<std::uint64_t> on_reply(const Reply& reply,
                                           std::uint64_t now) noexcept;
+
+    // The connection has worked for long. If no command was sent over it, that
+    // ends the outage, so that a later failure begins another one. Returns the
+    // same.
+    std::optional<std::uint64_t> lasted() noexcept;
 
 private:
     bool shows_recovery(const Reply& reply, std::uint64_t now) const noexcept;

@@ -47,6 +47,34 @@ bool settles_at(const NginxServer& nginx, std::size_t sockets)
 
 }  // namespace
 
+TEST_CASE("faults: two outages without a command in between are logged as two")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    NginxOptions options;
+    SECTION("unix socket")
+    {
+        options.redis = redis.url();
+    }
+    SECTION("TCP")
+    {
+        options.redis = redis.tcp_url();
+    }
+    const NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+    for (std::size_t outage = 1; outage <= 2; ++outage) {
+        redis.stop();
+        expect_unavailable(http.get("/v1/pets"));
+        redis.start();
+        // Within 30 seconds.
+        CHECK(wait_until([&] {
+            return count_of(nginx.error_log(), " is back after ") == outage;
+        }));
+        CHECK(count_of(nginx.error_log(), "[error]") == outage);
+    }
+}
+
 TEST_CASE("faults: nginx starts without Redis and recovers")
 {
     RedisServer redis;

@@ -83,6 +83,24 @@ TEST_CASE("an outage lasts from the first failure to the last handshake",
     CHECK(reply(breaker, kOk, 1020) == Outage(10));
 }
 
+TEST_CASE("a connection that lasts ends an outage without a command", "[redis]")
+{
+    Breaker breaker;
+    CHECK(breaker.lasted() == std::nullopt);
+    breaker.write_refused();
+    breaker.failed(Retry::at_once, 100);
+    breaker.failed(Retry::after_backoff, 200);
+    breaker.connected(450);
+    CHECK(breaker.lasted() == Outage(350));
+    CHECK(breaker.lasted() == std::nullopt);
+    CHECK(breaker.failures() == 0);
+
+    // The next outage is one of its own.
+    CHECK_FALSE(breaker.failed(Retry::at_once, 50'000));
+    breaker.connected(50'010);
+    CHECK(reply(breaker, kOk, 50'020) == Outage(10));
+}
+
 TEST_CASE("an error reply does not end an outage", "[redis]")
 {
     Breaker breaker;
