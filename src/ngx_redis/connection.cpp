@@ -64,13 +64,12 @@ Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
 }
 
 void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
-                      const redis::Command& last, ngx_msec_t timeout,
-                      const redis::Command* identity) noexcept
+                      const redis::HandshakeCommands& commands,
+                      ngx_msec_t timeout) noexcept
 {
     address_ = &address;
     login_ = &login;
-    last_ = &last;
-    identity_ = identity;
+    commands_ = commands;
     ngx_str_t name = ngx_base::borrow(address.text);
 
     ngx_peer_connection_t peer{};
@@ -175,7 +174,7 @@ void Connection::begin_handshake() noexcept
 {
     const bool begun = ngx_base::guarded(log_.log(), false, [this] {
         decoder_ = std::make_unique<redis::Decoder>(limits_);
-        handshake_.begin(*login_, *last_, identity_);
+        handshake_.begin(*login_, commands_);
         return true;
     });
     if (!begun) {

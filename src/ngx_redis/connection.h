@@ -94,15 +94,15 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    // Connects, logs in with `login` and sends `last`, whose reply goes to
-    // Listener::on_handshake_done(); before it sends `identity`, if any, whose
-    // reply goes to Listener::on_identity(). Call only while closed. `address`,
-    // `login` and the commands must stay valid until close(). Connecting and
-    // the handshakes together may take `timeout` milliseconds. May report a
-    // failure before it returns.
+    // Connects, logs in with `login` and sends the commands: the reply to
+    // `identity` goes to Listener::on_identity(), that to `last` to
+    // on_handshake_done(), and those to `subscription` to on_unrequested().
+    // Call only while closed. `address`, `login` and the commands must stay
+    // valid until close(). Connecting and the handshakes together may take
+    // `timeout` milliseconds. May report a failure before it returns.
     void open(const PeerAddress& address, const redis::Endpoint& login,
-              const redis::Command& last, ngx_msec_t timeout,
-              const redis::Command* identity = nullptr) noexcept;
+              const redis::HandshakeCommands& commands,
+              ngx_msec_t timeout) noexcept;
 
     // Whether there is a socket.
     bool is_open() const noexcept { return socket_ != nullptr; }
@@ -152,8 +152,7 @@ private:
     ngx_connection_t* socket_ = nullptr;
     const PeerAddress* address_ = nullptr;
     const redis::Endpoint* login_ = nullptr;
-    const redis::Command* last_ = nullptr;  // of the handshake
-    const redis::Command* identity_ = nullptr;
+    redis::HandshakeCommands commands_;
     redis::Handshake handshake_;
     std::unique_ptr<redis::Decoder> decoder_;
     std::vector<char> received_;

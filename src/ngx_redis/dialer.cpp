@@ -18,14 +18,14 @@ void Dialer::remove_servers_after(std::size_t count) noexcept
                    servers_.end());
 }
 
-void Dialer::start(const HandshakeCommands& commands) noexcept
+void Dialer::start(const redis::HandshakeCommands& commands) noexcept
 {
     commands_ = commands;
     rotation_.begin_round();
     next_server();
 }
 
-void Dialer::start(const HandshakeCommands& commands,
+void Dialer::start(const redis::HandshakeCommands& commands,
                    std::size_t first) noexcept
 {
     rotation_ = redis::Rotation(servers_.size(), first);
@@ -80,11 +80,10 @@ void Dialer::next_address() noexcept
     --untried_;
     address_ = server().next_address % addresses_->size();
     server().next_address = address_ + 1;
-    connection_.open((*addresses_)[address_], *server().login, *commands_.last,
+    connection_.open((*addresses_)[address_], *server().login, commands_,
                      timeout_for_ == TimeoutFor::address
                          ? timeout_
-                         : ngx_base::time_left(end_),
-                     commands_.identity);
+                         : ngx_base::time_left(end_));
     if (connection_.is_open()) {
         user_.on_trying();
     }
@@ -95,6 +94,12 @@ void Dialer::prefer_current_address() noexcept
     if (connection_.is_open()) {
         server().next_address = address_;
     }
+}
+
+void Dialer::prefer_current_server() noexcept
+{
+    prefer_current_address();
+    rotation_ = redis::Rotation(servers_.size(), rotation_.current());
 }
 
 void Dialer::close() noexcept

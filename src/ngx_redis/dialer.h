@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "../ngx_base/ngx.h"
-#include "../redis/command.h"
 #include "../redis/endpoint.h"
+#include "../redis/handshake.h"
 #include "../redis/rotation.h"
 #include "address_source.h"
 #include "connection.h"
@@ -45,12 +45,6 @@ public:
         std::size_t next_address = 0;  // index
     };
 
-    // The end of the handshake; see Connection::open(). Borrowed.
-    struct HandshakeCommands {
-        const redis::Command* last;
-        const redis::Command* identity = nullptr;
-    };
-
     // What may take as long as the timeout.
     enum class TimeoutFor {
         server,   // the look-up of its addresses and all of these together
@@ -75,8 +69,9 @@ public:
 
     // Call only while closed. Begins a round with the server after the last
     // one, or with that at this index.
-    void start(const HandshakeCommands& commands) noexcept;
-    void start(const HandshakeCommands& commands, std::size_t first) noexcept;
+    void start(const redis::HandshakeCommands& commands) noexcept;
+    void start(const redis::HandshakeCommands& commands,
+               std::size_t first) noexcept;
 
     // Whether this round has another address or server to try.
     bool has_next() const noexcept;
@@ -90,6 +85,9 @@ public:
     // The next time this server is tried, the address of the open connection is
     // the first again.
     void prefer_current_address() noexcept;
+
+    // Likewise, and the next start() begins with this server.
+    void prefer_current_server() noexcept;
 
     bool is_finding() const noexcept { return finding_; }
     bool is_busy() const noexcept { return finding_ || connection_.is_open(); }
@@ -121,7 +119,7 @@ private:
     User& user_;
     const ngx_msec_t timeout_;
     const TimeoutFor timeout_for_;
-    HandshakeCommands commands_{};
+    redis::HandshakeCommands commands_;
     std::vector<Server> servers_;
     redis::Rotation rotation_{1};
 

@@ -15,6 +15,9 @@ using Failure = Connection::Failure;
 // Bounds how long a hung Sentinel goes unnoticed.
 constexpr ngx_msec_t kCheckEvery = 1000;
 
+// Bounds how long another primary that no message announced goes unnoticed.
+constexpr ngx_msec_t kAskEvery = 10'000;
+
 // The timeout per address and look-up, short enough that a node's attempt to
 // connect outlasts two hung Sentinels.
 ngx_msec_t share_of(ngx_msec_t connect_timeout) noexcept
@@ -68,7 +71,7 @@ void SentinelWatch::start_round() noexcept
 {
     hang_up();
     state_ = State::asking;
-    dialer_.start({&request_, &record_request_});
+    dialer_.start({&request_, &record_request_, &subscription_});
 }
 
 void SentinelWatch::hang_up() noexcept
@@ -86,12 +89,16 @@ void SentinelWatch::on_no_address(const char* reason) noexcept
     dialer_.next();
 }
 
-void SentinelWatch::on_trying() noexcept
+bool SentinelWatch::is_awaited() const noexcept
 {
-    const bool awaited = std::any_of(
+    return std::any_of(
         followers_.begin(), followers_.end(),
         [](const Follower* follower) { return follower->waiting_; });
-    if (awaited) {
+}
+
+void SentinelWatch::on_trying() noexcept
+{
+    if (is_awaited()) {
         connection_.set_busy();
     }
 }
@@ -180,10 +187,7 @@ Failure SentinelWatch::on_handshake_done(const redis::Reply& last) noexcept
         lost_at_.reset();
     }
     state_ = State::subscribing;
-    if (!ngx_base::is_quitting()
-        && !pipeline_.add(subscription_, nullptr, ngx_current_msec)) {
-        return {"out of memory"};
-    }
+    answered_at_ = ngx_current_msec;
     check_.start(settings_.timeout);
     return {};
 }
@@ -201,8 +205,8 @@ Failure SentinelWatch::on_reply(const redis::Reply& reply) noexcept
 
 Failure SentinelWatch::on_unrequested(const redis::Reply& reply) noexcept
 {
-    return state_ == State::subscribed ? take_message(reply)
-                                       : Connection::protocol_error();
+    return state_ == State::polling ? Connection::protocol_error()
+                                    : take_message(reply);
 }
 
 Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
@@ -217,7 +221,11 @@ Failure SentinelWatch::take_answer(const redis::Reply& reply) noexcept
                     answer.address.id = record_->id;
                 }
                 record_.reset();  // outdated at the next answer
-                primary_.take(std::move(answer.address));
+                // Unasked, the same address would only keep a follower that
+                // it does not work for from asking the next Sentinel.
+                if (is_awaited() || primary_.is_news(answer.address)) {
+                    primary_.take(std::move(answer.address));
+                }
                 event_.post();
                 return {};
             case Result::unknown_name:
@@ -238,20 +246,20 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
         log_.log(), Failure{"out of memory"}, [&]() -> Failure {
             auto message =
                 redis::parse_sentinel_message(reply, settings_.primary_name);
-            const bool expected = pipeline_.expects_reply();
             switch (message.kind) {
             case Kind::subscribed:
-            case Kind::pong:
-                if (!expected
-                    || (state_ == State::subscribing)
-                           != (message.kind == Kind::subscribed)) {
+                if (state_ != State::subscribing) {
                     break;
                 }
-                if (message.kind == Kind::pong) {
-                    failures_ = 0;
+                state_ = State::subscribed;
+                listen();
+                return {};
+            case Kind::pong:
+                if (!pipeline_.expects_reply()) {
+                    break;
                 }
                 pipeline_.pop();
-                state_ = State::subscribed;
+                failures_ = 0;
                 listen();
                 return {};
             case Kind::refused:
@@ -259,7 +267,6 @@ Failure SentinelWatch::take_message(const redis::Reply& reply) noexcept
                     return {log_.reason("refused with", reply)};
                 }
                 log_.cannot_subscribe(reply);
-                pipeline_.pop();
                 state_ = State::polling;
                 listen();
                 return {};
@@ -292,8 +299,14 @@ void SentinelWatch::check() noexcept
         hang_up();
         return;
     }
-    if (!pipeline_.empty()) {
+    if (!pipeline_.empty() || state_ == State::subscribing) {
         on_failure({"timed out"});
+        return;
+    }
+    if (state_ == State::subscribed
+        && ngx_current_msec - answered_at_ >= kAskEvery) {
+        dialer_.prefer_current_server();
+        start_round();
         return;
     }
     if (!pipeline_.add(state_ == State::polling ? request_ : ping_, nullptr,

@@ -19,10 +19,14 @@
 namespace petstore::ngx_redis {
 
 // Finds the primary that a worker's nodes use, and detects when the Sentinels
-// replace it. Connects to one Sentinel at a time: asks for the address, then
-// subscribes to failover messages on the same connection, and checks every
-// second that the Sentinel still answers. If it fails in any way, asks the next
-// one.
+// replace it. Connects to one Sentinel at a time: asks for the address and
+// subscribes to failover messages in one write, and checks every second that
+// the Sentinel still answers. If it fails in any way, asks the next one.
+//
+// A Sentinel that was told to monitor another primary sends no such message,
+// and messages can be lost. So the same Sentinel is asked again every ten
+// seconds, over a new connection, because one with a subscription takes no
+// question.
 //
 // After an address that did not work, the next Sentinel is asked. So a Sentinel
 // that is wrong, or does not know of a failover yet, delays one attempt to
@@ -71,11 +75,12 @@ private:
     enum class State {
         idle,         // until the next attempt
         asking,       // in a round: each address of each Sentinel once
-        subscribing,  // the address is known
+        subscribing,  // the address is known; until the Sentinel confirms
         subscribed,
         polling,  // the Sentinel forbids SUBSCRIBE
     };
 
+    bool is_awaited() const noexcept;
     void start_round() noexcept;
     void retry() noexcept;
     void hang_up() noexcept;
@@ -114,6 +119,7 @@ private:
 
     std::optional<redis::ServerAddress> record_;  // of this Sentinel
     redis::KnownPrimary primary_;
+    ngx_msec_t answered_at_ = 0;  // when this Sentinel named it
 
     unsigned failures_ = 0;              // consecutive
     std::optional<ngx_msec_t> lost_at_;  // while no Sentinel is usable

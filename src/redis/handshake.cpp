@@ -2,8 +2,8 @@
 
 namespace petstore::redis {
 
-void Handshake::begin(const Endpoint& endpoint, const Command& last,
-                      const Command* identity)
+void Handshake::begin(const Endpoint& endpoint,
+                      const HandshakeCommands& commands)
 {
     bytes_.clear();
     sent_ = 0;
@@ -22,11 +22,14 @@ void Handshake::begin(const Endpoint& endpoint, const Command& last,
         add(Command("SELECT").arg(endpoint.database));
     }
     add(Command("PING"));
-    asks_identity_ = identity != nullptr;
+    asks_identity_ = commands.identity != nullptr;
     if (asks_identity_) {
-        add(*identity);
+        add(*commands.identity);
     }
-    add(last);
+    add(*commands.last);
+    if (commands.subscription != nullptr) {
+        commands.subscription->append_to(bytes_);
+    }
 }
 
 Handshake::Step Handshake::take(const Reply& reply) noexcept

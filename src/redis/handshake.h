@@ -10,16 +10,27 @@
 
 namespace petstore::redis {
 
-// The commands that open a connection: AUTH and SELECT if needed, PING, and two
-// whose replies the caller evaluates: which server this is, if that matters,
-// and a last one, such as INFO for the role. All replies must arrive before any
+// The commands of a handshake that depend on its purpose. Borrowed.
+struct HandshakeCommands {
+    // The last one with a reply, such as INFO for the role.
+    const Command* last = nullptr;
+
+    // Which server this is; before `last`. nullptr if that does not matter.
+    const Command* identity = nullptr;
+
+    // SUBSCRIBE, in the same write as `last`, so that nothing can happen
+    // between the two. What it leads to is not part of the handshake.
+    const Command* subscription = nullptr;
+};
+
+// The commands that open a connection: AUTH and SELECT if needed, PING, and
+// those whose replies the caller evaluates. All replies must arrive before any
 // other command is written, so that none runs as the wrong user, in the wrong
 // database or on a replica.
 class Handshake {
 public:
     // Throws std::bad_alloc.
-    void begin(const Endpoint& endpoint, const Command& last,
-               const Command* identity = nullptr);
+    void begin(const Endpoint& endpoint, const HandshakeCommands& commands);
 
     std::string_view unsent() const noexcept
     {

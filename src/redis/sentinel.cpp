@@ -169,6 +169,12 @@ SentinelMessage parse_sentinel_message(const Reply& reply,
     return {};
 }
 
+bool KnownPrimary::is_news(const ServerAddress& primary) const noexcept
+{
+    return answers_ == 0 || primary != address_
+           || primary.id.contradicts(address_.id);
+}
+
 void KnownPrimary::take(ServerAddress&& primary) noexcept
 {
     changed_ = changed_ || (answers_ > 0 && primary != address_);

@@ -68,6 +68,9 @@ public:
     const ServerAddress& address() const noexcept { return address_; }
     std::uint64_t answers() const noexcept { return answers_; }
 
+    // Whether an answer with this primary would be news.
+    bool is_news(const ServerAddress& primary) const noexcept;
+
     // A Sentinel names it.
     void take(ServerAddress&& primary) noexcept;
 

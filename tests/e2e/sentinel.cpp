@@ -337,6 +337,34 @@ TEST_CASE("sentinel: nothing is written to a primary that was stopped")
           == created.rbegin()->second);
 }
 
+TEST_CASE(
+    "sentinel: another primary that Sentinels are told to monitor is used")
+{
+    World world({}, 2);
+    CHECK(world.http.get("/v1/pets").status == 200);
+    // Both stay primaries, so only the Sentinels' answer says which one to use.
+    world.redis.server(1).command({"REPLICAOF", "NO", "ONE"});
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto& sentinel = world.redis.sentinel(i);
+        CHECK(sentinel.command({"SENTINEL", "REMOVE", "main"}).text == "OK");
+        CHECK(sentinel
+                  .command({"SENTINEL", "MONITOR", "main", own_address(),
+                            std::to_string(world.redis.port(1)), "2"})
+                  .text
+              == "OK");
+    }
+    CHECK(kept_by(Clock::now() + 10s + kBound, [&] {
+        return lines_with(world.nginx, "primary changed to") == 2;
+    }));
+    CHECK(wait_until([&] {
+        return clients_of(world.redis.server(0)) == 0
+               && clients_of(world.redis.server(1)) == 2;
+    }));
+    CHECK(world.http.get("/v1/pets").status == 200);
+    CHECK(lines_with(world.nginx, "[error]") == 0);
+    CHECK(world.same_workers());
+}
+
 TEST_CASE("sentinel: a primary manually made a replica is not used")
 {
     World world;

@@ -60,6 +60,8 @@ public:
                             "flags", "master"});
     }
     void refuse_subscribe() { refuses_ = true; }
+    // Answers the query only when SUBSCRIBE has arrived, too.
+    void answer_late() { late_ = true; }
     void be_silent(bool silent = true) { silent_ = silent; }
 
     void announce(const RedisServer& primary, const std::string& name = "main")
@@ -83,6 +85,7 @@ private:
     std::string answer_;
     std::string record_ = "-ERR unknown subcommand\r\n";
     std::atomic<bool> refuses_{false};
+    std::atomic<bool> late_{false};
     std::atomic<bool> silent_{false};
     std::atomic<bool> in_subscription_{false};
     std::atomic<int> asked_{0};
@@ -99,7 +102,7 @@ private:
                                 return {record_};
                             }
                             ++asked_;
-                            return {answer_};
+                            return {late_ ? "" : answer_};
                         }
                         if (command[0] == "SUBSCRIBE" && refuses_) {
                             return {"-NOPERM no permissions\r\n"};
@@ -107,10 +110,12 @@ private:
                         if (command[0] == "SUBSCRIBE") {
                             in_subscription_ = true;
                             ++subscribed_;
-                            return {"*3\r\n$9\r\nsubscribe\r\n$14\r\n"
-                                    "+switch-master\r\n:1\r\n"
-                                    "*3\r\n$9\r\nsubscribe\r\n$15\r\n"
-                                    "+promoted-slave\r\n:2\r\n"};
+                            const std::lock_guard lock(mutex_);
+                            return {(late_ ? answer_ : "")
+                                    + "*3\r\n$9\r\nsubscribe\r\n$14\r\n"
+                                      "+switch-master\r\n:1\r\n"
+                                      "*3\r\n$9\r\nsubscribe\r\n$15\r\n"
+                                      "+promoted-slave\r\n:2\r\n"};
                         }
                         if (command[0] == "PING" && in_subscription_) {
                             ++pings_;
@@ -320,6 +325,10 @@ TEST_CASE("sentinel faults: a switch is followed by an idle worker")
         sentinel.announce(next, "other");
         sentinel.announce(next);
     }
+    SECTION("without a message")
+    {
+        sentinel.answer(next);
+    }
     SECTION("after a lost subscription")
     {
         sentinel.answer(next);
@@ -346,6 +355,41 @@ TEST_CASE("sentinel faults: a switch is followed by an idle worker")
               .header("location")
           == "/v1/pets/1");
     CHECK(monitor.names().empty());
+}
+
+TEST_CASE("sentinel faults: no message is lost between answer and subscription")
+{
+    const RedisServer redis;
+    const auto key = create_key(redis);
+    FakeSentinel sentinel(redis);
+    sentinel.answer_late();
+    const NginxServer nginx(with(sentinel.url()));
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    CHECK(sentinel.connections() == 1);
+}
+
+TEST_CASE("sentinel faults: the same Sentinel is asked again every ten seconds")
+{
+    const RedisServer redis;
+    const auto key = create_key(redis);
+    FakeSentinel sentinel(redis);
+    FakeSentinel other(redis);
+    const NginxServer nginx(with(sentinel.url() + " " + other.url()));
+    Http http(nginx.url(), key.secret);
+    CHECK(http.get("/v1/pets").status == 200);
+    const auto before = Clock::now();
+    int failed = 0;
+    CHECK(wait_until([&] {
+        failed += http.get("/v1/pets").status == 200 ? 0 : 1;
+        return sentinel.subscribed() == 3;
+    }));
+    CHECK(failed == 0);
+    CHECK(Clock::now() - before > 15s);
+    CHECK(sentinel.asked() == 3);
+    CHECK(wait_until([&] { return sentinel.open() == 1; }));
+    CHECK(other.connections() == 0);
+    CHECK(lines_with(nginx, "[error]") == 0);
+    CHECK(lines_with(nginx, "primary changed to") == 0);
 }
 
 TEST_CASE("sentinel faults: without SUBSCRIBE it is asked every second")

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "redis/handshake.h"
+#include "redis/replication.h"
+#include "redis/sentinel.h"
 #include "redis_replies.h"
 
 using namespace petstore;
@@ -23,12 +25,7 @@ std::string text_of(std::initializer_list<redis::Command> commands)
 
 const redis::Command kPing("PING");
 
-redis::Command info()
-{
-    redis::Command command("INFO");
-    command.arg("replication");
-    return command;
-}
+const redis::Command kInfo = redis::info_replication();
 
 }  // namespace
 
@@ -37,26 +34,26 @@ TEST_CASE("a handshake authenticates and selects a database if the URL says so",
 {
     Handshake handshake;
     Endpoint endpoint;
-    handshake.begin(endpoint, info());
-    CHECK(handshake.unsent() == text_of({kPing, info()}));
+    handshake.begin(endpoint, {&kInfo});
+    CHECK(handshake.unsent() == text_of({kPing, kInfo}));
 
     endpoint.password = "pw";
-    handshake.begin(endpoint, info());
+    handshake.begin(endpoint, {&kInfo});
     CHECK(handshake.unsent()
-          == text_of({redis::Command("AUTH").arg("pw"), kPing, info()}));
+          == text_of({redis::Command("AUTH").arg("pw"), kPing, kInfo}));
 
     endpoint.user = "me";
     endpoint.database = 3;
-    handshake.begin(endpoint, info());
+    handshake.begin(endpoint, {&kInfo});
     CHECK(handshake.unsent()
           == text_of({redis::Command("AUTH").arg("me").arg("pw"),
                       redis::Command("SELECT").arg(std::int64_t{3}), kPing,
-                      info()}));
+                      kInfo}));
     handshake.sent(5);
     CHECK(handshake.unsent().size()
           == text_of({redis::Command("AUTH").arg("me").arg("pw"),
                       redis::Command("SELECT").arg(std::int64_t{3}), kPing,
-                      info()})
+                      kInfo})
                      .size()
                  - 5);
 }
@@ -67,7 +64,7 @@ TEST_CASE("a handshake ends with the reply to its last command", "[redis]")
     Handshake handshake;
     Endpoint endpoint;
     endpoint.password = "pw";
-    handshake.begin(endpoint, info());
+    handshake.begin(endpoint, {&kInfo});
     handshake.sent(handshake.unsent().size());
     CHECK(handshake.take(replies("+OK\r\n")) == Step::accepted);
     CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
@@ -80,8 +77,8 @@ TEST_CASE("a handshake may ask which server this is", "[redis]")
     Handshake handshake;
     redis::Command myid("CLUSTER");
     myid.arg("MYID");
-    handshake.begin({}, info(), &myid);
-    CHECK(handshake.unsent() == text_of({kPing, myid, info()}));
+    handshake.begin({}, {&kInfo, &myid});
+    CHECK(handshake.unsent() == text_of({kPing, myid, kInfo}));
     handshake.sent(handshake.unsent().size());
     CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
     SECTION("it says so")
@@ -95,13 +92,25 @@ TEST_CASE("a handshake may ask which server this is", "[redis]")
     CHECK(handshake.take(replies(bulk("role:master"))) == Step::last);
 }
 
+TEST_CASE("a handshake may subscribe in the same write", "[redis]")
+{
+    Replies replies;
+    Handshake handshake;
+    const auto subscribe = redis::switch_subscription();
+    handshake.begin({}, {&kInfo, nullptr, &subscribe});
+    CHECK(handshake.unsent() == text_of({kPing, kInfo, subscribe}));
+    handshake.sent(handshake.unsent().size());
+    CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
+    CHECK(handshake.take(replies(bulk("role:master"))) == Step::last);
+}
+
 TEST_CASE("an error before INFO refuses the connection", "[redis]")
 {
     Replies replies;
     Handshake handshake;
     Endpoint endpoint;
     endpoint.database = 99;
-    handshake.begin(endpoint, info());
+    handshake.begin(endpoint, {&kInfo});
     handshake.sent(handshake.unsent().size());
     CHECK(handshake.take(replies("-ERR DB index is out of range\r\n"))
           == Step::refused);
@@ -112,7 +121,7 @@ TEST_CASE("a reply to an unsent command of the handshake is unexpected",
 {
     Replies replies;
     Handshake handshake;
-    handshake.begin({}, info());
+    handshake.begin({}, {&kInfo});
     handshake.sent(handshake.unsent().size() - 1);
     CHECK(handshake.take(replies("+PONG\r\n")) == Step::accepted);
     CHECK(handshake.take(replies("+OK\r\n")) == Step::unexpected);

@@ -211,6 +211,20 @@ TEST_CASE("each answer of a Sentinel counts, and another primary is a change",
     CHECK(primary.has_changed());
 }
 
+TEST_CASE("an answer is news if it names another primary", "[redis]")
+{
+    const auto known_as = [](const std::string& host, std::string_view id) {
+        return ServerAddress{host, 6379, redis::ServerId(id)};
+    };
+    redis::KnownPrimary primary;
+    CHECK(primary.is_news(known_as("one", "a")));
+    primary.take(known_as("one", "a"));
+    CHECK_FALSE(primary.is_news(known_as("one", "a")));
+    CHECK_FALSE(primary.is_news(known_as("one", "")));
+    CHECK(primary.is_news(known_as("one", "b")));
+    CHECK(primary.is_news(known_as("two", "a")));
+}
+
 TEST_CASE("failovers may not follow each other too fast", "[redis]")
 {
     redis::KnownPrimary primary;
