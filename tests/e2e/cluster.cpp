@@ -2,6 +2,7 @@
 #include "support/certificates.h"
 #include "support/cluster_world.h"
 #include "support/sparse_catalogue.h"
+#include "support/two_redis.h"
 
 using namespace petstore::e2e;
 
@@ -311,6 +312,61 @@ TEST_CASE("cluster: a slot without a server fails its requests only")
     CHECK(world.http.post("/v1/pets", kPet).status == 201);
     CHECK(world.lines_with("CLUSTERDOWN") > 0);
     CHECK(world.same_workers());
+}
+
+TEST_CASE(
+    "cluster: without the primary of the marker, other accounts are served")
+{
+    const bool hangs = GENERATE(false, true);
+    auto options = without_failover();
+    options.replicas = false;
+    ClusterServers limits(options);
+    const RedisServer main;
+    const auto lost = limits.owner(ClusterServers::slot_of(kLimitsMarker));
+    std::optional<Key> near;
+    std::optional<Key> far;
+    while (!near || !far) {
+        const auto key = create_key(main, {"--limit-redis", limits.url()});
+        const auto owner = limits.owner(ClusterServers::slot_of(key.account));
+        (owner == lost ? near : far) = key;
+    }
+    NginxOptions nginx_options;
+    nginx_options.redis = main.url();
+    nginx_options.http += "petstore_limit_redis " + limits.url() + ";";
+    NginxServer nginx(nginx_options);
+    Http of_lost(nginx.url(), near->secret);
+    Http of_other(nginx.url(), far->secret);
+    REQUIRE(of_lost.get("/v1/pets").status == 200);
+    REQUIRE(of_other.get("/v1/pets").status == 200);
+
+    auto& server = limits.server(lost);
+    if (hangs) {
+        server.pause();
+    } else {
+        server.kill_hard();
+    }
+    for (int i = 0; i < 50; ++i) {
+        CHECK(of_lost.get("/v1/pets").status == 503);
+        CHECK(of_other.get("/v1/pets").status == 200);
+    }
+    if (hangs) {
+        server.resume();
+    } else {
+        server.start();
+    }
+    CHECK(wait_until([&] { return of_lost.get("/v1/pets").status == 200; }));
+
+    // Another store's limits are noticed as soon as the server is back.
+    const auto marker = limits.command({"GET", kLimitsMarker}).text;
+    limits.command({"SET", kLimitsMarker, "here another"});
+    server.kill_hard();
+    CHECK(wait_until([&] { return of_lost.get("/v1/pets").status == 503; }));
+    CHECK(of_other.get("/v1/pets").status == 200);
+    server.start();
+    CHECK(wait_until([&] { return of_other.get("/v1/pets").status == 503; }));
+    CHECK(contains(nginx.error_log(), "has the limits of another store"));
+    limits.command({"SET", kLimitsMarker, marker});
+    CHECK(wait_until([&] { return of_other.get("/v1/pets").status == 200; }));
 }
 
 TEST_CASE("cluster: a search through a large catalogue follows its slot")

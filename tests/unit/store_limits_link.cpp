@@ -258,3 +258,108 @@ TEST_CASE("a marker that may not be read is not compared", "[store]")
     f.main.reply(forbidden);
     CHECK(f.log.lines == Words{"not compared"});
 }
+
+TEST_CASE("in a Cluster only the first command waits for the marker", "[store]")
+{
+    Fixture f;
+    f.limits.cluster = true;
+    Outcome outcome;
+    f.send("w", outcome);
+    CHECK(f.limits.commands == std::deque<Words>{kGet});
+    SECTION("its server is away")
+    {
+        f.limits.lose(NoReply::not_sent);
+        CHECK(outcome.text == "not sent");
+    }
+    SECTION("it was read")
+    {
+        f.main.reply(bulk("elsewhere abc"));
+        f.limits.reply(bulk("here abc"));
+        CHECK(f.limits.commands == std::deque<Words>{{"SET", "k", "w"}});
+    }
+}
+
+TEST_CASE("the last id counts while a Cluster's marker cannot be read",
+          "[store]")
+{
+    Fixture f;
+    f.limits.cluster = true;
+    f.connect("elsewhere abc", "here abc");
+    ++f.limits.generation;
+    Outcome outcome;
+    f.send("x", outcome);
+    CHECK(f.limits.commands == std::deque<Words>{kGet, {"SET", "k", "x"}});
+    CHECK(f.main.commands.empty());
+    SECTION("it is the same")
+    {
+        f.limits.reply(bulk("here abc"));
+        f.clock.now += store::LimitsLink::kInterval;
+        f.send("y", outcome);
+        CHECK(f.limits.commands
+              == std::deque<Words>{{"SET", "k", "x"}, {"SET", "k", "y"}});
+        CHECK(f.log.lines.empty());
+    }
+    SECTION("its server is away")
+    {
+        SECTION("and not asked")
+        {
+            f.limits.lose(NoReply::not_sent);
+        }
+        SECTION("and does not answer")
+        {
+            f.limits.lose(NoReply::in_doubt);
+        }
+        SECTION("and has an error")
+        {
+            f.limits.reply("-LOADING x\r\n");
+        }
+        CHECK(outcome.calls == 0);
+        f.send("y", outcome);
+        CHECK(f.limits.commands
+              == std::deque<Words>{{"SET", "k", "x"}, {"SET", "k", "y"}});
+        f.limits.reply("+OK\r\n");
+        f.limits.reply("+OK\r\n");
+        CHECK(outcome.calls == 2);
+
+        // As soon as it is back, another store's limits are noticed.
+        f.clock.now += store::LimitsLink::kInterval;
+        f.send("z", outcome);
+        CHECK(f.limits.commands == std::deque<Words>{kGet, {"SET", "k", "z"}});
+        f.limits.reply(bulk("here xyz"));
+        CHECK(f.log.lines == Words{"foreign"});
+        Outcome refused;
+        f.send("a", refused);
+        CHECK(refused.text == "not sent");
+    }
+    SECTION("the main Redis has the id of another store meanwhile")
+    {
+        ++f.main.generation;
+        f.send("y", outcome);
+        CHECK(f.main.commands == std::deque<Words>{kGet});
+        f.main.reply(bulk("elsewhere xyz"));
+        CHECK(f.log.lines == Words{"foreign"});
+        Outcome held;
+        f.send("z", held);
+        CHECK(held.calls == 0);
+        f.limits.lose(NoReply::in_doubt);
+        CHECK(held.text == "not sent");
+    }
+}
+
+TEST_CASE("commands held for the main Redis outlive a Cluster's marker",
+          "[store]")
+{
+    Fixture f;
+    f.limits.cluster = true;
+    Outcome outcome;
+    f.send("x", outcome);
+    f.limits.reply(bulk("here abc"));
+    ++f.limits.generation;
+    f.send("y", outcome);
+    CHECK(f.limits.commands == std::deque<Words>{kGet});
+    f.limits.lose(NoReply::not_sent);
+    CHECK(outcome.calls == 0);
+    f.main.reply(bulk("elsewhere abc"));
+    CHECK(f.limits.commands
+          == std::deque<Words>{{"SET", "k", "x"}, {"SET", "k", "y"}});
+}

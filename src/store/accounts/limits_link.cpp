@@ -52,18 +52,17 @@ void LimitsLink::compare_first(const redis::Command& command,
 {
     const bool again = foreign_ && limits_.is_due();
     const bool asks_limits =
-        !limits_.asking && (again || !limits_.is_current());
+        (last_limits_count() ? limits_.is_due() : !limits_.asking)
+        && (again || !limits_.is_current());
     const bool asks_main = main_.is_due() && (again || !main_.is_current());
-    if (!asks_limits && !is_waiting() && main_.asked) {
-        if (asks_main) {
-            ask(main_);  // nothing waits for the reply
+    const bool holds =
+        (asks_limits && !last_limits_count()) || is_waiting() || !main_.asked;
+    if (holds) {
+        try {
+            held_.push_back({command.owned(), &handler});
+        } catch (...) {
+            return handler.on_no_reply(redis::NoReply::not_sent);
         }
-        return pass_on(command, handler);
-    }
-    try {
-        held_.push_back({command.owned(), &handler});
-    } catch (...) {
-        return handler.on_no_reply(redis::NoReply::not_sent);
     }
     // Either may end at once, which concerns no other command: if any was held
     // before, the limit Redis has been asked already.
@@ -72,6 +71,9 @@ void LimitsLink::compare_first(const redis::Command& command,
     }
     if (asks_limits) {
         ask(limits_);
+    }
+    if (!holds) {
+        pass_on(command, handler);
     }
 }
 
@@ -85,9 +87,17 @@ void LimitsLink::pass_on(const redis::Command& command,
     }
 }
 
+// In a Cluster, the server with the marker is one of many: while it is away,
+// commands for the others must not wait for it.
+bool LimitsLink::last_limits_count() const noexcept
+{
+    return limits_.ever_known && !foreign_ && limits_.link.is_cluster();
+}
+
 bool LimitsLink::is_waiting() const noexcept
 {
-    return limits_.asking || (main_.asking && (foreign_ || !main_.asked));
+    return (limits_.asking && !last_limits_count())
+           || (main_.asking && (foreign_ || !main_.asked));
 }
 
 void LimitsLink::ask(Side& side) noexcept
@@ -124,8 +134,9 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
     asked = true;
     known = !failed;
     if (known) {
+        ever_known = true;
         id = reply.is_error() ? redis::ServerId() : id_in_marker(reply.text());
-    } else if (this == &owner.limits_) {
+    } else if (this == &owner.limits_ && !owner.last_limits_count()) {
         owner.release([&](const Held& held) { held.handler->on_reply(reply); });
         return;
     }
@@ -136,7 +147,7 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 {
     asking = false;
     asked = true;
-    if (this == &owner.limits_) {
+    if (this == &owner.limits_ && !owner.last_limits_count()) {
         owner.release([](const Held& held) {
             held.handler->on_no_reply(redis::NoReply::not_sent);
         });
@@ -148,7 +159,7 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 // Once both sides have answered as far as needed.
 void LimitsLink::compare() noexcept
 {
-    if (!limits_.known || is_waiting()) {
+    if ((!limits_.known && !last_limits_count()) || is_waiting()) {
         return;
     }
     const bool foreign = limits_.id.contradicts(main_.id);

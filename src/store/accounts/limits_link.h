@@ -21,7 +21,8 @@ namespace petstore::store {
 //
 // If one side has no id, or may not be read, there is nothing to compare. While
 // the main Redis does not answer, its last known id counts: commands that need
-// only the limit Redis must not wait for it.
+// only the limit Redis must not wait for it. If the limits are in a Cluster, so
+// does theirs, because one of its servers has the marker.
 class LimitsLink final : public redis::Link {
 public:
     class Log {
@@ -38,7 +39,7 @@ public:
     };
 
     // Ids that differed are compared again after so many milliseconds, as is
-    // an id of the main Redis that could not be read.
+    // an id that could not be read, if the last one counts.
     static constexpr Monotonic kInterval = 1000;
 
     // Borrows all but `marker`, the name <prefix>:limits-place.
@@ -94,6 +95,7 @@ private:
         Monotonic asked_at = 0;
         bool asked = false;  // at all, with any result
         bool known = false;  // by a reply over that connection
+        bool ever_known = false;
         redis::ServerId id;  // the last one known; empty for none
     };
 
@@ -106,6 +108,7 @@ private:
                        redis::ReplyHandler& handler) noexcept;
     void pass_on(const redis::Command& command,
                  redis::ReplyHandler& handler) noexcept;
+    bool last_limits_count() const noexcept;
     bool is_waiting() const noexcept;
     void ask(Side& side) noexcept;
     void compare() noexcept;
