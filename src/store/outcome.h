@@ -24,6 +24,7 @@ enum class Refusal : std::uint8_t {
     invalid,           // what the caller wants to change
     expired,           // the key to rotate
     limits_elsewhere,  // on another Redis, or being moved there
+    server_changes,    // of what was to be read as a whole
     damaged,
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../redis/scan.h"
@@ -11,39 +12,78 @@
 
 namespace petstore::store {
 
+namespace {
+
+// A failover changes the server of a key once or twice.
+constexpr int kTries = 10;
+
+// Changes if commands for the key may have reached another server.
+std::pair<std::uint64_t, std::uint64_t> server_of(const redis::Link& link,
+                                                  const std::string& key)
+{
+    return {link.connection_generation(key), link.reorderings(key)};
+}
+
+// A cursor means nothing to another server, even if that has the same data. So
+// the scan then begins again.
+template <typename Entries>
+Task<Entries> read_whole(redis::Link& link, const std::string& key,
+                         redis::Scan (*scan_of)(std::string),
+                         void (*add)(const redis::Reply& piece, Entries& to))
+{
+    for (int tries = 0; tries < kTries; ++tries) {
+        Entries entries;
+        const auto server = server_of(link, key);
+        auto scan = scan_of(key);
+        bool whole = false;
+        for (bool first = true; !whole; first = false) {
+            const redis::Reply& reply = co_await ask(link, scan.next());
+            const redis::Reply* const piece = scan.take(reply);
+            if (piece == nullptr) {
+                throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
+            }
+            add(*piece, entries);
+            const bool same = server_of(link, key) == server;
+            whole = scan.done() && (first || same);
+            if (!whole && !same) {
+                break;
+            }
+        }
+        if (whole) {
+            co_return entries;
+        }
+    }
+    throw refused(Refusal::server_changes, api::ErrorCode::service_unavailable,
+                  "the server of the Redis key " + key
+                      + " changes repeatedly: try again later");
+}
+
+void add_fields(const redis::Reply& piece,
+                std::map<std::string, std::string>& to)
+{
+    for (std::size_t i = 0; i + 1 < piece.size(); i += 2) {
+        to.emplace(piece[i].text(), piece[i + 1].text());
+    }
+}
+
+void add_members(const redis::Reply& piece, std::set<std::string>& to)
+{
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+        to.emplace(piece[i].text());
+    }
+}
+
+}  // namespace
+
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
                                                    const std::string& key)
 {
-    std::map<std::string, std::string> fields;
-    auto scan = redis::Scan::of_hash(key);
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(link, scan.next());
-        const redis::Reply* const entries = scan.take(reply);
-        if (entries == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN");
-        }
-        for (std::size_t i = 0; i + 1 < entries->size(); i += 2) {
-            fields.emplace((*entries)[i].text(), (*entries)[i + 1].text());
-        }
-    }
-    co_return fields;
+    return read_whole(link, key, redis::Scan::of_hash, add_fields);
 }
 
 Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key)
 {
-    std::set<std::string> members;
-    auto scan = redis::Scan::of_set(key);
-    while (!scan.done()) {
-        const redis::Reply& reply = co_await ask(link, scan.next());
-        const redis::Reply* const some = scan.take(reply);
-        if (some == nullptr) {
-            throw damaged("unexpected reply of Redis to SSCAN");
-        }
-        for (std::size_t i = 0; i < some->size(); ++i) {
-            members.emplace((*some)[i].text());
-        }
-    }
-    co_return members;
+    return read_whole(link, key, redis::Scan::of_set, add_members);
 }
 
 namespace {
