@@ -31,13 +31,19 @@ RedirectPolicy::RedirectPolicy(std::uint64_t timeout, Persistence persistence)
       persistent_(persistence == Persistence::until_deadline)
 {}
 
+RedirectPolicy::Decision
+RedirectPolicy::wait_for_map(const Attempt& attempt) const noexcept
+{
+    const bool waits =
+        attempt.time_left > 0 && (persistent_ || !attempt.waited_for_map);
+    return {waits ? Action::wait_for_map : Action::deliver, true, {}};
+}
+
 RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
                                                 const Attempt& attempt) const
 {
     if (error.error_code() == "CLUSTERDOWN") {
-        const bool waits =
-            attempt.time_left > 0 && (persistent_ || !attempt.waited_for_map);
-        return {waits ? Action::wait_for_map : Action::deliver, true, {}};
+        return wait_for_map(attempt);
     }
     if (is_half_moved(error, attempt.asking)) {
         const bool retries = attempt.time_left > min_time_for_retry_;
@@ -48,7 +54,9 @@ RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
     }
     auto redirect = Redirect::parse(error, attempt.server);
     if (!redirect) {
-        return {};
+        // The map may know how to reach a server that MOVED does not name.
+        return error.error_code() == "MOVED" ? wait_for_map(attempt)
+                                             : Decision();
     }
     const bool moved = redirect->kind == Redirect::Kind::moved;
     if (!moved && attempt.across_slots) {

@@ -84,6 +84,8 @@ public:
     static bool is_about_slots(const Reply& error) noexcept;
 
 private:
+    Decision wait_for_map(const Attempt& attempt) const noexcept;
+
     const std::uint64_t min_time_for_retry_;
     const bool persistent_;
 };

@@ -12,7 +12,7 @@ constexpr int kMaxPort = 65535;
 
 // Fields of an entry of CLUSTER SLOTS, and of a server in it.
 enum Entry : std::size_t { kFirst, kLast, kPrimary };
-enum Server : std::size_t { kHost, kPort, kNodeId };
+enum Server : std::size_t { kHost, kPort, kNodeId, kMetadata };
 
 bool is_slot(std::int64_t number) noexcept
 {
@@ -33,10 +33,24 @@ bool is_visible_host(std::string_view text) noexcept
                           [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// A host that the server does not know is nil, empty or "?".
+// Of a server that is to be reached by its name, and has none.
+constexpr std::string_view kUnnamed = "?";
+
+// The host that was asked stands for one that is nil or empty.
 std::string host_or(std::string_view host, std::string_view otherwise)
 {
-    return std::string(host.empty() || host == "?" ? otherwise : host);
+    return std::string(host.empty() ? otherwise : host);
+}
+
+// Pairs of names and values, such as "ip". Empty if it is missing.
+std::string_view ip_in(const Reply& metadata) noexcept
+{
+    for (std::size_t i = 0; i + 1 < metadata.size(); i += 2) {
+        if (metadata[i].text() == "ip") {
+            return metadata[i + 1].text();
+        }
+    }
+    return {};
 }
 
 std::optional<std::int64_t> number(std::string_view text) noexcept
@@ -53,14 +67,23 @@ std::optional<ServerAddress> parse_server(const Reply& server,
                                           std::string_view asked)
 {
     if (server.size() <= kPort || !is_port(server[kPort].integer())
-        || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))
-        || !is_visible_host(server[kHost].text())) {
+        || !(server[kHost].is(Type::string) || server[kHost].is(Type::nil))) {
         return std::nullopt;
     }
-    return ServerAddress{host_or(server[kHost].text(), asked),
-                         static_cast<int>(server[kPort].integer()),
-                         server.size() > kNodeId ? node_id(server[kNodeId])
-                                                 : ServerId()};
+    std::string_view host = server[kHost].text();
+    if (host == kUnnamed) {
+        host = server.size() > kMetadata ? ip_in(server[kMetadata])
+                                         : std::string_view();
+        if (host.empty()) {
+            return std::nullopt;
+        }
+    }
+    if (!is_visible_host(host)) {
+        return std::nullopt;
+    }
+    return ServerAddress{
+        host_or(host, asked), static_cast<int>(server[kPort].integer()),
+        server.size() > kNodeId ? node_id(server[kNodeId]) : ServerId()};
 }
 
 }  // namespace
@@ -131,16 +154,19 @@ void SlotMap::move(std::uint16_t slot, const ServerAddress& primary)
     }
 }
 
-// The value of this primary in owners_; nullopt if there are too many.
+// The value of this primary in owners_; nullopt if there are too many, or if
+// the map has another server at its address: one of the two is not there.
 std::optional<std::uint16_t> SlotMap::find_or_add(const ServerAddress& primary)
 {
     const auto found = std::find(primaries_.begin(), primaries_.end(), primary);
     const auto index = static_cast<std::size_t>(found - primaries_.begin());
-    if (index == kMaxPrimaries) {
-        return std::nullopt;
-    }
     if (found == primaries_.end()) {
+        if (index == kMaxPrimaries) {
+            return std::nullopt;
+        }
         primaries_.push_back(primary);
+    } else if (found->id.contradicts(primary.id)) {
+        return std::nullopt;
     }
     return static_cast<std::uint16_t>(index + 1);
 }
@@ -165,7 +191,7 @@ std::optional<Redirect> Redirect::parse(const Reply& reply,
     const auto port = number(rest.substr(colon + 1));
     const std::string_view host = rest.substr(space + 1, colon - space - 1);
     if (!slot || !is_slot(*slot) || !port || !is_port(*port)
-        || !is_visible_host(host)) {
+        || !is_visible_host(host) || host == kUnnamed) {
         return std::nullopt;
     }
     return Redirect{code == "MOVED" ? Kind::moved : Kind::ask,

@@ -29,7 +29,7 @@ public:
     // `asked` is the host that replied: servers that do not know their own
     // address leave it out. nullopt if the reply is not a slot map. No server
     // serves the slots of an entry that is not usable, such as one whose
-    // primary has no address. Throws std::bad_alloc.
+    // primary has no address, or that of another server. Throws std::bad_alloc.
     static std::optional<SlotMap> parse(const Reply& reply,
                                         std::string_view asked);
 
@@ -83,8 +83,9 @@ struct Redirect {
     std::uint16_t slot;
     ServerAddress address;
 
-    // nullopt if the reply is not a valid redirect. `asked` is the host that
-    // replied. Throws std::bad_alloc.
+    // nullopt if the reply is not a valid redirect, or names no host, as to a
+    // server that is to be reached by its name, and has none. `asked` is the
+    // host that replied. Throws std::bad_alloc.
     static std::optional<Redirect> parse(const Reply& reply,
                                          std::string_view asked);
 };

@@ -49,6 +49,8 @@ TEST_CASE("MOVED leads to a server for good, ASK for one attempt", "[redis]")
     CHECK_FALSE(ask.search);
     CHECK(ask.server.host == "two");
 
+    CHECK(decide("ASK 12182 ?:7001", attempt()).action == Action::deliver);
+
     // A server that does not know its name means the host that replied.
     CHECK(decide("MOVED 12182 :7001", attempt()).server.host == "one");
 }
@@ -86,9 +88,11 @@ TEST_CASE("without time, no redirect is followed", "[redis]")
     CHECK(decide("ASK 1 two:1", attempt(0)).action == Action::deliver);
 }
 
-TEST_CASE("CLUSTERDOWN waits once for the next map", "[redis]")
+TEST_CASE("an error that names no server waits once for the next map",
+          "[redis]")
 {
-    const char* const error = "CLUSTERDOWN Hash slot not served";
+    const char* const error =
+        GENERATE("CLUSTERDOWN Hash slot not served", "MOVED 12182 ?:7001");
     auto call = attempt();
     CHECK(decide(error, call).action == Action::wait_for_map);
     CHECK(decide(error, call).search);

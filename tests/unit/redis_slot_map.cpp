@@ -88,12 +88,51 @@ TEST_CASE("a slot map names each slot's primary", "[redis]")
 TEST_CASE("a server that does not know its address has the one that was asked",
           "[redis]")
 {
-    for (const auto& host : {kNil, bulk(""), bulk("?")}) {
+    for (const auto& host : {kNil, bulk("")}) {
         CAPTURE(host);
         const auto map = map_of(array({range(3, 4, server(host, 7001))}));
         REQUIRE(map);
         CHECK(owner(*map, 3) == "10.0.0.9 7001");
     }
+}
+
+TEST_CASE("a server without the name that it should have is reached by its IP",
+          "[redis]")
+{
+    const auto unnamed = [](const std::string& metadata) {
+        return array({bulk("?"), integer(7001), bulk("id"), metadata});
+    };
+    const auto map = map_of(array(
+        {range(0, 1, unnamed(array({bulk("ip"), bulk("10.0.0.1")}))),
+         range(2, 3, unnamed(array({bulk("x"), bulk("y"), bulk("ip"), kNil}))),
+         range(4, 5, unnamed(array({bulk("ip")}))),
+         range(6, 7, unnamed(array({bulk("ip"), bulk("?\n")}))),
+         range(8, 9, array({bulk("?"), integer(7001), bulk("id")})),
+         range(10, 11, server(bulk("node-2"), 7001))}));
+    REQUIRE(map);
+    CHECK(owner(*map, 0) == "10.0.0.1 7001");
+    for (const std::uint16_t slot : {2, 4, 6, 8}) {
+        CHECK(owner(*map, slot) == "nobody");
+    }
+    CHECK(owner(*map, 10) == "node-2 7001");
+}
+
+TEST_CASE("an address is that of one server", "[redis]")
+{
+    const auto with_id = [](const std::string& id) {
+        return array({kNil, integer(7001), id, array({})});
+    };
+    auto map = map_of(array(
+        {range(0, 1, with_id(bulk("id-1"))), range(2, 3, with_id(bulk("id-2"))),
+         range(4, 5, with_id(bulk("id-1"))), range(6, 7, with_id(kNil))}));
+    REQUIRE(map);
+    CHECK(map->id_at({"10.0.0.9", 7001}).text() == "id-1");
+    CHECK(owner(*map, 0) == "10.0.0.9 7001");
+    CHECK(owner(*map, 2) == "nobody");
+    CHECK(owner(*map, 4) == "10.0.0.9 7001");
+    CHECK(owner(*map, 6) == "10.0.0.9 7001");
+    map->move(2, {"10.0.0.9", 7001, redis::ServerId("id-2")});
+    CHECK(owner(*map, 2) == "nobody");
 }
 
 TEST_CASE("other replies are not slot maps", "[redis]")
@@ -242,10 +281,13 @@ TEST_CASE("redirects name the slot and the server", "[redis]")
     REQUIRE(same_host);
     CHECK(same_host->address == ServerAddress{"10.0.0.9", 6381});
     for (const char* text :
-         {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 ", "MOVED 1 h", "MOVED 1 h:",
-          "MOVED 1 h:0", "MOVED 1 h:65536", "MOVED 1 h:6x", "MOVED x h:1",
-          "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED h:1 1", "MOVED  1 h:1",
-          "MOVEDX 1 h:1", "MOVED 1 h\x01:1", "moved 1 h:1", "TRYAGAIN", ""}) {
+         {"MOVED",           "MOVED ",          "MOVED 1",
+          "MOVED 1 ",        "MOVED 1 h",       "MOVED 1 h:",
+          "MOVED 1 h:0",     "MOVED 1 h:65536", "MOVED 1 h:6x",
+          "MOVED x h:1",     "MOVED 16384 h:1", "MOVED -1 h:1",
+          "MOVED h:1 1",     "MOVED  1 h:1",    "MOVEDX 1 h:1",
+          "MOVED 1 h\x01:1", "MOVED 1 ?:1",     "ASK 1 ?:1",
+          "moved 1 h:1",     "TRYAGAIN",        ""}) {
         CAPTURE(text);
         CHECK_FALSE(redirect_of("-" + std::string(text) + "\r\n"));
     }
