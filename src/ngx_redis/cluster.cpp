@@ -178,6 +178,11 @@ void Cluster::search() noexcept
         for (const auto& server : servers_) {
             known.push_back(server->address);
         }
+        if (link_.map() != nullptr) {
+            // They know the map if all primaries are lost.
+            const auto& replicas = link_.map()->replicas();
+            known.insert(known.end(), replicas.begin(), replicas.end());
+        }
         finder_.find(known);
         return true;
     });
@@ -191,8 +196,8 @@ void Cluster::on_no_map() noexcept
 {
     meter_.redis.add(metrics::Failure::resolve);
     link_.on_no_map();
-    counted_.set_down(!link_.has_map());
-    if (!link_.has_map() && !closed_ && !next_search_.running()) {
+    counted_.set_down(link_.map() == nullptr);
+    if (link_.map() == nullptr && !closed_ && !next_search_.running()) {
         next_search_.start(redis::Backoff::delay(
             kManyFailures, static_cast<std::uint64_t>(ngx_random())));
     }

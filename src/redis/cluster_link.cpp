@@ -127,7 +127,7 @@ ClusterLink::~ClusterLink() = default;
 
 void ClusterLink::warm_up() noexcept
 {
-    if (!has_map()) {
+    if (!slots_.has_map()) {
         search();
     }
 }
@@ -138,7 +138,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     if (full) {
         host_.queue_full();
     }
-    if (closed_ || full || (!has_map() && gave_up_)) {
+    if (closed_ || full || (!slots_.has_map() && gave_up_)) {
         warm_up();
         handler.on_no_reply(NoReply::not_sent);
         return;
@@ -150,7 +150,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
         handler.on_no_reply(NoReply::not_sent);
         return;
     }
-    if (has_map()) {
+    if (slots_.has_map()) {
         route(*call);
     } else {
         hold(*call);

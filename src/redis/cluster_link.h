@@ -81,7 +81,11 @@ public:
 
     // Fetches the map unless it is known.
     void warm_up() noexcept;
-    bool has_map() const noexcept { return slots_.has_map(); }
+    // nullptr before the first one.
+    const SlotMap* map() const noexcept
+    {
+        return slots_.has_map() ? &slots_.map() : nullptr;
+    }
 
     void send(const Command& command, ReplyHandler& handler) noexcept override;
 

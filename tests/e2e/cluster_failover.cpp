@@ -148,3 +148,23 @@ TEST_CASE("cluster: a primary that is killed is replaced")
         },
         kMostLost);
 }
+
+TEST_CASE("cluster: replicas replace all primaries that workers know")
+{
+    ClusterServers redis;
+    const auto key = redis.create_key();
+    NginxOptions options;
+    options.redis = "cluster redis://" + redis.address(0);
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+    for (std::size_t i = 0; i < 3; ++i) {
+        redis.server(i).kill_hard();
+    }
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 503; }));
+    // Without primaries, replicas elect no new ones.
+    for (std::size_t i = 3; i < 6; ++i) {
+        redis.server(i).command({"CLUSTER", "FAILOVER", "TAKEOVER"});
+    }
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
+}

@@ -31,6 +31,7 @@ public:
             try {
                 auto map = ask(server);
                 know(map.primaries());
+                know(map.replicas());
                 return map;
             } catch (const NotServing& problem) {
                 passes = true;
