@@ -13,6 +13,7 @@
 #include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"
 #include "ctl/redis/redis_session.h"
+#include "redis_replies.h"
 
 using namespace petstore;
 using namespace std::chrono_literals;
@@ -640,4 +641,30 @@ TEST_CASE("the servers of a Cluster are read from CLUSTER NODES", "[ctl]")
     CHECK_FALSE(nodes[4].is_primary);
     CHECK(nodes[5].name() == "10.0.0.5:6379");
     CHECK(ctl::parse_cluster_nodes("", "x").empty());
+}
+
+TEST_CASE("the servers of a Cluster have the addresses of its map", "[ctl]")
+{
+    auto nodes = ctl::parse_cluster_nodes(
+        "a1 10.0.0.1:6379@16379,one.test master - 0 0 1 connected 0-8191\n"
+        "b1 10.0.0.2:6379@16379,two.test slave a1 0 1 1 connected\n"
+        "a2 10.0.0.3:6379@16379,three.test master - 0 0 2 connected\n",
+        "asked");
+    const auto server = [](const std::string& host, const std::string& id) {
+        return array({bulk(host), integer(6380), bulk(id), array({})});
+    };
+    Replies replies;
+    const auto map = redis::SlotMap::parse(
+        replies(
+            array({array({integer(0), integer(8191), server("one.test", "a1"),
+                          server("two.test", "b1")})})),
+        "asked");
+    REQUIRE(map);
+    ctl::take_addresses(*map, nodes);
+    REQUIRE(nodes.size() == 3);
+    CHECK(nodes[0].name() == "one.test:6380");
+    CHECK(nodes[0].replicas == 1);
+    CHECK(nodes[1].name() == "10.0.0.3:6379");
+    CHECK(nodes[2].name() == "two.test:6380");
+    CHECK(nodes[2].address.id.text() == "b1");
 }

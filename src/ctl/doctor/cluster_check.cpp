@@ -43,7 +43,9 @@ std::vector<ClusterNode> nodes_of(RedisSession& cluster)
 {
     const auto map = cluster.cluster()->map();
     if (const auto* reply = ask(cluster, "NODES")) {
-        return parse_cluster_nodes(reply->text(), cluster.last_host());
+        auto nodes = parse_cluster_nodes(reply->text(), cluster.last_host());
+        take_addresses(map, nodes);
+        return nodes;
     }
     std::vector<ClusterNode> nodes;
     for (const redis::ServerAddress& primary : map.primaries()) {

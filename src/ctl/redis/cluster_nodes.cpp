@@ -90,4 +90,17 @@ std::vector<ClusterNode> parse_cluster_nodes(std::string_view text,
     return nodes;
 }
 
+void take_addresses(const redis::SlotMap& map, std::vector<ClusterNode>& nodes)
+{
+    for (const auto* servers : {&map.primaries(), &map.replicas()}) {
+        for (const redis::ServerAddress& server : *servers) {
+            for (ClusterNode& node : nodes) {
+                if (node.address.id == server.id) {
+                    node.address = server;
+                }
+            }
+        }
+    }
+}
+
 }  // namespace petstore::ctl

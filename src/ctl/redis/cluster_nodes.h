@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../../redis/server_address.h"
+#include "../../redis/slot_map.h"
 
 namespace petstore::ctl {
 
@@ -31,5 +31,9 @@ struct ClusterNode {
 // replied. Omits malformed lines.
 std::vector<ClusterNode> parse_cluster_nodes(std::string_view text,
                                              const std::string& asked);
+
+// Replaces the addresses of nodes that are in the map: those of CLUSTER NODES
+// are IP addresses, also if the nodes announce names.
+void take_addresses(const redis::SlotMap& map, std::vector<ClusterNode>& nodes);
 
 }  // namespace petstore::ctl
