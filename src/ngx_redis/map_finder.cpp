@@ -148,15 +148,23 @@ void MapFinder::remember(const redis::SlotMap& map)
     if (identities_.size() > kMaxIdentities) {
         identities_.clear();
     }
+    const std::string& asked = dialer_.address()->text;
+    bool is_elsewhere = false;
     for (const auto* servers : {&map.primaries(), &map.replicas()}) {
         for (const auto& server : *servers) {
             const auto numeric = numeric_address(server.host, server.port);
             if (numeric != nullptr) {
                 identities_[numeric->front().text] = server.id;
             }
+            is_elsewhere |=
+                server.id == identity_
+                && (numeric == nullptr || numeric->front().text != asked);
         }
     }
-    identities_[dialer_.address()->text] = identity_;
+    // Several servers may share an address that is not their own.
+    if (!is_elsewhere) {
+        identities_[asked] = identity_;
+    }
 }
 
 Connection::Failure

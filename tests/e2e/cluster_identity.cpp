@@ -1,9 +1,12 @@
 // A Redis Cluster in which another server took over the address of one: it lost
 // its folder, or belongs to another Cluster.
 #include "support/cluster_world.h"
+#include "support/threaded_server.h"
 
 #include <chrono>
 #include <set>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace petstore::e2e;
 
@@ -106,6 +109,44 @@ Wrong count_wrong(const NginxServer& nginx, const std::vector<PlacedKey>& keys,
     }
     return wrong;
 }
+
+void copy(int from, int to)
+{
+    std::string bytes;
+    while (receive_some(from, bytes) && send_all(to, bytes)) {
+        bytes.clear();
+    }
+    shutdown(to, SHUT_RDWR);
+}
+
+// One address for all servers, as of a Service of Kubernetes: each connection
+// leads to another of them.
+class SharedAddress {
+public:
+    explicit SharedAddress(ClusterServers& redis) : redis_(redis) {}
+
+    std::string url() const
+    {
+        return "redis://" + own_address() + ":" + std::to_string(port_);
+    }
+    int connections() const { return server_.connections(); }
+
+private:
+    void serve(int client)
+    {
+        const int server =
+            connect_unix(redis_.server(next_++ % redis_.count()).socket());
+        std::thread replies([&] { copy(server, client); });
+        copy(client, server);
+        replies.join();
+        close(server);
+    }
+
+    ClusterServers& redis_;
+    const int port_ = free_port();
+    std::atomic<std::size_t> next_{0};
+    ThreadedServer server_{listen_tcp(port_), [this](int fd) { serve(fd); }};
+};
 
 }  // namespace
 
@@ -218,4 +259,26 @@ TEST_CASE("cluster: nodes that may not be asked who they are are used")
     CHECK(wait_until([&] { return world.lines_with("CLUSTER MYID") == 2; }));
     CHECK(world.lines_with("[warn]") == 2);
     CHECK(world.lines_with("[error]") == 0);
+}
+
+TEST_CASE("cluster: all servers may be asked at an address that they share")
+{
+    ClusterServers redis(three_servers());
+    const auto key = redis.limited_key(1'000'000, kLost);
+    SharedAddress shared(redis);
+    NginxOptions options;
+    options.redis = "cluster " + shared.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+    // A slot without a server makes the worker search, each time starting with
+    // any address.
+    redis.server(kLost).command(
+        {"CLUSTER", "DELSLOTS",
+         std::to_string(ClusterServers::slot_of(key.account))});
+    CHECK(wait_until([&] {
+        CHECK(http.get("/v1/pets").status == 503);
+        return shared.connections() >= 5;
+    }));
+    CHECK_FALSE(contains(nginx.error_log(), "is another node"));
 }
