@@ -76,13 +76,16 @@ public:
     {
         ReplyHandler* const handler = handler_;
         ClusterLink& owner = owner_;
+        const bool for_any = command.routing_key().empty();
+        const std::uint64_t time_left = owner.time_left(*this);
         if (cause == NoReply::not_sent && !has_ended()
-            && owner.policy_.may_retry_later(owner.time_left(*this))
+            && (owner.policy_.may_retry_later(time_left)
+                || (for_any && time_left > 0))
             && owner.host_.may_recover()) {
             owner.search();
             owner.retry(*this);
-            if (command.routing_key().empty()) {
-                slot = owner.slots_.slot_elsewhere(slot);  // any will do
+            if (for_any) {
+                slot = owner.slots_.slot_elsewhere(slot);
             }
             return;
         }

@@ -24,8 +24,9 @@ namespace petstore::redis {
 // If a server does not serve the slot, RedirectPolicy decides what follows from
 // its error. Commands wait for the first map only during the first search; if
 // that fails, they fail at once while the search continues. A command whose
-// primary is unreachable fails at once unless the policy is to persist. Nothing
-// else waits or is resent.
+// primary is unreachable fails at once unless the policy is to persist. One
+// without a routing key is for any primary: it is tried on others. Nothing else
+// waits or is resent.
 //
 // Independent of sockets and clocks; see Host and Alarm.
 class ClusterLink final : public Link, private Alarm::User {

@@ -437,15 +437,40 @@ TEST_CASE("a slot may take longer to move than a few attempts", "[redis]")
 
 TEST_CASE("a command without a key is for any server that is there", "[redis]")
 {
-    FakeCluster cluster(FakeCluster::Persistence::until_deadline);
+    using Persistence = FakeCluster::Persistence;
+    const auto persistence =
+        GENERATE(Persistence::brief, Persistence::until_deadline);
+    FakeCluster cluster(persistence);
     cluster.link.warm_up();
     cluster.find();
     Outcome time;
     cluster.link.send(Command("TIME"), time);
     cluster.servers["one"].lose(NoReply::not_sent);
-    cluster.wait(ClusterLink::kPersistentRetryInterval);
+    cluster.wait(persistence == Persistence::brief
+                     ? ClusterLink::kRetryInterval
+                     : ClusterLink::kPersistentRetryInterval);
     cluster.servers["two"].reply(bulk("now"));
     CHECK(time.text == "now");
+}
+
+TEST_CASE("a command without a key fails if no server is there", "[redis]")
+{
+    FakeCluster cluster;
+    cluster.link.warm_up();
+    cluster.find();
+    cluster.servers["one"].full = true;
+    cluster.servers["two"].full = true;
+    Outcome time;
+    cluster.link.send(Command("TIME"), time);
+    CHECK(time.calls == 0);
+    cluster.wait(kTimeout);
+    CHECK(time.text == "not sent");
+    // One that may have been executed is not repeated.
+    cluster.servers["one"].full = false;
+    Outcome lost;
+    cluster.link.send(Command("TIME"), lost);
+    cluster.servers["one"].lose(NoReply::in_doubt);
+    CHECK(lost.text == "in doubt");
 }
 
 TEST_CASE("a persistent link retries commands that nobody executed", "[redis]")
