@@ -133,7 +133,7 @@ public:
     std::map<std::string, std::string> replies;  // instead, by first word
     std::vector<Words> sent;
     std::size_t most_at_once = 0;
-    std::int64_t time = 1'700'000'000;  // seconds
+    std::int64_t time = 1'700'000'000;  // seconds; negative: not a time
     bool marker_elsewhere_slot = false;
     int number = 0;
     int cut_at = 0;

@@ -227,6 +227,19 @@ TEST_CASE("deleting an account can be repeated after any lost reply", "[store]")
         });
 }
 
+TEST_CASE("an account is not deleted without the time", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1").failed());
+    office.world.time = -1;
+    CHECK(office.remove("a1").failure().error.code
+          == api::ErrorCode::service_unavailable);
+    CHECK(office.record("a1").count("deleted") == 0);
+    office.world.time = 1'700'000'000;
+    CHECK_FALSE(office.remove("a1").failed());
+    CHECK(office.record("a1").at("deleted") == "1700000000");
+}
+
 TEST_CASE("an account with keys is not deleted", "[store]")
 {
     Office office;

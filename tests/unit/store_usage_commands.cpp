@@ -116,6 +116,14 @@ TEST_CASE("usage is the ledger and the running day", "[store]")
     CHECK(r.usage.banned_until == 0);
 }
 
+TEST_CASE("usage without a time is not read", "[store]")
+{
+    Reading r;
+    CHECK(r.take(array({bulk("x"), bulk("500"), State().reply(), bulk("3"),
+                        kNil, ledger({}), ledger({})}))
+          == "P:{a1}:state");
+}
+
 TEST_CASE("a running day whose counters were emptied is in both", "[store]")
 {
     Reading r;

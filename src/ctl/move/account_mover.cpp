@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "../../api/plan.h"
-#include "../../api/text.h"
 #include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../exit.h"
@@ -61,13 +60,7 @@ std::size_t AccountMover::run()
 // meanwhile, or by the clock of another server.
 void AccountMover::name_months()
 {
-    const redis::Reply& reply = source_.call(redis::Command("TIME"));
-    const auto seconds =
-        reply.size() == 2 ? api::parse_int64(reply[0].text()) : std::nullopt;
-    if (!seconds) {
-        throw Failure("unexpected reply of Redis to TIME");
-    }
-    const api::Day today = api::day_of(*seconds);
+    const api::Day today = api::day_of(time_of(source_));
     const api::Day last = api::first_of_next_month(today);
     const api::Day oldest = api::first_of_month(today - kKeepDays);
     for (api::Day month = api::first_of_month(oldest - 1); month <= last;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../redis/error_table.h"
+#include "../../redis/server_time.h"
 #include "../../store/damage.h"
 #include "../exit.h"
 #include "redis_error.h"
@@ -217,6 +218,15 @@ redis::SlotMap RedisSession::settled_map()
         }
     }
     return map;
+}
+
+api::UnixTime time_of(RedisSession& redis)
+{
+    const auto time = redis::parse_time(redis.call(redis::Command("TIME")));
+    if (!time) {
+        throw Failure("unexpected reply of Redis to TIME");
+    }
+    return *time / 1000;
 }
 
 }  // namespace petstore::ctl

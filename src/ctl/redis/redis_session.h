@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../api/date.h"
 #include "../../redis/command.h"
 #include "../../redis/link.h"
 #include "../../redis/reply_copy.h"
@@ -103,5 +104,8 @@ private:
     std::unique_ptr<Cluster> cluster_;
     redis::Link* link_;
 };
+
+// The server's clock. Throws Failure.
+api::UnixTime time_of(RedisSession& redis);
 
 }  // namespace petstore::ctl

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../api/text.h"
 #include "../../redis/error_table.h"
 #include "../../store/accounts/account_record.h"
 #include "../exit.h"
@@ -15,13 +14,6 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::size_t kAtOnce = 256;
-
-api::UnixTime time_of(RedisSession& redis)
-{
-    const redis::Reply& reply = redis.call(redis::Command("TIME"));
-    return reply.size() == 2 ? api::parse_int64(reply[0].text()).value_or(0)
-                             : 0;
-}
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../api/text.h"
+#include "../../redis/server_time.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
 #include "account_index_tasks.h"
@@ -12,16 +12,6 @@
 
 namespace petstore::store {
 
-namespace {
-
-// A number in Redis's reply to TIME; anything else counts as 0.
-std::int64_t time_part(const redis::Reply& reply) noexcept
-{
-    return api::parse_int64(reply.text()).value_or(0);
-}
-
-}  // namespace
-
 redis::Command get_command(const std::string& key)
 {
     return std::move(redis::Command("GET").key(key));
@@ -29,10 +19,12 @@ redis::Command get_command(const std::string& key)
 
 Task<api::Millis> redis_time(redis::Link& link)
 {
-    const redis::Reply& time = co_await ask(link, redis::Command("TIME"));
-    co_return time.size() == 2
-        ? time_part(time[0]) * 1000 + time_part(time[1]) / 1000
-        : 0;
+    const redis::Reply& reply = co_await ask(link, redis::Command("TIME"));
+    const auto time = redis::parse_time(reply);
+    if (!time) {
+        throw Failed{read_not_sent()};
+    }
+    co_return *time;
 }
 
 Task<std::string> epoch_before(const KeyServers& servers,

@@ -15,7 +15,8 @@
 
 namespace petstore::store {
 
-// By the clock of this Redis. That of the accounts decides when a key expires.
+// By the clock of this Redis; fails unless it replies with its time. That of
+// the accounts decides when a key expires.
 Task<api::Millis> redis_time(redis::Link& link);
 
 // The epoch of a key's record that was just written, which its account may

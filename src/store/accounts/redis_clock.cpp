@@ -2,35 +2,12 @@
 
 #include <utility>
 
-#include "../../api/text.h"
 #include "../../redis/script_call.h"
+#include "../../redis/server_time.h"
 #include "../failure.h"
 #include "../scripts.h"
 
 namespace petstore::store {
-
-namespace {
-
-constexpr std::size_t kSeconds = 0;
-constexpr std::size_t kMicroseconds = 1;
-
-// The reply to TIME.
-std::optional<api::Millis> parse_time(const redis::Reply& reply) noexcept
-{
-    constexpr std::int64_t kMostSeconds = std::int64_t{1} << 43;
-    if (reply.size() != 2) {
-        return std::nullopt;
-    }
-    const auto seconds = api::parse_int64(reply[kSeconds].text());
-    const auto micros = api::parse_int64(reply[kMicroseconds].text());
-    if (!seconds || *seconds < 0 || *seconds > kMostSeconds || !micros
-        || *micros < 0 || *micros > 999'999) {
-        return std::nullopt;
-    }
-    return *seconds * 1000 + *micros / 1000;
-}
-
-}  // namespace
 
 // A question without an answer yet.
 class RedisClock::Question final : public RedisClock::Questions::Item,
@@ -53,7 +30,7 @@ private:
         if (reply.is_error()) {
             return fail(failure_of(reply, false));
         }
-        const auto now = parse_time(reply);
+        const auto now = redis::parse_time(reply);
         if (!now) {
             return fail(read_not_sent());
         }

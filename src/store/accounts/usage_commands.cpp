@@ -4,6 +4,7 @@
 #include <map>
 
 #include "../../api/text.h"
+#include "../../redis/server_time.h"
 #include "../scripts.h"
 #include "account_state.h"
 
@@ -130,13 +131,14 @@ std::string UsageCommands::parse(const redis::Reply& reply,
                                  api::Day to, api::AccountUsage& usage) const
 {
     const auto names = keys(account, from, to);
-    if (reply.size() != names.size() + kTimeParts) {
+    const auto now = redis::parse_time(reply);
+    if (!now || reply.size() != names.size() + kTimeParts) {
         const auto number = static_cast<std::size_t>(reply.integer());
         return number >= 1 && number <= names.size() ? names[number - 1]
                                                      : names[0];
     }
     Days days;
-    usage.now = count_in(reply[0]) * 1000 + count_in(reply[1]) / 1000;
+    usage.now = *now;
     const redis::Reply& state = reply[kTimeParts];
     if (!state.is(redis::Type::nil) && !take_state(state.text(), usage, days)) {
         return names[0];
