@@ -13,7 +13,7 @@ constexpr std::int64_t kKeepMillis = std::int64_t{24} * 60 * 60 * 1000;
 Task<bool> replace(redis::Link& link, const std::string& key,
                    const std::string& seen, const std::string& next)
 {
-    redis::Command command(scripts().replace_claim, 1);
+    redis::Command command(scripts().compare_and_set, 1);
     command.key(key).own(seen).own(next);
     const redis::Reply& reply = co_await change(link, std::move(command));
     co_return reply.integer() == 1;

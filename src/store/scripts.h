@@ -18,9 +18,8 @@ struct Scripts {
     redis::Script clock;
     redis::Script touch_account;
     redis::Script unban;
-    redis::Script claim;          // of an external id
-    redis::Script replace_claim;  // of a request to the admin API
-    redis::Script settle_usage;   // before an account is reset or deleted
+    redis::Script compare_and_set;
+    redis::Script settle_usage;  // before an account is reset or deleted
     redis::Script forget_account;
     redis::Script read_usage;
     redis::Script write_record;  // see stored_key.h

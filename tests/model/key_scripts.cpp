@@ -165,7 +165,7 @@ TEST_CASE("key scripts: an external id names one account, as in a model")
         const auto key = kSchema.external_id("cust_" + std::to_string(any(5)));
         const auto& seen = accounts[static_cast<std::size_t>(any(4))];
         const auto& next = accounts[static_cast<std::size_t>(any(4))];
-        redis::Command command(store::scripts().claim, 1);
+        redis::Command command(store::scripts().compare_and_set, 1);
         command.key(key).arg(seen).arg(next);
         const auto reply = send(redis, command).integer;
 
@@ -182,6 +182,17 @@ TEST_CASE("key scripts: an external id names one account, as in a model")
     }
     CHECK(outcomes[0] > 1000);
     CHECK(outcomes[1] > 500);
+}
+
+TEST_CASE("key scripts: a claim that is replaced keeps its end")
+{
+    RedisServer redis;
+    redis.command({"SET", "claim", "pending", "PX", "100000"});
+    redis::Command command(store::scripts().compare_and_set, 1);
+    command.key("claim").arg("pending").arg("done");
+    CHECK(send(redis, command).integer == 1);
+    CHECK(redis.command({"GET", "claim"}).text == "done");
+    CHECK(redis.command({"PTTL", "claim"}).integer > 90'000);
 }
 
 TEST_CASE("key scripts: only an unfinished record expires")

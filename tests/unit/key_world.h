@@ -216,13 +216,13 @@ private:
             hashes.erase(c[3]);
             return integer(1);
         }
-        if (is(c, scripts.claim)) {
-            std::string& account = strings[c[3]];
-            const bool replaced = account == c[4];
+        if (is(c, scripts.compare_and_set)) {
+            std::string& value = strings[c[3]];
+            const bool replaced = value == c[4];
             if (replaced) {
-                account = c[5];
+                value = c[5];
             }
-            if (account.empty()) {
+            if (value.empty()) {
                 strings.erase(c[3]);
             }
             return integer(replaced ? 1 : 0);
@@ -234,18 +234,6 @@ private:
                 return integer(0);
             }
             hash.erase(found);
-            return integer(1);
-        }
-        if (is(c, scripts.replace_claim)) {
-            const auto found = strings.find(c[3]);
-            if (found == strings.end() || found->second != c[4]) {
-                return integer(0);
-            }
-            if (c[5].empty()) {
-                strings.erase(found);
-            } else {
-                found->second = c[5];
-            }
             return integer(1);
         }
         if (is(c, scripts.read_usage)) {

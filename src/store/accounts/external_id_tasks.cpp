@@ -25,11 +25,11 @@ Task<bool> has_external_id(const KeyServers& servers,
         && record->external_id == external_id;
 }
 
-Task<bool> replace_claim(const KeyServers& servers,
+Task<bool> replace_owner(const KeyServers& servers,
                          const std::string& external_id,
                          const std::string& from, const std::string& to)
 {
-    redis::Command command(scripts().claim, 1);
+    redis::Command command(scripts().compare_and_set, 1);
     command.key(servers.schema.external_id(external_id)).own(from).own(to);
     const redis::Reply& reply =
         co_await change(servers.keys, std::move(command));
@@ -65,7 +65,7 @@ Task<> claim(const KeyServers& servers, const std::string& external_id,
                 throw external_id_taken();
             }
         }
-        claimed = co_await replace_claim(servers, external_id, other, account);
+        claimed = co_await replace_owner(servers, external_id, other, account);
         if (!claimed || other.empty()) {
             continue;
         }
@@ -73,7 +73,7 @@ Task<> claim(const KeyServers& servers, const std::string& external_id,
         const bool taken =
             co_await has_external_id(servers, other, external_id);
         if (taken) {
-            co_await replace_claim(servers, external_id, account, other);
+            co_await replace_owner(servers, external_id, account, other);
             throw external_id_taken();
         }
     }
@@ -97,7 +97,7 @@ Task<bool> owns_external_id(const KeyServers& servers,
 Task<> release(const KeyServers& servers, const std::string& external_id,
                const std::string& account)
 {
-    co_await replace_claim(servers, external_id, account, "");
+    co_await replace_owner(servers, external_id, account, "");
 }
 
 }  // namespace petstore::store
