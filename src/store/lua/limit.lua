@@ -8,7 +8,7 @@
 -- is followed by limit_unusual.lua.
 --
 -- KEYS  1 … n  states of n accounts, all distinct
---       n+1 last pet id   n+2 changes of pets: the catalogue's version, for the
+--       n+1 count of pets   n+2 changes of pets: the catalogue's version, for the
 --       workers' caches; absent if the catalogue is on another Redis
 --       With limit_read_cluster.lua, only the first state; the others are ARGV
 --       2 … n, because all KEYS must be in one slot.
@@ -30,8 +30,8 @@
 -- Reply: if all accounts are usual, one string: the windows of each, which are the
 -- numbers 3 to 7 of its state, then a stamp. Otherwise an array of the same parts,
 -- with {admitted, state} in place of the windows of each account that is not usual.
--- The stamp is the time in milliseconds as a double, the lengths of last id and of
--- changes as one byte each, last id, and changes. The caller must validate these
+-- The stamp is the time in milliseconds as a double, the lengths of count and of
+-- changes as one byte each, count, and changes. The caller must validate these
 -- two, which are returned unchecked because no account depends on them.
 -- `admitted` is the number of admitted requests, or, if nothing was charged:
 --   -1  the caller's epoch is outdated; the state contains the current one
@@ -77,8 +77,8 @@ for i = 1, n do
   end
 end
 
-local last, changes = seen[n + 1] or '0', seen[n + 2] or '0'
-if #last > 20 then last = '' end -- not a number
+local count, changes = seen[n + 1] or '0', seen[n + 2] or '0'
+if #count > 20 then count = '' end -- not a number
 if #changes > 20 then changes = '' end
-seen[n + 1], seen[n + 2] = encode('<dBB', now, #last, #changes) .. last .. changes, nil
+seen[n + 1], seen[n + 2] = encode('<dBB', now, #count, #changes) .. count .. changes, nil
 if not unusual then return table.concat(seen) end
