@@ -10,7 +10,8 @@
 namespace petstore::store {
 
 // Immutable text. Up to Size - 1 bytes are stored in the object; std::string
-// has room for 15, one less than an id that petstorectl creates.
+// has room for 15, one less than an id that petstorectl and the admin API
+// create.
 template <std::size_t Size>
 class InlineText {
 public:

@@ -13,7 +13,8 @@
 namespace petstore::store {
 
 // The record of a key or an account: a Redis hash. `invalid`: the value is not
-// such a record, or a field has a text that no version of petstorectl wrote.
+// such a record, or a field has a text that no version of petstorectl or of the
+// admin API wrote.
 enum class RecordFound { found, absent, invalid };
 
 // Reads and writes the fields that the records of keys and accounts share. The

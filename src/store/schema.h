@@ -82,13 +82,12 @@ public:
 
     // hash: the record of an API key, by the SHA-256 of the key in hex
     std::string key_record(const api::Digest& digest) const;
-    // hash: key id → digest in hex, for `petstorectl key list`
+    // hash: key id → digest in hex, for lists of keys
     std::string key_index() const;
 
     // hash: the record of an account
     std::string account_record(std::string_view account) const;
-    // hash: account id → times of creation and deletion, for `petstorectl
-    // account list`
+    // hash: account id → times of creation and deletion, for lists of accounts
     std::string account_index() const;
     // set: the ids of an account's keys
     std::string account_keys(std::string_view account) const;

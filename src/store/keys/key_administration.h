@@ -14,10 +14,10 @@
 
 namespace petstore::store {
 
-// Finds, lists and changes API keys for `petstorectl key`. Workers notice a
-// change by the account's epoch. An operation may be killed between any two
-// steps; repeating it completes it. The record is authoritative: an index entry
-// without a record is not a key.
+// Finds, lists and changes API keys for petstorectl and the admin API. Workers
+// notice a change by the account's epoch. An operation may be killed between
+// any two steps; repeating it completes it. The record is authoritative: an
+// index entry without a record is not a key.
 //
 // All functions throw std::bad_alloc, and then call no waiter. Must stay alive
 // until its operations have ended.
