@@ -107,7 +107,7 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         }
         co_return false;
     }
-    co_await store_unfinished(servers, key, KeyOwner::predecessors, false);
+    co_await store_unfinished(servers, key, KeyOwner::unchanged, false);
     co_await finish_key(servers, key, kOthersAdd);
     co_return true;
 }

@@ -121,7 +121,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     for (const Successor& other : overtaken) {
         co_await discard(servers, other.id, other.digest);
     }
-    co_await store_unfinished(servers, next, KeyOwner::predecessors, again);
+    co_await store_unfinished(servers, next, KeyOwner::unchanged, again);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
     const auto old = co_await find_optional(servers, id);

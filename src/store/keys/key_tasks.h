@@ -66,7 +66,7 @@ enum class KeyOwner {
     new_account,  // gets the key's plan, numbers and label, and is deleted with
                   // its last key
     existing,     // is not deleted with its last key from now on
-    predecessors  // that of the key that a rotation replaces
+    unchanged     // stays as it is: a key of it is rotated or restored
 };
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
                         KeyOwner owner, bool again);
