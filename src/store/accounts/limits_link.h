@@ -38,7 +38,7 @@ public:
         ~Log() = default;
     };
 
-    // Ids that differed are compared again after so many milliseconds, as is
+    // Ids that differed are compared again after this many milliseconds, as is
     // an id that could not be read, if the last one counts.
     static constexpr Monotonic kInterval = 1000;
 

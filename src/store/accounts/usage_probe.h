@@ -12,7 +12,7 @@ namespace petstore::store {
 class UsageLog {
 public:
     // An access rule forbids writing the usage of accounts. Reported once,
-    // until it permits that.
+    // and again only after a write was permitted.
     virtual void usage_forbidden() noexcept = 0;
 
 protected:

@@ -46,8 +46,9 @@ public:
         std::string_view account;  // the scope of the Idempotency-Key
         const std::optional<Idempotency>& idempotency;
         redis::Link* durable;  // instead of the source's, if not nullptr
-        // The one that came with the limiter's reply. The script examines only
-        // the last id, so a damaged version fails the request.
+        // The one that came with the limiter's reply. The script checks only
+        // the count and the segments, so a damaged version fails the request
+        // here.
         const std::optional<Version>& version;
     };
 

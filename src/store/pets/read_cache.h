@@ -36,8 +36,7 @@ public:
 
     const PetSource& source() const noexcept { return source_; }
 
-    // --- what is current
-    // ------------------------------------------------------
+    // --- what is current -------------
 
     // Changes whenever all data were dropped. What a read returns is put here,
     // or combined with a version read before it, only if the generation has not
@@ -66,7 +65,7 @@ public:
     // data were dropped since.
     std::optional<Version> latest(const DatedVersion& version) noexcept;
 
-    // The same without any other; empty if unknown.
+    // The latest version seen; empty if unknown.
     const Version& latest() const noexcept { return latest_; }
 
     // When buckets changed.
@@ -75,8 +74,7 @@ public:
     // The latest state whose changes are known.
     Version known() const noexcept;
 
-    // --- ids
-    // ------------------------------------------------------------------
+    // --- ids -------------------------
 
     // The ids of all pets that exist at `now`; nullptr if not in memory.
     const PetIds* ids(const Version& now) const noexcept
@@ -100,8 +98,7 @@ public:
         ids_read_ = changes;
     }
 
-    // --- responses
-    // ------------------------------------------------------------
+    // --- responses -------------------
 
     // The response if it is in memory and known to be current at `now`, the
     // latest version; else nullptr. Throws std::bad_alloc.
@@ -127,8 +124,7 @@ public:
         responses_.put(key, std::move(response));
     }
 
-    // --- buckets
-    // --------------------------------------------------------------
+    // --- buckets ---------------------
 
     BucketCache& buckets() noexcept { return buckets_; }
 

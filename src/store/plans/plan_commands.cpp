@@ -6,7 +6,7 @@ namespace petstore::store {
 
 namespace {
 
-// HSCAN returns a hash of at most so many fields with its first reply.
+// HSCAN returns a hash of up to this many fields in one reply.
 constexpr std::int64_t kAllFields = 1024;
 static_assert(PlanCommands::kMaxPlans < kAllFields);
 

@@ -15,8 +15,8 @@ namespace petstore::store {
 // Receives reports about the plans in Redis for the operator.
 class PlanLog {
 public:
-    // An ACL rule forbids reading the plans in Redis. Reported once, until it
-    // permits that.
+    // An ACL rule forbids reading the plans in Redis. Reported once, and again
+    // only after a read was permitted.
     virtual void plans_forbidden() noexcept = 0;
 
 protected:
