@@ -103,7 +103,7 @@ struct KeyRecord {
     void check(bool thrown) const
     {
         if (!thrown) {
-            CHECK(found.result == store::KeyCommands::Found::Result::found);
+            CHECK(found.result == store::RecordFound::found);
             CHECK(found.record.account == kAccount);
         }
     }

@@ -9,8 +9,8 @@
 
 using namespace petstore;
 using store::KeyCommands;
+using store::RecordFound;
 using store::StoredKeyCommands;
-using Result = store::KeyCommands::Found::Result;
 
 namespace {
 
@@ -63,7 +63,7 @@ TEST_CASE("a key record round-trips", "[store]")
     record.replaced_by = "k2";
 
     const auto found = round_trip(record);
-    REQUIRE(found.result == Result::found);
+    REQUIRE(found.result == RecordFound::found);
     CHECK(found.record.id == record.id);
     CHECK(found.record.account == record.account);
     CHECK(found.record.plan == record.plan);
@@ -86,7 +86,7 @@ TEST_CASE("fields that a record lacks stay unset", "[store]")
     record.id = "k1";
     record.account = "a1";
     const auto found = round_trip(record);
-    REQUIRE(found.result == Result::found);
+    REQUIRE(found.result == RecordFound::found);
     CHECK_FALSE(found.record.per_minute);
     CHECK_FALSE(found.record.per_day);
     CHECK_FALSE(found.record.expires);
@@ -100,16 +100,16 @@ TEST_CASE("fields that a record lacks stay unset", "[store]")
 TEST_CASE("a record needs no more than id and account", "[store]")
 {
     const auto found = parse({"account", "a1", "id", "k1"});
-    REQUIRE(found.result == Result::found);
+    REQUIRE(found.result == RecordFound::found);
     CHECK(found.record.plan.empty());
     CHECK(parse({"account", "a1", "id", "k1", "plan", ""}).record.plan.empty());
     CHECK(parse({"account", "a1", "id", "k1", "colour", "red"}).result
-          == Result::found);
+          == RecordFound::found);
 }
 
 TEST_CASE("an empty reply is a missing record", "[store]")
 {
-    CHECK(parse({}).result == Result::absent);
+    CHECK(parse({}).result == RecordFound::absent);
 }
 
 TEST_CASE("a damaged record is invalid", "[store]")
@@ -151,14 +151,14 @@ TEST_CASE("a damaged record is invalid", "[store]")
                      "successors", "k2:" + std::string(64, '0') + " k 3"});
     CAPTURE(wrong);
     fields.insert(fields.end(), wrong.begin(), wrong.end());
-    CHECK(parse(fields).result == Result::invalid);
+    CHECK(parse(fields).result == RecordFound::invalid);
 }
 
 TEST_CASE("a damaged record still names its account", "[store]")
 {
     const auto found = parse(
         {"created", "yesterday", "account", "a1", "id", "k1", "epoch", "7"});
-    CHECK(found.result == Result::invalid);
+    CHECK(found.result == RecordFound::invalid);
     CHECK(found.record.account == "a1");
     CHECK(found.record.epoch == 7);
     CHECK(parse({"id", "k1", "account", "a\r\n"}).record.account.empty());
@@ -183,7 +183,7 @@ TEST_CASE("what any version wrote is valid", "[store]")
                           "successors", "k2:" + digest + " k-_3:" + digest});
     CAPTURE(also);
     fields.insert(fields.end(), also.begin(), also.end());
-    CHECK(parse(fields).result == Result::found);
+    CHECK(parse(fields).result == RecordFound::found);
 }
 
 TEST_CASE("a reply that is not a hash is invalid", "[store]")
@@ -194,7 +194,7 @@ TEST_CASE("a reply that is not a hash is invalid", "[store]")
         "*2\r\n$2\r\nid\r\n$-1\r\n", "*2\r\n$7\r\naccount\r\n$1\r\na\r\n");
     CAPTURE(reply);
     Replies replies;
-    CHECK(KeyCommands::parse(replies(reply)).result == Result::invalid);
+    CHECK(KeyCommands::parse(replies(reply)).result == RecordFound::invalid);
 }
 
 TEST_CASE("a record is read by the digest of its key", "[store]")

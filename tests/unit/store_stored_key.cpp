@@ -7,9 +7,9 @@
 #include "store_replies.h"
 
 using namespace petstore;
+using store::RecordFound;
 using store::StoredKey;
 using store::StoredKeyCommands;
-using Result = store::KeyCommands::Found::Result;
 
 namespace {
 
@@ -104,7 +104,7 @@ TEST_CASE("fields that only administration uses are parsed", "[store]")
               replies(
                   array({bulk("id"), bulk("k1"), bulk("account"), bulk("a1")})),
               key)
-          == Result::found);
+          == RecordFound::found);
     CHECK(key.record.id == "k1");
     CHECK_FALSE(key.unfinished);
     CHECK(key.successors.empty());
@@ -115,11 +115,12 @@ TEST_CASE("fields that only administration uses are parsed", "[store]")
                            bulk("unfinished"), bulk("1"), bulk("successors"),
                            bulk("k2:" + std::string(64, '0'))})),
             key)
-        == Result::found);
+        == RecordFound::found);
     CHECK(key.unfinished);
     CHECK(key.successors == "k2:" + std::string(64, '0'));
-    CHECK(StoredKeyCommands::parse(replies(array({})), key) == Result::absent);
+    CHECK(StoredKeyCommands::parse(replies(array({})), key)
+          == RecordFound::absent);
     CHECK(
         StoredKeyCommands::parse(replies(array({bulk("id"), bulk("k1")})), key)
-        == Result::invalid);
+        == RecordFound::invalid);
 }

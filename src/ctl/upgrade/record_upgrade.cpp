@@ -54,15 +54,15 @@ void RecordUpgrade::read_keys(const std::vector<std::string>& names)
 
 void RecordUpgrade::take_key(const std::string& name, const redis::Reply& reply)
 {
-    using Result = store::RecordFound;
+    using store::RecordFound;
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
         redis_.check(reply);
     }
     auto found = store::KeyCommands::parse(reply);
-    if (found.result == Result::absent) {
+    if (found.result == RecordFound::absent) {
         return;  // unfinished, and has expired
     }
-    const bool valid = found.result == Result::found;
+    const bool valid = found.result == RecordFound::found;
     if (valid) {
         ++keys_;
     } else {

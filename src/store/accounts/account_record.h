@@ -23,8 +23,7 @@ public:
     redis::Command read(std::string_view account) const;  // HGETALL
 
     struct Found {
-        using Result = RecordFound;
-        Result result;
+        RecordFound result;
         api::AccountRecord record;
     };
     // `invalid` also if the record is another account's, or lacks its creation.

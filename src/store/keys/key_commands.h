@@ -22,8 +22,7 @@ public:
     redis::Command get(const api::Digest& digest) const;  // HGETALL
 
     struct Found {
-        using Result = RecordFound;
-        Result result;
+        RecordFound result;
         api::KeyRecord record;
     };
     // `invalid` also if id or account is missing. The record then has the valid

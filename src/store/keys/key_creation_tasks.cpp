@@ -10,8 +10,6 @@ namespace petstore::store {
 
 namespace {
 
-using Found = KeyCommands::Found::Result;
-
 // The account of a key that is created without one, and takes its plan.
 api::AccountRecord take_account(api::KeyRecord& key)
 {
@@ -74,17 +72,17 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
 {
     for (;;) {
         StoredKey there(key.digest);
-        const Found found = co_await read_record(servers, there);
-        if (found == Found::invalid) {
+        const RecordFound found = co_await read_record(servers, there);
+        if (found == RecordFound::invalid) {
             throw damaged("this key exists already, and its record is damaged");
         }
         const bool is_own =
-            found == Found::found && there.record.id == key.record.id;
+            found == RecordFound::found && there.record.id == key.record.id;
         if (again && !is_own) {
             throw overtaken("the new key was removed meanwhile");
         }
         std::optional<std::int64_t> seen;
-        if (found == Found::found) {
+        if (found == RecordFound::found) {
             if (!there.unfinished) {
                 if (!is_own) {
                     throw key_exists("this key exists already, its id is "
@@ -116,8 +114,8 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             }
             co_return true;
         }
-        const Found now = co_await read_record(servers, there);
-        if (now != Found::found) {
+        const RecordFound now = co_await read_record(servers, there);
+        if (now != RecordFound::found) {
             throw overtaken("the new key was removed meanwhile");
         }
         if (there.record.id != key.record.id) {
@@ -193,8 +191,8 @@ Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
             co_return epoch;
         }
         StoredKey there(key.digest);
-        const Found found = co_await read_record(servers, there);
-        if (found != Found::found || !is_same(there.record, key.record)) {
+        const RecordFound found = co_await read_record(servers, there);
+        if (found != RecordFound::found || !is_same(there.record, key.record)) {
             co_return std::nullopt;
         }
         if (!there.unfinished) {

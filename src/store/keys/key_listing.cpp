@@ -10,8 +10,6 @@ namespace petstore::store {
 
 namespace {
 
-using Found = KeyCommands::Found::Result;
-
 using IndexEntries = std::map<std::string, api::Digest>;
 
 Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
@@ -39,7 +37,7 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
         co_return;
     }
     StoredKey key(digest);
-    auto found = Found::invalid;
+    auto found = RecordFound::invalid;
     try {
         found = co_await read_record(servers, key);
     } catch (const Failed& failed) {
@@ -51,9 +49,9 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
             throw;
         }
     }
-    if (found == Found::invalid) {
+    if (found == RecordFound::invalid) {
         listing.damaged.push_back(id);
-    } else if (found == Found::absent || key.record.id != id) {
+    } else if (found == RecordFound::absent || key.record.id != id) {
         listing.missing.push_back(id);
     } else {
         listing.keys.push_back(std::move(key));

@@ -6,8 +6,6 @@
 
 namespace petstore::store {
 
-using Found = KeyCommands::Found::Result;
-
 Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
                                             const std::string& id)
 {
@@ -23,7 +21,7 @@ Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
     co_return digest;
 }
 
-Task<Found> read_record(const KeyServers& servers, StoredKey& key)
+Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key)
 {
     const redis::Reply& reply = co_await ask(
         servers.keys, StoredKeyCommands(servers.schema).read(key.digest));
@@ -38,12 +36,12 @@ Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
         co_return std::nullopt;
     }
     StoredKey key(*digest);
-    const Found found = co_await read_record(servers, key);
-    if (found == Found::invalid) {
+    const RecordFound found = co_await read_record(servers, key);
+    if (found == RecordFound::invalid) {
         throw damaged("the record of key " + id + " is damaged");
     }
     // An interrupted import can leave an index entry that leads to another id.
-    if (found == Found::absent || key.record.id != id) {
+    if (found == RecordFound::absent || key.record.id != id) {
         co_return std::nullopt;
     }
     co_return key;
@@ -53,11 +51,11 @@ Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
                                              const api::Digest& digest)
 {
     StoredKey key(digest);
-    const Found found = co_await read_record(servers, key);
-    if (found == Found::invalid) {
+    const RecordFound found = co_await read_record(servers, key);
+    if (found == RecordFound::invalid) {
         throw damaged("the record of this key is damaged");
     }
-    if (found == Found::absent) {
+    if (found == RecordFound::absent) {
         co_return std::nullopt;
     }
     co_return key;
@@ -164,12 +162,13 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
                          const api::Digest& digest)
 {
     StoredKey key(digest);
-    const Found found = co_await read_record(servers, key);
+    const RecordFound found = co_await read_record(servers, key);
     const api::KeyRecord& record = key.record;
-    if (found == Found::absent || (found == Found::found && record.id != id)) {
+    if (found == RecordFound::absent
+        || (found == RecordFound::found && record.id != id)) {
         co_return true;  // no record, or another key's
     }
-    if (found == Found::invalid) {
+    if (found == RecordFound::invalid) {
         if (!record.account.empty()) {
             co_await announce(servers, record.account);
             co_await leave_account(servers, record.account, id);
@@ -206,11 +205,11 @@ Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key)
 {
     for (bool removed = false; !removed;) {
         StoredKey there(key.digest);
-        const Found found = co_await read_record(servers, there);
-        if (found == Found::invalid) {
+        const RecordFound found = co_await read_record(servers, there);
+        if (found == RecordFound::invalid) {
             co_return;
         }
-        if (found == Found::absent || there.record.id != key.record.id) {
+        if (found == RecordFound::absent || there.record.id != key.record.id) {
             break;
         }
         if (!there.unfinished) {

@@ -23,8 +23,7 @@ Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
                                             const std::string& id);
 
 // Reads the record of key.digest into `key`.
-Task<KeyCommands::Found::Result> read_record(const KeyServers& servers,
-                                             StoredKey& key);
+Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key);
 
 // nullopt if there is no such key. A damaged record is refused.
 Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,

@@ -36,8 +36,7 @@ redis::Command StoredKeyCommands::read(const api::Digest& digest) const
     return KeyCommands(schema_).get(digest);
 }
 
-KeyCommands::Found::Result StoredKeyCommands::parse(const redis::Reply& reply,
-                                                    StoredKey& key)
+RecordFound StoredKeyCommands::parse(const redis::Reply& reply, StoredKey& key)
 {
     auto found = KeyCommands::parse(reply);
     key.record = std::move(found.record);

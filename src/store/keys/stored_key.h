@@ -47,8 +47,7 @@ public:
     explicit StoredKeyCommands(const Schema& schema) : schema_(schema) {}
 
     redis::Command read(const api::Digest& digest) const;
-    static KeyCommands::Found::Result parse(const redis::Reply& reply,
-                                            StoredKey& key);
+    static RecordFound parse(const redis::Reply& reply, StoredKey& key);
 
     // Reply: the record's new epoch, or 0 if it was not written. Without `seen`
     // the record must not exist yet.
