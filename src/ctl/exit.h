@@ -20,7 +20,9 @@ public:
         failed,
         not_found,          // no such key, account, plan or pet
         redis_unavailable,  // Redis is away, or refuses commands
-        not_in_effect,      // see NotInEffect
+        // A change may be stored, but workers may not know of it yet.
+        // Repeating the operation is safe and completes the change.
+        not_in_effect,
         external_id_taken,
         account_in_use,  // it has keys
         plan_in_use,
@@ -52,15 +54,6 @@ public:
 
 private:
     bool sent_;
-};
-
-// A change may be stored, but workers may not know of it yet. Repeating the
-// operation is safe and completes the change.
-class NotInEffect : public Failure {
-public:
-    explicit NotInEffect(const std::string& what)
-        : Failure(what, Kind::not_in_effect)
-    {}
 };
 
 // There is no connection to Redis.

@@ -188,12 +188,12 @@ int run(int argc, char** argv)
         return kExitOk;
     } catch (const UsageError& error) {
         return complain(error.what(), kUsage, json);
-    } catch (const NotInEffect& error) {
-        return complain(std::string(error.what())
-                            + "; the change is not yet in effect, run again",
-                        category_of(error.kind()), json);
     } catch (const Failure& error) {
-        return complain(error.what(), category_of(error.kind()), json);
+        std::string message = error.what();
+        if (error.kind() == Failure::Kind::not_in_effect) {
+            message += "; the change is not yet in effect, run again";
+        }
+        return complain(message, category_of(error.kind()), json);
     } catch (const std::exception& error) {
         return complain(error.what(), kFailed, json);
     }

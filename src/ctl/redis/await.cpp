@@ -74,7 +74,7 @@ void throw_failure(const store::Failure& failure, const Pump& pump)
             std::rethrow_exception(pump.problem());
         } catch (const Failure& problem) {
             if (failure.not_in_effect) {
-                throw NotInEffect(problem.what());
+                throw Failure(problem.what(), Failure::Kind::not_in_effect);
             }
             if (dynamic_cast<const LostConnection*>(&problem) != nullptr) {
                 throw LostConnection(problem.what(), failure.in_doubt);
@@ -85,7 +85,7 @@ void throw_failure(const store::Failure& failure, const Pump& pump)
     const std::string text =
         std::string(failure.error.message.text()) + hint(failure.refusal);
     if (failure.not_in_effect) {
-        throw NotInEffect(text);
+        throw Failure(text, Failure::Kind::not_in_effect);
     }
     throw Failure(text, kind_of(failure));
 }
