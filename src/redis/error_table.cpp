@@ -19,7 +19,7 @@ constexpr auto kDamaged = ErrorCode::internal_error;
 //
 // A row with several words must precede the row with only the first of them.
 constexpr ErrorRow kErrors[] = {
-    // code, answer, executed, resend, log, replica
+    // code, read_error, executed, resend, log, replica
     {"NOSCRIPT", kUnavailable, false, Resend::script_text, Log::nothing},
     {"LOADING", kUnavailable, false, Resend::no, Log::warning},
     // Another client's script hangs.

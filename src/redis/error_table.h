@@ -27,9 +27,9 @@ struct ErrorRow {
 
     // The client's error if the command makes no lasting change: a look-up, the
     // limiter, a read.
-    api::ErrorCode answer;
+    api::ErrorCode read_error;
 
-    // The command may have had an effect; a create then returns
+    // The command may have had an effect; a write then returns
     // outcome_unknown.
     bool executed;
 
@@ -37,9 +37,9 @@ struct ErrorRow {
     Log log;
     bool replica = false;  // returned by replicas only
 
-    api::ErrorCode create_answer() const noexcept
+    api::ErrorCode write_error() const noexcept
     {
-        return executed ? api::ErrorCode::outcome_unknown : answer;
+        return executed ? api::ErrorCode::outcome_unknown : read_error;
     }
 };
 

@@ -32,7 +32,7 @@ Failure failure_of(const redis::Reply& error, bool write) noexcept
                  "The catalogue is full: no more pets can be created."}};
     }
     const redis::ErrorRow& row = redis::error_row(error.text());
-    const api::ErrorCode code = write ? row.create_answer() : row.answer;
+    const api::ErrorCode code = write ? row.write_error() : row.read_error;
     const bool in_doubt = code == api::ErrorCode::outcome_unknown;
     return {code == api::ErrorCode::internal_error ? damage_error()
                                                    : lost(in_doubt),

@@ -46,9 +46,9 @@ std::string documented(const redis::ErrorRow& row)
         return "| " + name + " | resent with the script's text | the same | "
                + shown(row.log) + " |";
     }
-    const auto create = row.create_answer();
-    return "| " + name + " | " + shown(row.answer) + " | "
-           + (create == row.answer ? "the same" : shown(create)) + " | "
+    const auto write = row.write_error();
+    return "| " + name + " | " + shown(row.read_error) + " | "
+           + (write == row.read_error ? "the same" : shown(write)) + " | "
            + shown(row.log) + " |";
 }
 

@@ -12,7 +12,7 @@ constexpr std::size_t kMost = 200;
 Failure::Kind kind_of(std::string_view error)
 {
     const redis::ErrorRow& row = redis::error_row(error);
-    return row.answer == api::ErrorCode::service_unavailable
+    return row.read_error == api::ErrorCode::service_unavailable
                    && row.code != "FULL"
                ? Failure::Kind::redis_unavailable
                : Failure::Kind::failed;
