@@ -74,7 +74,7 @@ void Admission::share_decision()
         // Before an internal redirect, or for a subrequest.
         act_on(api::Decision(shared.value));
     } else {
-        task_.refuse(store::read_not_sent().error);
+        task_.refuse(store::unavailable().error);
     }
 }
 

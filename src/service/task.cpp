@@ -34,7 +34,7 @@ bool Task::may_wait()
         return true;
     }
     context_.storage.log.request_refused();
-    refuse(store::read_not_sent().error);
+    refuse(store::unavailable().error);
     return false;
 }
 

@@ -42,7 +42,7 @@ const redis::Reply& Call::await_resume() const
     const bool write = kind_ != Kind::read;
     if (reply_ == nullptr) {
         Failure failure = failure_of(cause_, write);
-        failure.not_in_effect = kind_ == Kind::first_change;
+        failure.not_in_effect = kind_ == Kind::staged_change;
         throw Failed{std::move(failure), true};
     }
     if (redis::is_wrong_type(*reply_)) {

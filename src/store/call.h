@@ -15,7 +15,7 @@ namespace petstore::store {
 // How a task fails. Never leaves an operation: run() makes it an outcome.
 struct Failed {
     Failure failure;
-    bool lost = false;  // the command was not sent, or its reply was lost
+    bool no_reply = false;  // the command was not sent, or its reply was lost
 };
 
 Failed refused(Refusal refusal, api::ErrorCode code, std::string message);
@@ -35,7 +35,7 @@ public:
         change,
         // Takes effect only with a later command. If its reply is lost, the
         // change may be stored but not in effect.
-        first_change,
+        staged_change,
     };
 
     Call(redis::Link& link, redis::Command command, Kind kind)
@@ -83,9 +83,9 @@ inline Call change(redis::Link& link, redis::Command command)
 {
     return {link, std::move(command), Call::Kind::change};
 }
-inline Call change_first(redis::Link& link, redis::Command command)
+inline Call stage_change(redis::Link& link, redis::Command command)
 {
-    return {link, std::move(command), Call::Kind::first_change};
+    return {link, std::move(command), Call::Kind::staged_change};
 }
 
 }  // namespace petstore::store

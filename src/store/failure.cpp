@@ -51,7 +51,7 @@ Failure not_counted() noexcept
              "The request could not be counted. Please try again later."}};
 }
 
-Failure read_not_sent() noexcept
+Failure unavailable() noexcept
 {
     return failure_of(redis::NoReply::not_sent, false);
 }

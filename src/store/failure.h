@@ -17,8 +17,8 @@ Failure failure_of(redis::NoReply cause, bool write) noexcept;
 // The accounts are elsewhere, or the limiter's reply is invalid.
 Failure not_counted() noexcept;
 
-// For a read that failed in the worker itself, usually for lack of
-// memory: as if Redis had not been asked.
-Failure read_not_sent() noexcept;
+// As if Redis had not been asked: memory is short, too many requests wait, or
+// the reply is unusable.
+Failure unavailable() noexcept;
 
 }  // namespace petstore::store

@@ -140,7 +140,7 @@ TaskRoot await_for(Waiter<Result>& waiter, Task<T> task, Operations& all,
     } catch (Failed& failed) {
         outcome.emplace(failure_of(std::move(failed.failure), self));
     } catch (...) {
-        outcome.emplace(failure_of(read_not_sent(), self));
+        outcome.emplace(failure_of(unavailable(), self));
     }
     self.coroutine = nullptr;
     all.end(self);  // the waiter may destroy `all`
@@ -218,7 +218,7 @@ private:
                 run(operations_, make_(*next_++), *this);
             } catch (...) {
                 --running_;
-                failure_ = read_not_sent();
+                failure_ = unavailable();
             }
         }
         starting_ = false;
@@ -229,7 +229,7 @@ private:
         try {
             failure_ = failure;
         } catch (...) {
-            failure_ = read_not_sent();
+            failure_ = unavailable();
         }
     }
 

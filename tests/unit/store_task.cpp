@@ -30,7 +30,7 @@ store::Task<std::string> three(redis::Link& link)
     redis::Command command(store::scripts().unban, 1);
     command.key("two").arg(text);
     const redis::Reply& reply =
-        co_await store::change_first(link, std::move(command));
+        co_await store::stage_change(link, std::move(command));
     if (reply.integer() < 0) {
         throw std::runtime_error("a step fails");
     }

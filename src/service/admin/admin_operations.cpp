@@ -164,7 +164,7 @@ store::Failed overtaken()
 
 store::Failed unread()
 {
-    return {store::read_not_sent()};
+    return {store::unavailable()};
 }
 
 AdminAnswer no_content()

@@ -25,7 +25,7 @@ Task<bool> end_ban(KeyServers servers, std::string account)
         .key(servers.schema.strikes(account))
         .key(servers.schema.bans(account));
     const redis::Reply& reply =
-        co_await change_first(servers.accounts, std::move(command));
+        co_await stage_change(servers.accounts, std::move(command));
     const bool was_banned = reply.integer() == 1;
     co_await announce(servers, account);
     co_return was_banned;

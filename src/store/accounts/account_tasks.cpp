@@ -22,7 +22,7 @@ Task<api::Millis> redis_time(redis::Link& link)
     const redis::Reply& reply = co_await ask(link, redis::Command("TIME"));
     const auto time = redis::parse_time(reply);
     if (!time) {
-        throw Failed{read_not_sent()};
+        throw Failed{unavailable()};
     }
     co_return *time;
 }
@@ -126,7 +126,7 @@ Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
 {
     redis::Command write = AccountCommands(servers.schema).write(account, seen);
     // A new record is in effect at once, another with its epoch.
-    Call call = seen ? change_first(servers.keys, std::move(write))
+    Call call = seen ? stage_change(servers.keys, std::move(write))
                      : change(servers.keys, std::move(write));
     const redis::Reply& reply = co_await call;
     if (reply.integer() <= 0) {
@@ -181,7 +181,7 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 {
     redis::Command command(scripts().settle_usage, 1);
     command.key(servers.schema.account_state(account)).arg(reset ? 1 : 0);
-    co_await change_first(servers.accounts, std::move(command));
+    co_await stage_change(servers.accounts, std::move(command));
 }
 
 namespace {

@@ -227,7 +227,7 @@ private:
         } catch (...) {
             for (const Waiting& waiting : waiters_) {
                 if (waiting.account == index) {
-                    waiting.asker.waiter.on_result(read_not_sent());
+                    waiting.asker.waiter.on_result(unavailable());
                 }
             }
         }
@@ -305,7 +305,7 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
             add_to_new_batch(request, key, asker);
         }
     } catch (...) {
-        asker.waiter.on_result(read_not_sent());
+        asker.waiter.on_result(unavailable());
     }
 }
 

@@ -49,7 +49,7 @@ void LimitsMarker::confirm_here(Waiter<Done>& waiter) noexcept
         }
         loads_.start({}, &waiter, log_);
     } catch (...) {
-        return waiter.on_result(read_not_sent());
+        return waiter.on_result(unavailable());
     }
     scheduler_.schedule(*this, redis::Scheduler::Stage::batch);
 }

@@ -98,7 +98,7 @@ void OwnUsage::read(std::string_view account, std::int64_t epoch,
         }
         start(id, waiter);
     } catch (...) {
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 
@@ -110,7 +110,7 @@ void OwnUsage::start(const std::string& account, Waiter<SharedUsage>& waiter)
             read_own(servers_, account, api::day_of(redis_clock_.now()), logs_),
             read);
     } catch (...) {
-        read.on_result(read_not_sent());
+        read.on_result(unavailable());
     }
 }
 

@@ -32,7 +32,7 @@ private:
         }
         const auto now = redis::parse_time(reply);
         if (!now) {
-            return fail(read_not_sent());
+            return fail(unavailable());
         }
         owner_.set(owner_.readings_[key()], *now, sent_);
         end(Outcome<Done>(Done()));
@@ -142,7 +142,7 @@ void RedisClock::ask(const CachedKey& key, Waiter<Done>& waiter) noexcept
         command.key(schema_.account_state(key.account->id()));
         questions_.start(server, &waiter, *this).send(std::move(command));
     } catch (...) {
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 

@@ -144,7 +144,7 @@ Task<> remove_key(KeyServers servers, std::string id)
     try {
         co_await discard(servers, id, *digest);
     } catch (Failed& failed) {
-        failed.failure.not_in_effect |= failed.lost;
+        failed.failure.not_in_effect |= failed.no_reply;
         throw;
     }
 }

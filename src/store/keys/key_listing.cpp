@@ -106,7 +106,7 @@ bool ServersAway::is_away(const KeyServers& servers,
 bool ServersAway::take(const KeyServers& servers, const std::string& key,
                        const Failed& failed)
 {
-    if (!failed.lost || !servers.keys.is_cluster()) {
+    if (!failed.no_reply || !servers.keys.is_cluster()) {
         return false;
     }
     away_.insert(servers.keys.group_of(key));

@@ -84,7 +84,7 @@ private:
         try {
             step();
         } catch (...) {
-            fail(read_not_sent());
+            fail(unavailable());
         }
     }
 
@@ -126,7 +126,7 @@ public:
         try {
             end(owner_.take_account(key(), reply));
         } catch (...) {
-            fail(read_not_sent());
+            fail(unavailable());
         }
     }
 
@@ -167,10 +167,10 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
             start(digest, required, waiter);
         } else {
             log_.look_up_refused();
-            waiter.on_result(read_not_sent());
+            waiter.on_result(unavailable());
         }
     } catch (...) {
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 

@@ -92,7 +92,7 @@ Task<StoredKey> find_or_refuse(const KeyServers& servers, const std::string& id)
 Task<bool> write(const KeyServers& servers, StoredKey& key,
                  std::optional<std::int64_t> seen)
 {
-    const redis::Reply& reply = co_await change_first(
+    const redis::Reply& reply = co_await stage_change(
         servers.keys, StoredKeyCommands(servers.schema).write(key, seen));
     if (reply.integer() <= 0) {
         co_return false;

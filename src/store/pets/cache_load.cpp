@@ -44,7 +44,7 @@ void IdsLoad::take(std::size_t, const redis::Reply& reply)
         return fail(failure_of(reply, false));
     }
     if (reply.size() != 2) {
-        return fail(read_not_sent());
+        return fail(unavailable());
     }
     const auto changes = Version::parse(reply[0], reply[0]).changes;
     if (changes <= 0 || history() != cache().history()) {

@@ -12,7 +12,7 @@ void Fetch::begin() noexcept
     try {
         send_commands();
     } catch (...) {
-        fail(read_not_sent());
+        fail(unavailable());
     }
     sending_ = false;
     end_if_complete();
@@ -47,7 +47,7 @@ void Fetch::on_reply(std::size_t index, const redis::Reply& reply) noexcept
             parts_[index].early.emplace(reply);
         }
     } catch (...) {
-        fail(read_not_sent());
+        fail(unavailable());
     }
     sending_ = sending;
     end_if_complete();

@@ -129,7 +129,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
         read_ids(waiting);
     } catch (...) {
         // Out of memory, before the waiter was added to a load.
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 
@@ -167,7 +167,7 @@ void Reader::serve(const ReadKey& key, const Version& now,
             return waiter.on_result(std::move(response));
         }
     } catch (...) {
-        return waiter.on_result(read_not_sent());
+        return waiter.on_result(unavailable());
     }
     read(key, now, waiter);
 }
@@ -217,7 +217,7 @@ void Reader::resume(const WaitingRead& waiting,
             return waiter->on_result(std::move(response));
         }
     } catch (...) {
-        return waiter->on_result(read_not_sent());
+        return waiter->on_result(unavailable());
     }
     read(key, now, *waiter);
 }

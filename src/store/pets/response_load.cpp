@@ -69,7 +69,7 @@ void ResponseLoad::take(std::size_t index, const redis::Reply& reply)
 void ResponseLoad::take_page(std::size_t index, const redis::Reply& reply)
 {
     if (key().is_filtered() && index > 0 && connection_ != connection()) {
-        return fail(read_not_sent());
+        return fail(unavailable());
     }
     if (!page_->add(index, reply)) {
         return fail(source().damaged_bucket(page_->damaged_bucket()));
@@ -132,7 +132,7 @@ void ResponseLoad::on_done() noexcept
             continuation_.resume(read, again);
         });
     }
-    Outcome<SharedResponse> result = read_not_sent();
+    Outcome<SharedResponse> result = unavailable();
     try {
         if (failure()) {
             result = *failure();

@@ -21,7 +21,7 @@ private:
         if (reply.is_error()) {
             fail(failure_of(reply, false));
         } else if (reply.size() != 2) {
-            fail(read_not_sent());
+            fail(unavailable());
         } else {
             version_ = cache_.note(Version::parse(reply[0], reply[1]));
         }
@@ -60,7 +60,7 @@ void VersionQueue::read(Waiter<DatedVersion>& waiter) noexcept
         }
         load.begin();
     } catch (...) {
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 

@@ -50,7 +50,7 @@ Task<Hosts> read_hosts(const KeyServers& servers)
     try {
         entries = co_await read_hash(servers.keys, key);
     } catch (const Failed& failed) {
-        hosts.unread = failed.lost && servers.keys.is_cluster();
+        hosts.unread = failed.no_reply && servers.keys.is_cluster();
         if (!hosts.unread && !is_damage(failed)) {
             throw;
         }

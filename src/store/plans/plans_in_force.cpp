@@ -45,7 +45,7 @@ private:
     void resume() noexcept
     {
         end(owner_.known_ ? Outcome<Done>(Done())
-                          : Outcome<Done>(read_not_sent()));
+                          : Outcome<Done>(unavailable()));
     }
 
     PlansInForce& owner_;
@@ -90,12 +90,12 @@ void PlansInForce::wait(Waiter<Done>& waiter) noexcept
 {
     Load* const load = loads_.find();
     if (load == nullptr) {  // has failed at once
-        return waiter.on_result(read_not_sent());
+        return waiter.on_result(unavailable());
     }
     try {
         load->join(&waiter);
     } catch (...) {
-        waiter.on_result(read_not_sent());
+        waiter.on_result(unavailable());
     }
 }
 
