@@ -36,7 +36,7 @@ void PetRead::on_limit_decided(const store::Version& version)
 }
 
 void PetRead::on_result(
-    const store::Outcome<store::DatedVersion>& version) noexcept
+    const store::Outcome<store::VersionInGeneration>& version) noexcept
 {
     // Even if this request has ended, its reads serve other requests.
     if (reading_ahead_ && !version.failed()) {

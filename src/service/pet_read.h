@@ -14,7 +14,7 @@ namespace petstore::service {
 // limiter's command, and responds from memory. If the limiter's reply contains
 // no version, the read waits for both the decision and the version.
 class PetRead : public AdmissionHandler,
-                private store::Waiter<store::DatedVersion> {
+                private store::Waiter<store::VersionInGeneration> {
 public:
     void prepare() final;
     void on_limit_sent() final;
@@ -41,8 +41,8 @@ protected:
 
 private:
     void read();
-    void on_result(
-        const store::Outcome<store::DatedVersion>& version) noexcept override;
+    void on_result(const store::Outcome<store::VersionInGeneration>&
+                       version) noexcept override;
     void take_response(const store::SharedResponse& read) { send(read); }
     void send(store::SharedResponse response);
 
@@ -53,7 +53,7 @@ private:
     bool reading_ahead_ = false;
     bool admitted_ = false;
     bool fetches_version_ = false;  // the reply is due
-    std::optional<store::Outcome<store::DatedVersion>> fetched_;
+    std::optional<store::Outcome<store::VersionInGeneration>> fetched_;
 };
 
 }  // namespace petstore::service

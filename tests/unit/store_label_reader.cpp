@@ -11,7 +11,7 @@ using namespace petstore;
 namespace {
 
 struct Known final : store::Labels {
-    void label_is(std::string_view account,
+    void on_label(std::string_view account,
                   std::string_view label) noexcept override
     {
         labels[std::string(account)] = label;

@@ -45,7 +45,7 @@ struct PlanWorld {
     void publish(const std::string& name, const api::NamedLimits& of_host,
                  std::int64_t ago)
     {
-        const store::HostOfPlans host = {name, "/nginx.conf", "1.0"};
+        const store::Host host = {name, "/nginx.conf", "1.0"};
         world.hashes["P:hosts"][store::host_field(host)] =
             std::to_string(world.time - ago) + ' '
             + store::host_json(host, of_host);

@@ -29,10 +29,10 @@ store::StoredPlans parsed(const std::string& reply)
     return store::PlanCommands::parse(replies(reply));
 }
 
-store::PublishedHost host(const std::string& name, api::NamedLimits plans,
-                          const std::string& configuration = "/nginx.conf")
+store::HostPlans host(const std::string& name, api::NamedLimits plans,
+                      const std::string& configuration = "/nginx.conf")
 {
-    store::PublishedHost host;
+    store::HostPlans host;
     host.name = name;
     host.configuration = configuration;
     host.version = "1.0";
@@ -141,8 +141,7 @@ TEST_CASE("no plan counts if there are too many or the key is none of ours",
 
 TEST_CASE("what a host publishes is read as it was", "[store]")
 {
-    const store::HostOfPlans web = {"web1", "/etc/nginx/ng\"inx\n.conf",
-                                    "1.2+a"};
+    const store::Host web = {"web1", "/etc/nginx/ng\"inx\n.conf", "1.2+a"};
     const api::NamedLimits plans = {{"gold", {10, 100}}, {"pro", {1, 2, 3}}};
     const std::string json = store::host_json(web, plans);
     CHECK(store::host_json({"a", "b", "c"}, plans)

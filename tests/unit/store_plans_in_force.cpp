@@ -29,7 +29,7 @@ struct PlanReports final : store::PlanLog, store::PublishLog {
         refusals.emplace_back(error_code);
     }
 
-    void host_counts(const store::SeenHost& host) noexcept override
+    void on_host_seen(const store::HostView& host) noexcept override
     {
         std::string text(host.name);
         text.append(" ").append(host.configuration);
@@ -301,7 +301,7 @@ struct Publishing {
     SetClock clock;
     const store::Schema schema{"P"};
     PlanReports log;
-    const store::HostOfPlans host = {"web1", "/nginx.conf", "1.0"};
+    const store::Host host = {"web1", "/nginx.conf", "1.0"};
     const api::NamedLimits plans = {{"gold", {1, 2}}};
     store::PlanPublisher publisher{link, schema, clock, host, plans, log};
 };

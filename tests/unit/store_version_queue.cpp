@@ -9,14 +9,14 @@
 
 using namespace petstore;
 using redis::NoReply;
-using store::DatedVersion;
 using store::Version;
+using store::VersionInGeneration;
 
 namespace {
 
-struct Waiter final : store::Waiter<DatedVersion> {
-    void
-    on_result(const store::Outcome<DatedVersion>& outcome) noexcept override
+struct Waiter final : store::Waiter<VersionInGeneration> {
+    void on_result(
+        const store::Outcome<VersionInGeneration>& outcome) noexcept override
     {
         ++calls;
         failed = outcome.failed();

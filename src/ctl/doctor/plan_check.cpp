@@ -19,7 +19,7 @@ std::vector<Finding> findings_about(const store::KnownPlans& plans)
 {
     std::vector<Finding> findings;
     std::set<std::string> versions;
-    for (const store::PublishedHost& host : plans.hosts()) {
+    for (const store::HostPlans& host : plans.hosts()) {
         versions.insert(host.version);
         findings.push_back(
             {Verdict::ok, kHosts,

@@ -159,7 +159,7 @@ void AccountMover::move(const std::vector<std::string>& accounts)
         redis::Command remove("DEL");
         remove.key(schema_.moving_state(id));
         remove.key(schema_.strikes(id)).key(schema_.bans(id));
-        add_usage(id, remove);
+        append_usage_keys(id, remove);
         source_.send(remove);
     }
     for (std::size_t i = 0; i < accounts.size(); ++i) {
@@ -272,11 +272,11 @@ void AccountMover::name_keys(const std::string& account,
         .key(schema_.moving_state(account))
         .key(schema_.strikes(account))
         .key(schema_.bans(account));
-    add_usage(account, command);
+    append_usage_keys(account, command);
 }
 
-void AccountMover::add_usage(const std::string& account,
-                             redis::Command& command) const
+void AccountMover::append_usage_keys(const std::string& account,
+                                     redis::Command& command) const
 {
     for (const api::YearMonth& month : months_) {
         command.key(schema_.usage(account, month.year, month.month));

@@ -53,7 +53,8 @@ private:
     std::size_t copy_usage(const std::string& account,
                            const redis::Reply& taken);
     void name_keys(const std::string& account, redis::Command& command) const;
-    void add_usage(const std::string& account, redis::Command& command) const;
+    void append_usage_keys(const std::string& account,
+                           redis::Command& command) const;
     void rename_back(const Ids& accounts);
 
     RedisSession& source_;

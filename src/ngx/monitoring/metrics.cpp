@@ -270,7 +270,7 @@ ngx_int_t install_metrics(ngx_conf_t* cf) noexcept
     return add_phase_handler(cf, NGX_HTTP_LOG_PHASE, log_handler);
 }
 
-void WorkerMetrics::add_host(const store::SeenHost& host) noexcept
+void WorkerMetrics::add_host(const store::HostView& host) noexcept
 {
     const auto now = ngx_time();
     if (host.seconds > 0) {
@@ -310,7 +310,7 @@ void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
     }
 }
 
-void WorkerMetrics::label_is(std::string_view account,
+void WorkerMetrics::on_label(std::string_view account,
                              std::string_view label) noexcept
 {
     const Zone::Lock lock(zone_);

@@ -34,7 +34,7 @@ public:
     metrics::CacheLookups& caches() noexcept { return slot_->caches; }
     metrics::Counter& bans() noexcept { return slot_->bans; }
     metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
-    void add_host(const store::SeenHost& host) noexcept;
+    void add_host(const store::HostView& host) noexcept;
 
     using LabelReaders = std::vector<std::unique_ptr<store::LabelReader>>;
     std::unique_ptr<store::LabelReader>
@@ -70,7 +70,7 @@ private:
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
     std::vector<std::pair<std::string, std::size_t>> plans_;  // name, index
-    void label_is(std::string_view account,
+    void on_label(std::string_view account,
                   std::string_view label) noexcept override;
 
     unsigned uncounted_ = 0;  // requests of accounts not among the busiest

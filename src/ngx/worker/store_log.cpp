@@ -124,7 +124,7 @@ void StoreLog::plans_forbidden() noexcept
         "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply");
 }
 
-void StoreLog::host_counts(const store::SeenHost& host) noexcept
+void StoreLog::on_host_seen(const store::HostView& host) noexcept
 {
     metrics_.add_host(host);
 }

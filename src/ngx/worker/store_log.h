@@ -41,7 +41,7 @@ public:
     void usage_forbidden() noexcept override;
     void plans_forbidden() noexcept override;
     void plans_not_published(std::string_view error_code) noexcept override;
-    void host_counts(const store::SeenHost& host) noexcept override;
+    void on_host_seen(const store::HostView& host) noexcept override;
     void catalogue_full() noexcept override;
     void request_refused() noexcept override;
     void account_banned(const store::Account& account,

@@ -189,9 +189,9 @@ void Worker::warm_up() noexcept
 
 void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
 {
-    const store::HostOfPlans host = {
-        std::string(ngx_base::view(cycle.hostname)),
-        std::string(ngx_base::view(cycle.conf_file)), api::build_version()};
+    const store::Host host = {std::string(ngx_base::view(cycle.hostname)),
+                              std::string(ngx_base::view(cycle.conf_file)),
+                              api::build_version()};
     const api::NamedLimits plans = configured_plans(conf);
     for (const auto& storage : storages_) {
         const store::Storage& of = storage->storage();

@@ -19,7 +19,7 @@ private:
         try {
             const auto found = AccountCommands::parse(reply, account_);
             if (found.result == RecordFound::found) {
-                owner_.labels_.label_is(account_, found.record.label);
+                owner_.labels_.on_label(account_, found.record.label);
             }
         } catch (...) {
             // It is asked for again.

@@ -11,7 +11,7 @@ namespace petstore::store {
 
 class Labels {
 public:
-    virtual void label_is(std::string_view account,
+    virtual void on_label(std::string_view account,
                           std::string_view label) noexcept = 0;
 
 protected:

@@ -44,12 +44,12 @@ void ReadCache::drop_if_disconnected() noexcept
         drop_all();
     } else if (reordered) {
         latest_ = {};
-        drop_dated();
+        drop_versioned();
     }
 }
 
 // Drops what is current only if versions arrive in their order.
-void ReadCache::drop_dated() noexcept
+void ReadCache::drop_versioned() noexcept
 {
     ++generation_;
     responses_.clear();
@@ -60,7 +60,7 @@ void ReadCache::drop_dated() noexcept
 void ReadCache::drop_all() noexcept
 {
     ++history_;
-    drop_dated();
+    drop_versioned();
     ids_.reset();
 }
 
@@ -75,7 +75,7 @@ void ReadCache::advance(const Version& now) noexcept
     }
 }
 
-DatedVersion ReadCache::note(const Version& now) noexcept
+VersionInGeneration ReadCache::note(const Version& now) noexcept
 {
     drop_if_disconnected();
     if (now.damage() == Version::Damage::none) {
@@ -87,7 +87,8 @@ DatedVersion ReadCache::note(const Version& now) noexcept
 // Replies to the limiter and versions come over two connections, so a request
 // may need its version when later ones have arrived. Using the older one would
 // look as if the catalogue had been set back.
-std::optional<Version> ReadCache::latest(const DatedVersion& version) noexcept
+std::optional<Version>
+ReadCache::latest(const VersionInGeneration& version) noexcept
 {
     if (version.generation != generation()) {
         return std::nullopt;

@@ -17,7 +17,7 @@ namespace petstore::store {
 
 // A version that was read with a separate command, and the cache's generation
 // when it arrived.
-struct DatedVersion {
+struct VersionInGeneration {
     Version version;
     std::uint64_t generation = 0;
 };
@@ -59,11 +59,11 @@ public:
 
     // For versions that do not come with the limiter's reply: `now` has just
     // arrived over the link.
-    DatedVersion note(const Version& now) noexcept;
+    VersionInGeneration note(const Version& now) noexcept;
 
     // The latest version, which is `version` or a later one; nullopt if all
     // data were dropped since.
-    std::optional<Version> latest(const DatedVersion& version) noexcept;
+    std::optional<Version> latest(const VersionInGeneration& version) noexcept;
 
     // The latest version seen; empty if unknown.
     const Version& latest() const noexcept { return latest_; }
@@ -136,7 +136,7 @@ public:
 
 private:
     void drop_if_disconnected() noexcept;
-    void drop_dated() noexcept;
+    void drop_versioned() noexcept;
     void drop_all() noexcept;
     void advance(const Version& now) noexcept;
 

@@ -8,14 +8,15 @@ namespace petstore::store {
 
 // A request that waits for the version.
 class Reader::Unversioned final : public redis::InFlight<Unversioned>::Item,
-                                  public Waiter<DatedVersion> {
+                                  public Waiter<VersionInGeneration> {
 public:
     Unversioned(Reader& reader, const ReadKey& key,
                 Waiter<SharedResponse>& waiter) noexcept
         : reader_(reader), key_(key), waiter_(waiter)
     {}
 
-    void on_result(const Outcome<DatedVersion>& outcome) noexcept override
+    void
+    on_result(const Outcome<VersionInGeneration>& outcome) noexcept override
     {
         const auto self = reader_.unversioned_.take(*this);
         if (outcome.failed()) {

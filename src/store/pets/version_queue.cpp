@@ -6,9 +6,9 @@ namespace petstore::store {
 
 class VersionQueue::Load final
     : public Fetch,
-      public SharedReads<Load, Waiter<DatedVersion>*>::Item {
+      public SharedReads<Load, Waiter<VersionInGeneration>*>::Item {
 public:
-    Load(SharedReads<Load, Waiter<DatedVersion>*>& loads, NoKey key,
+    Load(SharedReads<Load, Waiter<VersionInGeneration>*>& loads, NoKey key,
          ReadCache& cache) noexcept
         : Fetch(cache.source().link), Item(loads, key), cache_(cache)
     {}
@@ -29,7 +29,7 @@ private:
 
     void on_done() noexcept override
     {
-        Outcome<DatedVersion> outcome = version_;
+        Outcome<VersionInGeneration> outcome = version_;
         if (failure()) {
             outcome = *failure();  // its message is a literal
         }
@@ -37,7 +37,7 @@ private:
     }
 
     ReadCache& cache_;
-    DatedVersion version_;
+    VersionInGeneration version_;
 };
 
 VersionQueue::VersionQueue(redis::Scheduler& scheduler,
@@ -47,7 +47,7 @@ VersionQueue::VersionQueue(redis::Scheduler& scheduler,
 
 VersionQueue::~VersionQueue() = default;
 
-void VersionQueue::read(Waiter<DatedVersion>& waiter) noexcept
+void VersionQueue::read(Waiter<VersionInGeneration>& waiter) noexcept
 {
     try {
         if (Load* const load = loads_.find()) {

@@ -26,7 +26,7 @@ public:
     // Calls the waiter exactly once; before returning, only with a failure.
     // Commands sent over the link after this call are executed after the one
     // that reads the version.
-    void read(Waiter<DatedVersion>& waiter) noexcept;
+    void read(Waiter<VersionInGeneration>& waiter) noexcept;
 
 private:
     class Load;
@@ -35,7 +35,7 @@ private:
 
     redis::Scheduler& scheduler_;
     ReadCache& cache_;
-    SharedReads<Load, Waiter<DatedVersion>*> loads_;
+    SharedReads<Load, Waiter<VersionInGeneration>*> loads_;
     bool scheduled_ = false;
 };
 

@@ -25,7 +25,7 @@ void append_text(std::string& json, std::string_view text)
 
 class HostReader : public api::JsonStructure {
 public:
-    explicit HostReader(PublishedHost& host) noexcept : host_(host) {}
+    explicit HostReader(HostPlans& host) noexcept : host_(host) {}
 
     // Whether it had all members.
     bool complete() const noexcept
@@ -134,7 +134,7 @@ private:
         return true;
     }
 
-    PublishedHost& host_;
+    HostPlans& host_;
     unsigned found_ = 0;
     Member member_ = kUnknown;
     std::string plan_;
@@ -144,14 +144,14 @@ private:
 
 }  // namespace
 
-std::string host_field(const HostOfPlans& host)
+std::string host_field(const Host& host)
 {
     constexpr std::size_t kDigits = 16;
     const api::Digest digest = api::sha256(host.name + host.configuration);
     return api::to_hex(api::bytes_of(digest)).substr(0, kDigits);
 }
 
-std::string host_json(const HostOfPlans& host, const api::NamedLimits& plans)
+std::string host_json(const Host& host, const api::NamedLimits& plans)
 {
     std::string json = R"({"host":)";
     append_text(json, host.name);
@@ -171,9 +171,9 @@ std::string host_json(const HostOfPlans& host, const api::NamedLimits& plans)
     return json.append("}}");
 }
 
-std::optional<PublishedHost> parse_host(std::string_view value)
+std::optional<HostPlans> parse_host(std::string_view value)
 {
-    PublishedHost host;
+    HostPlans host;
     const std::size_t space = std::min(value.find(' '), value.size());
     const auto published = api::parse_int64(value.substr(0, space));
     value.remove_prefix(std::min(space + 1, value.size()));

@@ -15,7 +15,7 @@ namespace petstore::store {
 namespace {
 
 struct Hosts {
-    std::vector<PublishedHost> alive;
+    std::vector<HostPlans> alive;
     bool unread = false;  // the server of a Cluster that has them is away
 };
 

@@ -20,7 +20,7 @@ std::string words_of(const api::Limits& limits)
     return words;
 }
 
-std::string words_of(const PublishedHost& host)
+std::string words_of(const HostPlans& host)
 {
     return host.name + " (" + host.configuration + ')';
 }
@@ -40,13 +40,13 @@ std::string_view to_string(PlanSource source) noexcept
     return "";
 }
 
-KnownPlans::KnownPlans(StoredPlans stored, std::vector<PublishedHost> hosts,
+KnownPlans::KnownPlans(StoredPlans stored, std::vector<HostPlans> hosts,
                        bool hosts_unread)
     : stored_(std::move(stored)), hosts_unread_(hosts_unread),
       hosts_(std::move(hosts))
 {
     std::sort(hosts_.begin(), hosts_.end(),
-              [](const PublishedHost& a, const PublishedHost& b) {
+              [](const HostPlans& a, const HostPlans& b) {
                   return std::tie(a.name, a.configuration)
                          < std::tie(b.name, b.configuration);
               });
@@ -73,7 +73,7 @@ bool KnownPlans::defined_without_redis(std::string_view name) const
 {
     return api::PlanTable().knows(name)
            || std::any_of(hosts_.begin(), hosts_.end(),
-                          [&](const PublishedHost& host) {
+                          [&](const HostPlans& host) {
                               return host.plans.find(name) != host.plans.end();
                           });
 }
@@ -84,8 +84,8 @@ std::vector<std::string> KnownPlans::differences() const
     std::vector<std::string> differences;
     for (const auto& [name, plan] : plans_) {
         // What hosts use → the first of them.
-        std::map<std::string, const PublishedHost*> definitions;
-        for (const PublishedHost& host : hosts_) {
+        std::map<std::string, const HostPlans*> definitions;
+        for (const HostPlans& host : hosts_) {
             const auto own = host.plans.find(name);
             const auto other = built_in.plans().find(name);
             definitions.emplace(own != host.plans.end() ? words_of(own->second)
@@ -111,7 +111,7 @@ std::vector<std::string> KnownPlans::differences() const
 std::vector<std::string> KnownPlans::overridden() const
 {
     std::vector<std::string> overridden;
-    for (const PublishedHost& host : hosts_) {
+    for (const HostPlans& host : hosts_) {
         for (const auto& [name, limits] : host.plans) {
             const auto stored = stored_.plans.find(name);
             if (stored != stored_.plans.end() && !(stored->second == limits)) {

@@ -27,7 +27,7 @@ class KnownPlans {
 public:
     // Throws std::bad_alloc.
     explicit KnownPlans(StoredPlans stored = {},
-                        std::vector<PublishedHost> hosts = {},
+                        std::vector<HostPlans> hosts = {},
                         bool hosts_unread = false);
 
     const std::map<std::string, KnownPlan, std::less<>>& plans() const noexcept
@@ -37,7 +37,7 @@ public:
     const api::PlanTable& table() const noexcept { return table_; }
 
     // Of all hosts that are not gone, by name and configuration.
-    const std::vector<PublishedHost>& hosts() const noexcept { return hosts_; }
+    const std::vector<HostPlans>& hosts() const noexcept { return hosts_; }
     // The server of a Cluster that has them is away, so hosts() is empty.
     bool hosts_unread() const noexcept { return hosts_unread_; }
 
@@ -55,7 +55,7 @@ public:
 private:
     StoredPlans stored_;
     bool hosts_unread_;
-    std::vector<PublishedHost> hosts_;
+    std::vector<HostPlans> hosts_;
     std::map<std::string, KnownPlan, std::less<>> plans_;
     api::PlanTable table_;
 };

@@ -7,7 +7,7 @@
 namespace petstore::store {
 
 PlanPublisher::PlanPublisher(redis::Link& link, const Schema& schema,
-                             const Clock& clock, const HostOfPlans& host,
+                             const Clock& clock, const Host& host,
                              const api::NamedLimits& plans, PublishLog& log)
     : link_(link), name_(schema.hosts()), clock_(clock), log_(log),
       field_(host_field(host)), value_(host_json(host, plans))
@@ -48,8 +48,8 @@ void PlanPublisher::report_hosts(const redis::Reply& hosts) const noexcept
 {
     constexpr std::size_t kParts = 4;
     for (std::size_t i = 0; i + kParts <= hosts.size(); i += kParts) {
-        log_.host_counts({hosts[i].text(), hosts[i + 1].text(),
-                          hosts[i + 2].text(), hosts[i + 3].integer()});
+        log_.on_host_seen({hosts[i].text(), hosts[i + 1].text(),
+                           hosts[i + 2].text(), hosts[i + 3].integer()});
     }
 }
 

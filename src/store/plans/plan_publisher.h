@@ -14,7 +14,7 @@ namespace petstore::store {
 
 // A host of a store, as one host sees it. Any program may have written the
 // texts.
-struct SeenHost {
+struct HostView {
     std::string_view name;
     std::string_view configuration;
     std::string_view version;
@@ -23,10 +23,10 @@ struct SeenHost {
 
 class PublishLog {
 public:
-    virtual void host_counts(const SeenHost& host) noexcept = 0;
+    virtual void on_host_seen(const HostView& host) noexcept = 0;
 
-    // Redis refuses what a host publishes, with this error. Reported once,
-    // until it succeeds.
+    // Redis refuses what a host publishes, with this error. Reported once, and
+    // again only after it succeeded.
     virtual void plans_not_published(std::string_view error_code) noexcept = 0;
 
 protected:
@@ -42,7 +42,7 @@ public:
 
     // Borrows all but `host`.
     PlanPublisher(redis::Link& link, const Schema& schema, const Clock& clock,
-                  const HostOfPlans& host, const api::NamedLimits& plans,
+                  const Host& host, const api::NamedLimits& plans,
                   PublishLog& log);
 
     // Call this every few seconds: publishes at first, every kInterval, and
