@@ -26,7 +26,8 @@ struct UsagePeriod {
     UsagePeriod kept_at(Day today) const noexcept;
 };
 
-// A month's usage is kept this long after its end.
+// In days: a month's usage is kept this long after its end, the record of an
+// account after its deletion. usage.lua and touch_account.lua have it, too.
 inline constexpr Day kUsageKept = 400;
 inline constexpr Day kLongestMonth = 31;
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../../api/plan.h"
+#include "../../api/usage.h"
 #include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../exit.h"
@@ -12,8 +13,7 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::size_t kAccountsAtOnce = 128;
-constexpr api::Day kKeepDays = 400;  // as usage.lua
-constexpr std::int64_t kKeepSeconds = kKeepDays * api::kDaySeconds;
+constexpr std::int64_t kKeepSeconds = api::kUsageKept * api::kDaySeconds;
 
 // What take_account.lua replies.
 enum TakenField : std::size_t {
@@ -56,13 +56,13 @@ std::size_t AccountMover::run()
     return found.states.size();
 }
 
-// A usage is kept for kKeepDays after its month. The next month may begin
+// A usage is kept for kUsageKept after its month. The next month may begin
 // meanwhile, or by the clock of another server.
 void AccountMover::name_months()
 {
     const api::Day today = api::day_of(time_of(source_));
     const api::Day last = api::first_of_next_month(today);
-    const api::Day oldest = api::first_of_month(today - kKeepDays);
+    const api::Day oldest = api::first_of_month(today - api::kUsageKept);
     for (api::Day month = api::first_of_month(oldest - 1); month <= last;
          month = api::first_of_next_month(month)) {
         months_.push_back(api::month_of(month));
