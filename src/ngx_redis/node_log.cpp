@@ -102,8 +102,7 @@ void NodeLog::role_unknown(const redis::Reply& reply) noexcept
 void NodeLog::identity_unknown(const char* command,
                                const redis::Reply& reply) noexcept
 {
-    if (identity_unknown_ || !reply.is_error()
-        || reply.error_code() != "NOPERM") {
+    if (identity_unknown_ || !redis::is_forbidden(reply)) {
         return;
     }
     identity_unknown_ = true;

@@ -71,6 +71,12 @@ inline bool is_unknown_script(const Reply& reply) noexcept
            && error_row(reply.text()).resend == ErrorRow::Resend::script_text;
 }
 
+// An ACL rule forbids the command or its keys.
+inline bool is_forbidden(const Reply& reply) noexcept
+{
+    return reply.error_code() == "NOPERM";
+}
+
 // The key that the command names holds another type.
 inline bool is_wrong_type(const Reply& reply) noexcept
 {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "../../redis/error_table.h"
 #include "../../redis/hash_slot.h"
 #include "../../store/accounts/limit_commands.h"
 #include "../exit.h"
@@ -126,7 +127,7 @@ private:
     {
         redis_.send(command);
         const redis::Reply& reply = redis_.receive_any();
-        if (reply.error_code() == "NOPERM") {
+        if (redis::is_forbidden(reply)) {
             const bool of_key =
                 reply.text().find("key") != std::string_view::npos
                 && reply.text().find(" run ") == std::string_view::npos;
@@ -147,7 +148,7 @@ private:
         set.key(name).arg(kProbe).arg("EX").arg(kProbeSeconds);
         const redis::Reply& reply = try_command("+set", pattern, set);
         if (reply.is_error()) {
-            if (reply.error_code() != "NOPERM" && refusal_.empty()) {
+            if (!redis::is_forbidden(reply) && refusal_.empty()) {
                 refusal_ = first_part(reply.text());
             }
             return;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "../../redis/error_table.h"
+
 namespace petstore::store {
 
 namespace {
-
-constexpr std::string_view kForbidden = "NOPERM";
 
 // "here ID" or "elsewhere ID".
 redis::ServerId id_in_marker(std::string_view marker) noexcept
@@ -115,7 +115,7 @@ void LimitsLink::ask(Side& side) noexcept
 
 bool LimitsLink::Side::reports(const redis::Reply& error) const noexcept
 {
-    return error.error_code() == kForbidden;
+    return redis::is_forbidden(error);
 }
 
 void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
@@ -126,7 +126,7 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
     }
     // Damage is not judged here: as far as it matters, the limiter does so.
     const bool failed =
-        reply.is_error() && !forbidden && reply.error_code() != "WRONGTYPE";
+        reply.is_error() && !forbidden && !redis::is_wrong_type(reply);
     if (!failed && generation != link.connection_generation(owner.marker_)) {
         return owner.ask(*this);
     }

@@ -2,16 +2,13 @@
 
 #include <utility>
 
+#include "../../redis/error_table.h"
+
 namespace petstore::store {
 
 namespace {
 
 constexpr std::int64_t kProbeMillis = 10'000;
-
-bool is_refusal(const redis::Reply& reply) noexcept
-{
-    return reply.error_code() == "NOPERM";
-}
 
 }  // namespace
 
@@ -43,13 +40,13 @@ void UsageProbe::probe_if_due() noexcept
 
 bool UsageProbe::reports(const redis::Reply& error) const noexcept
 {
-    return is_refusal(error);
+    return redis::is_forbidden(error);
 }
 
 void UsageProbe::on_reply(const redis::Reply& reply) noexcept
 {
-    refused_ |= is_refusal(reply);
-    failed_ |= reply.is_error() && !is_refusal(reply);
+    refused_ |= redis::is_forbidden(reply);
+    failed_ |= reply.is_error() && !redis::is_forbidden(reply);
     end();
 }
 

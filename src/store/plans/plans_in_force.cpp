@@ -7,12 +7,6 @@
 
 namespace petstore::store {
 
-namespace {
-
-constexpr std::string_view kMayNotRead = "NOPERM";
-
-}  // namespace
-
 class PlansInForce::Load final : public PlansInForce::Loads::Item,
                                  public redis::ReplyHandler {
 public:
@@ -22,7 +16,7 @@ public:
 
     bool reports(const redis::Reply& error) const noexcept override
     {
-        return error.error_code() == kMayNotRead || redis::is_wrong_type(error);
+        return redis::is_forbidden(error) || redis::is_wrong_type(error);
     }
 
     void on_reply(const redis::Reply& reply) noexcept override
@@ -102,7 +96,7 @@ void PlansInForce::wait(Waiter<Done>& waiter) noexcept
 // After a temporary error, the plans read last still count.
 void PlansInForce::take(const redis::Reply& reply, Monotonic sent)
 {
-    const bool forbidden = reply.error_code() == kMayNotRead;
+    const bool forbidden = redis::is_forbidden(reply);
     if (reply.is_error() && !forbidden && !redis::is_wrong_type(reply)) {
         answered_ = false;
         return;
