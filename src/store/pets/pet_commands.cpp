@@ -257,13 +257,12 @@ void PageReader::drop_after(Position count) noexcept
 
 PageReader::Page PageReader::finish(const PetIds& ids, Form form)
 {
-    // What the JSON of a pet adds to its record: member names, id, punctuation.
-    constexpr std::size_t kFrame = 80;
     const bool array = form == Form::array;
     Page page;
     page.more = next_ != 0;
     page.next = next_;
-    page.body.reserve(records_.size() + rows_.size() * kFrame + 2);
+    page.body.reserve(records_.size() + rows_.size() * (api::kMaxPetFrame + 1)
+                      + 2);
     if (array) {
         page.body += '[';
     }
