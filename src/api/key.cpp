@@ -54,11 +54,7 @@ std::string_view refusal_name(KeyRefusal refusal) noexcept
 bool is_id(std::string_view text) noexcept
 {
     constexpr std::size_t kMaxSize = 64;
-    return !text.empty() && text.size() <= kMaxSize
-           && std::all_of(text.begin(), text.end(), [](char c) {
-                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-                         || (c >= '0' && c <= '9') || c == '-' || c == '_';
-              });
+    return text.size() <= kMaxSize && is_alphanumeric_or(text, "-_");
 }
 
 bool is_last4(std::string_view text) noexcept

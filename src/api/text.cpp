@@ -82,16 +82,6 @@ constexpr std::array<unsigned char, 256> make_base64_values()
 
 constexpr std::array<unsigned char, 256> kBase64Values = make_base64_values();
 
-constexpr bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-constexpr char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 constexpr int hex_value(char c)
 {
     if (is_digit(c)) {
@@ -118,6 +108,14 @@ std::optional<std::int64_t> parse_int64(std::string_view text) noexcept
         return std::nullopt;
     }
     return value;
+}
+
+std::optional<int> parse_port(std::string_view text) noexcept
+{
+    const auto port = parse_int64(text);
+    return port && *port >= 1 && *port <= 65535
+               ? std::optional(static_cast<int>(*port))
+               : std::nullopt;
 }
 
 void append_int(std::string& out, std::int64_t value)
@@ -286,6 +284,16 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept
         }
     }
     return true;
+}
+
+bool is_alphanumeric_or(std::string_view text, std::string_view others) noexcept
+{
+    for (const char c : text) {
+        if (!is_alphanumeric(c) && others.find(c) == std::string_view::npos) {
+            return false;
+        }
+    }
+    return !text.empty();
 }
 
 bool is_visible_ascii(std::string_view text) noexcept

@@ -12,6 +12,9 @@ namespace petstore::api {
 // else, including overflow.
 std::optional<std::int64_t> parse_int64(std::string_view text) noexcept;
 
+// A port, from 1 to 65535.
+std::optional<int> parse_port(std::string_view text) noexcept;
+
 // Without the spaces and tabs around it.
 std::string_view trimmed(std::string_view text) noexcept;
 
@@ -39,7 +42,25 @@ std::string base64url_encode(std::string_view bytes);
 std::optional<std::string> base64url_decode(std::string_view text);
 
 std::string to_hex(std::string_view bytes);
+
+// These know ASCII only, whatever the locale.
+constexpr bool is_digit(char c) noexcept
+{
+    return c >= '0' && c <= '9';
+}
+constexpr bool is_alphanumeric(char c) noexcept
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr char lower(char c) noexcept
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept;
+
+// Not empty, and only letters, digits and characters of `others`.
+bool is_alphanumeric_or(std::string_view text,
+                        std::string_view others) noexcept;
 
 // Not empty, and only 0x21 to 0x7E.
 bool is_visible_ascii(std::string_view text) noexcept;

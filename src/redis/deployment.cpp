@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "../api/text.h"
+
 namespace petstore::redis {
 
 namespace {
@@ -16,14 +18,7 @@ constexpr int kSentinelPort = 26379;
 // Redis restricts the names of monitored primaries to these.
 bool is_primary_name(std::string_view text) noexcept
 {
-    for (const char c : text) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        const bool digit = c >= '0' && c <= '9';
-        if (!letter && !digit && c != '.' && c != '-' && c != '_') {
-            return false;
-        }
-    }
-    return !text.empty();
+    return api::is_alphanumeric_or(text, ".-_");
 }
 
 }  // namespace

@@ -14,18 +14,6 @@ constexpr std::size_t kMaxUnixPath = 107;  // sockaddr_un, without its NUL
 
 using Parsed = std::variant<Endpoint, std::string>;
 
-bool has_only(std::string_view text, std::string_view more) noexcept
-{
-    for (const char c : text) {
-        const bool alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')
-                           || (c >= 'A' && c <= 'Z');
-        if (!alnum && more.find(c) == std::string_view::npos) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool has_control(std::string_view text) noexcept
 {
     for (const char c : text) {
@@ -36,10 +24,10 @@ bool has_control(std::string_view text) noexcept
     return false;
 }
 
-std::optional<int> number(std::string_view text, int least, int most) noexcept
+std::optional<int> number(std::string_view text) noexcept
 {
     const auto value = api::parse_int64(text);
-    if (!value || *value < least || *value > most) {
+    if (!value || *value < 0 || *value > std::numeric_limits<int>::max()) {
         return std::nullopt;
     }
     return static_cast<int>(*value);
@@ -85,8 +73,7 @@ Parsed parse_unix(std::string_view rest)
         if (query.substr(0, 3) != "db=") {
             return "after the path of a unix socket only \"?db=N\" is known";
         }
-        const auto database =
-            number(query.substr(3), 0, std::numeric_limits<int>::max());
+        const auto database = number(query.substr(3));
         if (!database) {
             return "the database must be a number from 0 to 2147483647";
         }
@@ -134,7 +121,7 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
         port = host.substr(end + 1);
         host = host.substr(1, end - 1);
         if (host.find(':') == std::string_view::npos
-            || !has_only(host, ":.%")) {
+            || !api::is_alphanumeric_or(host, ":.%")) {
             return "invalid IPv6 address";
         }
         has_port = !port.empty();
@@ -153,20 +140,19 @@ const char* parse_host(std::string_view host, Endpoint& endpoint)
             second != std::string_view::npos) {
             return host.empty() || is_ipv6(host, port)
                        ? "an IPv6 address must be in brackets"
-                   : number(port.substr(second + 1), 0,
-                            std::numeric_limits<int>::max())
+                   : number(port.substr(second + 1))
                        ? "the database must follow a slash, as in \"redis://host:6379/0\""
                        : "the port must be a number from 1 to 65535";
         }
         if (host.empty()) {
             return "the host is missing";
         }
-        if (!has_only(host, ".-_")) {
+        if (!api::is_alphanumeric_or(host, ".-_")) {
             return "invalid host name";
         }
     }
     if (has_port) {
-        const auto value = number(port, 1, 65535);
+        const auto value = api::parse_port(port);
         if (!value) {
             return "the port must be a number from 1 to 65535";
         }
@@ -184,8 +170,7 @@ Parsed parse_tcp(std::string_view rest, bool tls, int default_port)
 
     const std::size_t slash = rest.find('/');
     if (slash != std::string_view::npos && slash + 1 < rest.size()) {
-        const auto database =
-            number(rest.substr(slash + 1), 0, std::numeric_limits<int>::max());
+        const auto database = number(rest.substr(slash + 1));
         if (!database) {
             return "the database must be a number from 0 to 2147483647";
         }
@@ -303,8 +288,8 @@ std::string redact_url(std::string_view url)
         show("?db=", kDigits);
     } else {
         while (shown < rest.size()
-               && has_only(rest.substr(shown, 1),
-                           rest[0] == '[' ? ".-_[]:%" : ".-_")) {
+               && api::is_alphanumeric_or(rest.substr(shown, 1),
+                                          rest[0] == '[' ? ".-_[]:%" : ".-_")) {
             ++shown;
         }
         show(":", kDigits);

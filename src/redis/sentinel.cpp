@@ -24,24 +24,17 @@ constexpr std::size_t kMaxHost = 255;
 // resolved.
 bool is_host(std::string_view text) noexcept
 {
-    for (const char c : text) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        const bool digit = c >= '0' && c <= '9';
-        if (!letter && !digit && c != '.' && c != '-' && c != '_' && c != ':') {
-            return false;
-        }
-    }
-    return !text.empty() && text.size() <= kMaxHost;
+    return api::is_alphanumeric_or(text, ".-_:") && text.size() <= kMaxHost;
 }
 
 std::optional<ServerAddress> server_address(std::string_view host,
                                             std::string_view port)
 {
-    const auto number = api::parse_int64(port);
-    if (!is_host(host) || !number || *number < 1 || *number > 65535) {
+    const auto number = api::parse_port(port);
+    if (!is_host(host) || !number) {
         return std::nullopt;
     }
-    return ServerAddress{std::string(host), static_cast<int>(*number)};
+    return ServerAddress{std::string(host), *number};
 }
 
 // The number of words in a message, and the positions of the primary's name and

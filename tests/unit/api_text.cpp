@@ -318,6 +318,33 @@ TEST_CASE("visible ASCII", "[text]")
     }
 }
 
+TEST_CASE("letters and digits are those of ASCII", "[text]")
+{
+    CHECK(is_alphanumeric_or("azAZ09", ""));
+    CHECK(is_alphanumeric_or("a.b-c", ".-"));
+    for (const std::string& text :
+         {""s, "a b"s, "a_b"s, "a@"s, "`"s, "["s, "{"s, "/"s, ":"s, "a\0b"s,
+          "\xE4"s, "\xC3\xA4"s}) {
+        CAPTURE(text);
+        CHECK_FALSE(is_alphanumeric_or(text, ".-"));
+    }
+    CHECK(lower('A') == 'a');
+    CHECK(lower('Z') == 'z');
+    CHECK(lower('[') == '[');
+    CHECK(lower('\xC4') == '\xC4');
+}
+
+TEST_CASE("a port is 1 to 65535", "[text]")
+{
+    CHECK(parse_port("1") == 1);
+    CHECK(parse_port("65535") == 65535);
+    for (const std::string& text :
+         {""s, "0"s, "-1"s, "65536"s, "080"s, "80 "s, "4294967376"s}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_port(text));
+    }
+}
+
 TEST_CASE("hostile bytes do not harm the text parsers", "[text]")
 {
     std::mt19937 random(3);

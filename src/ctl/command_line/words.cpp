@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "../../api/text.h"
+
 namespace petstore::ctl {
 
 namespace {
@@ -15,8 +17,7 @@ constexpr std::size_t kMinToken = 16;
 
 bool is_token(char c) noexcept
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-           || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return api::is_alphanumeric(c) || c == '_' || c == '-';
 }
 
 // Edit distance: insertions, deletions, substitutions, and transpositions of
@@ -72,11 +73,8 @@ std::string cannot_open(const std::string& path)
 
 bool contains_ignoring_case(std::string text, std::string part)
 {
-    const auto lower = [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
-    std::transform(text.begin(), text.end(), text.begin(), lower);
-    std::transform(part.begin(), part.end(), part.begin(), lower);
+    std::transform(text.begin(), text.end(), text.begin(), api::lower);
+    std::transform(part.begin(), part.end(), part.begin(), api::lower);
     return text.find(part) != std::string::npos;
 }
 

@@ -70,8 +70,8 @@ int day_in(std::string_view field) noexcept
     if (field.size() == kDigits + 1 && field.back() == 'd') {
         field.remove_suffix(1);
     }
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    return field.size() == kDigits && is_digit(field[0]) && is_digit(field[1])
+    return field.size() == kDigits && api::is_digit(field[0])
+                   && api::is_digit(field[1])
                ? (field[0] - '0') * 10 + field[1] - '0'
                : 0;
 }
