@@ -202,7 +202,7 @@ TEST_CASE("command line accounts: a change reaches all keys of the account")
     CHECK(contains(set.err, "Account " + account + " is changed."));
     CHECK(contains(
         set.err, "Key " + own.id
-                     + " is not reached: it has its own number per minute.\n"));
+                     + " is unaffected: it has its own number per minute.\n"));
     CHECK_FALSE(contains(set.err, one.id));
     const auto named = [&](const Words& options) {
         Words command = {"account", "set", account};

@@ -39,13 +39,13 @@ void check_account(const api::AccountRecord& record,
 
 // What of a change of its account's plan and numbers a key does not follow;
 // empty if nothing.
-std::string unreached(const api::OwnPlan& key, const PlanOptions& change)
+std::string unaffected(const api::OwnPlan& key, const PlanOptions& change)
 {
     if (!key.plan.empty()) {
-        return " is not reached: it has a plan of its own.";
+        return " is unaffected: it has its own plan.";
     }
     std::string kept;
-    bool reached = false;
+    bool affected = false;
     const auto check = [&](const std::optional<std::string>& number,
                            const std::optional<std::int64_t>& own,
                            const char* name) {
@@ -53,7 +53,7 @@ std::string unreached(const api::OwnPlan& key, const PlanOptions& change)
         if (changed && own) {
             kept += kept.empty() ? name : std::string(" and ") + name;
         }
-        reached |= changed && !own;
+        affected |= changed && !own;
     };
     check(change.per_minute, key.per_minute, "per minute");
     check(change.per_day, key.per_day, "per day");
@@ -61,19 +61,19 @@ std::string unreached(const api::OwnPlan& key, const PlanOptions& change)
     if (kept.empty()) {
         return "";
     }
-    return reached ? " keeps its own number " + kept + "."
-                   : " is not reached: it has its own number " + kept + ".";
+    return affected ? " keeps its own number " + kept + "."
+                    : " is unaffected: it has its own number " + kept + ".";
 }
 
-void name_unreached(Context& context, const store::KeyServers& servers,
-                    const std::string& id, const PlanOptions& change)
+void name_unaffected(Context& context, const store::KeyServers& servers,
+                     const std::string& id, const PlanOptions& change)
 {
     store::AccountAdministration accounts(servers);
     const auto listing = context.await<store::KeyListing>([&](auto& waiter) {
         accounts.keys_of({id, ""}, waiter);
     });
     for (const store::StoredKey& key : listing.keys) {
-        const std::string text = unreached(key.record, change);
+        const std::string text = unaffected(key.record, change);
         if (!text.empty()) {
             say("Key " + key.record.id + text);
         }
@@ -147,7 +147,7 @@ void set_account(Context& context, const std::string& id,
         });
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {
-        name_unreached(context, servers, id, options.plan);
+        name_unaffected(context, servers, id, options.plan);
     }
 }
 

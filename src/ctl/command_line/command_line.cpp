@@ -147,7 +147,7 @@ bool is_a(const CLI::ParseError& error)
         throw UsageError(error.what() + see);
     }
     if (!is_a<CLI::RequiredError>(error) && !is_a<CLI::ExtrasError>(error)) {
-        throw UsageError("an option has a wrong value" + see);
+        throw UsageError("an option has an invalid value" + see);
     }
     const auto unknown = app.remaining(true);
     const bool is_group = !command_names(command).empty();

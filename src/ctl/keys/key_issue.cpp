@@ -59,8 +59,9 @@ void show_or_undo(const Context& context, const ShownKey& shown,
             undo();
         } catch (const Failure& failure) {
             throw Failure(std::string(unshown.what())
-                          + "; the new key cannot be removed either ("
-                          + failure.what() + "): it does not work, delete key "
+                          + "; removing the new key failed, too ("
+                          + failure.what()
+                          + "). It does not work; run petstorectl key delete "
                           + shown.key.record.id);
         }
         throw;
