@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "../../store/schema.h"
-#include "server_check.h"
+#include "../redis/redis_session.h"
+#include "finding.h"
 
 namespace petstore::ctl {
 

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "../../redis/hash_slot.h"
+#include "../../redis/info.h"
 #include "../exit.h"
+#include "server_check.h"
 
 namespace petstore::ctl {
 
@@ -20,17 +22,16 @@ const redis::Reply* ask(RedisSession& redis, std::string_view question)
 
 Finding check_state(RedisSession& cluster, const std::string& which)
 {
-    Finding finding{
-        Verdict::unknown, which + "cluster", "",
-        "this user may not ask Redis: see its documentation, or the provider's"};
+    Finding finding{Verdict::unknown, which + "cluster", "", kAskProvider};
     if (const auto* reply = ask(cluster, "INFO")) {
-        Info info = parse_info(reply->text());
-        const std::string slots = info["cluster_slots_ok"];
+        const std::string state(
+            redis::info_field(reply->text(), "cluster_state"));
+        const std::string slots(
+            redis::info_field(reply->text(), "cluster_slots_ok"));
         const std::string all = std::to_string(redis::kHashSlots);
-        const bool ok = info["cluster_state"] == "ok" && slots == all;
+        const bool ok = state == "ok" && slots == all;
         finding.verdict = ok ? Verdict::ok : Verdict::wrong;
-        finding.found = info["cluster_state"] + ", " + slots + " of " + all
-                        + " slots served";
+        finding.found = state + ", " + slots + " of " + all + " slots served";
         finding.advice =
             ok ? ""
                : "start the servers that are down, or give their slots to others: redis-cli --cluster check";

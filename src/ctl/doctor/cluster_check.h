@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "server_check.h"
+#include "../redis/redis_session.h"
+#include "finding.h"
 
 namespace petstore::ctl {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "server_check.h"
+#include "finding.h"
 
 namespace petstore::ctl {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "../command_line/context.h"
-#include "server_check.h"
+#include "finding.h"
 
 namespace petstore::ctl {
 

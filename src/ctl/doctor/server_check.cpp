@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../../redis/info.h"
 #include "durability.h"
 
 namespace petstore::ctl {
@@ -15,8 +16,6 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::int64_t kOldestVersion = 7;
-constexpr char kForbidden[] =
-    "this user may not ask Redis: see its documentation, or the provider's";
 
 // Whether this error is the reply to every command, so that it says nothing of
 // any command's rights.
@@ -89,7 +88,7 @@ private:
     void read_info()
     {
         if (const auto* reply = ask(redis::Command("INFO"))) {
-            info_ = parse_info(reply->text());
+            info_ = reply->text();
         } else {
             read_hello();
         }
@@ -107,21 +106,25 @@ private:
             if (name == "server") {
                 server = value;
             } else if (name == "version") {
-                info_["redis_version"] = value;
-                info_["valkey_version"] = server == "valkey" ? value : "";
+                add_info("redis_version", value);
+                add_info("valkey_version", server == "valkey" ? value : "");
             } else if (name == "role") {
-                info_["role"] = value;
+                add_info("role", value);
             } else if (name == "mode") {
-                info_["cluster_enabled"] = value == "cluster" ? "1" : "0";
+                add_info("cluster_enabled", value == "cluster" ? "1" : "0");
             }
         }
     }
 
-    // Empty if unknown.
-    std::string info(const std::string& name) const
+    void add_info(const char* name, const std::string& value)
     {
-        const auto found = info_.find(name);
-        return found == info_.end() ? "" : found->second;
+        info_.append(name).append(":").append(value).append("\n");
+    }
+
+    // Empty if unknown.
+    std::string info(std::string_view name) const
+    {
+        return std::string(redis::info_field(info_, name));
     }
 
     std::optional<std::string> config(std::string_view name)
@@ -135,7 +138,7 @@ private:
 
     void add_unknown(const std::string& check)
     {
-        add(Verdict::unknown, check, "", kForbidden);
+        add(Verdict::unknown, check, "", kAskProvider);
     }
 
     void check_reachable()
@@ -284,7 +287,7 @@ private:
         const auto most = api::parse_int64(info("maxmemory"));
         const auto used = api::parse_int64(info("used_memory"));
         if (!most || !used) {
-            add(Verdict::unknown, "maxmemory", "", kForbidden, problems_only);
+            add(Verdict::unknown, "maxmemory", "", kAskProvider, problems_only);
             return;
         }
         // Redis does not count the buffers of replicas and of the append-only
@@ -348,26 +351,11 @@ private:
     RedisSession& redis_;
     const std::string which_;
     const ClusterNode* const node_;
-    Info info_;
+    std::string info_;  // "name:value" lines
     std::vector<Finding> findings_;
 };
 
 }  // namespace
-
-Info parse_info(std::string_view text)
-{
-    Info info;
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find("\r\n"));
-        text.remove_prefix(std::min(text.size(), line.size() + 2));
-        const std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos) {
-            info.insert_or_assign(std::string(line.substr(0, colon)),
-                                  std::string(line.substr(colon + 1)));
-        }
-    }
-    return info;
-}
 
 std::vector<Finding> check_server(RedisSession& redis, const std::string& which,
                                   const ClusterNode* node)

@@ -5,7 +5,7 @@
 
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
-#include "server_check.h"
+#include "finding.h"
 
 namespace petstore::ctl {
 
