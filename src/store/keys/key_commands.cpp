@@ -1,26 +1,10 @@
 #include "key_commands.h"
 
+#include <algorithm>
+
 namespace petstore::store {
 
 namespace {
-
-// "<id>:<digest in hex>", separated by spaces.
-bool is_successors(std::string_view text) noexcept
-{
-    for (;;) {
-        const std::size_t end = text.find(' ');
-        const std::string_view one = text.substr(0, end);
-        const std::size_t colon = one.find(':');
-        if (colon == std::string_view::npos || !api::is_id(one.substr(0, colon))
-            || !api::digest_of_hex(one.substr(colon + 1))) {
-            return false;
-        }
-        if (end == std::string_view::npos) {
-            return true;
-        }
-        text.remove_prefix(end + 1);
-    }
-}
 
 // Ignores fields added by later versions.
 bool set_key_field(api::KeyRecord& record, std::string_view field,
@@ -64,12 +48,31 @@ bool set_key_field(api::KeyRecord& record, std::string_view field,
         return value == "1";
     }
     if (field == "successors") {
-        return is_successors(value);
+        return parse_successors(value).has_value();
     }
     return true;
 }
 
 }  // namespace
+
+std::optional<std::vector<Successor>> parse_successors(std::string_view text)
+{
+    std::vector<Successor> parsed;
+    for (bool last = false; !last;) {
+        const std::size_t end = text.find(' ');
+        last = end == std::string_view::npos;
+        const std::string_view one = text.substr(0, end);
+        text.remove_prefix(last ? text.size() : end + 1);
+        const std::string_view id = one.substr(0, one.find(':'));
+        const auto digest =
+            api::digest_of_hex(one.substr(std::min(id.size() + 1, one.size())));
+        if (!api::is_id(id) || !digest) {
+            return std::nullopt;
+        }
+        parsed.push_back({std::string(id), *digest});
+    }
+    return parsed;
+}
 
 std::string KeyCommands::name(const api::Digest& digest) const
 {

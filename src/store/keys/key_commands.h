@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../../api/digest.h"
 #include "../../api/key.h"
@@ -12,6 +13,15 @@
 #include "../schema.h"
 
 namespace petstore::store {
+
+// The replacement key of an interrupted rotation. A record has one or more, as
+// "<id>:<digest in hex>", separated by spaces.
+struct Successor {
+    std::string id;
+    api::Digest digest;
+};
+// nullopt if one is invalid.
+std::optional<std::vector<Successor>> parse_successors(std::string_view text);
 
 // Reads the record of an API key for the workers.
 class KeyCommands {

@@ -12,30 +12,9 @@ namespace petstore::store {
 
 namespace {
 
-struct Successor {
-    std::string id;
-    api::Digest digest;
-};
-
 std::string to_text(const StoredKey& key)
 {
     return key.record.id + ':' + api::to_hex(api::bytes_of(key.digest));
-}
-
-std::vector<Successor> parse_successors(std::string_view successors)
-{
-    std::vector<Successor> parsed;
-    while (!successors.empty()) {
-        const std::string_view one = successors.substr(0, successors.find(' '));
-        successors.remove_prefix(std::min(successors.size(), one.size() + 1));
-        const std::size_t colon = one.find(':');
-        if (colon != std::string_view::npos) {
-            if (const auto digest = api::digest_of_hex(one.substr(colon + 1))) {
-                parsed.push_back({std::string(one.substr(0, colon)), *digest});
-            }
-        }
-    }
-    return parsed;
 }
 
 bool is_claimed(const StoredKey& old, const StoredKey& next)
@@ -108,7 +87,8 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
         next.record.created = fresh.created;
         next.record.last4 = fresh.last4;
         next.record.epoch = 0;
-        overtaken = parse_successors(old.successors);
+        overtaken =
+            parse_successors(old.successors).value_or(std::vector<Successor>());
         const std::string before = std::exchange(old.successors, to_text(next));
         if (!before.empty()) {
             old.successors += ' ' + before;

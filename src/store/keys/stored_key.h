@@ -26,8 +26,8 @@ struct StoredKey {
     // whatever `record` says. Redis deletes the record after a day.
     bool unfinished = false;
 
-    // The replacement keys of interrupted rotations, the current claim first:
-    // "<id>:<digest in hex>", separated by spaces.
+    // The replacement keys of interrupted rotations, the current claim first;
+    // see parse_successors().
     std::string successors;
 };
 
