@@ -6,7 +6,6 @@
 
 #include "../scan_tasks.h"
 #include "account_index_tasks.h"
-#include "account_record.h"
 #include "account_tasks.h"
 #include "usage_tasks.h"
 
@@ -27,17 +26,12 @@ void throw_if_damaged(const std::string& redis_key)
 Task<std::optional<api::AccountUsage>>
 read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
 {
-    const redis::Reply& reply =
-        co_await ask(servers.keys, AccountCommands(servers.schema).read(id));
-    auto found = AccountCommands::parse(reply, id);
-    if (found.result == RecordFound::absent) {
+    auto account = co_await read_account(servers, id);
+    if (!account) {
         co_return std::nullopt;
     }
-    if (found.result == RecordFound::invalid) {
-        throw damaged("the record of account " + id + " is damaged");
-    }
     api::AccountUsage usage;
-    usage.account = std::move(found.record);
+    usage.account = std::move(*account);
     std::string wrong =
         co_await read_counts(servers, period.from, period.to, usage);
     throw_if_damaged(wrong);
@@ -51,8 +45,7 @@ Task<api::AccountUsage> read_existing(const KeyServers& servers, std::string id,
 {
     auto usage = co_await read_usage(servers, std::move(id), period);
     if (!usage) {
-        throw refused(Refusal::account_not_found, api::ErrorCode::not_found,
-                      "there is no such account");
+        throw account_not_found();
     }
     co_return std::move(*usage);
 }
