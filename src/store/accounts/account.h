@@ -36,6 +36,10 @@ public:
 
     std::string_view id() const noexcept { return id_.view(); }
 
+    // For Link: hashes to the slot of the account's keys, which contain
+    // "{<id>}".
+    std::string_view slot_key() const noexcept { return id(); }
+
     // Remembers Redis's decision on a command for a key of this epoch, sent at
     // `sent`. Expiry counts from `sent`, so a cached denial never outlasts
     // Redis's. If out of memory, a denial is not remembered, and the next

@@ -311,8 +311,7 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
 
 LimitQueue::Group LimitQueue::group_of(const CachedKey& key) const noexcept
 {
-    // An account's id hashes to the slot of its keys, which contain "{<id>}".
-    return across_slots_ ? link_.group_of(key.account->id())
+    return across_slots_ ? link_.group_of(key.account->slot_key())
                          : reinterpret_cast<Group>(key.account.get());
 }
 
@@ -374,9 +373,8 @@ void LimitQueue::add_to_new_batch(const LimitRequest& request,
 // with the account's current epoch.
 bool LimitQueue::may_be_outdated(const CachedKey& key) const noexcept
 {
-    // An account's id hashes to the slot of its keys, which contain "{<id>}".
     const auto generation = static_cast<std::uint32_t>(
-        link_.connection_generation(key.account->id()));
+        link_.connection_generation(key.account->slot_key()));
     return key.generation != generation;
 }
 

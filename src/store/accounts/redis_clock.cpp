@@ -57,10 +57,9 @@ RedisClock::RedisClock(redis::Link& accounts, const Schema& schema,
 
 RedisClock::~RedisClock() = default;
 
-// An account's id hashes to the slot of its keys, which contain "{<id>}".
 std::size_t RedisClock::server_of(const CachedKey& key) const noexcept
 {
-    return is_cluster_ ? accounts_.group_of(key.account->id()) : 0;
+    return is_cluster_ ? accounts_.group_of(key.account->slot_key()) : 0;
 }
 
 const RedisClock::Reading*
