@@ -29,19 +29,12 @@ api::AccountUsage::Counter open_counter(std::int64_t used, api::Millis end,
                      : api::AccountUsage::Counter{};
 }
 
-// Whether Redis can have given it to limit.lua as a day.
-bool is_day(std::int64_t day) noexcept
-{
-    return day >= 0 && day <= api::kLastDay;
-}
-
 using Days = std::map<api::Day, api::UsageCount>;
 
 bool take_state(std::string_view bytes, api::AccountUsage& usage, Days& days)
 {
     const auto state = AccountState::decode(bytes);
-    if (!state || !is_day(state->utc_day) || !is_day(state->usual_day)
-        || state->used_on_utc_day() < 0) {
+    if (!state || state->usual_day > api::kLastDay) {
         return false;
     }
     usage.epoch = state->epoch;
@@ -49,11 +42,8 @@ bool take_state(std::string_view bytes, api::AccountUsage& usage, Days& days)
     usage.minute = open_counter(state->minute_used, state->minute_end, now);
     usage.day = open_counter(state->day_used, state->day_end, now);
     usage.banned_until = state->ban_until > now ? state->ban_until : 0;
-
-    const api::Day next = api::first_of_next_month(state->utc_day);
-    usage.month =
-        open_counter(state->month_used, next * api::kDaySeconds * 1000, now);
-    if (const auto today = state->month_used - state->month_base; today > 0) {
+    usage.month = open_counter(state->month_used, state->month_end(), now);
+    if (const auto today = state->used_on_utc_day(); today > 0) {
         days[state->utc_day].admitted = today;
         usage.last_used = state->utc_day;
     } else if (state->usual_day > 0) {
