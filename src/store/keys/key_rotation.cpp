@@ -1,7 +1,6 @@
 #include "key_rotation.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
