@@ -57,7 +57,7 @@ BucketLoad* BucketLoads::load_for(const Place& place, const Version& now)
         if (cache_.buckets().has(number, now)) {
             continue;
         }
-        BucketLoad* const load = find(number);
+        BucketLoad* const load = current_load(loads_, number);
         if (load == nullptr) {
             missing.at(count++) = number;
         } else if (!load->serves(now)) {
@@ -97,19 +97,12 @@ void BucketLoads::load_for_later(const BucketSpan& span,
         return;
     }
     for (std::int64_t number = span.first; number <= span.last; ++number) {
-        if (!cache_.buckets().has(number, now) && find(number) == nullptr
+        if (!cache_.buckets().has(number, now)
+            && current_load(loads_, number) == nullptr
             && cache_.missed_before(number)) {
             load(number, now);
         }
     }
-}
-
-BucketLoad* BucketLoads::find(std::int64_t number) const noexcept
-{
-    BucketLoad* const load = loads_.find(number);
-    return load != nullptr && load->generation() == cache_.generation()
-               ? load
-               : nullptr;
 }
 
 BucketLoad* BucketLoads::load(std::int64_t number, const Version& now) noexcept
@@ -120,7 +113,7 @@ BucketLoad* BucketLoads::load(std::int64_t number, const Version& now) noexcept
     } catch (...) {
         return nullptr;  // out of memory
     }
-    return find(number);
+    return current_load(loads_, number);
 }
 
 }  // namespace petstore::store

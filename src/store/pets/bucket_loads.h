@@ -53,9 +53,6 @@ public:
 private:
     bool missed_before(const std::int64_t* numbers, std::size_t count) noexcept;
 
-    // The newest load in flight that requests may join, if any.
-    BucketLoad* find(std::int64_t number) const noexcept;
-
     // nullptr if the command could not be sent. The bucket must not be loading.
     BucketLoad* load(std::int64_t number, const Version& now) noexcept;
 

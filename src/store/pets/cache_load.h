@@ -42,6 +42,13 @@ public:
     std::uint64_t generation() const noexcept { return loaded_.generation; }
     std::uint64_t history() const noexcept { return loaded_.history; }
 
+    // Whether what was read belongs to the cache, not to data that were dropped
+    // since.
+    bool is_current() const noexcept
+    {
+        return generation() == cache_.generation();
+    }
+
 protected:
     using Loads = SharedReads<Load, WaitingRead, Key>;
 
@@ -55,13 +62,6 @@ protected:
 
     const PetSource& source() const noexcept { return cache_.source(); }
     ReadCache& cache() const noexcept { return cache_; }
-
-    // Whether what was read belongs to the cache, not to data that were dropped
-    // since.
-    bool is_current() const noexcept
-    {
-        return generation() == cache_.generation();
-    }
 
 private:
     void on_done() noexcept override
@@ -79,6 +79,15 @@ private:
     Continuation& continuation_;
     const Loaded loaded_;
 };
+
+// The newest of these loads in flight whose data will belong to the cache, if
+// any.
+template <typename Loads, typename Key = NoKey>
+auto current_load(const Loads& loads, const Key& key = {}) noexcept
+{
+    const auto load = loads.find(key);
+    return load != nullptr && load->is_current() ? load : nullptr;
+}
 
 // Reads the latest changes, so that cached data of other buckets remain valid.
 class ChangesLoad final : public CacheLoad<ChangesLoad> {

@@ -38,26 +38,28 @@ Reader::Reader(ReadCache& cache, VersionQueue& versions) noexcept
 
 Reader::~Reader() = default;
 
-// The load in flight whose data will belong to the cache, if any.
-template <typename Load>
-Load* Reader::current(const SharedReads<Load, WaitingRead>& loads) noexcept
+// Without a `current` load, starts one.
+template <typename Load, typename... Args>
+void Reader::join_or_start(SharedReads<Load, WaitingRead>& loads, Load* current,
+                           const WaitingRead& waiting, const Args&... args)
 {
-    Load* const load = loads.find();
-    return load != nullptr && load->generation() == cache_.generation()
-               ? load
-               : nullptr;
+    if (current != nullptr) {
+        return current->join(waiting);
+    }
+    Continuation& continuation = *this;
+    loads.start({}, waiting, args..., cache_, continuation).begin();
 }
 
 bool Reader::read_ahead(const ReadKey& key)
 {
-    if (cache_.has(key) || newest_load(key) != nullptr) {
+    if (cache_.has(key) || current_load(loads_, key) != nullptr) {
         return false;
     }
     Continuation& continuation = *this;
     const PetIds* const ids = cache_.ids();
     if (ids == nullptr) {
         // Without them, the place of a pet is unknown.
-        if (current(ids_loads_) == nullptr) {
+        if (current_load(ids_loads_) == nullptr) {
             ids_loads_.start_ahead({}, cache_, continuation).begin();
         }
         return false;
@@ -81,7 +83,7 @@ bool Reader::read_ahead(const ReadKey& key)
         .start_ahead(key, place.position, std::nullopt, cache_, bucket_loads_,
                      continuation)
         .begin();
-    return newest_load(key) != nullptr;
+    return current_load(loads_, key) != nullptr;
 }
 
 void Reader::confirm(const ReadKey& key, const Version& now)
@@ -89,7 +91,7 @@ void Reader::confirm(const ReadKey& key, const Version& now)
     if (now.damage() != Version::Damage::none || now.is_empty()) {
         return;
     }
-    ResponseLoad* const load = newest_load(key);
+    ResponseLoad* const load = current_load(loads_, key);
     if (load != nullptr && !load->version()) {
         load->confirm(now);
     }
@@ -106,23 +108,16 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
             return waiter.on_result(cache_.source().damaged(*now));
         }
         const WaitingRead waiting{key, *now, &waiter};
-        Continuation& continuation = *this;
         if (now->is_empty()) {
-            if (VacancyCheck* const check = vacancy_checks_.find()) {
-                return check->join(waiting);
-            }
-            return vacancy_checks_.start({}, waiting, cache_, continuation)
-                .begin();
+            return join_or_start(vacancy_checks_, vacancy_checks_.find(),
+                                 waiting);
         }
         const ChangeLog& changes = cache_.changes();
         if (now->changes > changes.known() && changes.reaches(now->changes)) {
             // A read started for an earlier version often includes the changes
             // that the request needs.
-            if (ChangesLoad* const load = current(changes_loads_)) {
-                return load->join(waiting);
-            }
-            return changes_loads_.start({}, waiting, *now, cache_, continuation)
-                .begin();
+            return join_or_start(changes_loads_, current_load(changes_loads_),
+                                 waiting, *now);
         }
         if (const PetIds* const ids = cache_.ids(*now)) {
             return read_at(place_of(key, *ids, *now), *now, waiter);
@@ -136,11 +131,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
 
 void Reader::read_ids(const WaitingRead& waiting)
 {
-    if (IdsLoad* const load = current(ids_loads_)) {
-        return load->join(waiting);
-    }
-    Continuation& continuation = *this;
-    ids_loads_.start({}, waiting, cache_, continuation).begin();
+    join_or_start(ids_loads_, current_load(ids_loads_), waiting);
 }
 
 void Reader::read_at(const Place& place, const Version& now,
@@ -241,19 +232,10 @@ void Reader::read_directly(const Place& place, const Version& now,
         .begin();
 }
 
-// The load in flight that requests may join once they have its version.
-ResponseLoad* Reader::newest_load(const ReadKey& key) noexcept
-{
-    ResponseLoad* const load = loads_.find(key);
-    return load != nullptr && load->generation() == cache_.generation()
-               ? load
-               : nullptr;
-}
-
-// The one that is new enough, if any.
+// The load in flight that is new enough, if any.
 ResponseLoad* Reader::load_for(const Place& place, const Version& now) noexcept
 {
-    ResponseLoad* const load = newest_load(place.key);
+    ResponseLoad* const load = current_load(loads_, place.key);
     return load != nullptr && load->position() == place.position
                    && load->version() && load->version()->covers(now)
                ? load

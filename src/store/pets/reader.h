@@ -54,9 +54,9 @@ private:
                  Waiter<SharedResponse>& waiter);
     void read_directly(const Place& place, const Version& now,
                        Waiter<SharedResponse>& waiter);
-    template <typename Load>
-    Load* current(const SharedReads<Load, WaitingRead>& loads) noexcept;
-    ResponseLoad* newest_load(const ReadKey& key) noexcept;
+    template <typename Load, typename... Args>
+    void join_or_start(SharedReads<Load, WaitingRead>& loads, Load* current,
+                       const WaitingRead& waiting, const Args&... args);
     ResponseLoad* load_for(const Place& place, const Version& now) noexcept;
 
     ReadCache& cache_;

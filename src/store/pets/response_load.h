@@ -30,8 +30,13 @@ public:
 
     void confirm(const Version& version) noexcept { version_ = version; }
     const std::optional<Version>& version() const noexcept { return version_; }
-    std::uint64_t generation() const noexcept { return generation_; }
     Position position() const noexcept { return position_; }
+
+    // See CacheLoad.
+    bool is_current() const noexcept
+    {
+        return generation_ == cache_.generation();
+    }
 
 private:
     void send_commands() override;
@@ -43,10 +48,6 @@ private:
     void take_page(std::size_t index, const redis::Reply& reply);
     void take_error(std::size_t index, const redis::Reply& error);
     Position missing() const noexcept;
-    bool is_current() const noexcept
-    {
-        return generation_ == cache_.generation();
-    }
     const PetIds* ids() const noexcept;
     Outcome<SharedResponse> finish(const PetIds& ids);
     void take_rows(CachedResponse& response, const PetIds& ids);
