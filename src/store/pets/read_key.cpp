@@ -6,20 +6,8 @@ namespace petstore::store {
 
 ReadKey ReadKey::of_page(const api::ListQuery& query) noexcept
 {
-    Kind kind = Kind::page;
-    if (query.status) {
-        switch (*query.status) {
-        case api::Status::available:
-            kind = Kind::available;
-            break;
-        case api::Status::pending:
-            kind = Kind::pending;
-            break;
-        case api::Status::sold:
-            kind = Kind::sold;
-            break;
-        }
-    }
+    const Kind kind =
+        query.status ? static_cast<Kind>(*query.status) : Kind::page;
     return {kind, query.limit, query.after};
 }
 
@@ -28,19 +16,8 @@ api::ListQuery ReadKey::query() const noexcept
     api::ListQuery query;
     query.limit = limit;
     query.after = id;
-    switch (kind) {
-    case Kind::available:
-        query.status = api::Status::available;
-        break;
-    case Kind::pending:
-        query.status = api::Status::pending;
-        break;
-    case Kind::sold:
-        query.status = api::Status::sold;
-        break;
-    case Kind::pet:
-    case Kind::page:
-        break;
+    if (is_filtered()) {
+        query.status = static_cast<api::Status>(kind);
     }
     return query;
 }

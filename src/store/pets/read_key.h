@@ -10,7 +10,8 @@ namespace petstore::store {
 
 // Identifies a read: one pet or one page. The key of the response cache.
 struct ReadKey {
-    enum class Kind : char { pet, page, available, pending, sold };
+    // Or an api::Status: a page of the pets with it.
+    enum class Kind : char { pet, page };
 
     Kind kind = Kind::pet;
     std::int32_t limit = 0;  // pages only
