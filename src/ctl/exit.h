@@ -41,6 +41,29 @@ private:
     Kind kind_;
 };
 
+// How an error is reported to programs: `code` is in its JSON.
+struct Category {
+    ExitCode exit;
+    const char* code;
+};
+inline constexpr Category kUsage = {kExitUsage, "usage"};
+inline constexpr Category kFailed = {kExitFailure, "failed"};
+// Of all other kinds.
+inline constexpr struct {
+    Failure::Kind kind;
+    Category category;
+} kCategories[] = {
+    {Failure::Kind::not_found, {kExitNotFound, "not_found"}},
+    {Failure::Kind::redis_unavailable, {kExitRedis, "redis_unavailable"}},
+    {Failure::Kind::not_in_effect, {kExitFailure, "not_in_effect"}},
+    {Failure::Kind::external_id_taken, {kExitFailure, "external_id_taken"}},
+    {Failure::Kind::account_in_use, {kExitFailure, "account_in_use"}},
+    {Failure::Kind::plan_in_use, {kExitFailure, "plan_in_use"}},
+    {Failure::Kind::too_many_plans, {kExitFailure, "too_many_plans"}},
+    {Failure::Kind::key_exists, {kExitFailure, "key_exists"}},
+    {Failure::Kind::already_rotated, {kExitFailure, "already_rotated"}},
+};
+
 // The connection to Redis broke or timed out.
 class LostConnection : public Failure {
 public:

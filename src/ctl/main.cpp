@@ -29,38 +29,12 @@ namespace petstore::ctl {
 
 namespace {
 
-// How an error is reported to programs.
-struct Category {
-    ExitCode exit;
-    const char* code;
-};
-
-constexpr Category kUsage = {kExitUsage, "usage"};
-constexpr Category kFailed = {kExitFailure, "failed"};
-
 Category category_of(Failure::Kind kind)
 {
-    switch (kind) {
-    case Failure::Kind::not_found:
-        return {kExitNotFound, "not_found"};
-    case Failure::Kind::redis_unavailable:
-        return {kExitRedis, "redis_unavailable"};
-    case Failure::Kind::not_in_effect:
-        return {kExitFailure, "not_in_effect"};
-    case Failure::Kind::external_id_taken:
-        return {kExitFailure, "external_id_taken"};
-    case Failure::Kind::account_in_use:
-        return {kExitFailure, "account_in_use"};
-    case Failure::Kind::plan_in_use:
-        return {kExitFailure, "plan_in_use"};
-    case Failure::Kind::too_many_plans:
-        return {kExitFailure, "too_many_plans"};
-    case Failure::Kind::key_exists:
-        return {kExitFailure, "key_exists"};
-    case Failure::Kind::already_rotated:
-        return {kExitFailure, "already_rotated"};
-    case Failure::Kind::failed:
-        break;
+    for (const auto& row : kCategories) {
+        if (row.kind == kind) {
+            return row.category;
+        }
     }
     return kFailed;
 }

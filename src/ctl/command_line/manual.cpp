@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../exit.h"
 #include "command_tree.h"
 #include "examples.h"
 
@@ -187,8 +188,14 @@ std::string manual_page(const CLI::App& app, const std::string& version)
     page.item(roff_bold("3"), "There is no such key, account, plan or pet.");
     page.item(roff_bold("4"), "Redis is away, or refuses a command.");
     page.line(".PP");
+    std::string codes = kUsage.code;
+    for (const auto& row : kCategories) {
+        codes.append(", ").append(row.category.code);
+    }
+    codes.append(" or ").append(kFailed.code);
     page.line(roff_escaped(
-        "With --json, an error is a JSON object on standard error, with the members code (usage, not_found, redis_unavailable, not_in_effect, external_id_taken, account_in_use, plan_in_use, too_many_plans, key_exists, already_rotated or failed) and message."));
+        "With --json, an error is a JSON object on standard error, with the members code ("
+        + codes + ") and message."));
     page.section("EXAMPLES");
     page.examples(examples_of(""));
     page.section("SEE ALSO");
