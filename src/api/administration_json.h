@@ -17,7 +17,9 @@ namespace petstore::api {
 std::string account_json(const AccountRecord& account,
                          std::optional<Day> last_used);
 
-// "unfinished", "disabled" (the key or its account), "expired" or "usable".
+// What key_state() returns; the key or its account may be disabled.
+inline constexpr std::string_view kKeyStates[] = {"usable", "disabled",
+                                                  "expired", "unfinished"};
 std::string_view key_state(const KeyRecord& key, bool unfinished,
                            const AccountRecord& account, UnixTime now) noexcept;
 

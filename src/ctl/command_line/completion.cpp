@@ -1,8 +1,10 @@
 #include "completion.h"
 
+#include <iterator>
 #include <map>
 #include <string_view>
 
+#include "../../api/administration_json.h"
 #include "command_tree.h"
 
 namespace petstore::ctl {
@@ -21,7 +23,7 @@ std::vector<std::string> values_of(const std::string& name)
         {"FILE", {kFiles}},
         {"PLAN", {"free", "pro", "business", "enterprise"}},
         {"SCOPES", {"read", "write", "read,write"}},
-        {"STATE", {"usable", "disabled", "expired", "unfinished"}},
+        {"STATE", {std::begin(api::kKeyStates), std::end(api::kKeyStates)}},
         {"STEP", {"day", "month"}},
         {"STATUS", {"available", "pending", "sold"}},
     };

@@ -1,11 +1,12 @@
 #include "key_list.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "../../api/administration_json.h"
 #include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../store/accounts/account_administration.h"
@@ -20,14 +21,12 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kStates = {"usable", "disabled",
-                                                     "expired", "unfinished"};
-
 void check(const KeyFilter& filter)
 {
     if (filter.state
-        && std::find(kStates.begin(), kStates.end(), *filter.state)
-               == kStates.end()) {
+        && std::find(std::begin(api::kKeyStates), std::end(api::kKeyStates),
+                     *filter.state)
+               == std::end(api::kKeyStates)) {
         throw UsageError(
             "--state must be usable, disabled, expired or unfinished");
     }
