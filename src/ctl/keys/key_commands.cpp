@@ -132,8 +132,153 @@ void remove(Context& context, const std::string& id, bool sure)
     }
 }
 
-constexpr char kAccountHelp[] =
-    "The account that gets the key; without it, a new one, which has the plan and the numbers";
+void add_id(CLI::App& command, std::string& id, const char* help)
+{
+    command.add_option("ID", id, help)->required();
+}
+
+// KEY, or its digest in its place.
+struct Secret {
+    std::string secret = "-";
+    std::string sha256;
+
+    void add_to(CLI::App& command)
+    {
+        CLI::Option* const key = command.add_option(
+            "KEY", secret,
+            "The key; - reads it from standard input, where other users of this machine cannot see it");
+        refuse_empty(command
+                         .add_option("--sha256", sha256,
+                                     "SHA-256 of the key, instead of the key")
+                         ->type_name("HEX")
+                         ->excludes(key));
+    }
+};
+
+// What a new key is given.
+struct NewKey {
+    KeyOptions options;
+    NamedAccount account;
+
+    void add_to(CLI::App& command)
+    {
+        account.add_option(
+            command,
+            "The account that gets the key; without it, a new one, which has the plan and the numbers");
+        options.add_to(command);
+    }
+};
+
+void add_create(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand("create", "Create a key");
+    const auto key = std::make_shared<NewKey>();
+    key->add_to(command);
+    command.callback([&action, key] {
+        action = [key](Context& context) {
+            create_key(context, key->options, key->account);
+        };
+    });
+}
+
+void add_import(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand(
+        "import", "Import a key issued elsewhere, from standard input");
+    const auto secret = std::make_shared<Secret>();
+    const auto key = std::make_shared<NewKey>();
+    secret->add_to(command);
+    key->add_to(command);
+    command.callback([&action, key, secret] {
+        action = [key, secret](Context& context) {
+            import_key(context, key->options, key->account, secret->secret,
+                       secret->sha256);
+        };
+    });
+}
+
+void add_list(CLI::App& parent, Action& action)
+{
+    CLI::App& command =
+        *parent.add_subcommand("list", "List keys, oldest first");
+    command.alias("ls");
+    const auto filter = std::make_shared<KeyFilter>();
+    filter->add_to(command);
+    command.callback([&action, filter] {
+        action = [filter](Context& context) { list_keys(context, *filter); };
+    });
+}
+
+void add_find(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand(
+        "find", "Print the id of a key, read from standard input");
+    const auto secret = std::make_shared<Secret>();
+    secret->add_to(command);
+    command.callback([&action, secret] {
+        action = [secret](Context& context) {
+            find_key(context, secret->secret, secret->sha256);
+        };
+    });
+}
+
+void add_rotate(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand(
+        "rotate", "Replace a key with a new one for the same account");
+    const auto id = std::make_shared<std::string>();
+    const auto grace = std::make_shared<std::string>("24h");
+    add_id(command, *id, "Id of the old key");
+    command
+        .add_option(
+            "--grace", *grace,
+            "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
+        ->type_name("DURATION")
+        ->capture_default_str();
+    command.callback([&action, id, grace] {
+        action = [id, grace](Context& context) {
+            rotate_key(context, *id, *grace);
+        };
+    });
+}
+
+void add_delete(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand(
+        "delete", "Delete a key (asks for confirmation on a terminal)");
+    const auto id = std::make_shared<std::string>();
+    const auto sure = std::make_shared<bool>(false);
+    add_id(command, *id, "Id of the key");
+    command.add_flag("-y,--yes,--force", *sure, "Do not ask");
+    command.callback([&action, id, sure] {
+        action = [id, sure](Context& context) { remove(context, *id, *sure); };
+    });
+}
+
+void add_set(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand("set", "Change a key");
+    const auto options = std::make_shared<KeyOptions>();
+    const auto id = std::make_shared<std::string>();
+    add_id(command, *id, "Id of the key");
+    options->add_to(command);
+    command.callback([&action, options, id] {
+        action = [options, id](Context& context) {
+            set(context, *id, *options);
+        };
+    });
+}
+
+void add_restore(CLI::App& parent, Action& action)
+{
+    CLI::App& command = *parent.add_subcommand(
+        "restore", "Add the keys of an export that do not exist");
+    const auto file = std::make_shared<std::string>();
+    command.add_option("FILE", *file, "- is standard input")->required();
+    command.callback([&action, file] {
+        action = [file](Context& context) { restore_keys(context, *file); };
+    });
+}
 
 // Adds a command whose only argument is ID.
 void add_id_command(CLI::App& parent, const char* name, const char* help,
@@ -146,20 +291,10 @@ void add_id_command(CLI::App& parent, const char* name, const char* help,
         command->alias(alias);
     }
     const auto id = std::make_shared<std::string>();
-    command->add_option("ID", *id, "Id of the key")->required();
+    add_id(*command, *id, "Id of the key");
     command->callback([&action, id, run] {
         action = [id, run](Context& context) { run(context, *id); };
     });
-}
-
-// Instead of the key itself, which is the argument `key`.
-void add_sha256(CLI::App& command, std::string& hex, CLI::Option* key)
-{
-    refuse_empty(command
-                     .add_option("--sha256", hex,
-                                 "SHA-256 of the key, instead of the key")
-                     ->type_name("HEX")
-                     ->excludes(key));
 }
 
 }  // namespace
@@ -168,127 +303,33 @@ void add_key_commands(CLI::App& app, Action& action)
 {
     CLI::App& key = *app.add_subcommand("key", "API keys");
     key.require_subcommand(1);
-
-    CLI::App* command = key.add_subcommand("create", "Create a key");
-    auto options = std::make_shared<KeyOptions>();
-    auto account = std::make_shared<NamedAccount>();
-    account->add_option(*command, kAccountHelp);
-    options->add_to(*command);
-    command->callback([&action, options, account] {
-        action = [options, account](Context& context) {
-            create_key(context, *options, *account);
-        };
-    });
-
-    command = key.add_subcommand(
-        "import", "Import a key issued elsewhere, from standard input");
-    options = std::make_shared<KeyOptions>();
-    const auto secret = std::make_shared<std::string>("-");
-    const auto hex = std::make_shared<std::string>();
-    auto* argument = command->add_option(
-        "KEY", *secret,
-        "The key; - reads it from standard input, where other users of this machine cannot see it");
-    add_sha256(*command, *hex, argument);
-    account = std::make_shared<NamedAccount>();
-    account->add_option(*command, kAccountHelp);
-    options->add_to(*command);
-    command->callback([&action, options, account, secret, hex] {
-        action = [options, account, secret, hex](Context& context) {
-            import_key(context, *options, *account, *secret, *hex);
-        };
-    });
-
-    command = key.add_subcommand("list", "List keys, oldest first");
-    command->alias("ls");
-    const auto filter = std::make_shared<KeyFilter>();
-    filter->add_to(*command);
-    command->callback([&action, filter] {
-        action = [filter](Context& context) { list_keys(context, *filter); };
-    });
-
-    command = key.add_subcommand(
-        "find", "Print the id of a key, read from standard input");
-    const auto sought = std::make_shared<std::string>("-");
-    const auto sought_hex = std::make_shared<std::string>();
-    argument = command->add_option(
-        "KEY", *sought,
-        "The key; - reads it from standard input, where other users of this machine cannot see it");
-    add_sha256(*command, *sought_hex, argument);
-    command->callback([&action, sought, sought_hex] {
-        action = [sought, sought_hex](Context& context) {
-            find_key(context, *sought, *sought_hex);
-        };
-    });
-
+    add_create(key, action);
+    add_import(key, action);
+    add_list(key, action);
+    add_find(key, action);
     add_id_command(key, "show", "Show a key", action, show);
-
-    command = key.add_subcommand(
-        "rotate", "Replace a key with a new one for the same account");
-    const auto id = std::make_shared<std::string>();
-    const auto grace = std::make_shared<std::string>("24h");
-    command->add_option("ID", *id, "Id of the old key")->required();
-    command
-        ->add_option(
-            "--grace", *grace,
-            "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
-        ->type_name("DURATION")
-        ->capture_default_str();
-    command->callback([&action, id, grace] {
-        action = [id, grace](Context& context) {
-            rotate_key(context, *id, *grace);
-        };
-    });
-
+    add_rotate(key, action);
     add_id_command(
         key, "disable", "Disable a key", action,
-        [](Context& context, const std::string& key_id) {
-            set_disabled(context, key_id, true);
+        [](Context& context, const std::string& id) {
+            set_disabled(context, id, true);
         },
         "revoke");
     add_id_command(key, "enable", "Enable a disabled key", action,
-                   [](Context& context, const std::string& key_id) {
-                       set_disabled(context, key_id, false);
+                   [](Context& context, const std::string& id) {
+                       set_disabled(context, id, false);
                    });
-
-    command = key.add_subcommand(
-        "delete", "Delete a key (asks for confirmation on a terminal)");
-    const auto doomed = std::make_shared<std::string>();
-    const auto sure = std::make_shared<bool>(false);
-    command->add_option("ID", *doomed, "Id of the key")->required();
-    command->add_flag("-y,--yes,--force", *sure, "Do not ask");
-    command->callback([&action, doomed, sure] {
-        action = [doomed, sure](Context& context) {
-            remove(context, *doomed, *sure);
-        };
-    });
-
-    command = key.add_subcommand("set", "Change a key");
-    options = std::make_shared<KeyOptions>();
-    const auto set_id = std::make_shared<std::string>();
-    command->add_option("ID", *set_id, "Id of the key")->required();
-    options->add_to(*command);
-    command->callback([&action, options, set_id] {
-        action = [options, set_id](Context& context) {
-            set(context, *set_id, *options);
-        };
-    });
-
+    add_delete(key, action);
+    add_set(key, action);
     add_id_command(key, "unban", "End the ban of the key's account", action,
                    unban_key);
     add_id_command(key, "usage", "Show what the key's account has used", action,
                    show_key_usage);
-
     key.add_subcommand(
            "export",
            "Write the records of all keys as NDJSON, for a backup or another Redis; without the keys themselves")
         ->callback([&action] { action = export_keys; });
-    command = key.add_subcommand("restore",
-                                 "Add the keys of an export that do not exist");
-    const auto file = std::make_shared<std::string>();
-    command->add_option("FILE", *file, "- is standard input")->required();
-    command->callback([&action, file] {
-        action = [file](Context& context) { restore_keys(context, *file); };
-    });
+    add_restore(key, action);
 }
 
 }  // namespace petstore::ctl
