@@ -125,12 +125,11 @@ Task<> delete_account(KeyServers servers, AccountName name)
         const auto there = co_await read_account(servers, name.id);
         if (there && there->deleted != 0) {
             // Its deletion may have been interrupted.
-            co_await remove_account(servers, name.id, "", false);
+            co_await remove_account(servers, name.id);
         }
     }
     const auto account = co_await find_account(servers, name);
-    const bool removed =
-        co_await remove_account(servers, account.id, "", false);
+    const bool removed = co_await remove_account(servers, account.id);
     if (!removed) {
         throw refused(Refusal::account_in_use, api::ErrorCode::bad_request,
                       "account " + account.id + " has keys");

@@ -168,7 +168,7 @@ Task<api::AccountRecord> create_account(KeyServers servers,
         const bool owned =
             co_await owns_external_id(servers, external_id, account.id);
         if (!owned) {
-            co_await remove_account(servers, account.id, "", false);
+            co_await remove_account(servers, account.id);
             throw external_id_taken();
         }
     }
@@ -223,12 +223,10 @@ Task<> clear_references(const KeyServers& servers,
     co_await index_account(servers, account);  // now with its deletion
 }
 
-}  // namespace
-
 // Nothing is admitted for an account without keys, so its usage is complete. A
 // key that is added meanwhile changes the record first, see store_unfinished().
-Task<bool> remove_account(const KeyServers& servers, const std::string& id,
-                          const std::string& except, bool if_implicit)
+Task<bool> remove_without_keys(const KeyServers& servers, const std::string& id,
+                               const std::string& except, bool if_implicit)
 {
     for (;;) {
         auto account = co_await read_account(servers, id);
@@ -256,6 +254,20 @@ Task<bool> remove_account(const KeyServers& servers, const std::string& id,
         co_await clear_references(servers, *account);
         co_return true;
     }
+}
+
+}  // namespace
+
+Task<bool> remove_account(const KeyServers& servers, const std::string& id)
+{
+    return remove_without_keys(servers, id, no_key, false);
+}
+
+Task<bool> remove_implicit_account(const KeyServers& servers,
+                                   const std::string& id,
+                                   const std::string& except)
+{
+    return remove_without_keys(servers, id, except, true);
 }
 
 }  // namespace petstore::store

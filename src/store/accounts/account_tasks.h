@@ -69,11 +69,15 @@ Task<api::AccountRecord> create_account(KeyServers servers,
 Task<> settle_usage(const KeyServers& servers, const std::string& account,
                     bool reset);
 
-// Deletes an account. False if it has keys, other than `except`, or, with
-// `if_implicit`, if it did not come into being with a key; it then stays as it
-// is.
-Task<bool> remove_account(const KeyServers& servers, const std::string& id,
-                          const std::string& except, bool if_implicit);
+// Deletes an account. False if it has keys; it then stays as it is.
+Task<bool> remove_account(const KeyServers& servers, const std::string& id);
+
+// The same, but only if it came into being with a key. The key `except` does
+// not count.
+inline const std::string no_key;  // see no_epoch
+Task<bool> remove_implicit_account(const KeyServers& servers,
+                                   const std::string& id,
+                                   const std::string& except = no_key);
 
 Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
 

@@ -121,7 +121,7 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
         if (there.record.id != key.record.id) {
             const bool is_mine = key.record.account != there.record.account;
             if (owner == KeyOwner::new_account && is_mine) {
-                co_await remove_account(servers, key.record.account, "", true);
+                co_await remove_implicit_account(servers, key.record.account);
             }
             throw key_exists("another command is adding this key");
         }

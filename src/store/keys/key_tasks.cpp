@@ -132,7 +132,7 @@ Task<bool> remove_unused(const KeyServers& servers, const std::string& account,
                          const std::string& except)
 {
     try {
-        co_return co_await remove_account(servers, account, except, true);
+        co_return co_await remove_implicit_account(servers, account, except);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
