@@ -5,7 +5,7 @@
 
 #include "api/administration_json.h"
 #include "replies.h"
-#include "store/accounts/account_record.h"
+#include "store/accounts/account_commands.h"
 #include "store/accounts/usage_commands.h"
 #include "store/admin_claim.h"
 #include "store/keys/key_commands.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "store/accounts/account_record.h"
+#include "store/accounts/account_commands.h"
 #include "store/scripts.h"
 #include "store_replies.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../../redis/error_table.h"
-#include "../../store/accounts/account_record.h"
+#include "../../store/accounts/account_commands.h"
 #include "../exit.h"
 #include "../terminal/interruption.h"
 #include "conversion.h"

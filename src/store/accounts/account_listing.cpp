@@ -4,8 +4,8 @@
 
 #include "../keys/key_tasks.h"
 #include "../scan_tasks.h"
+#include "account_commands.h"
 #include "account_index_tasks.h"
-#include "account_record.h"
 
 namespace petstore::store {
 

@@ -6,8 +6,8 @@
 #include "../../redis/server_time.h"
 #include "../keys/key_tasks.h"
 #include "../scripts.h"
+#include "account_commands.h"
 #include "account_index_tasks.h"
-#include "account_record.h"
 #include "external_id_tasks.h"
 
 namespace petstore::store {

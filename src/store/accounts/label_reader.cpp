@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "account_record.h"
+#include "account_commands.h"
 
 namespace petstore::store {
 

@@ -7,7 +7,7 @@
 #include "../../api/account.h"
 #include "../../api/plan.h"
 #include "../../redis/link.h"
-#include "../accounts/account_record.h"
+#include "../accounts/account_commands.h"
 #include "../damage.h"
 #include "../shared_read.h"
 #include "key_cache.h"

@@ -1,4 +1,4 @@
-#include "account_record.h"
+#include "account_commands.h"
 
 #include "../../api/usage.h"
 #include "../scripts.h"
