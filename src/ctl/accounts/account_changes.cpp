@@ -9,7 +9,6 @@
 #include "../../store/random.h"
 #include "../command_line/update.h"
 #include "../exit.h"
-#include "../keys/key_options.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
 
@@ -115,7 +114,7 @@ void create_account(Context& context, const AccountOptions& options)
     options.apply(record);
     check_account(record, context.plans());
     record.id = store::new_id();
-    record.created = now_of(context, servers);
+    record.created = context.now(servers);
     store::AccountAdministration accounts(servers);
     record = context.await<api::AccountRecord>(
         [&](auto& waiter) { accounts.create(record, waiter); });

@@ -8,7 +8,6 @@
 
 #include "../../store/accounts/usage_administration.h"
 #include "../exit.h"
-#include "../keys/key_options.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
 #include "account_name.h"
@@ -25,8 +24,8 @@ public:
     Usage(Context& context, const UsageOptions& options)
         : context_(context), options_(options), percent_(options.percent()),
           servers_(context.keys(Access::read)), reader_(servers_),
-          plans_(context.plans()), of_{plans_, options.period(
-                                                   now_of(context, servers_))}
+          plans_(context.plans()), of_{plans_,
+                                       options.period(context.now(servers_))}
     {}
 
     void run()

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <variant>
 
+#include "../../store/accounts/account_administration.h"
 #include "../../store/plans/plan_administration.h"
 #include "../accounts/store_format.h"
 #include "../exit.h"
@@ -173,6 +174,12 @@ store::KeyServers Context::keys(Access access)
     RedisSession* const limits = this->limits();
     redis::Link& link = redis(access).link();
     return {link, limits != nullptr ? limits->link() : link, schema_};
+}
+
+api::UnixTime Context::now(const store::KeyServers& servers)
+{
+    store::AccountAdministration accounts(servers);
+    return await<api::UnixTime>([&](auto& waiter) { accounts.now(waiter); });
 }
 
 store::KnownPlans Context::known_plans()

@@ -6,11 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../redis/deployment.h"
 #include "../../store/key_servers.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/schema.h"
+#include "../access.h"
 #include "../accounts/limits_place.h"
 #include "../redis/await.h"
 #include "../redis/pump.h"
@@ -73,6 +75,9 @@ public:
 
     // Throws Failure if the options do not name the Redis with the limits.
     store::KeyServers keys(Access access);
+
+    // By the clock that decides when a key expires. Throws Failure.
+    api::UnixTime now(const store::KeyServers& servers);
 
     // All plans: in Redis, of nginx.conf and built-in. Throws Failure.
     store::KnownPlans known_plans();

@@ -14,7 +14,6 @@
 #include "../terminal/output.h"
 #include "../upgrade/conversion.h"
 #include "backup_lines.h"
-#include "key_options.h"
 
 namespace petstore::ctl {
 
@@ -197,7 +196,7 @@ void export_keys(Context& context)
     store::KeyAdministration keys(servers);
     auto listing = context.await<store::KeyListing>(
         [&](auto& waiter) { keys.list(waiter); });
-    const api::UnixTime now = now_of(context, servers);
+    const api::UnixTime now = context.now(servers);
     store::AccountAdministration accounts(servers);
     auto all = context.await<store::AccountListing>(
         [&](auto& waiter) { accounts.list(false, waiter); });
@@ -235,7 +234,7 @@ void restore_keys(Context& context, const std::string& file)
     store::KeyAdministration keys(servers);
     const Interruption interruption;
     Backup backup = read_backup(file, interruption);
-    backup.complete(now_of(context, servers));
+    backup.complete(context.now(servers));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;
     const auto stopped = [&](const std::string& reason,

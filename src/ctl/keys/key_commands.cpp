@@ -38,7 +38,7 @@ void report_key(Context& context, const store::KeyServers& servers,
     }
     store::KeyAdministration keys(servers);
     const auto shown = shown_key(context, servers, find(context, keys, id));
-    print_json(json_of(shown, context.plans(), now_of(context, servers)));
+    print_json(json_of(shown, context.plans(), context.now(servers)));
 }
 
 void set(Context& context, const std::string& id, const KeyOptions& options)
@@ -49,7 +49,7 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     options.check();
     const auto servers = context.keys(Access::change);
     store::KeyAdministration keys(servers);
-    const api::UnixTime now = now_of(context, servers);
+    const api::UnixTime now = context.now(servers);
     const auto plans = context.plans();
     const auto account =
         shown_key(context, servers, find(context, keys, id)).account;
@@ -79,7 +79,7 @@ void show(Context& context, const std::string& id)
     const auto plans = context.plans();
     store::KeyAdministration keys(servers);
     const auto shown = shown_key(context, servers, find(context, keys, id));
-    const api::UnixTime now = now_of(context, servers);
+    const api::UnixTime now = context.now(servers);
     if (context.json()) {
         print_json(json_of(shown, plans, now));
     } else {

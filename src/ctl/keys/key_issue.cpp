@@ -154,7 +154,7 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
     api::KeyRecord& record = issued.key.record;
     api::AccountRecord& account = issued.account;
     record.id = store::new_id();
-    record.created = now_of(context, servers);
+    record.created = context.now(servers);
     options.apply(record, record.created);
     if (name.given()) {
         store::AccountAdministration accounts(servers);
@@ -245,7 +245,7 @@ void import_key(Context& context, const KeyOptions& options,
 
     if (context.json()) {
         const auto shown = shown_key(context, servers, issued.key);
-        print_json(json_of(shown, plans, now_of(context, servers)));
+        print_json(json_of(shown, plans, context.now(servers)));
     } else {
         say("The key is imported. Its id is:");
         print_line(issued.key.record.id);
@@ -270,7 +270,7 @@ void find_key(Context& context, const std::string& secret_argument,
     }
     if (context.json()) {
         const auto shown = shown_key(context, servers, *key);
-        print_json(json_of(shown, context.plans(), now_of(context, servers)));
+        print_json(json_of(shown, context.plans(), context.now(servers)));
     } else {
         print_line(key->record.id);
     }
@@ -288,7 +288,7 @@ void rotate_key(Context& context, const std::string& id,
     const auto servers = context.keys(Access::change);
     store::StoredKey next;
     next.record.id = store::new_id();
-    next.record.created = now_of(context, servers);
+    next.record.created = context.now(servers);
     const std::string secret =
         store::give_secret(next, context.schema().prefix());
 

@@ -89,7 +89,7 @@ void list_keys(Context& context, const KeyFilter& filter)
         account.empty() ? keys.list(waiter)
                         : accounts.keys_of({account, ""}, waiter);
     });
-    const api::UnixTime now = now_of(context, servers);
+    const api::UnixTime now = context.now(servers);
     const auto all = context.await<store::AccountListing>(
         [&](auto& waiter) { accounts.list(false, waiter); });
     const std::set<std::string> damaged(all.damaged.begin(), all.damaged.end());

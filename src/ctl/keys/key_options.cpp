@@ -1,7 +1,6 @@
 #include "key_options.h"
 
 #include "../../api/date.h"
-#include "../../store/accounts/account_administration.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 
@@ -56,13 +55,6 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
                 + " names of 1 to 64 lower-case letters, digits and \":._-\", separated by commas");
         }
     }
-}
-
-api::UnixTime now_of(Context& context, const store::KeyServers& servers)
-{
-    store::AccountAdministration accounts(servers);
-    return context.await<api::UnixTime>(
-        [&](auto& waiter) { accounts.now(waiter); });
 }
 
 api::UnixTime moment_option(const char* name, const std::string& value,

@@ -6,7 +6,6 @@
 
 #include "../../api/key.h"
 #include "../accounts/plan_options.h"
-#include "../command_line/context.h"
 
 namespace petstore::ctl {
 
@@ -25,9 +24,6 @@ struct KeyOptions {
     void apply(api::KeyRecord& record, api::UnixTime now) const;
     void check() const;
 };
-
-// The time by the clock that decides when a key expires. Throws Failure.
-api::UnixTime now_of(Context& context, const store::KeyServers& servers);
 
 // The value of an option for a date. Throws UsageError.
 api::UnixTime moment_option(const char* name, const std::string& value,
