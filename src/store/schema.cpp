@@ -78,15 +78,9 @@ std::string Schema::limits() const
 }
 
 // Scripts also build this name, from that of an account's key.
-std::string Schema::limits_place() const
+std::string Schema::limits_marker() const
 {
     return prefix() + ":limits-place";
-}
-
-bool Schema::limits_elsewhere(std::string_view value) noexcept
-{
-    constexpr std::string_view kElsewhere = "elsewhere";
-    return value.substr(0, kElsewhere.size()) == kElsewhere;
 }
 
 std::string Schema::limits_probe() const

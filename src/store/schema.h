@@ -104,9 +104,9 @@ public:
 
     // string: keeps versions that only know format 1 from working on this Redis
     std::string limits() const;
-    // string: whether the accounts are on this Redis, see docs/redis-keys.md
-    std::string limits_place() const;
-    static bool limits_elsewhere(std::string_view value) noexcept;
+    // string: whether the accounts are on this Redis, see
+    // accounts/marked_limits.h
+    std::string limits_marker() const;
     // string, for some seconds: finds out whether two URLs name one database
     std::string limits_probe() const;
 

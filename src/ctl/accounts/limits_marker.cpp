@@ -4,6 +4,7 @@
 #include <string_view>
 #include <thread>
 
+#include "../../store/accounts/marked_limits.h"
 #include "../../store/random.h"
 #include "../exit.h"
 
@@ -18,15 +19,14 @@ constexpr std::int64_t kMarkerProbeSeconds = 10;
 // limits_marker.h.
 constexpr std::chrono::seconds kWorkersTime(5);
 
-// Workers create no accounts on a Redis whose value starts with "elsewhere".
 constexpr struct {
     Place place;
     std::string_view word;
 } kWords[] = {
-    {Place::here, "here "},
-    {Place::elsewhere, "elsewhere "},
-    {Place::moved_from, "elsewhere-from "},
-    {Place::moving_to, "elsewhere-to "},
+    {Place::here, "here"},
+    {Place::elsewhere, "elsewhere"},
+    {Place::moved_from, "elsewhere-from"},
+    {Place::moving_to, "elsewhere-to"},
 };
 
 }  // namespace
@@ -37,10 +37,10 @@ LimitsMarker LimitsMarker::read(RedisSession& redis, const std::string& key)
     if (reply.is(redis::Type::nil)) {
         return {};
     }
-    const std::string_view text = reply.text();
+    const auto marked = store::parse_limits_marker(reply.text());
     for (const auto& [place, word] : kWords) {
-        if (text.substr(0, word.size()) == word) {
-            return {place, std::string(text.substr(word.size()))};
+        if (marked.place == word && !marked.id.empty()) {
+            return {place, std::string(marked.id)};
         }
     }
     throw Failure("the Redis key " + key + " is damaged");
@@ -51,11 +51,11 @@ redis::Command LimitsMarker::command(const store::Schema& schema) const
     std::string text;
     for (const auto& [known, word] : kWords) {
         if (known == place) {
-            text = std::string(word) + id;
+            text = std::string(word) + ' ' + id;
         }
     }
     redis::Command command("SET");
-    command.key(schema.limits_place()).own(std::move(text));
+    command.key(schema.limits_marker()).own(std::move(text));
     return command;
 }
 

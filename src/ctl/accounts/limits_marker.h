@@ -29,7 +29,7 @@ struct LimitsMarker {
     static LimitsMarker read(RedisSession& redis, const std::string& key);
     static LimitsMarker read(RedisSession& redis, const store::Schema& schema)
     {
-        return read(redis, schema.limits_place());
+        return read(redis, schema.limits_marker());
     }
     void write(RedisSession& redis, const store::Schema& schema) const;
     void write_if_absent(RedisSession& redis,

@@ -75,7 +75,7 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
         throw Failure(
             std::string(kForeignLimits)
             + ". If these are its limits, and its main Redis was lost, delete "
-            + schema_.limits_place()
+            + schema_.limits_marker()
             + " in the Redis of --limit-redis, and run the command again");
     }
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
@@ -154,7 +154,7 @@ std::size_t LimitsPlace::move_back()
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(*limits_, main_, schema_).run();
-    main_.call(redis::Command("DEL").key(schema_.limits_place()));
+    main_.call(redis::Command("DEL").key(schema_.limits_marker()));
     return moved;
 }
 

@@ -185,7 +185,7 @@ private:
         attempt("PEXPIRE", "10000");
         attempt("PEXPIRETIME");
         attempt("DEL");
-        attempt_on(schema_.limits_place(), "%R~" + schema_.limits_place(),
+        attempt_on(schema_.limits_marker(), "%R~" + schema_.limits_marker(),
                    "GET");
     }
 

@@ -36,7 +36,7 @@ LimitsMarker read_marker(RedisSession& redis, const store::Schema& schema)
 {
     return format_of(redis, schema) == StoreFormat::one
                ? LimitsMarker::read(redis, schema.limits())
-               : LimitsMarker::read(redis, schema.limits_place());
+               : LimitsMarker::read(redis, schema.limits_marker());
 }
 
 // For the progress only: an access rule may be missing.
@@ -155,7 +155,7 @@ void StoreUpgrade::raise_fence(RedisSession& redis)
         throw Failure("another petstorectl has upgraded it meanwhile");
     }
     if (marker.text() != kFenceUpgrading) {
-        const std::string place = schema_.limits_place();
+        const std::string place = schema_.limits_marker();
         redis::Command keep("SET");
         keep.key(place).own(marker.text());
         redis.call(marker.is(redis::Type::nil)

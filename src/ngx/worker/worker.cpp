@@ -68,7 +68,7 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
                       accounts, catalogue,
-                      store::Schema(settings.prefix).limits_place(), clock,
+                      store::Schema(settings.prefix).limits_marker(), clock,
                       log_)),
       storage_(settings.prefix,
                {this->accounts(accounts), catalogue, scheduler, clock,
@@ -83,7 +83,7 @@ WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
       limits_(&accounts == &keys
                   ? nullptr
                   : std::make_unique<store::LimitsLink>(
-                      accounts, keys, storage.storage().schema.limits_place(),
+                      accounts, keys, storage.storage().schema.limits_marker(),
                       clock, storage.log())),
       store_{storage.storage().schema,
              {keys, limits_ ? *limits_ : accounts, storage.storage().schema},
@@ -120,7 +120,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         redis::Link& accounts =
             storages_.back()->accounts(*links_[settings.limit_node]);
         if (&accounts != &storage.catalogue_link) {
-            readiness_.add(accounts, storage.schema.limits_place(),
+            readiness_.add(accounts, storage.schema.limits_marker(),
                            storage.schema);
         }
     }

@@ -9,6 +9,7 @@
 #include "account_commands.h"
 #include "account_index_tasks.h"
 #include "external_id_tasks.h"
+#include "marked_limits.h"
 
 namespace petstore::store {
 
@@ -58,9 +59,9 @@ Task<> touch(const KeyServers& servers, const std::string& account,
         (co_await change(servers.accounts, std::move(command))).integer();
     if (epoch < 0) {
         const redis::Reply& marker = co_await ask(
-            servers.accounts, get_command(servers.schema.limits_place()));
+            servers.accounts, get_command(servers.schema.limits_marker()));
         epoch = 0;
-        if (!Schema::limits_elsewhere(marker.text())) {
+        if (!parse_limits_marker(marker.text()).elsewhere()) {
             epoch = (co_await change(servers.accounts, std::move(checked)))
                         .integer();
         }

@@ -1,22 +1,11 @@
 #include "limits_link.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "../../redis/error_table.h"
+#include "marked_limits.h"
 
 namespace petstore::store {
-
-namespace {
-
-// "here ID" or "elsewhere ID".
-redis::ServerId id_in_marker(std::string_view marker) noexcept
-{
-    const auto space = std::min(marker.find(' '), marker.size());
-    return redis::ServerId(marker.substr(std::min(space + 1, marker.size())));
-}
-
-}  // namespace
 
 LimitsLink::LimitsLink(redis::Link& limits, redis::Link& main,
                        std::string marker, const Clock& clock, Log& log)
@@ -135,7 +124,9 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
     known = !failed;
     if (known) {
         ever_known = true;
-        id = reply.is_error() ? redis::ServerId() : id_in_marker(reply.text());
+        id = reply.is_error()
+                 ? redis::ServerId()
+                 : redis::ServerId(parse_limits_marker(reply.text()).id);
     } else if (this == &owner.limits_ && !owner.last_limits_count()) {
         owner.release([&](const Held& held) { held.handler->on_reply(reply); });
         return;

@@ -1,6 +1,7 @@
 #include "limits_marker.h"
 
 #include "../failure.h"
+#include "marked_limits.h"
 
 namespace petstore::store {
 
@@ -16,7 +17,7 @@ public:
         if (reply.is_error()) {
             return fail(failure_of(reply, false));
         }
-        if (Schema::limits_elsewhere(reply.text())) {
+        if (parse_limits_marker(reply.text()).elsewhere()) {
             log_.limits_elsewhere();
             return fail(not_counted());
         }
@@ -60,7 +61,7 @@ void LimitsMarker::run() noexcept
     Load& load = *loads_.find();
     loads_.close();
     try {
-        link_.send(redis::Command("GET").key(schema_.limits_place()), load);
+        link_.send(redis::Command("GET").key(schema_.limits_marker()), load);
     } catch (...) {
         load.on_no_reply(redis::NoReply::not_sent);
     }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "account_tasks.h"
+#include "marked_limits.h"
 #include "own_usage.h"
 #include "usage_tasks.h"
 
@@ -12,8 +13,8 @@ namespace {
 Task<> confirm_here(const KeyServers& servers, LimitLog& log)
 {
     const redis::Reply& marker = co_await ask(
-        servers.accounts, get_command(servers.schema.limits_place()));
-    if (Schema::limits_elsewhere(marker.text())) {
+        servers.accounts, get_command(servers.schema.limits_marker()));
+    if (parse_limits_marker(marker.text()).elsewhere()) {
         log.limits_elsewhere();
         throw Failed{not_counted()};
     }

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace petstore::store {
+
+// What the limits marker, <prefix>:limits-place, says in one Redis.
+struct MarkedLimits {
+    std::string_view place;  // "here", "elsewhere", "elsewhere-from" …
+    std::string_view id;     // of the store
+
+    // No account may be created here. As in the scripts.
+    bool elsewhere() const noexcept
+    {
+        constexpr std::string_view kElsewhere = "elsewhere";
+        return place.substr(0, kElsewhere.size()) == kElsewhere;
+    }
+};
+
+// The parts refer to `marker`, and are empty if it lacks them.
+inline MarkedLimits parse_limits_marker(std::string_view marker) noexcept
+{
+    const auto space = std::min(marker.find(' '), marker.size());
+    return {marker.substr(0, space),
+            marker.substr(std::min(space + 1, marker.size()))};
+}
+
+}  // namespace petstore::store
