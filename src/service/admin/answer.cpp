@@ -1,5 +1,6 @@
 // Runs an operation, once for each Idempotency-Key, and says in the API's terms
 // why it failed.
+#include <stdexcept>
 #include <utility>
 
 #include "../../api/text.h"
@@ -58,9 +59,16 @@ AdminTask perform(const AdminCall& call, AdminStore& store,
         return list_plans(call, store);
     case Operation::put_plan:
         return put_plan(call, store);
-    default:
+    case Operation::delete_plan:
         return delete_plan(call, store);
+    case Operation::none:
+    case Operation::list_pets:
+    case Operation::create_pet:
+    case Operation::get_pet:
+    case Operation::get_usage:
+        break;
     }
+    throw std::logic_error("not an operation of the admin API");
 }
 
 // --- Idempotency-Key --------------------------------------------------------
