@@ -100,7 +100,7 @@ bool is_get_or_head(Method method) noexcept
 
 bool is_read(Operation operation) noexcept
 {
-    return operation != Operation::create_pet;
+    return operation == Operation::list_pets || operation == Operation::get_pet;
 }
 
 bool is_read(Method method) noexcept
