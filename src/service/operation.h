@@ -42,7 +42,8 @@ private:
     alignas(std::max_align_t) std::byte memory_[256];
 };
 
-// Creates the handler of an operation, which must not be Operation::none.
+// Creates the handler of an operation on pets. Throws std::logic_error for
+// another one.
 void make_handler(api::Operation operation, ApiRequest& request,
                   HandlerSlot& slot);
 

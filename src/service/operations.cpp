@@ -1,5 +1,7 @@
-// The table of operations. docs/architecture.md, "A new operation", lists all
-// places that a new one needs.
+// Which class handles an operation. docs/architecture.md, "A new operation",
+// lists all places that a new one needs.
+#include <stdexcept>
+
 #include "create_pet.h"
 #include "get_pet.h"
 #include "list_pets.h"
@@ -7,34 +9,18 @@
 
 namespace petstore::service {
 
-namespace {
-
-template <typename Handler>
-void make(ApiRequest& request, HandlerSlot& slot)
-{
-    slot.emplace<Handler>(request);
-}
-
-struct Entry {
-    api::Operation operation;
-    void (*make)(ApiRequest& request, HandlerSlot& slot);
-};
-
-constexpr Entry kOperations[] = {
-    {api::Operation::list_pets, make<ListPets>},
-    {api::Operation::create_pet, make<CreatePet>},
-    {api::Operation::get_pet, make<GetPet>},
-};
-
-}  // namespace
-
 void make_handler(api::Operation operation, ApiRequest& request,
                   HandlerSlot& slot)
 {
-    for (const Entry& entry : kOperations) {
-        if (entry.operation == operation) {
-            return entry.make(request, slot);
-        }
+    switch (operation) {
+    case api::Operation::list_pets:
+        return slot.emplace<ListPets>(request);
+    case api::Operation::create_pet:
+        return slot.emplace<CreatePet>(request);
+    case api::Operation::get_pet:
+        return slot.emplace<GetPet>(request);
+    default:
+        throw std::logic_error("no handler of this operation");
     }
 }
 
