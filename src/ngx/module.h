@@ -68,7 +68,9 @@ inline bool is_server_level(ngx_conf_t* cf) noexcept
            == server_of(cf)->ctx->loc_conf;
 }
 
-// The content handler of a location with `petstore`.
+// The content handlers of `petstore`, petstore_usage and petstore_admin.
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
+ngx_int_t usage_handler(ngx_http_request_t* r) noexcept;
+ngx_int_t admin_handler(ngx_http_request_t* r) noexcept;
 
 }  // namespace petstore::ngx

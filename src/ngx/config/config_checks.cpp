@@ -7,8 +7,6 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/other_modules.h"
-#include "../request/admin_request.h"
-#include "../request/usage_request.h"
 #include "config.h"
 
 namespace petstore::ngx {

@@ -8,8 +8,6 @@
 #include "../module.h"
 #include "../monitoring/health.h"
 #include "../monitoring/status.h"
-#include "../request/admin_request.h"
-#include "../request/usage_request.h"
 #include "arguments.h"
 #include "config.h"
 

@@ -6,11 +6,9 @@
 #include "../nginx/bodies.h"
 #include "../nginx/handlers.h"
 #include "../nginx/headers.h"
-#include "../request/admin_request.h"
 #include "../request/request_info.h"
 #include "../request/response.h"
 #include "../request/response_headers.h"
-#include "../request/usage_request.h"
 
 namespace petstore::ngx {
 

@@ -1,29 +1,77 @@
 #include "content_request.h"
 
+#include "../module.h"
+#include "../nginx/handlers.h"
 #include "../worker/worker.h"
-#include "serve.h"
+#include "request_info.h"
 
 namespace petstore::ngx {
 
-ContentRequest::ContentRequest(ngx_http_request_t* r, RequestInfo& info,
-                               const LocConf& conf, Worker& worker)
-    : BodyRequest(r, info, conf, Suspension::Phase::content),
-      task_(context(conf, worker), *this)
-{}
-
-ngx_int_t ContentRequest::run() noexcept
+template <>
+service::ApiRequest
+ContentRequest<service::ApiRequest>::make_task(const LocConf& conf,
+                                               Worker& worker)
 {
-    return run_task(task_);
+    return {context(conf, worker), *this};
 }
 
-void ContentRequest::release() noexcept
+template <>
+service::GetUsage
+ContentRequest<service::GetUsage>::make_task(const LocConf& conf,
+                                             Worker& worker)
 {
-    Worker::current()->content_requests.end(*this);
+    return service::GetUsage(context(conf, worker));
 }
+
+template <>
+service::AdminApiRequest
+ContentRequest<service::AdminApiRequest>::make_task(const LocConf& conf,
+                                                    Worker& worker)
+{
+    return {context(conf, worker), *this, worker.admin(*conf.admin)};
+}
+
+namespace {
+
+template <typename Request>
+ngx_int_t serve(ngx_http_request_t* r,
+                redis::InFlight<Request> Worker::*list) noexcept
+{
+    return run_handler(r, [&]() -> ngx_int_t {
+        const LocConf& conf = *loc_conf(r);
+        RequestInfo* info = request_info(r, true);
+        ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+        Worker* worker = Worker::current();
+        if (info == nullptr || cleanup == nullptr || worker == nullptr) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+        info->entered.handled |= r == r->main;
+        info->entered.served |= r == r->main;
+        auto& requests = worker->*list;
+        Request& request = requests.start(r, *info, conf, *worker, requests);
+        cleanup->data = &request;
+        cleanup->handler = [](void* data) {
+            static_cast<Request*>(data)->abandon();
+        };
+        return request.run();
+    });
+}
+
+}  // namespace
 
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept
 {
-    return serve<ContentRequest>(r, &Worker::content_requests);
+    return serve(r, &Worker::content_requests);
+}
+
+ngx_int_t usage_handler(ngx_http_request_t* r) noexcept
+{
+    return serve(r, &Worker::usage_requests);
+}
+
+ngx_int_t admin_handler(ngx_http_request_t* r) noexcept
+{
+    return serve(r, &Worker::admin_requests);
 }
 
 }  // namespace petstore::ngx

@@ -2,12 +2,10 @@
 
 #include "../module.h"
 #include "../nginx/handlers.h"
-#include "admin_request.h"
 #include "body_limit.h"
 #include "guard.h"
 #include "identity.h"
 #include "request_info.h"
-#include "usage_request.h"
 
 namespace petstore::ngx {
 

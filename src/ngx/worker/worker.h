@@ -11,15 +11,16 @@
 #include "../../ngx_redis/node.h"
 #include "../../ngx_redis/sentinel_addresses.h"
 #include "../../redis/in_flight.h"
+#include "../../service/admin/admin_api_request.h"
+#include "../../service/api_request.h"
+#include "../../service/get_usage.h"
 #include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 #include "../config/config.h"
 #include "../monitoring/health.h"
 #include "../monitoring/metrics.h"
-#include "../request/admin_request.h"
 #include "../request/content_request.h"
 #include "../request/guarded_request.h"
-#include "../request/usage_request.h"
 #include "store_log.h"
 
 namespace petstore::ngx {
@@ -144,10 +145,10 @@ private:
     ngx_base::Timer<Worker, &Worker::run_host_tasks> host_tasks_;
 
 public:
-    redis::InFlight<ContentRequest> content_requests;
+    redis::InFlight<ContentRequest<service::ApiRequest>> content_requests;
     redis::InFlight<GuardedRequest> guarded_requests;
-    redis::InFlight<UsageRequest> usage_requests;
-    redis::InFlight<AdminRequest> admin_requests;
+    redis::InFlight<ContentRequest<service::GetUsage>> usage_requests;
+    redis::InFlight<ContentRequest<service::AdminApiRequest>> admin_requests;
     redis::InFlight<ReadyRequest> ready_requests;
 };
 
