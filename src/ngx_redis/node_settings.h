@@ -108,6 +108,17 @@ struct NodeSettings {
 
     // As such a server: its id in the Cluster, as far as known.
     redis::ServerId node_id{};
+
+    // Whether both are the same as configured, so that they can share
+    // connections.
+    bool operator==(const NodeSettings& other) const noexcept
+    {
+        return endpoint == other.endpoint && name == other.name
+               && connect_timeout == other.connect_timeout
+               && timeout == other.timeout && tls == other.tls
+               && host == other.host && sentinels == other.sentinels
+               && cluster == other.cluster;
+    }
 };
 
 }  // namespace petstore::ngx_redis

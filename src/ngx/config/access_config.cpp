@@ -13,6 +13,7 @@
 #include "../module.h"
 #include "../request/identity.h"
 #include "arguments.h"
+#include "find_or_add.h"
 
 namespace petstore::ngx {
 
@@ -69,17 +70,6 @@ bool is_route_name(std::string_view name) noexcept
                          || std::string_view("_-.:/").find(c)
                                 != std::string_view::npos;
               });
-}
-
-std::size_t index_of_route(MainConf& main, std::string_view name)
-{
-    auto& routes = main.routes;
-    const auto found = std::find(routes.begin(), routes.end(), name);
-    const auto index = static_cast<std::size_t>(found - routes.begin());
-    if (found == routes.end()) {
-        routes.emplace_back(name);
-    }
-    return index;
 }
 
 }  // namespace
@@ -198,7 +188,7 @@ void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)
 {
     ngx_conf_merge_str_value(conf.route, prev.route, "");
     if (conf.route.len != 0) {
-        conf.route_index = index_of_route(main, ngx_base::view(conf.route));
+        conf.route_index = find_or_add(main.routes, ngx_base::view(conf.route));
     }
     ngx_conf_merge_str_value(conf.realm, prev.realm, "petstore");
     ngx_conf_merge_str_value(conf.key_header, prev.key_header, "");

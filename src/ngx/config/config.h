@@ -30,6 +30,12 @@ struct StorageSettings {
     std::size_t node;        // index in MainConf::nodes
     std::size_t limit_node;  // the same, for counters and bans
     std::string prefix;
+
+    bool operator==(const StorageSettings& other) const noexcept
+    {
+        return node == other.node && limit_node == other.limit_node
+               && prefix == other.prefix;
+    }
 };
 
 // The Redis of an admin API. Locations with the same settings share
@@ -38,6 +44,12 @@ struct AdminSettings {
     std::size_t storage;     // index in MainConf::storages
     std::size_t node;        // as in StorageSettings, perhaps with other rights
     std::size_t limit_node;  // likewise
+
+    bool operator==(const AdminSettings& other) const noexcept
+    {
+        return storage == other.storage && node == other.node
+               && limit_node == other.limit_node;
+    }
 };
 
 // The durability that creates of a location wait for. Locations with the same
@@ -45,6 +57,11 @@ struct AdminSettings {
 struct DurableSettings {
     std::size_t node;  // index in MainConf::nodes
     redis::Durability durability;
+
+    bool operator==(const DurableSettings& other) const noexcept
+    {
+        return node == other.node && durability == other.durability;
+    }
 };
 
 struct LocConf;

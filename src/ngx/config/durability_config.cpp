@@ -2,6 +2,7 @@
 #include "durability_config.h"
 
 #include "arguments.h"
+#include "find_or_add.h"
 
 namespace petstore::ngx {
 
@@ -31,14 +32,8 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
             "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"");
         return false;
     }
-    conf.durable = 0;
-    for (const auto& known : main.durables) {
-        if (known.node == node && known.durability == *conf.durability) {
-            return true;
-        }
-        ++*conf.durable;
-    }
-    main.durables.push_back({node, *conf.durability});
+    conf.durable =
+        find_or_add(main.durables, DurableSettings{node, *conf.durability});
     return true;
 }
 

@@ -1,7 +1,6 @@
 // The directives that name a Redis, and the nodes and storages made from them.
 #include "redis_config.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "../module.h"
 #include "../request/entered_location.h"
 #include "arguments.h"
+#include "find_or_add.h"
 #include "redis_host_config.h"
 #include "redis_login_config.h"
 #include "redis_tls_config.h"
@@ -74,10 +74,9 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
     if (deployment.tls()) {
         wanted.tls = tls_settings(conf, "");
     }
-    for (std::size_t i = 0; i < main.sentinels.size(); ++i) {
-        if (main.sentinels[i] == wanted) {
-            return i;
-        }
+    const std::size_t index = index_of(main.sentinels, wanted);
+    if (index < main.sentinels.size()) {
+        return index;
     }
     for (auto& sentinel : wanted.sentinels) {
         if (!resolve_fixed(cf, sentinel.login, sentinel.host)) {
@@ -88,7 +87,7 @@ std::optional<std::size_t> find_sentinels(ngx_conf_t* cf, MainConf& main,
         return std::nullopt;
     }
     main.sentinels.push_back(std::move(wanted));
-    return main.sentinels.size() - 1;
+    return index;
 }
 
 // Without fixed addresses: see resolve_seeds().
@@ -149,15 +148,9 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
     } else {
         wanted.host = host_settings(cf, wanted.endpoint);
     }
-    for (std::size_t i = 0; i < main.nodes.size(); ++i) {
-        const auto& node = main.nodes[i];
-        if (node.endpoint == wanted.endpoint && node.timeout == wanted.timeout
-            && node.connect_timeout == wanted.connect_timeout
-            && node.tls == wanted.tls && node.host == wanted.host
-            && node.sentinels == wanted.sentinels
-            && node.cluster == wanted.cluster && node.name == wanted.name) {
-            return i;
-        }
+    const std::size_t index = index_of(main.nodes, wanted);
+    if (index < main.nodes.size()) {
+        return index;
     }
     const bool resolved =
         wanted.sentinels
@@ -168,7 +161,7 @@ std::optional<std::size_t> find_node(ngx_conf_t* cf, MainConf& main,
         return std::nullopt;
     }
     main.nodes.push_back(std::move(wanted));
-    return main.nodes.size() - 1;
+    return index;
 }
 
 // Chooses the node of a location's Redis, which the directive at `position`
@@ -198,20 +191,6 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
                                                        : conf.guard_position;
     const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
-}
-
-std::size_t find_storage(MainConf& main, std::size_t node,
-                         std::size_t limit_node, std::string_view prefix)
-{
-    for (std::size_t i = 0; i < main.storages.size(); ++i) {
-        const StorageSettings& storage = main.storages[i];
-        if (storage.node == node && storage.limit_node == limit_node
-            && storage.prefix == prefix) {
-            return i;
-        }
-    }
-    main.storages.push_back({node, limit_node, std::string(prefix)});
-    return main.storages.size() - 1;
 }
 
 }  // namespace
@@ -258,7 +237,9 @@ bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
         return false;
     }
     conf.storage =
-        find_storage(main, *node, *limit_node, ngx_base::view(conf.prefix));
+        find_or_add(main.storages,
+                    StorageSettings{*node, *limit_node,
+                                    std::string(ngx_base::view(conf.prefix))});
     return true;
 }
 
@@ -285,16 +266,7 @@ bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
         wanted.node = *node;
         wanted.limit_node = *limit_node;
     }
-    const auto is_wanted = [&](const AdminSettings& known) {
-        return known.storage == wanted.storage && known.node == wanted.node
-               && known.limit_node == wanted.limit_node;
-    };
-    const auto found =
-        std::find_if(main.admins.begin(), main.admins.end(), is_wanted);
-    conf.admin = static_cast<std::size_t>(found - main.admins.begin());
-    if (found == main.admins.end()) {
-        main.admins.push_back(wanted);
-    }
+    conf.admin = find_or_add(main.admins, wanted);
     return true;
 }
 
