@@ -83,7 +83,18 @@ Error cost_exceeds_plan(const Decision& decision)
     return {ErrorCode::cost_exceeds_plan, std::move(message)};
 }
 
+// By LimitStatus.
+constexpr std::string_view kStatusNames[] = {
+    "PASSED",      "LIMITED",         "BANNED",         "DENIED",
+    "UNAVAILABLE", "LIMITED_DRY_RUN", "BANNED_DRY_RUN", ""};
+static_assert(std::size(kStatusNames) == kLimitStatuses + 1);
+
 }  // namespace
+
+std::string_view to_string(LimitStatus status) noexcept
+{
+    return kStatusNames[static_cast<std::size_t>(status)];
+}
 
 std::optional<std::int64_t> parse_cost(std::string_view text) noexcept
 {

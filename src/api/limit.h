@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +45,23 @@ struct Decision {
     Millis ban_until = 0;   // if banned
     Millis now = 0;         // Redis's clock
 };
+
+// What admission has done with a request, as in $petstore_limit_status.
+enum class LimitStatus {
+    passed,
+    limited,
+    banned,
+    denied,  // no valid key
+    unavailable,
+    limited_dry_run,
+    banned_dry_run,
+    none,  // nothing yet
+};
+inline constexpr auto kLimitStatuses =
+    static_cast<std::size_t>(LimitStatus::none);
+
+// Such as "LIMITED_DRY_RUN"; empty for none.
+std::string_view to_string(LimitStatus status) noexcept;
 
 // All windows, from the shortest to the longest.
 struct WindowKind {

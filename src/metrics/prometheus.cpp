@@ -162,9 +162,10 @@ void append_decisions(Text& text, const Totals& totals)
     for (const PlanTotals& plan : totals.plans) {
         for (std::size_t i = 0; i < plan.decisions.size(); ++i) {
             if (plan.decisions[i] != 0) {
-                text.sample({{"verdict", to_string(static_cast<Verdict>(i))},
-                             {"plan", plan.name}},
-                            plan.decisions[i]);
+                text.sample(
+                    {{"verdict", label_of(static_cast<api::LimitStatus>(i))},
+                     {"plan", plan.name}},
+                    plan.decisions[i]);
             }
         }
     }

@@ -10,19 +10,10 @@ constexpr std::array<std::string_view, index_of(Operation::count)> kOperations =
     {"listPets", "createPet", "getPet", "openapi", "options",
      "guard",    "admin",     "usage",  "other"};
 
-struct VerdictName {
-    std::string_view limit_status;
-    std::string_view label;
-};
-constexpr std::array<VerdictName, index_of(Verdict::count)> kVerdicts = {{
-    {"PASSED", "passed"},
-    {"LIMITED", "limited"},
-    {"BANNED", "banned"},
-    {"DENIED", "denied"},
-    {"UNAVAILABLE", "unavailable"},
-    {"LIMITED_DRY_RUN", "limited_dry_run"},
-    {"BANNED_DRY_RUN", "banned_dry_run"},
-}};
+// By LimitStatus.
+constexpr std::array<std::string_view, api::kLimitStatuses> kVerdicts = {
+    "passed",      "limited",         "banned",        "denied",
+    "unavailable", "limited_dry_run", "banned_dry_run"};
 
 constexpr std::array<std::string_view, index_of(Failure::count)> kFailures = {
     "resolve", "connect", "tls",      "login", "replica",
@@ -35,23 +26,14 @@ std::string_view to_string(Operation operation) noexcept
     return kOperations[index_of(operation)];
 }
 
-std::string_view to_string(Verdict verdict) noexcept
+std::string_view label_of(api::LimitStatus status) noexcept
 {
-    return kVerdicts[index_of(verdict)].label;
+    return kVerdicts[index_of(status)];
 }
 
 std::string_view to_string(Failure failure) noexcept
 {
     return kFailures[index_of(failure)];
-}
-
-Verdict verdict_of(std::string_view limit_status) noexcept
-{
-    std::size_t i = 0;
-    while (i < kVerdicts.size() && kVerdicts[i].limit_status != limit_status) {
-        ++i;
-    }
-    return static_cast<Verdict>(i);
 }
 
 std::size_t status_index(std::uint32_t status) noexcept

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "../api/limit.h"
 #include "counter.h"
 #include "denied_accounts.h"
 #include "names.h"
@@ -28,18 +29,6 @@ enum class Operation {
     count,
 };
 
-// The outcome of a request, as in $petstore_limit_status.
-enum class Verdict {
-    passed,
-    limited,
-    banned,
-    denied,
-    unavailable,
-    limited_dry_run,
-    banned_dry_run,
-    count,
-};
-
 template <typename Enum>
 constexpr std::size_t index_of(Enum value) noexcept
 {
@@ -47,10 +36,9 @@ constexpr std::size_t index_of(Enum value) noexcept
 }
 
 std::string_view to_string(Operation operation) noexcept;
-std::string_view to_string(Verdict verdict) noexcept;
 
-// Verdict::count for an empty text.
-Verdict verdict_of(std::string_view limit_status) noexcept;
+// The label `verdict` of a request with this status, not LimitStatus::none.
+std::string_view label_of(api::LimitStatus status) noexcept;
 
 // Statuses that have their own counter. All others share one.
 inline constexpr std::array<std::uint16_t, 46> kStatuses = {
@@ -82,7 +70,7 @@ struct alignas(64) Slot {
 
     Counter requests[index_of(Operation::count)][kStatuses.size() + 1];
     Histogram request_duration;
-    Counter decisions[kPlans + 1][index_of(Verdict::count)];
+    Counter decisions[kPlans + 1][api::kLimitStatuses];
     Counter bans;
     Counter outcome_unknown;  // creates that may have been executed
     Counter damaged_data;     // reports of damaged data
@@ -90,8 +78,8 @@ struct alignas(64) Slot {
     RedisCounters redis[kRedis + 1];
     Histogram redis_duration;
 
-    // The last kind is for requests without a verdict.
-    Recent<index_of(Verdict::count) + 1> recent;
+    // By LimitStatus.
+    Recent<api::kLimitStatuses + 1> recent;
     DeniedAccounts denied;
 };
 

@@ -109,8 +109,8 @@ void add_routes(JsonWriter& object, const Totals& totals)
 void add_decisions(JsonWriter& object, const Totals& totals)
 {
     add_object(object, "decisions", [&](JsonWriter& decisions) {
-        for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
-            add_object(decisions, to_string(static_cast<Verdict>(i)),
+        for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
+            add_object(decisions, label_of(static_cast<api::LimitStatus>(i)),
                        [&](JsonWriter& plans) {
                            for (const PlanTotals& plan : totals.plans) {
                                if (plan.decisions[i] != 0) {
@@ -127,8 +127,9 @@ void add_rates(JsonWriter& object, const Totals& totals)
 {
     add_object(object, "per_second", [&](JsonWriter& rates) {
         rates.real("requests", totals.request_rate());
-        for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
-            rates.real(to_string(static_cast<Verdict>(i)), totals.rates[i]);
+        for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
+            rates.real(label_of(static_cast<api::LimitStatus>(i)),
+                       totals.rates[i]);
         }
     });
 }

@@ -64,16 +64,16 @@ void add_requests(Sections& sections, const Totals& totals)
     sections.table(
         {{"Verdict"}, {"per second"}, {"total"}},
         "Per second: the average of the last 10 seconds. Total: since nginx started, like all other numbers.");
-    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
+    for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
         std::uint64_t sum = 0;
         for (const PlanTotals& plan : totals.plans) {
             sum += plan.decisions[i];
         }
-        const auto verdict = static_cast<Verdict>(i);
-        const bool dry_run = verdict == Verdict::limited_dry_run
-                             || verdict == Verdict::banned_dry_run;
+        const auto status = static_cast<api::LimitStatus>(i);
+        const bool dry_run = status == api::LimitStatus::limited_dry_run
+                             || status == api::LimitStatus::banned_dry_run;
         if (sum != 0 || !dry_run) {
-            std::string name(to_string(verdict));
+            std::string name(label_of(status));
             std::replace(name.begin(), name.end(), '_', ' ');
             sections.row(name, {{per_second(totals.rates[i])}, {grouped(sum)}});
         }

@@ -28,7 +28,7 @@ void add_counters(const Slot& slot, Totals& totals)
 
     for (std::size_t i = 0; i < totals.plans.size(); ++i) {
         const std::size_t place = i + 1 < totals.plans.size() ? i : kPlans;
-        for (std::size_t j = 0; j < index_of(Verdict::count); ++j) {
+        for (std::size_t j = 0; j < api::kLimitStatuses; ++j) {
             totals.plans[i].decisions[j] += slot.decisions[place][j].get();
         }
     }

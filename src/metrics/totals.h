@@ -35,7 +35,7 @@ struct RedisTotals {
 
 struct PlanTotals {
     std::string name;
-    std::array<std::uint64_t, index_of(Verdict::count)> decisions{};
+    std::array<std::uint64_t, api::kLimitStatuses> decisions{};
 };
 
 struct RouteTotals {
@@ -88,7 +88,7 @@ struct Totals {
     HistogramTotals redis_duration;
 
     // Events per second. The last one: requests without a verdict.
-    std::array<double, index_of(Verdict::count) + 1> rates{};
+    std::array<double, api::kLimitStatuses + 1> rates{};
 
     std::vector<DeniedTotals> denied;  // currently denied, latest first
 

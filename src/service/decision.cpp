@@ -55,13 +55,13 @@ Consequence apply_decision(Task& task, const ValidKey& key,
     }
 
     if (decision.verdict == api::Verdict::admitted) {
-        task.report().limit_status = "PASSED";
+        task.report().limit_status = api::LimitStatus::passed;
         return Consequence::admit;
     }
     if (task.settings().limit_dry_run) {
         task.report().limit_status = decision.verdict == api::Verdict::banned
-                                         ? "BANNED_DRY_RUN"
-                                         : "LIMITED_DRY_RUN";
+                                         ? api::LimitStatus::banned_dry_run
+                                         : api::LimitStatus::limited_dry_run;
         task.log().dry_run(key->account.get());
         return Consequence::admit;
     }

@@ -33,15 +33,15 @@ Refusal refuse_key(Task& task, const store::RefusedKey& key)
             state.rate = window.rate;
         }
     }
-    task.report().limit_status = "DENIED";
+    task.report().limit_status = api::LimitStatus::denied;
 
     const Settings& settings = task.settings();
     if (settings.enforce_address_limit && window.exceeded) {
         if (!settings.limit_dry_run) {
-            task.report().limit_status = "LIMITED";
+            task.report().limit_status = api::LimitStatus::limited;
             return refuse_address(task, window.rate);
         }
-        task.report().limit_status = "LIMITED_DRY_RUN";
+        task.report().limit_status = api::LimitStatus::limited_dry_run;
         task.log().dry_run(nullptr);
     }
 
@@ -94,8 +94,9 @@ Refusal deny(Task& task, const api::Decision& decision)
     if (task.is_reported()) {
         state.rate = api::rate_view(decision);
     }
-    task.report().limit_status =
-        decision.verdict == api::Verdict::banned ? "BANNED" : "LIMITED";
+    task.report().limit_status = decision.verdict == api::Verdict::banned
+                                     ? api::LimitStatus::banned
+                                     : api::LimitStatus::limited;
     Refusal refusal{api::denial(decision, decision.now), {}};
     if (!api::exceeds_plan(decision)) {
         refusal.response.retry_after =

@@ -19,7 +19,7 @@ struct RequestReport {
     api::Operation operation = api::Operation::none;
     bool wants_document = false;  // GET, HEAD, … of the OpenAPI document
     bool deprecated = false;      // the response announces the operation's end
-    std::string_view limit_status;
+    api::LimitStatus limit_status = api::LimitStatus::none;
     std::string_view error_code;
 };
 

@@ -82,8 +82,8 @@ void Task::refuse(const api::Error& error, Response&& response)
         response.retry_after = 1;
     }
     if (response.status >= 500) {
-        if (report().limit_status.empty()) {
-            report().limit_status = "UNAVAILABLE";
+        if (report().limit_status == api::LimitStatus::none) {
+            report().limit_status = api::LimitStatus::unavailable;
         }
         use_last_rate();
     }

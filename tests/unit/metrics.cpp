@@ -1,4 +1,6 @@
 // The metrics without nginx: slots, their sums, and their output.
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -17,6 +19,7 @@
 #include "metrics/routes.h"
 
 using namespace petstore::metrics;
+namespace api = petstore::api;
 
 namespace {
 
@@ -134,7 +137,8 @@ TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
 {
     Host host;
     count(*host.one, Operation::get_pet, 200);
-    host.one->decisions[PlanNames::kNone][index_of(Verdict::denied)].add();
+    host.one->decisions[PlanNames::kNone][index_of(api::LimitStatus::denied)]
+        .add();
     host.directory->redis.add("redis://a:6379/0");
     host.first.redis[0].all.add();
     const auto routes = std::make_unique<Routes>();
@@ -164,8 +168,8 @@ TEST_CASE("metrics: docs/monitoring.md explains the values of labels")
     for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
         check(to_string(static_cast<Operation>(i)));
     }
-    for (std::size_t i = 0; i < index_of(Verdict::count); ++i) {
-        check(to_string(static_cast<Verdict>(i)));
+    for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
+        check(label_of(static_cast<api::LimitStatus>(i)));
     }
     for (std::size_t i = 0; i < index_of(Failure::count); ++i) {
         check(to_string(static_cast<Failure>(i)));
@@ -198,10 +202,15 @@ TEST_CASE("metrics: each known status has a counter of its own")
 
 TEST_CASE("metrics: verdicts are those of $petstore_limit_status")
 {
-    CHECK(verdict_of("PASSED") == Verdict::passed);
-    CHECK(verdict_of("BANNED_DRY_RUN") == Verdict::banned_dry_run);
-    CHECK(verdict_of("") == Verdict::count);
-    CHECK(to_string(verdict_of("UNAVAILABLE")) == "unavailable");
+    for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
+        const auto status = static_cast<api::LimitStatus>(i);
+        std::string label(label_of(status));
+        std::transform(label.begin(), label.end(), label.begin(), ::toupper);
+        CHECK(label == to_string(status));
+    }
+    CHECK(to_string(api::LimitStatus::limited) == "LIMITED");
+    CHECK(to_string(api::LimitStatus::banned_dry_run) == "BANNED_DRY_RUN");
+    CHECK(to_string(api::LimitStatus::none).empty());
 }
 
 TEST_CASE("metrics: decisions by plan, the unknown one last")
@@ -209,8 +218,9 @@ TEST_CASE("metrics: decisions by plan, the unknown one last")
     Host host;
     const auto pro = host.directory->plans.add("pro");
     CHECK(host.directory->plans.add("pro") == pro);
-    host.one->decisions[pro][index_of(Verdict::limited)].add(3);
-    host.two->decisions[PlanNames::kNone][index_of(Verdict::denied)].add();
+    host.one->decisions[pro][index_of(api::LimitStatus::limited)].add(3);
+    host.two->decisions[PlanNames::kNone][index_of(api::LimitStatus::denied)]
+        .add();
     CHECK(host.has_line(
         "petstore_decisions_total{verdict=\"limited\",plan=\"pro\"} 3"));
     CHECK(host.has_line(
@@ -305,7 +315,7 @@ TEST_CASE("metrics: rates are those of the last complete seconds")
 {
     Host host;
     const auto now = static_cast<std::uint32_t>(host.now);
-    const auto passed = index_of(Verdict::passed);
+    const auto passed = index_of(api::LimitStatus::passed);
     host.one->recent.add(passed, now);  // second not complete
     for (int i = 0; i < 20; ++i) {
         host.one->recent.add(passed, now - 1);
@@ -546,7 +556,7 @@ TEST_CASE("metrics: the JSON has the same numbers")
     const auto pro = host.directory->plans.add("pro");
     const auto place = host.directory->redis.add("redis://\xFF/0");
     host.first.redis[place].all.add();
-    host.one->decisions[pro][index_of(Verdict::passed)].add(7);
+    host.one->decisions[pro][index_of(api::LimitStatus::passed)].add(7);
     count(*host.one, Operation::list_pets, 200);
     host.one->caches.key.add(true);
     host.one->bans.add(2);

@@ -78,7 +78,7 @@ TEST_CASE("access: plans", "[service]")
         client.send_and_admit();
         CHECK(client.status == 403);
         CHECK(client.state().error_code == "plan_not_allowed");
-        CHECK(client.state().limit_status == "PASSED");
+        CHECK(client.state().limit_status == api::LimitStatus::passed);
         CHECK(client.rate() == Rate{60, 57, worker.now() + 30});
     }
     SECTION("before its path")

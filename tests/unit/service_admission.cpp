@@ -63,7 +63,7 @@ TEST_CASE("an admitted request has the rate of the window with less left",
         worker.reply_limit({1, 60, 1000});
         CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
     }
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
     CHECK(client.state().decision.stage == DecisionStage::made);
     CHECK(client.state().decision.value.verdict == api::Verdict::admitted);
     REQUIRE(client.state().key.valid);
@@ -89,7 +89,7 @@ TEST_CASE("a request over the minute limit is refused until the minute ends",
             429));
     CHECK(client.retry_after == 30);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 30});
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
     CHECK(client.state().error_code == "rate_limit_exceeded");
     CHECK(client.authenticate.empty());
     CHECK(client.ended());
@@ -114,7 +114,7 @@ TEST_CASE("a request over the day limit is refused until the day ends",
             429));
     CHECK(client.retry_after == 50'000);
     CHECK(client.rate() == Rate{1000, 0, worker.now() + 50'000});
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
 }
 
 TEST_CASE("a request over both limits is refused until the later end",
@@ -145,7 +145,7 @@ TEST_CASE("a banned account is refused until the ban ends", "[service]")
             429));
     CHECK(client.retry_after == 300);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 300});
-    CHECK(client.state().limit_status == "BANNED");
+    CHECK(client.state().limit_status == api::LimitStatus::banned);
     CHECK(client.state().error_code == "api_key_banned");
 }
 
@@ -352,7 +352,7 @@ TEST_CASE("a request without an API key is refused without Redis", "[service]")
     CHECK(client.authenticate == "Bearer realm=\"petstore\"");
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
-    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().limit_status == api::LimitStatus::denied);
     CHECK(client.state().error_code == "missing_api_key");
     CHECK(client.state().key.refused.refusal == api::KeyRefusal::missing);
     CHECK(client.state().decision.stage == DecisionStage::none);
@@ -396,7 +396,7 @@ TEST_CASE("an unknown key is refused and remembered", "[service]")
     CHECK(client.authenticate
           == "Bearer realm=\"petstore\", error=\"invalid_token\"");
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
-    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().limit_status == api::LimitStatus::denied);
     CHECK(client.state().key.valid == nullptr);
     CHECK(client.request().counted == 1);
     CHECK(worker.idle());
@@ -438,7 +438,7 @@ TEST_CASE("requests without a key are limited by address where enforced",
     {
         client.start();
         CHECK(client.status == 401);
-        CHECK(client.state().limit_status == "DENIED");
+        CHECK(client.state().limit_status == api::LimitStatus::denied);
     }
     SECTION("over the limit")
     {
@@ -453,7 +453,7 @@ TEST_CASE("requests without a key are limited by address where enforced",
                 429));
         CHECK(client.retry_after == 42);
         CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
-        CHECK(client.state().limit_status == "LIMITED");
+        CHECK(client.state().limit_status == api::LimitStatus::limited);
         CHECK(client.state().error_code == "rate_limit_exceeded");
         CHECK(client.authenticate.empty());
     }
@@ -463,7 +463,7 @@ TEST_CASE("requests without a key are limited by address where enforced",
         client.request().address = {{60, 0, worker.now() + 42}, true};
         client.start();
         CHECK(client.status == 401);
-        CHECK(client.state().limit_status == "LIMITED_DRY_RUN");
+        CHECK(client.state().limit_status == api::LimitStatus::limited_dry_run);
         CHECK(client.dry_runs == Names{"address"});
         CHECK(client.rate() == Rate{60, 0, worker.now() + 42});
     }
@@ -473,7 +473,7 @@ TEST_CASE("requests without a key are limited by address where enforced",
         client.request().address = {{60, 0, worker.now() + 42}, true};
         client.start();
         CHECK(client.status == 401);
-        CHECK(client.state().limit_status == "DENIED");
+        CHECK(client.state().limit_status == api::LimitStatus::denied);
     }
     CHECK(worker.link.sent.empty());
 }

@@ -54,7 +54,7 @@ TEST_CASE("an unknown path is 404 with a key, and charged", "[service]")
           == R"({"code":"not_found","message":"The path does not exist.",)"
              R"("status":404})");
     CHECK(client.state().error_code == "not_found");
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
     CHECK(client.state().operation == api::Operation::none);
     CHECK(client.allow.empty());
     CHECK(worker.idle());
@@ -95,7 +95,7 @@ TEST_CASE("a method that a path does not have is 405, and charged", "[service]")
           == R"({"code":"method_not_allowed","message":"This method is not )"
              R"(allowed here; see the Allow header.","status":405})");
     CHECK(client.state().error_code == "method_not_allowed");
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
     CHECK(worker.idle());
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a key reads and writes as its scopes allow", "[service]")
           == R"({"code":"insufficient_scope","message":"The API key lacks the )"
              R"(scope for this operation.","status":403})");
     CHECK(client.state().error_code == "insufficient_scope");
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
     CHECK(client.body_limit == 0);
     CHECK(worker.idle());
 }

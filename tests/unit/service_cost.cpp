@@ -41,7 +41,7 @@ TEST_CASE("a request costs what its location says", "[service]")
     worker.reply_limit({0, 51, 70});
     CHECK(client.status == 429);
     CHECK(client.state().decision.value.cost == 10);
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 30});
     CHECK(client.retry_after == 30);
     CHECK(client.body
@@ -141,7 +141,7 @@ TEST_CASE("a cost above the plan is refused and is no denial", "[service]")
         CHECK(client.body == kExceeds);
         CHECK(client.retry_after == 0);
         CHECK(client.rate() == Rate{60, 57, worker.now() + 30});
-        CHECK(client.state().limit_status == "LIMITED");
+        CHECK(client.state().limit_status == api::LimitStatus::limited);
         CHECK(client.state().error_code == "cost_exceeds_plan");
         CHECK_FALSE(worker.reports.alarm);
         CHECK_FALSE(worker.cached_key()->account->has_denials());
@@ -190,7 +190,7 @@ TEST_CASE("a ban comes before a cost above the plan", "[service]")
     FakeClient& client = worker.send();
     worker.reply_limit({0, 3, 40, 300'000});
     CHECK(client.status == 429);
-    CHECK(client.state().limit_status == "BANNED");
+    CHECK(client.state().limit_status == api::LimitStatus::banned);
     CHECK(client.state().error_code == "api_key_banned");
     CHECK(client.retry_after == 300);
 }
@@ -202,7 +202,7 @@ TEST_CASE("a dry run admits a cost above the plan", "[service]")
     FakeClient& client = worker.send();
     worker.reply_limit({0, 3, 40});
     CHECK(client.status == 404);
-    CHECK(client.state().limit_status == "LIMITED_DRY_RUN");
+    CHECK(client.state().limit_status == api::LimitStatus::limited_dry_run);
     CHECK(client.rate() == Rate{60, 57, worker.now() + 30});
     CHECK(client.dry_runs == Names{"a1"});
     CHECK_FALSE(worker.reports.alarm);

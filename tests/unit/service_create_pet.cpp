@@ -87,7 +87,7 @@ TEST_CASE("a pet is created after the limiter has admitted", "[service]")
     CHECK_FALSE(f.client.replayed);
     CHECK(f.client.link.empty());
     CHECK(f.client.state().operation == api::Operation::create_pet);
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.state().error_code.empty());
     CHECK(f.client.rate() == FakeClient::Rate{60, 57, f.worker.now() + 30});
     CHECK(f.client.ended());
@@ -179,7 +179,7 @@ TEST_CASE("headers of a create are checked in order", "[service]")
         CHECK(f.client.state().error_code == "invalid_parameter");
         CHECK(f.client.body.find("Idempotency-Key") != std::string::npos);
     }
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.body_waiter == nullptr);
     CHECK(f.client.ended());
     CHECK(f.worker.idle());
@@ -293,7 +293,7 @@ TEST_CASE("a body that cannot be used is refused", "[service]")
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "read_only_field");
     }
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.ended());
     CHECK(f.worker.idle());
 }
@@ -422,7 +422,7 @@ TEST_CASE("a create without a reply may have happened", "[service]")
     }
     CHECK(f.client.status == 503);
     CHECK(f.client.state().error_code == "outcome_unknown");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.retry_after == 1);
     CHECK(f.client.location.empty());
     CHECK(f.client.ended());
@@ -514,7 +514,7 @@ TEST_CASE("a create in damaged data changes nothing", "[service]")
     }
     CHECK(f.client.status == 500);
     CHECK(f.client.state().error_code == "internal_error");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.ended());
     CHECK(f.worker.idle());
 }

@@ -49,7 +49,7 @@ TEST_CASE("a denied account is denied from memory", "[service]")
     // 29.5 s minus 0.4 s
     CHECK(client.retry_after == 30);
     CHECK(client.rate() == Rate{2, 0, reset});
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
     CHECK(client.state().error_code == "rate_limit_exceeded");
     CHECK(client.state().decision.stage == DecisionStage::made);
     CHECK_FALSE(client.state().redis_time.started);
@@ -158,7 +158,7 @@ TEST_CASE("another key of the account with other limits asks Redis",
     worker.link.end_iteration();
     CHECK(worker.open() == Names{"limit"});
     worker.reply_limit({1, 3, 6});
-    CHECK(other.state().limit_status == "PASSED");
+    CHECK(other.state().limit_status == api::LimitStatus::passed);
     CHECK(other.rate() == Rate{300, 297, worker.now() + 30});
 }
 
@@ -213,7 +213,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
              R"("status":429})");
     CHECK(client.retry_after == 300);
     CHECK(client.rate() == Rate{2, 0, worker.now() + 300});
-    CHECK(client.state().limit_status == "BANNED");
+    CHECK(client.state().limit_status == api::LimitStatus::banned);
     CHECK(client.state().error_code == "api_key_banned");
     CHECK(client.state().decision.value.verdict == api::Verdict::banned);
     CHECK(client.bans == Names{"a1"});
@@ -223,7 +223,7 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     // The ban is served from memory, and its denials count only as usage.
     FakeClient& next = worker.send();
     CHECK(next.status == 429);
-    CHECK(next.state().limit_status == "BANNED");
+    CHECK(next.state().limit_status == api::LimitStatus::banned);
     CHECK(next.retry_after == 300);
     CHECK(worker.idle());
     const auto denials = worker.cached_key()->account->take_denials(true);
@@ -270,7 +270,7 @@ TEST_CASE("a denial above the threshold stays a denial if Redis does not ban",
         CHECK(worker.log.damaged_keys == Names{"petstore:{a1}:bans"});
     }
     CHECK(client.status == 429);
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
     CHECK(client.retry_after == 30);
     CHECK(client.bans.empty());
     CHECK(client.ended());
@@ -285,7 +285,7 @@ TEST_CASE("a denial whose report cannot be sent is answered at once",
     worker.link.full = true;
     FakeClient& client = worker.send();
     CHECK(client.status == 429);
-    CHECK(client.state().limit_status == "LIMITED");
+    CHECK(client.state().limit_status == api::LimitStatus::limited);
     CHECK(client.ended());
     // No denials were lost.
     worker.link.full = false;
@@ -315,7 +315,7 @@ TEST_CASE("a ban found by a background report is logged by the worker",
     worker.storage.denials.flush();
     worker.reply_strike(4, true, kBanned);
     CHECK(worker.log.banned_accounts == Names{"a1"});
-    CHECK(worker.send().state().limit_status == "BANNED");
+    CHECK(worker.send().state().limit_status == api::LimitStatus::banned);
 }
 
 TEST_CASE("without bans denials are only counted as usage", "[service]")
@@ -332,7 +332,7 @@ TEST_CASE("without bans denials are only counted as usage", "[service]")
             worker.reply_to("LRANGE", FakeWorker::three_pets());
         }
         CHECK(client.status == 429);
-        CHECK(client.state().limit_status == "LIMITED");
+        CHECK(client.state().limit_status == api::LimitStatus::limited);
     }
     CHECK(worker.idle());
     worker.storage.denials.flush();
@@ -350,7 +350,7 @@ TEST_CASE("requests during a ban are only counted as usage", "[service]")
     FakeClient client(worker);
     client.send();
     worker.reply_limit(kBanned);
-    CHECK(client.state().limit_status == "BANNED");
+    CHECK(client.state().limit_status == api::LimitStatus::banned);
     worker.storage.denials.flush();
     REQUIRE(worker.open().back() == "strike");
     CHECK(worker.link.commands.back()[7] == "0");
@@ -367,13 +367,13 @@ TEST_CASE("a dry run admits denied requests and logs them", "[service]")
     SECTION("limited")
     {
         worker.reply_limit(kDenied);
-        CHECK(client.state().limit_status == "LIMITED_DRY_RUN");
+        CHECK(client.state().limit_status == api::LimitStatus::limited_dry_run);
         CHECK(client.rate() == Rate{2, 0, worker.now() + 30});
     }
     SECTION("banned")
     {
         worker.reply_limit(kBanned);
-        CHECK(client.state().limit_status == "BANNED_DRY_RUN");
+        CHECK(client.state().limit_status == api::LimitStatus::banned_dry_run);
         CHECK(client.rate() == Rate{2, 0, worker.now() + 300});
     }
     CHECK(client.status == 404);  // as if it were admitted
@@ -411,6 +411,6 @@ TEST_CASE("an admitted request in a dry run is not logged", "[service]")
     worker.know_key();
     FakeClient client(worker, Method::get, "/v1/nothing");
     client.send_and_admit();
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
     CHECK(client.dry_runs.empty());
 }

@@ -144,7 +144,7 @@ TEST_CASE("a record that stays stale is given up after eight reads",
     worker.reply_limit(stale(20));
     CHECK(client.status == 503);
     CHECK(client.state().error_code == "service_unavailable");
-    CHECK(client.state().limit_status == "UNAVAILABLE");
+    CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(client.retry_after == 1);
     CHECK(worker.log.unexpected_replies == 1);
     CHECK(client.ended());
@@ -161,7 +161,7 @@ TEST_CASE("a key removed meanwhile is refused", "[service]")
     worker.reply_no_record();
     CHECK(client.status == 401);
     CHECK(client.state().error_code == "invalid_api_key");
-    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().limit_status == api::LimitStatus::denied);
     CHECK(client.state().key.valid == nullptr);
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
@@ -183,7 +183,7 @@ TEST_CASE("a key disabled meanwhile is refused", "[service]")
     worker.reply_record({{"epoch", "8"}, {"disabled", "1"}});
     worker.link.end_iteration();
     CHECK(client.status == 401);
-    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().limit_status == api::LimitStatus::denied);
     CHECK(worker.idle());
 }
 
@@ -208,12 +208,12 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     FakeClient first(worker, Method::get, kNothing);
     first.send();
     worker.reply_limit({0, 60, 70, 300'000});
-    CHECK(first.state().limit_status == "BANNED");
+    CHECK(first.state().limit_status == api::LimitStatus::banned);
 
     worker.clock.advance(500);
     FakeClient second(worker, Method::get, kNothing);
     second.start();
-    CHECK(second.state().limit_status == "BANNED");
+    CHECK(second.state().limit_status == api::LimitStatus::banned);
     worker.reply_strike(-1, false, {0, 0, 0, 0, 8});
 
     FakeClient third(worker, Method::get, kNothing);
@@ -223,7 +223,7 @@ TEST_CASE("an unban ends the denial from memory with the next report",
     worker.link.end_iteration();
     worker.reply_limit({1, 3, 40, 0, 8});
     CHECK(third.status == 404);
-    CHECK(third.state().limit_status == "PASSED");
+    CHECK(third.state().limit_status == api::LimitStatus::passed);
 }
 
 TEST_CASE("nothing is read ahead again after the record was reread",

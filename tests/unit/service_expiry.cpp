@@ -54,7 +54,7 @@ TEST_CASE("a key expires by Redis's clock", "[service]")
     worker.reply_to("limit", reply);
     CHECK(worker.open() == Names{"LRANGE"});
     CHECK(first.client.responses == 0);
-    CHECK(first.client.state().limit_status == "PASSED");
+    CHECK(first.client.state().limit_status == api::LimitStatus::passed);
 
     worker.clock.advance(9'999);
     FakeClient second(worker, Method::get, "/v1/nothing");
@@ -83,7 +83,7 @@ TEST_CASE("an expired key is refused without a charge", "[service]")
     CHECK(worker.idle());
     CHECK(client.status == 401);
     CHECK(client.state().error_code == "invalid_api_key");
-    CHECK(client.state().limit_status == "DENIED");
+    CHECK(client.state().limit_status == api::LimitStatus::denied);
     CHECK(client.state().key.valid == nullptr);
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.ended());

@@ -9,7 +9,7 @@ void check_unavailable(FakeClient& client)
 {
     CHECK(client.status == 503);
     CHECK(client.state().error_code == "service_unavailable");
-    CHECK(client.state().limit_status == "UNAVAILABLE");
+    CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(client.retry_after == 1);
     CHECK(client.ended());
 }
@@ -94,7 +94,7 @@ TEST_CASE("a damaged key record is an internal error", "[service]")
           == R"({"code":"internal_error","message":"Stored data are )"
              R"(damaged.","status":500})");
     CHECK(client.state().error_code == "internal_error");
-    CHECK(client.state().limit_status == "UNAVAILABLE");
+    CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
     CHECK(client.retry_after == 0);
     CHECK(
@@ -219,7 +219,7 @@ TEST_CASE("a damaged account is an internal error", "[service]")
         "limit", limit_reply({answer(-2, bulk(""))}, stamp(worker.clock.host)));
     CHECK(client.status == 500);
     CHECK(client.state().error_code == "internal_error");
-    CHECK(client.state().limit_status == "UNAVAILABLE");
+    CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(worker.log.damaged_keys == Names{"petstore:{a1}:state"});
     CHECK(worker.log.unexpected_replies == 0);
     CHECK(client.ended());
@@ -235,7 +235,7 @@ TEST_CASE("the limiter's script is sent once more with its text", "[service]")
     CHECK(client.responses == 0);
     worker.reply_to("text of limit", worker.limit_reply({{}}));
     CHECK(client.status == 404);
-    CHECK(client.state().limit_status == "PASSED");
+    CHECK(client.state().limit_status == api::LimitStatus::passed);
 }
 
 TEST_CASE("the time that Redis takes is measured from the first command",

@@ -57,7 +57,7 @@ TEST_CASE("an id beyond the last one is 404 without waiting for a read",
     CHECK(f.client.status == 404);
     CHECK(f.client.body == kNoSuchPet);
     CHECK(f.client.state().error_code == "pet_not_found");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.state().deprecated);
     f.worker.reply_to("LINDEX", kNil);
 
@@ -123,7 +123,7 @@ TEST_CASE("from its sunset on the operation is gone", "[service]")
               == R"({"code":"gone","message":"This operation has been shut )"
                  R"(down; list pets instead.","status":410})");
         CHECK(f.client.state().error_code == "gone");
-        CHECK(f.client.state().limit_status == "PASSED");
+        CHECK(f.client.state().limit_status == api::LimitStatus::passed);
         CHECK(f.client.state().deprecated);
         CHECK(f.worker.idle());
     }

@@ -31,7 +31,7 @@ TEST_CASE("a guard admits a request to the location's handler", "[service]")
     CHECK(f.client.admissions == 1);
     CHECK(f.client.responses == 0);
     CHECK(f.client.failures == 0);
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.state().error_code.empty());
     CHECK(f.client.state().operation == api::Operation::none);
     CHECK(f.client.rate() == Rate{60, 57, f.worker.now() + 30});
@@ -61,7 +61,7 @@ TEST_CASE("a guard refuses requests as the API does", "[service]")
         CHECK(f.client.status == 401);
         CHECK(f.client.authenticate == "Bearer realm=\"petstore\"");
         CHECK(f.client.state().error_code == "missing_api_key");
-        CHECK(f.client.state().limit_status == "DENIED");
+        CHECK(f.client.state().limit_status == api::LimitStatus::denied);
         CHECK(f.client.request().counted == 1);
         CHECK(f.worker.idle());
     }
@@ -71,7 +71,7 @@ TEST_CASE("a guard refuses requests as the API does", "[service]")
         f.worker.reply_limit({0, 60, 70});
         CHECK(f.client.status == 429);
         CHECK(f.client.retry_after == 30);
-        CHECK(f.client.state().limit_status == "LIMITED");
+        CHECK(f.client.state().limit_status == api::LimitStatus::limited);
         CHECK(f.client.rate() == Rate{60, 0, f.worker.now() + 30});
         CHECK(f.worker.reports.alarm);
     }
@@ -80,7 +80,7 @@ TEST_CASE("a guard refuses requests as the API does", "[service]")
         f.start();
         f.worker.reply_limit({0, 60, 70, 300'000});
         CHECK(f.client.status == 429);
-        CHECK(f.client.state().limit_status == "BANNED");
+        CHECK(f.client.state().limit_status == api::LimitStatus::banned);
         CHECK(f.client.state().error_code == "api_key_banned");
     }
     SECTION("while Redis is away")
@@ -89,7 +89,7 @@ TEST_CASE("a guard refuses requests as the API does", "[service]")
         f.worker.link.lose(NoReply::in_doubt);
         CHECK(f.client.status == 503);
         CHECK(f.client.state().error_code == "service_unavailable");
-        CHECK(f.client.state().limit_status == "UNAVAILABLE");
+        CHECK(f.client.state().limit_status == api::LimitStatus::unavailable);
         CHECK(f.client.retry_after == 1);
     }
     SECTION("with a damaged account")
@@ -122,7 +122,7 @@ TEST_CASE("a guard in a dry run admits and logs the denial", "[service]")
     f.start();
     f.worker.reply_limit({0, 60, 70});
     CHECK(f.client.admissions == 1);
-    CHECK(f.client.state().limit_status == "LIMITED_DRY_RUN");
+    CHECK(f.client.state().limit_status == api::LimitStatus::limited_dry_run);
     CHECK(f.client.dry_runs == Names{"a1"});
     CHECK(f.client.ended());
 }
@@ -151,7 +151,7 @@ TEST_CASE("safe methods need the scope read, others write", "[service]")
         CHECK(f.client.state().error_code == "insufficient_scope");
     }
     // Charged in both cases.
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.ended());
 }
 

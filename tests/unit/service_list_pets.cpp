@@ -45,7 +45,7 @@ TEST_CASE("a page is read behind the limiter's command, in one iteration",
     CHECK(f.client.link.empty());
     CHECK(f.client.state().operation == api::Operation::list_pets);
     CHECK_FALSE(f.client.state().deprecated);
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.state().error_code.empty());
     CHECK(f.client.ended());
 }
@@ -159,7 +159,7 @@ TEST_CASE("an invalid query is refused without a read, and charged",
     f.worker.admit();
     CHECK(f.client.status == 400);
     CHECK(f.client.state().error_code == "invalid_parameter");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.body.find("limit") != std::string::npos);
     CHECK(f.worker.idle());
 }
@@ -203,7 +203,7 @@ TEST_CASE("a failed read never reports an unknown outcome", "[service]")
     CHECK(f.client.state().error_code == "service_unavailable");
     CHECK(f.client.retry_after == 1);
     // The account was charged, and its rate is known.
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.rate() == FakeClient::Rate{60, 57, f.worker.now() + 30});
     CHECK(f.client.ended());
 }
@@ -248,7 +248,7 @@ TEST_CASE("damaged data are an internal error and are logged", "[service]")
     }
     CHECK(f.client.status == 500);
     CHECK(f.client.state().error_code == "internal_error");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.ended());
 }
 

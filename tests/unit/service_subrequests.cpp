@@ -85,7 +85,7 @@ TEST_CASE("a subrequest does not wait for the report of the denial",
     CHECK(second.status == 429);
     CHECK(worker.open() == Names{"strike"});
     worker.reply_strike(2, true, {0, 1, 5, 300'000});
-    CHECK(first.state().limit_status == "BANNED");
+    CHECK(first.state().limit_status == api::LimitStatus::banned);
     CHECK(first.ended());
     CHECK(second.ended());
 }
@@ -290,7 +290,7 @@ TEST_CASE("a subrequest does not change its main request's report", "[service]")
     CHECK(main.status == 200);
     CHECK(main.state().operation == api::Operation::list_pets);
     CHECK_FALSE(main.state().deprecated);
-    CHECK(main.state().limit_status == "PASSED");
+    CHECK(main.state().limit_status == api::LimitStatus::passed);
     CHECK(main.state().error_code.empty());
 }
 
@@ -319,7 +319,7 @@ TEST_CASE(
     CHECK(subrequest.status == 404);
     CHECK(main.state().operation == api::Operation::get_pet);
     CHECK(main.state().deprecated);
-    CHECK(main.state().limit_status == "PASSED");
+    CHECK(main.state().limit_status == api::LimitStatus::passed);
     CHECK(main.state().error_code == "pet_not_found");
 }
 
@@ -413,7 +413,7 @@ TEST_CASE("an internal redirect starts a new report", "[service]")
     CHECK(main.state().error_code.empty());
     CHECK_FALSE(main.state().deprecated);
     CHECK(main.state().operation == api::Operation::list_pets);
-    CHECK(main.state().limit_status == "PASSED");
+    CHECK(main.state().limit_status == api::LimitStatus::passed);
     CHECK(main.state().decision.stage == DecisionStage::made);
 }
 

@@ -148,7 +148,7 @@ TEST_CASE("each path through the service ends its request once", "[service]")
         CHECK(j.client.status == 201);
         break;
     case Path::denied:
-        CHECK(j.client.state().limit_status == "BANNED");
+        CHECK(j.client.state().limit_status == api::LimitStatus::banned);
         break;
     case Path::guard:
         CHECK(j.client.admissions == 1);

@@ -288,7 +288,7 @@ TEST_CASE("two Redis: a read whose version cannot be read is charged and fails",
     }
     CHECK(f.client.status == 503);
     CHECK(f.client.state().error_code == "service_unavailable");
-    CHECK(f.client.state().limit_status == "PASSED");
+    CHECK(f.client.state().limit_status == api::LimitStatus::passed);
     CHECK(f.client.rate() == Rate{60, 57, f.worker.now() + 30});
     CHECK(f.client.ended());
 }

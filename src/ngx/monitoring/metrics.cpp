@@ -70,10 +70,10 @@ metrics::Operation operation_of(const ngx_http_request_t* r,
                                          : Operation::other;
 }
 
-bool is_denial(metrics::Verdict verdict) noexcept
+bool is_denial(api::LimitStatus status) noexcept
 {
-    using metrics::Verdict;
-    return verdict == Verdict::limited || verdict == Verdict::banned;
+    using api::LimitStatus;
+    return status == LimitStatus::limited || status == LimitStatus::banned;
 }
 
 ngx_int_t log_handler(ngx_http_request_t* r) noexcept
@@ -235,32 +235,32 @@ void WorkerMetrics::count_account(const store::CachedKey& key, std::size_t plan,
 void WorkerMetrics::count(ngx_http_request_t* r, const RequestInfo& info,
                           bool in_service) noexcept
 {
-    using metrics::Verdict;
+    using api::LimitStatus;
     const auto now = static_cast<std::uint64_t>(ngx_time());
     if (in_service) {
         count_response(r, info);
     }
-    const Verdict verdict = metrics::verdict_of(info.service.limit_status);
-    if (in_service || verdict != Verdict::count) {
-        slot_->recent.add(index_of(verdict), static_cast<std::uint32_t>(now));
+    const LimitStatus status = info.service.limit_status;
+    if (in_service || status != LimitStatus::none) {
+        slot_->recent.add(index_of(status), static_cast<std::uint32_t>(now));
     }
-    if (verdict == Verdict::count) {
+    if (status == LimitStatus::none) {
         return;
     }
     const auto& key = info.service.key.valid;
     const std::size_t plan = key != nullptr ? plan_index(key->record.plan())
                                             : metrics::PlanNames::kNone;
-    slot_->decisions[plan][index_of(verdict)].add();
+    slot_->decisions[plan][index_of(status)].add();
     if (key != nullptr) {
         count_account(*key, plan, now);
     }
     // What costs more than the plan is refused without a limit being reached.
     const api::Decision& decision = info.service.decision.value;
-    if (is_denial(verdict) && key != nullptr && !api::exceeds_plan(decision)) {
+    if (is_denial(status) && key != nullptr && !api::exceeds_plan(decision)) {
         // By this host's clock, like all times on the status page.
         const auto left = api::denial_end(decision) - decision.now + 999;
         slot_->denied.add(key->account->id(), static_cast<std::uint32_t>(plan),
-                          verdict == Verdict::banned,
+                          status == LimitStatus::banned,
                           now + static_cast<std::uint64_t>(left / 1000), now);
     }
 }

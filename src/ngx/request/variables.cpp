@@ -92,7 +92,7 @@ ngx_int_t external_id(ngx_http_request_t*, const service::RequestState& state,
 ngx_int_t limit_status(ngx_http_request_t*, const service::RequestState& state,
                        ngx_http_variable_value_t* value)
 {
-    return found(value, state.limit_status);
+    return found(value, api::to_string(state.limit_status));
 }
 
 ngx_int_t limit_remaining(ngx_http_request_t* r,
