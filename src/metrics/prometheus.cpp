@@ -119,11 +119,11 @@ void append_requests(Text& text, const Totals& totals)
     text.metric(
         "requests_total", "counter",
         "Requests to locations of the service, by operation and HTTP status.");
-    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+    for (std::size_t i = 0; i < index_of(RequestKind::count); ++i) {
         for (std::size_t j = 0; j <= kStatuses.size(); ++j) {
             if (totals.requests[i][j] != 0) {
                 text.sample(
-                    {{"operation", to_string(static_cast<Operation>(i))},
+                    {{"operation", to_string(static_cast<RequestKind>(i))},
                      {"status", status_text(j)}},
                     totals.requests[i][j]);
             }
@@ -192,7 +192,7 @@ void append_redis(Text& text, const Totals& totals)
     for (const RedisTotals& redis : totals.redis) {
         for (std::size_t i = 0; i < redis.failures.size(); ++i) {
             text.sample({{"redis", redis.name},
-                         {"reason", to_string(static_cast<Failure>(i))}},
+                         {"reason", to_string(static_cast<FailureCause>(i))}},
                         redis.failures[i]);
         }
     }

@@ -9,7 +9,7 @@
 namespace petstore::metrics {
 
 // Why a connection to Redis, an attempt to connect, or a command failed.
-enum class Failure {
+enum class FailureCause {
     resolve,   // no address: DNS, or the Sentinels
     connect,   // refused, unreachable or too slow
     tls,       // the TLS handshake
@@ -23,7 +23,7 @@ enum class Failure {
     count,
 };
 
-std::string_view to_string(Failure failure) noexcept;
+std::string_view to_string(FailureCause cause) noexcept;
 
 // The connections that one worker maintains to one Redis.
 struct RedisLinks {
@@ -62,12 +62,12 @@ private:
 // One worker's counters for one Redis.
 struct RedisCounters {
     Counter commands;
-    std::array<Counter, static_cast<std::size_t>(Failure::count)> failures;
+    std::array<Counter, static_cast<std::size_t>(FailureCause::count)> failures;
     Counter rejections;  // requests or commands refused: a queue is full
 
-    void add(Failure failure) noexcept
+    void add(FailureCause cause) noexcept
     {
-        failures[static_cast<std::size_t>(failure)].add();
+        failures[static_cast<std::size_t>(cause)].add();
     }
 };
 

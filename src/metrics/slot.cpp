@@ -6,24 +6,24 @@ namespace petstore::metrics {
 
 namespace {
 
-constexpr std::array<std::string_view, index_of(Operation::count)> kOperations =
-    {"listPets", "createPet", "getPet", "openapi", "options",
-     "guard",    "admin",     "usage",  "other"};
+constexpr std::array<std::string_view, index_of(RequestKind::count)>
+    kRequestKinds = {"listPets", "createPet", "getPet", "openapi", "options",
+                     "guard",    "admin",     "usage",  "other"};
 
 // By LimitStatus.
 constexpr std::array<std::string_view, api::kLimitStatuses> kVerdicts = {
     "passed",      "limited",         "banned",        "denied",
     "unavailable", "limited_dry_run", "banned_dry_run"};
 
-constexpr std::array<std::string_view, index_of(Failure::count)> kFailures = {
-    "resolve", "connect", "tls",      "login", "replica",
-    "closed",  "timeout", "protocol", "error", "other"};
+constexpr std::array<std::string_view, index_of(FailureCause::count)>
+    kFailureCauses = {"resolve", "connect", "tls",      "login", "replica",
+                      "closed",  "timeout", "protocol", "error", "other"};
 
 }  // namespace
 
-std::string_view to_string(Operation operation) noexcept
+std::string_view to_string(RequestKind kind) noexcept
 {
-    return kOperations[index_of(operation)];
+    return kRequestKinds[index_of(kind)];
 }
 
 std::string_view label_of(api::LimitStatus status) noexcept
@@ -31,9 +31,9 @@ std::string_view label_of(api::LimitStatus status) noexcept
     return kVerdicts[index_of(status)];
 }
 
-std::string_view to_string(Failure failure) noexcept
+std::string_view to_string(FailureCause cause) noexcept
 {
-    return kFailures[index_of(failure)];
+    return kFailureCauses[index_of(cause)];
 }
 
 std::size_t status_index(std::uint32_t status) noexcept

@@ -16,7 +16,7 @@
 
 namespace petstore::metrics {
 
-enum class Operation {
+enum class RequestKind {
     list_pets,
     create_pet,
     get_pet,
@@ -35,7 +35,7 @@ constexpr std::size_t index_of(Enum value) noexcept
     return static_cast<std::size_t>(value);
 }
 
-std::string_view to_string(Operation operation) noexcept;
+std::string_view to_string(RequestKind kind) noexcept;
 
 // The label `verdict` of a request with this status, not LimitStatus::none.
 std::string_view label_of(api::LimitStatus status) noexcept;
@@ -68,7 +68,7 @@ struct alignas(64) Slot {
     std::atomic<std::int64_t> owner{0};  // process ID; 0 for none
     Slot* next = nullptr;
 
-    Counter requests[index_of(Operation::count)][kStatuses.size() + 1];
+    Counter requests[index_of(RequestKind::count)][kStatuses.size() + 1];
     Histogram request_duration;
     Counter decisions[kPlans + 1][api::kLimitStatuses];
     Counter bans;

@@ -87,8 +87,8 @@ void add_statuses(JsonWriter& object, std::string_view name,
 void add_requests(JsonWriter& object, const Totals& totals)
 {
     add_object(object, "requests", [&](JsonWriter& requests) {
-        for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
-            add_statuses(requests, to_string(static_cast<Operation>(i)),
+        for (std::size_t i = 0; i < index_of(RequestKind::count); ++i) {
+            add_statuses(requests, to_string(static_cast<RequestKind>(i)),
                          totals.requests[i]);
         }
     });
@@ -145,7 +145,7 @@ void write_redis(JsonWriter& object, const RedisTotals& redis)
     add_count(object, "commands", redis.commands);
     add_object(object, "failures", [&](JsonWriter& failures) {
         for (std::size_t i = 0; i < redis.failures.size(); ++i) {
-            add_count(failures, to_string(static_cast<Failure>(i)),
+            add_count(failures, to_string(static_cast<FailureCause>(i)),
                       redis.failures[i]);
         }
     });

@@ -12,7 +12,7 @@ namespace {
 
 void add_counters(const Slot& slot, Totals& totals)
 {
-    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
+    for (std::size_t i = 0; i < index_of(RequestKind::count); ++i) {
         for (std::size_t j = 0; j <= kStatuses.size(); ++j) {
             totals.requests[i][j] += slot.requests[i][j].get();
         }

@@ -29,7 +29,7 @@ struct RedisTotals {
     bool used = false;  // by a live worker
     bool up = true;
     std::uint64_t commands = 0;
-    std::array<std::uint64_t, index_of(Failure::count)> failures{};
+    std::array<std::uint64_t, index_of(FailureCause::count)> failures{};
     std::uint64_t rejections = 0;
 };
 
@@ -74,7 +74,8 @@ struct Totals {
     std::string nginx;      // version
     std::size_t workers = 0;
 
-    std::uint64_t requests[index_of(Operation::count)][kStatuses.size() + 1]{};
+    std::uint64_t requests[index_of(RequestKind::count)]
+                          [kStatuses.size() + 1]{};
     HistogramTotals request_duration;
     std::vector<RouteTotals> routes;  // "other" only if it has requests
     std::vector<PlanTotals> plans;    // the last one: unknown

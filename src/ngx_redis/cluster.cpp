@@ -194,7 +194,7 @@ void Cluster::search() noexcept
 // Without a map, requests fail at once while the search continues.
 void Cluster::on_no_map() noexcept
 {
-    meter_.redis.add(metrics::Failure::resolve);
+    meter_.redis.add(metrics::FailureCause::resolve);
     link_.on_no_map();
     counted_.set_down(link_.map() == nullptr);
     if (link_.map() == nullptr && !closed_ && !next_search_.running()) {
@@ -218,7 +218,7 @@ void Cluster::queue_full() noexcept
 
 void Cluster::gave_up(const redis::Reply& error) noexcept
 {
-    meter_.redis.add(metrics::Failure::error);
+    meter_.redis.add(metrics::FailureCause::error);
     log_.warning_reply(error);
 }
 

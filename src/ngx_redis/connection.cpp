@@ -8,7 +8,7 @@ namespace petstore::ngx_redis {
 namespace {
 
 using Failure = Connection::Failure;
-using Kind = metrics::Failure;
+using Cause = metrics::FailureCause;
 using Retry = redis::Breaker::Retry;
 
 constexpr std::size_t kReceiveBuffer = 64 * 1024;
@@ -85,7 +85,7 @@ void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
     const ngx_int_t rc = ngx_event_connect_peer(&peer);
     if (rc != NGX_OK && rc != NGX_AGAIN) {
         listener_.on_failure(
-            failure(Kind::connect, kCannotConnect, ngx_socket_errno));
+            failure(Cause::connect, kCannotConnect, ngx_socket_errno));
         return;
     }
 
@@ -153,7 +153,7 @@ void Connection::begin_tls() noexcept
     if (tls_.begin(socket_, address_->host) == NGX_OK) {
         continue_tls();
     } else {
-        listener_.on_failure(failure(Kind::tls, tls_.reason(kOutOfMemory)));
+        listener_.on_failure(failure(Cause::tls, tls_.reason(kOutOfMemory)));
     }
 }
 
@@ -166,7 +166,7 @@ void Connection::continue_tls() noexcept
     if (rc == NGX_OK) {
         begin_handshake();
     } else if (rc == NGX_ERROR) {
-        listener_.on_failure(failure(Kind::tls, tls_.reason(kTlsFailed)));
+        listener_.on_failure(failure(Cause::tls, tls_.reason(kTlsFailed)));
     }
 }
 
@@ -178,7 +178,7 @@ void Connection::begin_handshake() noexcept
         return true;
     });
     if (!begun) {
-        listener_.on_failure(failure(Kind::other, kOutOfMemory));
+        listener_.on_failure(failure(Cause::other, kOutOfMemory));
         return;
     }
     state_ = State::handshake;
@@ -188,8 +188,8 @@ void Connection::begin_handshake() noexcept
 void Connection::on_timeout() noexcept
 {
     listener_.on_failure(state_ == State::tls_handshake
-                             ? failure(Kind::tls, "TLS handshake timed out")
-                             : failure(Kind::connect, "connect timed out"));
+                             ? failure(Cause::tls, "TLS handshake timed out")
+                             : failure(Cause::connect, "connect timed out"));
 }
 
 void Connection::on_writable() noexcept
@@ -208,7 +208,7 @@ void Connection::on_writable() noexcept
         error = ngx_socket_errno;
     }
     if (error != 0) {
-        listener_.on_failure(failure(Kind::connect, kCannotConnect, error));
+        listener_.on_failure(failure(Cause::connect, kCannotConnect, error));
         return;
     }
     on_connected();
@@ -246,7 +246,7 @@ void Connection::flush() noexcept
         }
     }
     if (ngx_handle_write_event(socket_->write, 0) != NGX_OK) {
-        listener_.on_failure(failure(Kind::other, kEventError));
+        listener_.on_failure(failure(Cause::other, kEventError));
         return;
     }
     if (state_ == State::ready && login_->is_unix()) {
@@ -285,7 +285,7 @@ void Connection::on_readable() noexcept
         }
 
         const Failure failed = ngx_base::guarded(
-            log_.log(), failure(Kind::other, kOutOfMemory), [&] {
+            log_.log(), failure(Cause::other, kOutOfMemory), [&] {
                 return decode({received_.data(), static_cast<std::size_t>(n)});
             });
         if (failed.reason != nullptr) {
@@ -295,7 +295,7 @@ void Connection::on_readable() noexcept
     }
 
     if (ngx_handle_read_event(socket_->read, 0) != NGX_OK) {
-        listener_.on_failure(failure(Kind::other, kEventError));
+        listener_.on_failure(failure(Cause::other, kEventError));
         return;
     }
     socket_->idle = pipeline_.empty() ? 1 : 0;
@@ -306,7 +306,7 @@ void Connection::on_readable() noexcept
 Failure Connection::lost(bool closed) const noexcept
 {
     const ngx_err_t error = closed || tls_.enabled() ? 0 : ngx_socket_errno;
-    return failure(Kind::closed, tls_.reason(kLost), error,
+    return failure(Cause::closed, tls_.reason(kLost), error,
                    is_ready() ? Retry::at_once : Retry::after_backoff);
 }
 
@@ -348,7 +348,7 @@ Failure Connection::take_handshake_reply(const redis::Reply& reply) noexcept
     case redis::Handshake::Step::accepted:
         return {};
     case redis::Handshake::Step::refused:
-        return failure(Kind::login, log_.reason("refused with", reply));
+        return failure(Cause::login, log_.reason("refused with", reply));
     case redis::Handshake::Step::identity:
         return listener_.on_identity(reply);
     case redis::Handshake::Step::unexpected:

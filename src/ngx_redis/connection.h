@@ -31,7 +31,7 @@ public:
         redis::Breaker::Retry retry = redis::Breaker::Retry::after_backoff;
         bool replica = false;  // the server is a replica
         ngx_err_t error = 0;   // errno, or 0
-        metrics::Failure kind = metrics::Failure::other;
+        metrics::FailureCause cause = metrics::FailureCause::other;
     };
 
     class Listener {
@@ -73,17 +73,17 @@ public:
         ~Listener() = default;
     };
 
-    static Failure failure(metrics::Failure kind, const char* reason,
+    static Failure failure(metrics::FailureCause cause, const char* reason,
                            ngx_err_t error = 0,
                            redis::Breaker::Retry retry =
                                redis::Breaker::Retry::after_backoff) noexcept
     {
-        return {reason, retry, false, error, kind};
+        return {reason, retry, false, error, cause};
     }
     static Failure
     protocol_error(const char* reason = "protocol error") noexcept
     {
-        return failure(metrics::Failure::protocol, reason);
+        return failure(metrics::FailureCause::protocol, reason);
     }
 
     // All of the arguments must outlive this object.

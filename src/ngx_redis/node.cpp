@@ -9,7 +9,7 @@ namespace petstore::ngx_redis {
 
 namespace {
 
-using Kind = metrics::Failure;
+using Cause = metrics::FailureCause;
 using Retry = redis::Breaker::Retry;
 
 constexpr char kTimedOut[] = "timed out";
@@ -126,7 +126,7 @@ void Node::connect() noexcept
 
 void Node::on_no_address(const char* reason) noexcept
 {
-    on_failure(Connection::failure(Kind::resolve, reason));
+    on_failure(Connection::failure(Cause::resolve, reason));
 }
 
 // Not counted as a failure: the old server may still work.
@@ -219,10 +219,10 @@ void Node::on_deadline() noexcept
                || ngx_base::time_left(pipeline_.deadline()) > 0) {
         restart_deadline();
     } else if (connection_.is_ready() || ngx_exiting) {
-        on_failure(Connection::failure(Kind::timeout, kTimedOut));
+        on_failure(Connection::failure(Cause::timeout, kTimedOut));
     } else {
         // The attempt to connect continues, but no command waits for it.
-        report_failure(Connection::failure(Kind::timeout, kTimedOut));
+        report_failure(Connection::failure(Cause::timeout, kTimedOut));
         breaker_.failed(Retry::after_backoff, ngx_current_msec);
         counted_.set_down(breaker_.is_open());
         if (connection_.is_open()) {
@@ -273,7 +273,7 @@ const char* Node::address_text() const noexcept
 
 void Node::report_failure(const Failure& failure) noexcept
 {
-    meter_.redis.add(failure.replica ? Kind::replica : failure.kind);
+    meter_.redis.add(failure.replica ? Cause::replica : failure.cause);
     if (failure.reason == nullptr) {
         return;  // the source has logged it
     }
@@ -283,7 +283,7 @@ void Node::report_failure(const Failure& failure) noexcept
 void Node::on_failure(const Failure& failure) noexcept
 {
     const bool was_ready = connection_.is_ready();
-    if (was_ready && failure.kind == Kind::closed && idle_.may_replace()) {
+    if (was_ready && failure.cause == Cause::closed && idle_.may_replace()) {
         on_idle_loss("was lost");
         return;
     }

@@ -7,7 +7,7 @@ namespace petstore::ngx_redis {
 namespace {
 
 using Failure = Connection::Failure;
-using Kind = metrics::Failure;
+using Cause = metrics::FailureCause;
 using Retry = redis::Breaker::Retry;
 
 constexpr char kOtherServer[] = "is another server than the one meant";
@@ -30,7 +30,7 @@ ServerCheck::ServerCheck(const NodeSettings& settings,
 Failure ServerCheck::take_identity(const redis::Reply& reply) noexcept
 {
     id_ = settings_.redirects ? redis::node_id(reply) : redis::run_id(reply);
-    return is_other() ? Connection::failure(Kind::other, kOtherServer)
+    return is_other() ? Connection::failure(Cause::other, kOtherServer)
                       : Failure{};
 }
 
@@ -60,7 +60,7 @@ Failure ServerCheck::take_role(const redis::Reply& reply, bool ready) noexcept
                 true};
     case Finding::unanswered:
         if (!ready) {
-            return Connection::failure(Kind::login,
+            return Connection::failure(Cause::login,
                                        log_.reason("refused with", reply));
         }
         break;
@@ -84,15 +84,15 @@ Failure ServerCheck::take_error(const redis::Reply& error,
     case redis::ErrorRow::Log::nothing:
         break;
     case redis::ErrorRow::Log::warning:
-        meter_.redis.add(Kind::error);
+        meter_.redis.add(Cause::error);
         log_.warning_reply(error);
         break;
     case redis::ErrorRow::Log::error:
-        meter_.redis.add(Kind::error);
+        meter_.redis.add(Cause::error);
         log_.error_reply(error);
         break;
     case redis::ErrorRow::Log::outage:
-        return Connection::failure(Kind::error,
+        return Connection::failure(Cause::error,
                                    log_.reason("refused with", error));
     }
     return {};

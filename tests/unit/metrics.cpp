@@ -62,9 +62,9 @@ bool is_about(double value, double expected)
     return std::abs(value - expected) < 1e-9;
 }
 
-void count(Slot& slot, Operation operation, std::uint32_t status)
+void count(Slot& slot, RequestKind kind, std::uint32_t status)
 {
-    slot.requests[index_of(operation)][status_index(status)].add();
+    slot.requests[index_of(kind)][status_index(status)].add();
 }
 
 struct Described {
@@ -136,7 +136,7 @@ Descriptions documented()
 TEST_CASE("metrics: docs/monitoring.md lists them with their types and labels")
 {
     Host host;
-    count(*host.one, Operation::get_pet, 200);
+    count(*host.one, RequestKind::get_pet, 200);
     host.one->decisions[PlanNames::kNone][index_of(api::LimitStatus::denied)]
         .add();
     host.directory->redis.add("redis://a:6379/0");
@@ -165,23 +165,23 @@ TEST_CASE("metrics: docs/monitoring.md explains the values of labels")
         CHECK(docs.str().find("`" + std::string(value) + "`")
               != std::string::npos);
     };
-    for (std::size_t i = 0; i < index_of(Operation::count); ++i) {
-        check(to_string(static_cast<Operation>(i)));
+    for (std::size_t i = 0; i < index_of(RequestKind::count); ++i) {
+        check(to_string(static_cast<RequestKind>(i)));
     }
     for (std::size_t i = 0; i < api::kLimitStatuses; ++i) {
         check(label_of(static_cast<api::LimitStatus>(i)));
     }
-    for (std::size_t i = 0; i < index_of(Failure::count); ++i) {
-        check(to_string(static_cast<Failure>(i)));
+    for (std::size_t i = 0; i < index_of(FailureCause::count); ++i) {
+        check(to_string(static_cast<FailureCause>(i)));
     }
 }
 
 TEST_CASE("metrics: the sums of all workers, dead ones included")
 {
     Host host;
-    count(*host.one, Operation::get_pet, 200);
-    count(*host.two, Operation::get_pet, 200);
-    count(*host.two, Operation::guard, 418);
+    count(*host.one, RequestKind::get_pet, 200);
+    count(*host.two, RequestKind::get_pet, 200);
+    count(*host.two, RequestKind::guard, 418);
     host.second.owner = kDead;
     CHECK(host.has_line(
         "petstore_requests_total{operation=\"getPet\",status=\"200\"} 2"));
@@ -274,7 +274,7 @@ TEST_CASE("metrics: every reason of a failure is present from the start")
     Host host;
     const auto place = host.directory->redis.add("redis://a:6379/0");
     host.first.redis[place].all.add();
-    host.one->redis[place].add(Failure::timeout);
+    host.one->redis[place].add(FailureCause::timeout);
     for (const char* const line :
          {"reason=\"timeout\"} 1", "reason=\"resolve\"} 0",
           "reason=\"other\"} 0"}) {
@@ -557,7 +557,7 @@ TEST_CASE("metrics: the JSON has the same numbers")
     const auto place = host.directory->redis.add("redis://\xFF/0");
     host.first.redis[place].all.add();
     host.one->decisions[pro][index_of(api::LimitStatus::passed)].add(7);
-    count(*host.one, Operation::list_pets, 200);
+    count(*host.one, RequestKind::list_pets, 200);
     host.one->caches.key.add(true);
     host.one->bans.add(2);
     const auto json = nlohmann::json::parse(status_json(host.totals()));

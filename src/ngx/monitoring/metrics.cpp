@@ -42,32 +42,32 @@ std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
     return passed > 0 ? static_cast<std::uint64_t>(passed) * 1000 : 0;
 }
 
-metrics::Operation operation_of(const ngx_http_request_t* r,
-                                const RequestInfo& info) noexcept
+metrics::RequestKind kind_of(const ngx_http_request_t* r,
+                             const RequestInfo& info) noexcept
 {
-    using metrics::Operation;
+    using metrics::RequestKind;
     switch (info.service.operation) {
     case api::Operation::list_pets:
-        return Operation::list_pets;
+        return RequestKind::list_pets;
     case api::Operation::create_pet:
-        return Operation::create_pet;
+        return RequestKind::create_pet;
     case api::Operation::get_pet:
-        return Operation::get_pet;
+        return RequestKind::get_pet;
     case api::Operation::get_usage:
-        return Operation::usage;
+        return RequestKind::usage;
     case api::Operation::none:
         break;
     default:
-        return Operation::admin;
+        return RequestKind::admin;
     }
     if (info.service.wants_document) {
-        return Operation::openapi;
+        return RequestKind::openapi;
     }
     if (info.guard.first != nullptr) {
-        return Operation::guard;
+        return RequestKind::guard;
     }
-    return r->method == NGX_HTTP_OPTIONS ? Operation::options
-                                         : Operation::other;
+    return r->method == NGX_HTTP_OPTIONS ? RequestKind::options
+                                         : RequestKind::other;
 }
 
 bool is_denial(api::LimitStatus status) noexcept
@@ -187,9 +187,9 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
                                    const RequestInfo& info) noexcept
 {
     const std::uint32_t status = status_of(r);
-    const metrics::Operation operation = operation_of(r, info);
+    const metrics::RequestKind kind = kind_of(r, info);
     const std::uint64_t micros = microseconds_of(r);
-    slot_->requests[index_of(operation)][metrics::status_index(status)].add();
+    slot_->requests[index_of(kind)][metrics::status_index(status)].add();
     slot_->request_duration.add(micros);
     if (info.guard.first != nullptr) {
         count_route(*info.guard.first, status, micros);
