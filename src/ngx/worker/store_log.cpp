@@ -107,14 +107,14 @@ void StoreLog::limits_not_compared() noexcept
 {
     ngx_log_error(
         NGX_LOG_WARN, &log_, 0,
-        "petstore: this user may not read in each Redis whose limits the limit Redis has (NOPERM): those of another store are not noticed");
+        "petstore: the Redis user may not read the key limits-place (NOPERM): a limit Redis of another store will not be detected");
 }
 
 void StoreLog::usage_forbidden() noexcept
 {
     ngx_log_error(
         NGX_LOG_ERR, &log_, 0,
-        "petstore: this user may not write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby and +pexpire, requests get 503 from the next day in UTC on");
+        "petstore: this user may not write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby and +pexpire, requests get 503 from the next UTC day");
 }
 
 void StoreLog::plans_forbidden() noexcept
