@@ -25,7 +25,7 @@ struct Window {
         return used < limit ? limit - used : 0;
     }
 
-    // Whether so many units are left.
+    // Whether at least `units` are left.
     bool has(std::int64_t units) const noexcept
     {
         return limit == 0 || remaining() >= units;

@@ -22,7 +22,8 @@ enum class Consequence {
     deny_counted,  // once Redis has counted the denial: it may cause a ban
 };
 
-// Charges the request with the decision, and reports it.
+// Records the decision for the client's request, counts a denial, and returns
+// the consequence.
 Consequence apply_decision(Task& task, const ValidKey& key,
                            const api::Decision& decision);
 

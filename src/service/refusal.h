@@ -15,7 +15,7 @@ struct Refusal {
 // client's address, which limits it only where that is enforced.
 Refusal refuse_key(Task& task, const store::RefusedKey& key);
 
-// An admitted key whose plan is not one of those that the location is for.
+// Whether the location accepts the key's plan.
 bool is_plan_allowed(const Settings& settings,
                      const store::CachedKey& key) noexcept;
 api::Error plan_not_allowed() noexcept;

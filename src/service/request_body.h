@@ -22,7 +22,7 @@ std::optional<api::Error>
 read_idempotency_key(const Request& request,
                      std::optional<api::Digest>& digest);
 
-// Why a body of at most `limit` bytes is not there; nullopt if it is.
+// The error for a body of at most `limit` bytes that was not read completely.
 std::optional<api::Error> body_error(BodyWaiter::Result result,
                                      std::size_t limit);
 

@@ -71,7 +71,7 @@ struct UsedLocation {
     SourcePosition position;  // of the directive
     const ngx_http_core_loc_conf_t* core;
     const LocConf* conf;
-    // Of petstore_usage, petstore_admin and petstore_status.
+    // The server that contains the location; nullptr in MainConf::served.
     const ngx_http_core_srv_conf_t* server = nullptr;
 };
 

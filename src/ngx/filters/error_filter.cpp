@@ -30,10 +30,10 @@ bool is_from_upstream(const ngx_http_request_t* r) noexcept
            && (r->upstream->cleanup != nullptr || from_cache);
 }
 
-// Whether nginx has made an error of its own since it entered the location: a
-// filter's, such as 412 or 415, or 416 for a cached response. nginx then still
-// has the upstream's state. `info` may be nullptr, without it an error page
-// cannot be told from this.
+// Whether nginx itself produced this error since it entered the location: in a
+// filter, such as 412 or 415, or 416 for a cached response. nginx then still
+// has the upstream's state. Without `info`, a redirected request does not
+// count: it may be for an error page.
 bool failed_here(const ngx_http_request_t* r, const RequestInfo* info) noexcept
 {
     return r->err_status != 0

@@ -41,7 +41,8 @@ public:
     label_reader(redis::Link& link, const store::Schema& schema);
 
     // Reads the labels of busy accounts that are not known yet, or may have
-    // changed. In which store an account is, the table does not say.
+    // changed. The table does not record the store of an account, so every
+    // reader tries.
     void read_labels(const LabelReaders& readers) noexcept;
 
     // Counts a client's request that is being logged. If it was not in a

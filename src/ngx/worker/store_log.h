@@ -19,11 +19,12 @@ class StoreLog final : public store::StorageLog,
                        public store::UsageLog,
                        public store::LimitsLink::Log {
 public:
-    // `log` is the cycle's log. All must outlive this object.
     struct Servers {
         metrics::RedisCounters& accounts;
         metrics::RedisCounters& catalogue;
     };
+
+    // `log` is the cycle's log. All must outlive this object.
     StoreLog(ngx_log_t& log, WorkerMetrics& metrics,
              const Servers& servers) noexcept
         : log_(log), metrics_(metrics), servers_(servers)

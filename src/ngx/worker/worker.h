@@ -68,7 +68,7 @@ private:
 
 // Everything in a worker process that outlives a request: its Redis connections
 // and caches. Created when the worker starts, destroyed when it exits. The
-// module's only mutable global.
+// module's only mutable global besides the pointers of nginx's filter chain.
 class Worker {
 public:
     Worker(const MainConf& conf, ngx_log_t& log);

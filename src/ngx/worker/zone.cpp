@@ -23,8 +23,8 @@ std::size_t process_pages(std::size_t pages) noexcept
     return pages / 64 + 1;
 }
 
-// The routes and the busiest accounts take 15 of so many; a zone of 256k has a
-// few more.
+// The routes and the busiest accounts take 15 pages; zones with fewer pages
+// than this do without. One of 256k has a few more.
 constexpr ngx_uint_t kPagesForRoutes = 60;
 
 // Metrics get a quarter of the pages, or in a small zone up to half, for one
