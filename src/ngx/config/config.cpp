@@ -14,6 +14,7 @@
 #include "access_config.h"
 #include "arguments.h"
 #include "durability_config.h"
+#include "limit_config.h"
 #include "redis_config.h"
 
 namespace petstore::ngx {
@@ -145,18 +146,6 @@ void note_error_pages(ngx_conf_t* cf, MainConf& main)
     }
 }
 
-void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main)
-{
-    if (conf.cost == NGX_CONF_UNSET) {
-        conf.cost_variable = prev.cost_variable;
-    }
-    ngx_conf_merge_value(conf.cost, prev.cost, 1);
-    conf.service.cost = conf.cost;
-    if (conf.cost == 0) {
-        conf.variable_cost = main.variable_costs++;
-    }
-}
-
 // The path of a petstore_usage in the same server, if it is below the base
 // path, without it; empty if there is none.
 std::string usage_path(const MainConf& main, const LocConf& conf,
@@ -232,6 +221,95 @@ void choose_document(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     conf.service.document_etag = found->etag;
 }
 
+// Inherits `petstore` and petstore_guard. False, which is logged, if the
+// location has a petstore_guard that its handler excludes.
+bool merge_handling(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    inherit_service(cf, prev, conf);
+    if (conf.serves && conf.guard == 0) {
+        const ReportAt at(cf, conf.guard_position);
+        refuse(
+            cf,
+            "\"petstore_guard off\" cannot be used in a location with \"petstore\", which always requires an API key");
+        return false;
+    }
+    if (!take_own_handler(cf, prev, conf)) {
+        const ReportAt at(cf, conf.guard_position);
+        refuse(
+            cf,
+            "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_admin\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
+            conf.guard ? "on" : "off");
+        return false;
+    }
+    inherit_guard(cf, prev, conf);
+    return true;
+}
+
+// The base path, the URL before links, and the end of the deprecated operation.
+void merge_paths(const LocConf& prev, LocConf& conf)
+{
+    ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
+    ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
+    ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset, kDefaultSunset);
+
+    service::Settings& service = conf.service;
+    service.base_path = ngx_base::view(
+        conf.own_handler == admin_handler ? conf.admin_path : conf.base_path);
+    service.link_base = std::string(ngx_base::view(conf.base_url));
+    service.link_base += service.base_path;
+    service.get_sunset = conf.get_sunset;
+    conf.deprecated_link =
+        "<" + service.link_base
+        + "/pets?status=available>; rel=\"successor-version\"";
+    conf.sunset = conf.get_sunset == service::Settings::kNeverGone
+                      ? std::string()
+                      : api::http_date(conf.get_sunset);
+}
+
+// Whether requests of the location need an API key.
+bool needs_admission(const LocConf& conf) noexcept
+{
+    return conf.guard || admits_itself(conf.own_handler);
+}
+
+// Adds a merged location to the lists that need it, and chooses the phase of
+// its admission.
+void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
+                       MainConf& main)
+{
+    const bool admits = needs_admission(conf);
+    UsedLocation location = {conf.position, &core_loc_conf(cf), &conf,
+                             server_of(cf)};
+    note_error_pages(cf, main);
+    main.replaces_errors |= conf.json_errors != 0;
+    conf.passes_on = admits && passes_on(cf);
+    main.has_guard |= conf.passes_on;
+    if (conf.cors != nullptr && (admits || conf.json_errors)) {
+        conf.cors->in_effect = true;
+        main.has_cors = true;
+    }
+    if (conf.own_handler == status_handler) {
+        main.statuses.push_back(location);
+    }
+    if (conf.guard) {
+        choose_phase(cf, prev, conf);
+        main.has_guard |= !conf.admits_in_content;
+        location.position = conf.guard_position;
+        main.guarded.push_back(location);
+    }
+}
+
+// Chooses the Redis of a location with admission. False if that is impossible,
+// which is logged.
+bool choose_redis(ngx_conf_t* cf, LocConf& conf, MainConf& main)
+{
+    main.in_use = true;
+    conf.main = &main;
+    return choose_storage(cf, main, conf) && choose_durable(cf, main, conf)
+           && (conf.own_handler != admin_handler
+               || choose_admin(cf, main, conf));
+}
+
 }  // namespace
 
 void* create_main_conf(ngx_conf_t* cf) noexcept
@@ -280,105 +358,28 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
     return conf_guarded(cf, [&]() -> char* {
         const auto& prev = *static_cast<LocConf*>(parent);
         auto& conf = *static_cast<LocConf*>(child);
-
-        inherit_service(cf, prev, conf);
-        if (conf.serves && conf.guard == 0) {
-            const ReportAt at(cf, conf.guard_position);
-            return refuse(
-                cf,
-                "\"petstore_guard off\" cannot be used in a location with \"petstore\", which always requires an API key");
+        auto& main = main_conf(cf);
+        if (!merge_handling(cf, prev, conf)) {
+            return kConfError;
         }
-        if (!take_own_handler(cf, prev, conf)) {
-            const ReportAt at(cf, conf.guard_position);
-            return refuse(
-                cf,
-                "\"petstore_guard %s\" cannot be used in a location with \"petstore_usage\", \"petstore_admin\", \"petstore_status\" or \"petstore_health\", which decide themselves whom they answer",
-                conf.guard ? "on" : "off");
-        }
-        inherit_guard(cf, prev, conf);
-        ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
+        merge_paths(prev, conf);
         merge_redis(prev, conf);
         merge_durability(prev, conf);
         ngx_conf_merge_str_value(conf.prefix, prev.prefix, "petstore");
-        ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
         ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,
                                   16 * 1024);
-        ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset,
-                                 kDefaultSunset);
         ngx_conf_merge_value(conf.json_errors, prev.json_errors, 0);
         merge_cors(cf, prev, conf);
-        ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
-        ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
-                                  kHeadersStandard);
-        ngx_conf_merge_value(conf.anonymous_limit, prev.anonymous_limit, 60);
-        ngx_conf_merge_value(conf.anonymous_enforce, prev.anonymous_enforce, 0);
-        ngx_conf_merge_value(conf.ban, prev.ban, 1);
-        ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
-                             kDefaultBan.threshold);
-        ngx_conf_merge_value(conf.ban_window, prev.ban_window,
-                             kDefaultBan.window);
-        ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
-                             kDefaultBan.duration);
-        ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
-
-        service::Settings& service = conf.service;
-        const bool is_admin = conf.own_handler == admin_handler;
-        service.base_path =
-            ngx_base::view(is_admin ? conf.admin_path : conf.base_path);
-        service.link_base = std::string(ngx_base::view(conf.base_url));
-        service.link_base += service.base_path;
-        service.get_sunset = conf.get_sunset;
-        service.limit_dry_run = conf.limit_dry_run != 0;
-        service.enforce_address_limit = conf.anonymous_enforce != 0;
-        service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
-                       conf.ban_duration, conf.ban_max};
-        conf.deprecated_link =
-            "<" + service.link_base
-            + "/pets?status=available>; rel=\"successor-version\"";
-        conf.sunset = conf.get_sunset == service::Settings::kNeverGone
-                          ? std::string()
-                          : api::http_date(conf.get_sunset);
-
-        auto& main = main_conf(cf);
-        note_error_pages(cf, main);
-        merge_cost(prev, conf, main);
+        merge_limits(prev, conf, main);
         merge_access(prev, conf, main);
-        if (conf.serves || is_admin) {
+        register_location(cf, prev, conf, main);
+        if (conf.serves || conf.own_handler == admin_handler) {
             choose_document(cf, main, conf);
-        }
-        main.replaces_errors |= conf.json_errors != 0;
-        const bool admits = conf.guard || admits_itself(conf.own_handler);
-        conf.passes_on = admits && passes_on(cf);
-        main.has_guard |= conf.passes_on;
-        if (conf.cors != nullptr && (admits || conf.json_errors)) {
-            conf.cors->in_effect = true;
-            main.has_cors = true;
-        }
-        if (conf.guard) {
-            choose_phase(cf, prev, conf);
-            main.has_guard |= !conf.admits_in_content;
-            main.guarded.push_back({conf.guard_position, &core_loc_conf(cf),
-                                    &conf, server_of(cf)});
-        }
-        if (conf.own_handler == status_handler) {
-            main.statuses.push_back(
-                {conf.position, &core_loc_conf(cf), &conf, server_of(cf)});
-        }
-        if (conf.serves || is_admin) {
             take_over_body_limit(cf, prev, conf);
         }
-        if (admits) {
-            main.in_use = true;
-            conf.main = &main;
-            if (!choose_storage(cf, main, conf)) {
-                return kConfError;
-            }
-            if (!choose_durable(cf, main, conf)
-                || (is_admin && !choose_admin(cf, main, conf))) {
-                return kConfError;
-            }
-        }
-        return kConfOk;
+        return !needs_admission(conf) || choose_redis(cf, conf, main)
+                   ? kConfOk
+                   : kConfError;
     });
 }
 

@@ -1,4 +1,6 @@
 // The directives of limits and bans.
+#include "limit_config.h"
+
 #include <algorithm>
 
 #include "../../api/limit.h"
@@ -6,7 +8,6 @@
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "arguments.h"
-#include "config.h"
 
 namespace petstore::ngx {
 
@@ -29,7 +30,45 @@ std::string_view variable_name(std::string_view text) noexcept
     return valid ? text : std::string_view();
 }
 
+void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
+{
+    if (conf.cost == NGX_CONF_UNSET) {
+        conf.cost_variable = prev.cost_variable;
+    }
+    ngx_conf_merge_value(conf.cost, prev.cost, 1);
+    conf.service.cost = conf.cost;
+    if (conf.cost == 0) {
+        conf.variable_cost = main.variable_costs++;
+    }
+}
+
+void merge_ban(const LocConf& prev, LocConf& conf) noexcept
+{
+    ngx_conf_merge_value(conf.ban, prev.ban, 1);
+    ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
+                         kDefaultBan.threshold);
+    ngx_conf_merge_value(conf.ban_window, prev.ban_window, kDefaultBan.window);
+    ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
+                         kDefaultBan.duration);
+    ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
+    conf.service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
+                        conf.ban_duration, conf.ban_max};
+}
+
 }  // namespace
+
+void merge_limits(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
+{
+    merge_cost(prev, conf, main);
+    merge_ban(prev, conf);
+    ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
+    ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
+                              kHeadersStandard);
+    ngx_conf_merge_value(conf.anonymous_limit, prev.anonymous_limit, 60);
+    ngx_conf_merge_value(conf.anonymous_enforce, prev.anonymous_enforce, 0);
+    conf.service.limit_dry_run = conf.limit_dry_run != 0;
+    conf.service.enforce_address_limit = conf.anonymous_enforce != 0;
+}
 
 char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
