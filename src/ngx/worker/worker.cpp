@@ -70,9 +70,10 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
                       accounts, catalogue,
                       store::Schema(settings.prefix).limits_marker(), clock,
                       log_)),
+      accounts_(limits_ ? *limits_ : accounts),
       storage_(settings.prefix,
-               {this->accounts(accounts), catalogue, scheduler, clock,
-                report_alarm_, log_, metrics.caches(), conf.plans},
+               {accounts_, catalogue, scheduler, clock, report_alarm_, log_,
+                metrics.caches(), conf.plans},
                store::MemoryShares(conf.worker_memory))
 {}
 
@@ -117,8 +118,7 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         store::Storage& storage = storages_.back()->storage();
         readiness_.add(storage.catalogue_link, storage.schema.pet_count(),
                        storage.schema);
-        redis::Link& accounts =
-            storages_.back()->accounts(*links_[settings.limit_node]);
+        redis::Link& accounts = storages_.back()->accounts();
         if (&accounts != &storage.catalogue_link) {
             readiness_.add(accounts, storage.schema.limits_marker(),
                            storage.schema);
@@ -200,13 +200,8 @@ void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
             storage->log()));
         label_readers_.push_back(
             metrics_.label_reader(of.catalogue_link, of.schema));
-    }
-    for (std::size_t i = 0; i < storages_.size(); ++i) {
-        WorkerStorage& storage = *storages_[i];
-        redis::Link& accounts =
-            storage.accounts(*links_[conf.storages[i].limit_node]);
         probes_.push_back(std::make_unique<store::UsageProbe>(
-            accounts, storage.storage().schema, storage.log()));
+            storage->accounts(), of.schema, storage->log()));
     }
     host_tasks_.start(0);
 }

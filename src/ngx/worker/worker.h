@@ -36,16 +36,13 @@ public:
     store::Storage& storage() noexcept { return storage_; }
     StoreLog& log() noexcept { return log_; }
 
-    // To the accounts; `made_for` is the link to their Redis.
-    redis::Link& accounts(redis::Link& made_for) noexcept
-    {
-        return limits_ ? *limits_ : made_for;
-    }
+    redis::Link& accounts() noexcept { return accounts_; }
 
 private:
     StoreLog log_;
     ngx_redis::EventLoopAlarm report_alarm_;
     const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
+    redis::Link& accounts_;  // that of the accounts' Redis, or *limits_
     store::Storage storage_;
 };
 
