@@ -187,8 +187,8 @@ struct AdminRequest : AdministeredKey {
     {
         call.operation = operation;
         call.id = "a-key-whose-id-needs-memory";
-        call.key = "own-key";
-        call.account = "own-account";
+        call.caller_key_id = "own-key";
+        call.caller_account_id = "own-account";
         call.list = "/keys";
         call.query.limit = 20;
         if (api::has_admin_body(operation)) {

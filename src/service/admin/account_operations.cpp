@@ -125,7 +125,7 @@ AdminTask get_account(const AdminCall& call, AdminStore& store)
 
 AdminTask update_account(const AdminCall& call, AdminStore& store)
 {
-    if (call.id == call.account) {
+    if (call.id == call.caller_account_id) {
         throw own_key();
     }
     const store::AccountName name = with_id(call.id);
@@ -153,7 +153,7 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
 
 AdminTask delete_account(const AdminCall& call, AdminStore& store)
 {
-    if (call.id == call.account) {
+    if (call.id == call.caller_account_id) {
         throw own_key();
     }
     store::AccountAdministration accounts(store.servers);

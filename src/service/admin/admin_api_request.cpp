@@ -126,8 +126,8 @@ void AdminApiRequest::start(AdminCall&& call)
     const std::string_view base = settings().base_path;
     call.list = settings().link_base;
     call.list.append(request().path().substr(base.size()));
-    call.key = admission().key().record.id();
-    call.account = admission().key().account->id();
+    call.caller_key_id = admission().key().record.id();
+    call.caller_account_id = admission().key().account->id();
     if (!may_wait()) {
         return;
     }

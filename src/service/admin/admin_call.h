@@ -20,9 +20,8 @@ struct AdminCall {
     api::AdminBody body;
     std::string list;  // the path of a list, for its links
 
-    // Of the request itself.
-    std::string key;
-    std::string account;
+    std::string caller_key_id;
+    std::string caller_account_id;
 
     // The digests of its Idempotency-Key, and of its method, path and body.
     struct Once {

@@ -222,7 +222,7 @@ bool is_open(const store::Failure& failure)
 AdminTask perform_once(const AdminCall& call, AdminStore& store)
 {
     const std::string key =
-        store.schema.admin_request(call.account, call.once->key);
+        store.schema.admin_request(call.caller_account_id, call.once->key);
     Attempt attempt;
     const auto mine = co_await claim(call, store, key, attempt.repeated);
     if (mine.status != 0) {

@@ -311,7 +311,7 @@ AdminTask get_key(const AdminCall& call, AdminStore& store)
 
 AdminTask update_key(const AdminCall& call, AdminStore& store)
 {
-    if (call.id == call.key) {
+    if (call.id == call.caller_key_id) {
         throw own_key();
     }
     store::StoredKey key = co_await find_key(store, call.id);
@@ -341,7 +341,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
 
 AdminTask delete_key(const AdminCall& call, AdminStore& store)
 {
-    if (call.id == call.key) {
+    if (call.id == call.caller_key_id) {
         throw own_key();
     }
     store::KeyAdministration keys(store.servers);
