@@ -72,7 +72,7 @@ std::string Schema::hosts() const
     return prefix() + ":hosts";
 }
 
-std::string Schema::limits() const
+std::string Schema::limits_fence() const
 {
     return prefix() + ":limits";
 }

@@ -103,7 +103,7 @@ public:
     std::string hosts() const;  // hash: host → the plans it is configured with
 
     // string: keeps versions that only know format 1 from working on this Redis
-    std::string limits() const;
+    std::string limits_fence() const;
     // string: whether the accounts are on this Redis, see
     // accounts/marked_limits.h
     std::string limits_marker() const;

@@ -5,7 +5,7 @@ namespace petstore::ctl {
 StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
 {
     const redis::Reply& fence =
-        redis.call(redis::Command("GET").key(schema.limits()));
+        redis.call(redis::Command("GET").key(schema.limits_fence()));
     if (!fence.is(redis::Type::nil)) {
         return fence.text() == kFence            ? StoreFormat::two
                : fence.text() == kFenceUpgrading ? StoreFormat::upgrading
@@ -22,7 +22,7 @@ StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
 void fence_new_store(RedisSession& redis, const store::Schema& schema)
 {
     redis.call(
-        redis::Command("SET").key(schema.limits()).arg(kFence).arg("NX"));
+        redis::Command("SET").key(schema.limits_fence()).arg(kFence).arg("NX"));
 }
 
 }  // namespace petstore::ctl

@@ -105,7 +105,7 @@ bool StoreMover::begin()
 void StoreMover::try_to_restore()
 {
     const redis::Reply& dump =
-        source_.call(redis::Command("DUMP").key(schema_.limits()));
+        source_.call(redis::Command("DUMP").key(schema_.limits_fence()));
     constexpr std::int64_t kMilliseconds = 1000;
     redis::Command restore("RESTORE");
     restore.key(schema_.limits_probe())
@@ -131,7 +131,7 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
 {
     // Of the Redis itself, copied in another way, or only for a while.
     const std::set<std::string, std::less<>> others = {
-        schema_.limits(), schema_.limits_marker(), schema_.limits_probe(),
+        schema_.limits_fence(), schema_.limits_marker(), schema_.limits_probe(),
         schema_.hosts(),  schema_.key_index(),     schema_.account_index()};
     const std::string accounts = schema_.prefix() + ":{";
     const std::string count = schema_.pet_count();

@@ -35,7 +35,7 @@ bool needs_upgrade(RedisSession& redis, const store::Schema& schema)
 LimitsMarker read_marker(RedisSession& redis, const store::Schema& schema)
 {
     return format_of(redis, schema) == StoreFormat::one
-               ? LimitsMarker::read(redis, schema.limits())
+               ? LimitsMarker::read(redis, schema.limits_fence())
                : LimitsMarker::read(redis, schema.limits_marker());
 }
 
@@ -150,7 +150,7 @@ void StoreUpgrade::convert_catalogue()
 void StoreUpgrade::raise_fence(RedisSession& redis)
 {
     const redis::Reply& marker =
-        redis.call(redis::Command("GET").key(schema_.limits()));
+        redis.call(redis::Command("GET").key(schema_.limits_fence()));
     if (marker.text() == kFence) {
         throw Failure("another petstorectl has upgraded it meanwhile");
     }
@@ -163,7 +163,7 @@ void StoreUpgrade::raise_fence(RedisSession& redis)
                        : keep);
     }
     redis.call(
-        redis::Command("SET").key(schema_.limits()).arg(kFenceUpgrading));
+        redis::Command("SET").key(schema_.limits_fence()).arg(kFenceUpgrading));
 }
 
 void StoreUpgrade::wait() const
@@ -254,7 +254,7 @@ void StoreUpgrade::convert_records()
 
 void StoreUpgrade::complete(RedisSession& redis)
 {
-    redis.call(redis::Command("SET").key(schema_.limits()).arg(kFence));
+    redis.call(redis::Command("SET").key(schema_.limits_fence()).arg(kFence));
 }
 
 }  // namespace petstore::ctl
