@@ -67,7 +67,7 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
         return here ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_DECLINED;
     }
     info->status_on_entry = r->err_status;
-    Refusal& refusal = info->guard.refusal;
+    GuardRefusal& refusal = info->guard.refusal;
     if (refusal.status != 0 && refusal.locations_since < 2) {
         ++refusal.locations_since;
     }

@@ -8,7 +8,7 @@ class GuardedRequest;
 struct LocConf;
 
 // The guard's refusal of the main request, for its error page.
-struct Refusal {
+struct GuardRefusal {
     int status = 0;  // 0: not refused
     ngx_str_t body = ngx_null_string;
     int locations_since = 0;  // that the request has entered, at most 2
@@ -20,7 +20,7 @@ struct GuardState {
     // The first location whose guard checked the main request; nullptr if none
     // has.
     const LocConf* first = nullptr;
-    Refusal refusal;
+    GuardRefusal refusal;
 };
 
 // Registers the phase handler of petstore_guard.

@@ -13,7 +13,8 @@ namespace {
 // The first location that the request enters after a refusal by the guard, but
 // nothing that it leads to (subrequests, X-Accel-Redirect, try_files,
 // `rewrite`). A post_action ends every request.
-bool is_page_of_guard(ngx_http_request_t* r, const Refusal& refusal) noexcept
+bool is_page_of_guard(ngx_http_request_t* r,
+                      const GuardRefusal& refusal) noexcept
 {
     return refusal.status != 0
            && (refusal.locations_since == 1 || r->post_action);

@@ -78,7 +78,7 @@ void GuardedRequest::respond(const service::Response& response) noexcept
 // For the error filter. False if out of memory.
 bool GuardedRequest::keep_body(const service::Response& response) noexcept
 {
-    Refusal& refusal = info().guard.refusal;
+    GuardRefusal& refusal = info().guard.refusal;
     refusal.status = response.status;
     refusal.body = ngx_base::copy(request()->pool, response.body);
     return refusal.body.data != nullptr;
