@@ -23,7 +23,7 @@ class Admission final : private Authentication::Owner,
                         private store::BanLog {
 public:
     // Both borrowed, and part of the same object as this.
-    Admission(Task& task, AdmissionHandler& handler) noexcept
+    Admission(RequestTask& task, AdmissionHandler& handler) noexcept
         : task_(task), handler_(handler)
     {}
 
@@ -64,7 +64,7 @@ private:
                         const store::AccountStatus& status) noexcept override;
     void refuse(Refusal&& refusal);
 
-    Task& task_;
+    RequestTask& task_;
     AdmissionHandler& handler_;
     Authentication authentication_{task_, *this};
     Await<store::Done, Admission, &Admission::take_plans> plans_read_{task_,

@@ -1,24 +1,24 @@
 #pragma once
 
 #include "admission.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
 // A task that starts with admission.
-class AdmittedTask : public Task, protected AdmissionHandler {
+class AdmittedTask : public RequestTask, protected AdmissionHandler {
 public:
     void abandon() noexcept final
     {
         admission_.abandon();
-        Task::abandon();
+        RequestTask::abandon();
     }
 
     const Admission& admission() const noexcept { return admission_; }
 
 protected:
-    explicit AdmittedTask(const Task::Context& context) noexcept
-        : Task(context), admission_(*this, *this)
+    explicit AdmittedTask(const RequestTask::Context& context) noexcept
+        : RequestTask(context), admission_(*this, *this)
     {}
     ~AdmittedTask() override = default;
 

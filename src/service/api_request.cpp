@@ -5,7 +5,8 @@
 
 namespace petstore::service {
 
-ApiRequest::ApiRequest(const Task::Context& context, BodySource& body) noexcept
+ApiRequest::ApiRequest(const RequestTask::Context& context,
+                       BodySource& body) noexcept
     : AdmittedTask(context),
       route_(api::route(context.request.method(), context.request.path(),
                         context.settings.base_path)),

@@ -10,7 +10,7 @@ namespace petstore::service {
 // A request to the API: admission, then its operation.
 class ApiRequest final : public AdmittedTask {
 public:
-    ApiRequest(const Task::Context& context, BodySource& body) noexcept;
+    ApiRequest(const RequestTask::Context& context, BodySource& body) noexcept;
 
     void run();
 

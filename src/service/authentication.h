@@ -6,7 +6,7 @@
 #include "../store/storage.h"
 #include "await.h"
 #include "find_key.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
@@ -29,7 +29,7 @@ public:
     };
 
     // Both borrowed, and part of the same object as this.
-    Authentication(Task& task, Owner& owner) noexcept
+    Authentication(RequestTask& task, Owner& owner) noexcept
         : task_(task), owner_(owner)
     {}
 
@@ -61,7 +61,7 @@ private:
     void take_clock(const store::Done&) { check(); }
     void refuse(const store::RefusedKey& key);
 
-    Task& task_;
+    RequestTask& task_;
     Owner& owner_;
     Await<store::Ref<store::CachedKey>, Authentication,
           &Authentication::take_key>

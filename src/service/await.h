@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../store/waiter.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
@@ -11,7 +11,8 @@ template <typename T, typename Owner, void (Owner::*take)(const T&)>
 class Await final : private store::Waiter<T> {
 public:
     // Both borrowed.
-    Await(Task& task, Owner& owner) noexcept : task_(task), owner_(owner) {}
+    Await(RequestTask& task, Owner& owner) noexcept : task_(task), owner_(owner)
+    {}
 
     // For one wait, which the store must now be asked for. Nothing may throw
     // before it has the waiter.
@@ -33,7 +34,7 @@ private:
         });
     }
 
-    Task& task_;
+    RequestTask& task_;
     Owner& owner_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr api::BanPolicy kNoBan = {false};
 
 // Counts a denied request.
-Consequence count_denial(Task& task, const ValidKey& key,
+Consequence count_denial(RequestTask& task, const ValidKey& key,
                          const api::Decision& decision)
 {
     const api::BanPolicy& policy = task.settings().ban;
@@ -26,7 +26,7 @@ Consequence count_denial(Task& task, const ValidKey& key,
 
 }  // namespace
 
-std::int64_t find_cost(Task& task) noexcept
+std::int64_t find_cost(RequestTask& task) noexcept
 {
     std::int64_t& cost = task.state().cost;
     if (cost == 0) {
@@ -45,7 +45,7 @@ bool take_decision(const api::Decision& decision, store::Monotonic sent,
     return key.record.usable_at(decision.now / 1000);
 }
 
-Consequence apply_decision(Task& task, const ValidKey& key,
+Consequence apply_decision(RequestTask& task, const ValidKey& key,
                            const api::Decision& decision)
 {
     RequestState& state = task.state();
@@ -73,7 +73,7 @@ Consequence apply_decision(Task& task, const ValidKey& key,
     return count_denial(task, key, decision);
 }
 
-void confirm_denial(Task& task, const ValidKey& key) noexcept
+void confirm_denial(RequestTask& task, const ValidKey& key) noexcept
 {
     const Settings& settings = task.settings();
     task.storage().denials.report(key, settings.limit_dry_run ? kNoBan

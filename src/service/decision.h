@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../store/accounts/limit_queue.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
@@ -9,7 +9,7 @@ using ValidKey = store::Ref<store::CachedKey>;
 
 // What the client's request costs. Evaluated once, in the first location that
 // asks; later ones share the result.
-std::int64_t find_cost(Task& task) noexcept;
+std::int64_t find_cost(RequestTask& task) noexcept;
 
 // Remembers the limiter's decision on a command sent at `sent`, for later
 // requests of the account. Returns false if the key has expired meanwhile.
@@ -24,11 +24,11 @@ enum class Consequence {
 
 // Records the decision for the client's request, counts a denial, and returns
 // the consequence.
-Consequence apply_decision(Task& task, const ValidKey& key,
+Consequence apply_decision(RequestTask& task, const ValidKey& key,
                            const api::Decision& decision);
 
 // Reports a denial from memory to Redis, so that constant traffic never waits
 // for its confirmation.
-void confirm_denial(Task& task, const ValidKey& key) noexcept;
+void confirm_denial(RequestTask& task, const ValidKey& key) noexcept;
 
 }  // namespace petstore::service

@@ -33,7 +33,7 @@ api::Decision windows_of(const api::AccountUsage& usage,
 
 }  // namespace
 
-GetUsage::GetUsage(const Context& context) noexcept : Task(context)
+GetUsage::GetUsage(const Context& context) noexcept : RequestTask(context)
 {
     if (request().method() != api::Method::options) {
         report().operation = api::Operation::get_usage;

@@ -4,7 +4,7 @@
 
 #include "authentication.h"
 #include "await.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
@@ -12,7 +12,7 @@ inline constexpr std::string_view kUsageMethods = "GET, HEAD, OPTIONS";
 
 // A request to a location with petstore_usage: what the key's account has used.
 // Needs a valid key, of any scope, and is neither charged nor denied.
-class GetUsage final : public Task, private Authentication::Owner {
+class GetUsage final : public RequestTask, private Authentication::Owner {
 public:
     explicit GetUsage(const Context& context) noexcept;
 

@@ -17,7 +17,7 @@ protected:
 // A request to a guarded location: admission in front of another handler.
 class GuardRequest final : public AdmittedTask {
 public:
-    GuardRequest(const Task::Context& context, Gate& gate) noexcept
+    GuardRequest(const RequestTask::Context& context, Gate& gate) noexcept
         : AdmittedTask(context), gate_(gate)
     {}
 

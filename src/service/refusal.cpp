@@ -7,7 +7,7 @@ namespace petstore::service {
 
 namespace {
 
-Refusal refuse_address(const Task& task, const api::RateView& rate)
+Refusal refuse_address(const RequestTask& task, const api::RateView& rate)
 {
     const api::Millis now = task.storage().clock.host_time() / 1000 * 1000;
     api::Decision decision;
@@ -19,7 +19,7 @@ Refusal refuse_address(const Task& task, const api::RateView& rate)
 
 }  // namespace
 
-Refusal refuse_key(Task& task, const store::RefusedKey& key)
+Refusal refuse_key(RequestTask& task, const store::RefusedKey& key)
 {
     RequestState& state = task.state();
     if (!state.address) {
@@ -87,7 +87,7 @@ api::Error insufficient_scope() noexcept
             "The API key lacks the scope for this operation."};
 }
 
-Refusal deny(Task& task, const api::Decision& decision)
+Refusal deny(RequestTask& task, const api::Decision& decision)
 {
     RequestState& state = task.state();
     state.decision.make(decision);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../store/keys/key_cache.h"
-#include "task.h"
+#include "request_task.h"
 
 namespace petstore::service {
 
@@ -13,7 +13,7 @@ struct Refusal {
 
 // Refuses a request without a valid key. Counts it in the window of its
 // client's address, which limits it only where that is enforced.
-Refusal refuse_key(Task& task, const store::RefusedKey& key);
+Refusal refuse_key(RequestTask& task, const store::RefusedKey& key);
 
 // Whether the location accepts the key's plan.
 bool is_plan_allowed(const Settings& settings,
@@ -24,6 +24,6 @@ api::Error no_such_path() noexcept;
 api::Error insufficient_scope() noexcept;
 
 // Denies a request because of its account's limits or ban.
-Refusal deny(Task& task, const api::Decision& decision);
+Refusal deny(RequestTask& task, const api::Decision& decision);
 
 }  // namespace petstore::service

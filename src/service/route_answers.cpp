@@ -5,7 +5,7 @@
 
 namespace petstore::service {
 
-void answer_options(Task& task, std::string_view allow)
+void answer_options(RequestTask& task, std::string_view allow)
 {
     Response response;
     response.status = 204;
@@ -13,7 +13,7 @@ void answer_options(Task& task, std::string_view allow)
     task.respond(response);
 }
 
-void answer_document(Task& task)
+void answer_document(RequestTask& task)
 {
     Response response;
     response.cached = task.settings().document;
@@ -21,7 +21,7 @@ void answer_document(Task& task)
     task.respond(response);
 }
 
-void refuse_method(Task& task, std::string_view allow)
+void refuse_method(RequestTask& task, std::string_view allow)
 {
     Response response;
     response.allow = allow;
@@ -38,7 +38,7 @@ bool is_precluded(const Request& request) noexcept
            || (none_match && none_match->value == "*");
 }
 
-void refuse_condition(Task& task)
+void refuse_condition(RequestTask& task)
 {
     constexpr int kPreconditionFailed = 412;
     Response response;

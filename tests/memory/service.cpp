@@ -129,7 +129,7 @@ struct Requests {
         guard.guard.reset(new service::GuardRequest(context(guard), guard));
     }
 
-    service::Task::Context context(Client& client)
+    service::RequestTask::Context context(Client& client)
     {
         return {client,       client,   client, client,
                 client.state, settings, storage};

@@ -430,7 +430,7 @@ public:
     FakeRequest& request() { return *request_; }
     petstore::service::RequestState& state() { return *state_; }
 
-    petstore::service::Task::Context context()
+    petstore::service::RequestTask::Context context()
     {
         return {*request_,       *this,
                 *this,           *this,
@@ -600,5 +600,5 @@ private:
     std::shared_ptr<petstore::service::RequestState> state_;
     FakeWorker& worker_;
     // Destroys the derived type; the destructor of the base class is protected.
-    std::shared_ptr<petstore::service::Task> task_;
+    std::shared_ptr<petstore::service::RequestTask> task_;
 };

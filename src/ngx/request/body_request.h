@@ -14,7 +14,7 @@ protected:
     using ServedRequest::ServedRequest;
     ~BodyRequest() = default;
 
-    virtual service::Task& task() noexcept = 0;
+    virtual service::RequestTask& task() noexcept = 0;
 
 private:
     void respond(const service::Response& response) noexcept final;

@@ -32,7 +32,7 @@ public:
 private:
     Task make_task(const LocConf& conf, Worker& worker);
     void release() noexcept override { list_.end(*this); }
-    service::Task& task() noexcept override { return task_; }
+    service::RequestTask& task() noexcept override { return task_; }
 
     Task task_;
     List& list_;

@@ -4,8 +4,8 @@
 
 namespace petstore::ngx {
 
-service::Task::Context ServedRequest::context(const LocConf& conf,
-                                              Worker& worker) noexcept
+service::RequestTask::Context ServedRequest::context(const LocConf& conf,
+                                                     Worker& worker) noexcept
 {
     return {http_,
             *this,

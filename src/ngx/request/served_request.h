@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../ngx_base/ngx.h"
-#include "../../service/task.h"
+#include "../../service/request_task.h"
 #include "http_request.h"
 #include "request_info.h"
 #include "request_log.h"
@@ -37,7 +37,7 @@ protected:
     }
 
     // The same without the result. The caller keeps the task alive with
-    // Task::enter().
+    // RequestTask::enter().
     template <typename Task>
     void start(Task& task) noexcept
     {
@@ -47,8 +47,8 @@ protected:
         }
     }
 
-    service::Task::Context context(const LocConf& conf,
-                                   Worker& worker) noexcept;
+    service::RequestTask::Context context(const LocConf& conf,
+                                          Worker& worker) noexcept;
 
     ngx_http_request_t* request() const noexcept { return r_; }
     RequestInfo& info() const noexcept { return info_; }

@@ -25,8 +25,8 @@ api::Digest digest_of_post(std::string_view path, std::string_view body)
 
 }  // namespace
 
-AdminApiRequest::AdminApiRequest(const Task::Context& context, BodySource& body,
-                                 AdminStore& store) noexcept
+AdminApiRequest::AdminApiRequest(const RequestTask::Context& context,
+                                 BodySource& body, AdminStore& store) noexcept
     : AdmittedTask(context),
       route_(api::admin_route(context.request.method(), context.request.path(),
                               context.settings.base_path)),

@@ -13,7 +13,7 @@ class AdminApiRequest final : public AdmittedTask,
                               private BodyWaiter,
                               private store::Waiter<AdminAnswer> {
 public:
-    AdminApiRequest(const Task::Context& context, BodySource& body,
+    AdminApiRequest(const RequestTask::Context& context, BodySource& body,
                     AdminStore& store) noexcept;
 
     void run();

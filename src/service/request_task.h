@@ -17,7 +17,7 @@ namespace petstore::service {
 // A request in the service. Pending commands point to its task, never to the
 // request, which may end at any time. The task is released once the request has
 // ended and all callbacks have been called.
-class Task {
+class RequestTask {
 public:
     // All borrowed. `request` and `state` are used only until abandon().
     struct Context {
@@ -33,9 +33,9 @@ public:
         redis::Link* durable_link = nullptr;
     };
 
-    explicit Task(const Context& context) noexcept;
-    Task(const Task&) = delete;
-    Task& operator=(const Task&) = delete;
+    explicit RequestTask(const Context& context) noexcept;
+    RequestTask(const RequestTask&) = delete;
+    RequestTask& operator=(const RequestTask&) = delete;
 
     // Call when the request is being freed, or needs the task no more.
     virtual void abandon() noexcept
@@ -104,12 +104,15 @@ public:
     void refuse(const api::Error& error, Response&& response);
 
 protected:
-    ~Task() = default;
+    ~RequestTask() = default;
 
 private:
     class Hold {
     public:
-        explicit Hold(Task& task) noexcept : task_(task) { ++task_.depth_; }
+        explicit Hold(RequestTask& task) noexcept : task_(task)
+        {
+            ++task_.depth_;
+        }
         ~Hold()
         {
             if (--task_.depth_ == 0 && task_.gone_ && task_.waiting_ == 0) {
@@ -119,7 +122,7 @@ private:
         Hold(const Hold&) = delete;
 
     private:
-        Task& task_;
+        RequestTask& task_;
     };
 
     void use_last_rate() noexcept;
@@ -133,7 +136,7 @@ private:
 };
 
 template <typename Body>
-void Task::enter(Body&& body) noexcept
+void RequestTask::enter(Body&& body) noexcept
 {
     const Hold hold(*this);
     if (!attempt(std::forward<Body>(body))) {
@@ -142,7 +145,7 @@ void Task::enter(Body&& body) noexcept
 }
 
 template <typename Body>
-bool Task::attempt(Body&& body) noexcept
+bool RequestTask::attempt(Body&& body) noexcept
 {
     const Hold hold(*this);
     try {
@@ -157,7 +160,7 @@ bool Task::attempt(Body&& body) noexcept
 }
 
 template <typename Body>
-void Task::deliver(Body&& body) noexcept
+void RequestTask::deliver(Body&& body) noexcept
 {
     const Hold hold(*this);
     if (--waiting_ == 0) {

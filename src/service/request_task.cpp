@@ -1,4 +1,4 @@
-#include "task.h"
+#include "request_task.h"
 
 #include <string>
 
@@ -15,7 +15,7 @@ constexpr std::size_t kMaxWaiting = 16'384;
 
 }  // namespace
 
-Task::Task(const Context& context) noexcept : context_(context)
+RequestTask::RequestTask(const Context& context) noexcept : context_(context)
 {
     if (context.request.is_main()) {
         static_cast<RequestReport&>(context.state) = {};
@@ -23,12 +23,12 @@ Task::Task(const Context& context) noexcept : context_(context)
     }
 }
 
-RequestReport& Task::report() noexcept
+RequestReport& RequestTask::report() noexcept
 {
     return is_reported() ? context_.state : own_report_;
 }
 
-bool Task::may_wait()
+bool RequestTask::may_wait()
 {
     if (context_.storage.waiting_requests < kMaxWaiting) {
         return true;
@@ -38,7 +38,7 @@ bool Task::may_wait()
     return false;
 }
 
-void Task::wait() noexcept
+void RequestTask::wait() noexcept
 {
     RequestState& state = context_.state;
     if (!state.redis_time.started) {
@@ -49,7 +49,7 @@ void Task::wait() noexcept
     }
 }
 
-void Task::respond(const Response& response)
+void RequestTask::respond(const Response& response)
 {
     if (!over()) {
         finished_ = true;
@@ -57,7 +57,7 @@ void Task::respond(const Response& response)
     }
 }
 
-void Task::fail() noexcept
+void RequestTask::fail() noexcept
 {
     if (!over()) {
         finished_ = true;
@@ -65,13 +65,13 @@ void Task::fail() noexcept
     }
 }
 
-void Task::refuse(const api::Error& error)
+void RequestTask::refuse(const api::Error& error)
 {
     refuse(error, {});
 }
 
 // `response` contains the headers.
-void Task::refuse(const api::Error& error, Response&& response)
+void RequestTask::refuse(const api::Error& error, Response&& response)
 {
     if (over()) {
         return;
@@ -94,7 +94,7 @@ void Task::refuse(const api::Error& error, Response&& response)
 
 // For responses without a decision by Redis: reports the last known rate of the
 // key, or else the limit of a free key with 0 remaining.
-void Task::use_last_rate() noexcept
+void RequestTask::use_last_rate() noexcept
 {
     RequestState& state = context_.state;
     if (state.rate || !is_reported()) {

@@ -58,9 +58,9 @@ struct Journey {
 };
 
 // A request that records its steps and throws in a chosen one.
-struct Probe final : service::Task, service::AdmissionHandler {
+struct Probe final : service::RequestTask, service::AdmissionHandler {
     explicit Probe(const Context& context)
-        : Task(context), admission(*this, *this)
+        : RequestTask(context), admission(*this, *this)
     {}
 
     void run() { admission.run(); }
@@ -431,8 +431,8 @@ TEST_CASE("a task ends only once", "[service]")
     FakeWorker worker;
     FakeClient client(worker);
     worker.know_key();
-    struct Twice final : service::Task {
-        using Task::Task;
+    struct Twice final : service::RequestTask {
+        using RequestTask::RequestTask;
         void run()
         {
             service::Response response;
