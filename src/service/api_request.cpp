@@ -1,7 +1,7 @@
 #include "api_request.h"
 
 #include "refusal.h"
-#include "route_answers.h"
+#include "route_responses.h"
 
 namespace petstore::service {
 

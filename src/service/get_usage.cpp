@@ -6,7 +6,7 @@
 
 #include "../api/administration_json.h"
 #include "../store/failure.h"
-#include "route_answers.h"
+#include "route_responses.h"
 
 namespace petstore::service {
 

@@ -231,7 +231,7 @@ struct AdminRequest : AdministeredKey {
     service::AdminStore admin{
         schema, {wire, wire, schema}, clock, service::Pauses(alarm)};
     store::Operations running;
-    Once<service::AdminAnswer> waiter;
+    Once<service::AdminResponse> waiter;
     const Ready entry{bulk(digest)};
     // Of the key, and of its account, which has the same id.
     const Ready both{

@@ -13,8 +13,8 @@ using namespace petstore;
 using api::ErrorCode;
 using api::Operation;
 using nlohmann::json;
-using service::AdminAnswer;
 using service::AdminCall;
+using service::AdminResponse;
 
 namespace {
 
@@ -25,7 +25,7 @@ struct Admin {
     service::AdminStore admin{world.schema, world.servers(), clock,
                               service::Pauses(alarm)};
     store::Operations running;
-    Result<AdminAnswer> result;
+    Result<AdminResponse> result;
 
     void start(AdminCall made)
     {
@@ -148,7 +148,7 @@ TEST_CASE("a repetition that comes early waits for the first", "[admin]")
 {
     Admin a;
     const auto wanted = once(call(Operation::create_account, "{}"));
-    Result<AdminAnswer> second;
+    Result<AdminResponse> second;
     a.start(wanted);
     service::answer(wanted, a.admin, a.running, second);
     a.world.run();

@@ -17,8 +17,8 @@ using namespace petstore;
 using api::ErrorCode;
 using api::Operation;
 using nlohmann::json;
-using service::AdminAnswer;
 using service::AdminCall;
+using service::AdminResponse;
 
 namespace {
 
@@ -93,7 +93,7 @@ struct Host {
                               clock,
                               service::Pauses(alarm)};
     store::Operations running;
-    Result<AdminAnswer> result;
+    Result<AdminResponse> result;
 };
 
 json ask(KeyWorld& world, const AdminCall& call)
@@ -137,7 +137,7 @@ KeyWorld::Hash key_record(KeyWorld& world, const std::string& id)
 }
 
 // An attempt answers with the object that remains, or does not know.
-void check_answer(KeyWorld& world, const Result<AdminAnswer>& result,
+void check_answer(KeyWorld& world, const Result<AdminResponse>& result,
                   const std::string& id)
 {
     if (result.failed()) {

@@ -26,7 +26,7 @@ struct RequestInfo {
     HiddenKey hidden_key;
     ErrorPage error_page;
     BodyReader* body_reader = nullptr;   // the latest; valid while it reads
-    std::string_view preflight_methods;  // of the answer to a CORS preflight
+    std::string_view preflight_methods;  // of the response to a CORS preflight
     bool body_refused = false;           // by exceeds_lifted_limit()
     bool answered = false;  // send_response() wrote the main response
 };

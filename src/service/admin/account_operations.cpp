@@ -36,7 +36,7 @@ bool has_plan(const api::AccountRecord& account, const std::string& plan)
 store::Task<std::optional<api::ScanPlace>>
 append_accounts(const AdminCall& call, const AdminStore& store,
                 const store::IndexPage& page, std::size_t& most,
-                AdminAnswer& list)
+                AdminResponse& list)
 {
     constexpr api::UsagePeriod kPeriod = api::UsagePeriod::none();
     const store::UsageListing listing =
@@ -64,12 +64,12 @@ AdminTask list_one_account(const AdminCall& call, const AdminStore& store)
     const store::AccountName name = with_external_id(call.query.external_id);
     const auto account = co_await if_any(find_account(store, name),
                                          store::Refusal::account_not_found);
-    AdminAnswer answer = empty_list();
+    AdminResponse response = empty_list();
     if (account && has_plan(*account, call.query.plan)) {
         const std::string object = co_await account_object(store, *account);
-        append(answer, object);
+        append(response, object);
     }
-    co_return answer;
+    co_return response;
 }
 
 }  // namespace
@@ -81,17 +81,17 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
     }
     store::UsageAdministration reader(store.servers);
     auto most = static_cast<std::size_t>(call.query.limit);
-    AdminAnswer answer = empty_list();
+    AdminResponse response = empty_list();
     std::optional<api::ScanPlace> place(call.query.place);
     for (std::size_t read = 0; place && most > 0 && read < kMostRead;) {
         store::Result<store::IndexPage> next;
         reader.accounts(*place, call.query.plan.empty() ? most : kPiece, next);
         const store::IndexPage page = co_await next;
-        place = co_await append_accounts(call, store, page, most, answer);
+        place = co_await append_accounts(call, store, page, most, response);
         read += page.entries.size();
     }
-    link_to(place, call, answer);
-    co_return answer;
+    link_to(place, call, response);
+    co_return response;
 }
 
 AdminTask create_account(const AdminCall& call, AdminStore& store,
@@ -107,20 +107,20 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
     store::Result<api::AccountRecord> created;
     accounts.create(account, created);
     account = co_await created;
-    AdminAnswer answer;
-    answer.status = 201;
-    answer.body = co_await confirmed(account_object(store, account));
-    answer.location = "/accounts/" + account.id;
-    co_return answer;
+    AdminResponse response;
+    response.status = 201;
+    response.body = co_await confirmed(account_object(store, account));
+    response.location = "/accounts/" + account.id;
+    co_return response;
 }
 
 AdminTask get_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name = with_id(call.id);
     const auto account = co_await find_account(store, name);
-    AdminAnswer answer;
-    answer.body = co_await account_object(store, account);
-    co_return answer;
+    AdminResponse response;
+    response.body = co_await account_object(store, account);
+    co_return response;
 }
 
 AdminTask update_account(const AdminCall& call, AdminStore& store)
@@ -146,9 +146,9 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
         },
         updated);
     account = co_await updated;
-    AdminAnswer answer;
-    answer.body = co_await confirmed(account_object(store, account));
-    co_return answer;
+    AdminResponse response;
+    response.body = co_await confirmed(account_object(store, account));
+    co_return response;
 }
 
 AdminTask delete_account(const AdminCall& call, AdminStore& store)

@@ -6,7 +6,7 @@
 #include "../../api/key.h"
 #include "../refusal.h"
 #include "../request_body.h"
-#include "../route_answers.h"
+#include "../route_responses.h"
 
 namespace petstore::service {
 
@@ -140,7 +140,7 @@ void AdminApiRequest::start(AdminCall&& call)
 }
 
 void AdminApiRequest::on_result(
-    const store::Outcome<AdminAnswer>& outcome) noexcept
+    const store::Outcome<AdminResponse>& outcome) noexcept
 {
     deliver([&] {
         if (const store::Failure* failure = outcome.failure()) {
@@ -151,15 +151,15 @@ void AdminApiRequest::on_result(
     });
 }
 
-void AdminApiRequest::take(const AdminAnswer& answer)
+void AdminApiRequest::take(const AdminResponse& result)
 {
     Response response;
-    response.status = answer.status;
-    response.body = answer.body;
-    response.link = answer.link;
-    response.replayed = answer.replayed;
-    if (!answer.location.empty()) {
-        response.location = settings().link_base + answer.location;
+    response.status = result.status;
+    response.body = result.body;
+    response.link = result.link;
+    response.replayed = result.replayed;
+    if (!result.location.empty()) {
+        response.location = settings().link_base + result.location;
     }
     respond(response);
 }

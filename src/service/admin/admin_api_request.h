@@ -11,7 +11,7 @@ namespace petstore::service {
 // which goes on if the client leaves.
 class AdminApiRequest final : public AdmittedTask,
                               private BodyWaiter,
-                              private store::Waiter<AdminAnswer> {
+                              private store::Waiter<AdminResponse> {
 public:
     AdminApiRequest(const RequestTask::Context& context, BodySource& body,
                     AdminStore& store) noexcept;
@@ -22,7 +22,7 @@ private:
     void on_admitted() override;
     void on_body(Result result, const std::string& body) noexcept override;
     void
-    on_result(const store::Outcome<AdminAnswer>& outcome) noexcept override;
+    on_result(const store::Outcome<AdminResponse>& outcome) noexcept override;
 
     bool has_method(api::Method method) const noexcept
     {
@@ -30,7 +30,7 @@ private:
     }
     void parse(const std::string& body);
     void start(AdminCall&& call);
-    void take(const AdminAnswer& answer);
+    void take(const AdminResponse& result);
     void refuse_operation(const store::Failure& failure);
 
     const api::AdminRoute route_;

@@ -32,7 +32,7 @@ struct AdminCall {
 };
 
 // The response of an operation. The location is relative to the base path.
-struct AdminAnswer {
+struct AdminResponse {
     int status = 200;
     std::string body;
     std::string location;
@@ -45,6 +45,6 @@ struct AdminAnswer {
 // `running` must stay alive until the waiter was called, or until `running` is
 // destroyed.
 void answer(AdminCall call, AdminStore& store, store::Operations& running,
-            store::Waiter<AdminAnswer>& waiter);
+            store::Waiter<AdminResponse>& waiter);
 
 }  // namespace petstore::service

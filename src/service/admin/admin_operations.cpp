@@ -167,21 +167,21 @@ store::Failed unread()
     return {store::unavailable()};
 }
 
-AdminAnswer no_content()
+AdminResponse no_content()
 {
-    AdminAnswer answer;
-    answer.status = 204;
-    return answer;
+    AdminResponse response;
+    response.status = 204;
+    return response;
 }
 
-AdminAnswer empty_list()
+AdminResponse empty_list()
 {
-    AdminAnswer list;
+    AdminResponse list;
     list.body = "[]";
     return list;
 }
 
-void append(AdminAnswer& list, std::string_view object)
+void append(AdminResponse& list, std::string_view object)
 {
     std::string& array = list.body;
     array.pop_back();
@@ -189,7 +189,7 @@ void append(AdminAnswer& list, std::string_view object)
 }
 
 void link_to(const std::optional<api::ScanPlace>& next, const AdminCall& call,
-             AdminAnswer& list)
+             AdminResponse& list)
 {
     if (next) {
         list.link =

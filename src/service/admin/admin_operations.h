@@ -26,7 +26,7 @@ struct Attempt : store::AdminClaim::Made {
     std::string claim;  // its Redis key; empty without an Idempotency-Key
 };
 
-using AdminTask = store::Task<AdminAnswer>;
+using AdminTask = store::Task<AdminResponse>;
 
 AdminTask list_accounts(const AdminCall& call, AdminStore& store);
 AdminTask create_account(const AdminCall& call, AdminStore& store,
@@ -131,14 +131,14 @@ store::Failed own_key();
 store::Failed unread();
 
 // 204.
-AdminAnswer no_content();
+AdminResponse no_content();
 
 // "[]", to which append() adds objects.
-AdminAnswer empty_list();
-void append(AdminAnswer& list, std::string_view object);
+AdminResponse empty_list();
+void append(AdminResponse& list, std::string_view object);
 
 // Links a list to its next page, if there is one.
 void link_to(const std::optional<api::ScanPlace>& next, const AdminCall& call,
-             AdminAnswer& list);
+             AdminResponse& list);
 
 }  // namespace petstore::service

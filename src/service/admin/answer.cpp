@@ -79,14 +79,14 @@ store::Failed reused()
                     "This Idempotency-Key was used with another request."});
 }
 
-AdminAnswer replayed(const store::AdminClaim& claim)
+AdminResponse replayed(const store::AdminClaim& claim)
 {
-    AdminAnswer answer;
-    answer.status = claim.status;
-    answer.body = claim.body;
-    answer.location = claim.location;
-    answer.replayed = true;
-    return answer;
+    AdminResponse response;
+    response.status = claim.status;
+    response.body = claim.body;
+    response.location = claim.location;
+    response.replayed = true;
+    return response;
 }
 
 store::AdminClaim new_claim(const AdminCall& call)
@@ -189,13 +189,13 @@ std::string without_secret(const std::string& object)
 
 store::Task<> mark_done(AdminStore& store, const std::string& key,
                         const store::AdminClaim& mine,
-                        const AdminAnswer& answer)
+                        const AdminResponse& response)
 {
     store::AdminClaim done;
     done.request = mine.request;
-    done.status = answer.status;
-    done.location = answer.location;
-    done.body = without_secret(answer.body);
+    done.status = response.status;
+    done.location = response.location;
+    done.body = without_secret(response.body);
     // If not, another attempt has taken over, for the same object.
     co_await store::replace_claim(store.servers.keys, key, mine, done);
 }
@@ -232,9 +232,9 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
     attempt.earlier = mine.earlier;
     attempt.claim = key;
     std::optional<store::Failed> refused;
-    AdminAnswer answer;
+    AdminResponse response;
     try {
-        answer = co_await perform(call, store, attempt);
+        response = co_await perform(call, store, attempt);
     } catch (store::Failed& failed) {
         // A repetition completes it.
         if (is_open(failed.failure)
@@ -251,8 +251,8 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
         const bool forgotten = co_await forget(store, key, mine);
         throw forgotten ? std::move(*refused) : overtaken();
     }
-    co_await confirmed(mark_done(store, key, mine, answer));
-    co_return answer;
+    co_await confirmed(mark_done(store, key, mine, response));
+    co_return response;
 }
 
 // --- failures ---------------------------------------------------------------
@@ -330,7 +330,7 @@ AdminTask answer_call(AdminCall call, AdminStore& store)
 }  // namespace
 
 void answer(AdminCall call, AdminStore& store, store::Operations& running,
-            store::Waiter<AdminAnswer>& waiter)
+            store::Waiter<AdminResponse>& waiter)
 {
     store::run(running, answer_call(std::move(call), store), waiter);
 }

@@ -47,12 +47,12 @@ store::Task<std::string> key_object(const AdminStore& store,
 AdminTask created(const AdminStore& store, const store::StoredKey& key,
                   api::UnixTime now, std::string_view secret, bool replayed)
 {
-    AdminAnswer answer;
-    answer.status = 201;
-    answer.replayed = replayed;
-    answer.body = co_await confirmed(key_object(store, key, now, secret));
-    answer.location = "/keys/" + key.record.id;
-    co_return answer;
+    AdminResponse response;
+    response.status = 201;
+    response.replayed = replayed;
+    response.body = co_await confirmed(key_object(store, key, now, secret));
+    response.location = "/keys/" + key.record.id;
+    co_return response;
 }
 
 store::Task<> read_into(const AdminStore& store, const std::string& id,
@@ -64,7 +64,7 @@ store::Task<> read_into(const AdminStore& store, const std::string& id,
 // But for those of damaged accounts.
 store::Task<> append_keys(const AdminStore& store,
                           const std::vector<store::StoredKey>& keys,
-                          AdminAnswer& list)
+                          AdminResponse& list)
 {
     Accounts accounts;
     for (const store::StoredKey& key : keys) {
@@ -222,7 +222,7 @@ store::Task<> abandon(store::KeyRotation& rotation,
 
 AdminTask list_keys(const AdminCall& call, AdminStore& store)
 {
-    AdminAnswer answer = empty_list();
+    AdminResponse response = empty_list();
     const auto account = co_await account_of_list(call, store);
     std::vector<store::StoredKey> found;
     if (account && call.query.sha256) {
@@ -240,10 +240,10 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
             throw unread();
         }
         found = std::move(page.listing.keys);
-        link_to(page.next, call, answer);
+        link_to(page.next, call, response);
     }
-    co_await append_keys(store, found, answer);
-    co_return answer;
+    co_await append_keys(store, found, response);
+    co_return response;
 }
 
 AdminTask create_key(const AdminCall& call, AdminStore& store,
@@ -304,9 +304,9 @@ AdminTask get_key(const AdminCall& call, AdminStore& store)
 {
     const store::StoredKey key = co_await find_key(store, call.id);
     const api::UnixTime now = co_await now_of(store);
-    AdminAnswer answer;
-    answer.body = co_await key_object(store, key, now, "");
-    co_return answer;
+    AdminResponse response;
+    response.body = co_await key_object(store, key, now, "");
+    co_return response;
 }
 
 AdminTask update_key(const AdminCall& call, AdminStore& store)
@@ -334,9 +334,9 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
         updated);
     key.record = co_await updated;
     key.unfinished = false;
-    AdminAnswer answer;
-    answer.body = co_await confirmed(key_object(store, key, now, ""));
-    co_return answer;
+    AdminResponse response;
+    response.body = co_await confirmed(key_object(store, key, now, ""));
+    co_return response;
 }
 
 AdminTask delete_key(const AdminCall& call, AdminStore& store)

@@ -20,12 +20,12 @@ store::Failed no_such_plan()
 AdminTask list_plans(const AdminCall&, AdminStore& store)
 {
     const store::KnownPlans known = co_await known_plans(store);
-    AdminAnswer answer = empty_list();
+    AdminResponse response = empty_list();
     for (const auto& [name, plan] : known.plans()) {
-        append(answer, api::plan_json(name, plan.limits,
-                                      store::to_string(plan.source)));
+        append(response, api::plan_json(name, plan.limits,
+                                        store::to_string(plan.source)));
     }
-    co_return answer;
+    co_return response;
 }
 
 AdminTask put_plan(const AdminCall& call, AdminStore& store)
@@ -38,10 +38,10 @@ AdminTask put_plan(const AdminCall& call, AdminStore& store)
     store::Result<store::Done> set;
     plans.set(call.id, limits, set);
     co_await set;
-    AdminAnswer answer;
-    answer.body = api::plan_json(call.id, limits,
-                                 store::to_string(store::PlanSource::redis));
-    co_return answer;
+    AdminResponse response;
+    response.body = api::plan_json(call.id, limits,
+                                   store::to_string(store::PlanSource::redis));
+    co_return response;
 }
 
 AdminTask delete_plan(const AdminCall& call, AdminStore& store)

@@ -48,9 +48,9 @@ AdminTask get_account_usage(const AdminCall& call, AdminStore& store)
     store::Result<api::AccountUsage> read;
     reader.read(call.id, period, read);
     const api::AccountUsage usage = co_await read;
-    AdminAnswer answer;
-    answer.body = api::usage_json(usage, plans.table(), period);
-    co_return answer;
+    AdminResponse response;
+    response.body = api::usage_json(usage, plans.table(), period);
+    co_return response;
 }
 
 AdminTask list_usage(const AdminCall& call, AdminStore& store)
@@ -63,12 +63,12 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store)
     const store::IndexPage page = co_await listed;
     const store::UsageListing listing =
         co_await read_usage(store, page, period);
-    AdminAnswer answer = empty_list();
+    AdminResponse response = empty_list();
     for (const api::AccountUsage& usage : listing.accounts) {
-        append(answer, api::usage_json(usage, plans.table(), period));
+        append(response, api::usage_json(usage, plans.table(), period));
     }
-    link_to(page.next, call, answer);
-    co_return answer;
+    link_to(page.next, call, response);
+    co_return response;
 }
 
 }  // namespace petstore::service

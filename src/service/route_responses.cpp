@@ -1,4 +1,4 @@
-#include "route_answers.h"
+#include "route_responses.h"
 
 #include <string>
 #include <utility>

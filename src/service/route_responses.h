@@ -10,8 +10,7 @@ namespace petstore::service {
 // the path has.
 
 void answer_options(RequestTask& task, std::string_view allow);  // 204
-void answer_document(
-    RequestTask& task);  // the OpenAPI document of the location
+void answer_document(RequestTask& task);  // the location's OpenAPI document
 void refuse_method(RequestTask& task, std::string_view allow);  // 405
 
 // Whether a change must not be made because of If-Match or If-None-Match (RFC
