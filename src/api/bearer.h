@@ -25,10 +25,10 @@ std::string missing_key_message(std::string_view header);
 
 inline constexpr std::size_t kMaxKeyLength = 512;
 
-// What the form of a token reveals without a look-up. `issued`: "<prefix>_", 43
+// What the form of a token reveals without a lookup. `issued`: "<prefix>_", 43
 // base62 characters and 6 check characters, so a mistyped or invented key costs
-// no look-up. `imported`: any other token of 1 to 512 visible ASCII characters;
-// only a look-up can validate it.
+// no lookup. `imported`: any other token of 1 to 512 visible ASCII characters;
+// only a lookup can validate it.
 enum class KeyForm { issued, imported, malformed };
 
 KeyForm key_form(std::string_view token, std::string_view prefix) noexcept;

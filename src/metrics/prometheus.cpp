@@ -226,7 +226,7 @@ std::string prometheus_text(const Totals& totals)
     append_decisions(text, totals);
     append_redis(text, totals);
     text.metric("cache_requests_total", "counter",
-                "Look-ups in the workers' caches.");
+                "Lookups in the workers' caches.");
     append_lookups(text, "key", totals.keys);
     append_lookups(text, "pet", totals.pets);
     append_lookups(text, "response", totals.responses);

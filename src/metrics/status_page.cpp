@@ -237,7 +237,7 @@ void add_busiest(Sections& sections, const Totals& totals)
 void add_caches(Sections& sections, const Totals& totals)
 {
     sections.begin("caches", "Caches", "wide");
-    sections.table({{"Cache"}, {"hit rate"}, {"look-ups"}},
+    sections.table({{"Cache"}, {"hit rate"}, {"lookups"}},
                    "Pets are looked up for responses that are not cached.");
     const auto row = [&sections](const char* name,
                                  const LookupTotals& lookups) {

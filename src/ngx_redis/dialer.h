@@ -16,7 +16,7 @@ namespace petstore::ngx_redis {
 
 // Connects to the first server that answers: looks up the addresses of one
 // after the other, and tries each. After a failure, the user logs it and calls
-// next(). Every look-up of a server starts with another of its addresses; see
+// next(). Every lookup of a server starts with another of its addresses; see
 // prefer_current_address().
 class Dialer final : private AddressSource::User {
 public:
@@ -47,8 +47,8 @@ public:
 
     // What may take as long as the timeout.
     enum class TimeoutFor {
-        server,   // the look-up of its addresses and all of these together
-        address,  // the look-up, and then each address
+        server,   // the lookup of its addresses and all of these together
+        address,  // the lookup, and then each address
     };
 
     // Borrows `connection`, whose failures the user must handle.
@@ -79,7 +79,7 @@ public:
     // Tries it. The connection must be closed.
     void next() noexcept;
 
-    // Cancels the look-up and closes the connection.
+    // Cancels the lookup and closes the connection.
     void close() noexcept;
 
     // The next time this server is tried, the address of the open connection is

@@ -147,7 +147,7 @@ ResolvedAddresses::addresses_in(const ngx_resolver_ctx_t* lookup) const
                              std::move(found));
 }
 
-// The look-up continues; otherwise a slow DNS server could never be used.
+// The lookup continues; otherwise a slow DNS server could never be used.
 void ResolvedAddresses::on_timeout() noexcept
 {
     answer(NGX_RESOLVE_TIMEDOUT);

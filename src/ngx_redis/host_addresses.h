@@ -60,7 +60,7 @@ private:
     const ngx_msec_t resolver_timeout_;
     ngx_log_t* const log_;
 
-    std::string query_;                     // the look-up modifies it
+    std::string query_;                     // the lookup modifies it
     ngx_resolver_ctx_t* lookup_ = nullptr;  // under way
     Addresses known_;                       // nullptr if there are none
     User* waiting_ = nullptr;

@@ -18,7 +18,7 @@ constexpr ngx_msec_t kCheckEvery = 1000;
 // Bounds how long another primary that no message announced goes unnoticed.
 constexpr ngx_msec_t kAskEvery = 10'000;
 
-// The timeout per address and look-up, short enough that a node's attempt to
+// The timeout per address and lookup, short enough that a node's attempt to
 // connect outlasts two hung Sentinels.
 ngx_msec_t share_of(ngx_msec_t connect_timeout) noexcept
 {

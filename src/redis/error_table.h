@@ -25,7 +25,7 @@ struct ErrorRow {
 
     std::string_view code;  // the error, or its first words
 
-    // The client's error if the command makes no lasting change: a look-up, the
+    // The client's error if the command makes no lasting change: a lookup, the
     // limiter, a read.
     api::ErrorCode read_error;
 

@@ -47,7 +47,7 @@ FoundKey find_key(const SentKey& sent, store::Storage& storage,
     if (sent.text.empty()) {
         return refused(api::KeyRefusal::missing);
     }
-    // Look up known keys first: checking the form costs as much as the look-up.
+    // Look up known keys first: checking the form costs as much as the lookup.
     if (sent.text.size() <= api::kMaxKeyLength) {
         digest = api::sha256(sent.text);
         if (auto key = storage.keys.find(digest)) {

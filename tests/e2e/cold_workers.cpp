@@ -1,5 +1,5 @@
 // A new worker knows no keys: many concurrent requests must not cause many
-// look-ups.
+// lookups.
 #include <algorithm>
 
 #include "support/store.h"
@@ -37,10 +37,10 @@ void check_all(const std::vector<Answer>& answers, int status)
         [status](const Answer& answer) { return answer.status == status; }));
 }
 
-// A look-up reads the records of a key and its account.
+// A lookup reads the records of a key and its account.
 constexpr std::size_t kRecords = 2;
 
-std::size_t look_ups(Monitor& monitor)
+std::size_t lookups(Monitor& monitor)
 {
     const auto names = monitor.names();
     return static_cast<std::size_t>(
@@ -49,19 +49,19 @@ std::size_t look_ups(Monitor& monitor)
 
 }  // namespace
 
-TEST_CASE("cold: the first requests with a key share its look-up")
+TEST_CASE("cold: the first requests with a key share its lookup")
 {
     Store store(patient());
     import_pets(store.redis, 3);
     for (int round = 0; round < 3; ++round) {
         Monitor monitor(store.redis);
         check_all(ask_at_once(store), 200);
-        CHECK(look_ups(monitor) == kRecords);
+        CHECK(lookups(monitor) == kRecords);
         store.nginx.reload_and_settle();
     }
 }
 
-TEST_CASE("cold: requests with a changed key share its look-up")
+TEST_CASE("cold: requests with a changed key share its lookup")
 {
     Store store(patient());
     CHECK(store.http.get("/v1/pets").status == 200);
@@ -72,7 +72,7 @@ TEST_CASE("cold: requests with a changed key share its look-up")
               == 0);
         Monitor monitor(store.redis);
         check_all(ask_at_once(store), 200);
-        CHECK(look_ups(monitor) == kRecords);
+        CHECK(lookups(monitor) == kRecords);
     }
 }
 
@@ -87,5 +87,5 @@ TEST_CASE("cold: all waiting requests with a deleted key are refused")
     // A worker remembers an unknown key for 0.8 seconds; then one request looks
     // it up again.
     const auto times = (Clock::now() - start) / 800ms + 3;
-    CHECK(look_ups(monitor) <= static_cast<std::size_t>(times));
+    CHECK(lookups(monitor) <= static_cast<std::size_t>(times));
 }

@@ -1,4 +1,4 @@
-// petstorectl key: look-up, filters, terminal output and backup.
+// petstorectl key: lookup, filters, terminal output and backup.
 #include "support/terminal.h"
 
 using namespace petstore::e2e;

@@ -197,7 +197,7 @@ TEST_CASE("guard: slow clients and back ends do not need Redis once admitted")
     }
 }
 
-TEST_CASE("guard: concurrent requests share the look-up of their key")
+TEST_CASE("guard: concurrent requests share the lookup of their key")
 {
     // The worker has not cached the key, so it reads the record first.
     GuardedStore shop;

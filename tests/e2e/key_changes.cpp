@@ -522,7 +522,7 @@ TEST_CASE("key changes: a worker reads a changed record once")
     Setup setup;
     const auto key = create_key(setup.redis);
     REQUIRE(setup.status(key.secret) == 200);
-    // Each look-up is by a new worker with empty caches.
+    // Each lookup is by a new worker with empty caches.
     const auto look = [&] {
         NginxServer cold(setup.options());
         Monitor monitor(setup.redis);

@@ -575,7 +575,7 @@ TEST_CASE("faults: a Redis that sends invalid replies")
                                           ? http->get("/v1/pets?status=sold")
                                           : http->post("/v1/pets", kPet);
                 // 503, or 500 if a reply can only mean damage. An empty reply
-                // to a look-up means that there is no such key.
+                // to a lookup means that there is no such key.
                 const bool no_such_key =
                     http == &stranger && response.status == 401;
                 CHECK((response.status == 503 || response.status == 500
@@ -621,7 +621,7 @@ TEST_CASE("faults: a full queue is logged once a second at most")
     options.redis = fake.url();
     options.location =
         "petstore_redis_connect_timeout 10s; petstore_redis_timeout 100s;";
-    // The look-ups of keys of each store are bounded, too.
+    // The lookups of keys of each store are bounded, too.
     constexpr int kStores = 5;
     for (int i = 0; i < kStores; ++i) {
         const auto name = "store" + std::to_string(i);

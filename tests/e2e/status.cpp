@@ -250,7 +250,7 @@ TEST_CASE("status: commands and failures of Redis, and whether it is up")
     CHECK(sample(store.nginx, of_redis(store.redis, "redis_up")) == 1);
 }
 
-TEST_CASE("status: look-ups of the caches")
+TEST_CASE("status: lookups of the caches")
 {
     Store store(with_status());
     import_pets(store.redis, 3);

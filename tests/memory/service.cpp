@@ -24,7 +24,7 @@ struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void not_upgraded(std::string_view) noexcept override {}
-    void look_up_refused() noexcept override {}
+    void lookup_refused() noexcept override {}
     void plans_forbidden() noexcept override {}
     void unexpected_limiter_reply() noexcept override { ++damages; }
     void catalogue_full() noexcept override {}

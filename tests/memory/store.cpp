@@ -29,7 +29,7 @@ struct SilentLog final : store::KeyLog {
     void damaged(std::string_view) noexcept override {}
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void not_upgraded(std::string_view) noexcept override {}
-    void look_up_refused() noexcept override {}
+    void lookup_refused() noexcept override {}
 };
 
 struct KeyWaiter final : store::Waiter<store::Ref<store::CachedKey>> {
@@ -523,7 +523,7 @@ TEST_CASE("reads that are shared")
     fail_each_allocation<Sharing>();
 }
 
-TEST_CASE("look-ups of keys")
+TEST_CASE("lookups of keys")
 {
     fail_each_allocation<LookUps>();
 }

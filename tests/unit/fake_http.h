@@ -55,7 +55,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     {
         accounts_without_record.emplace_back(account);
     }
-    void look_up_refused() noexcept override { ++refused_look_ups; }
+    void lookup_refused() noexcept override { ++refused_lookups; }
     void plans_forbidden() noexcept override { ++forbidden_plans; }
     void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
     void catalogue_full() noexcept override { ++full_reports; }
@@ -71,7 +71,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> damaged_keys;
     std::vector<std::string> unknown_plans;
     std::vector<std::string> accounts_without_record;
-    int refused_look_ups = 0;
+    int refused_lookups = 0;
     int forbidden_plans = 0;
     int unexpected_replies = 0;
     int full_reports = 0;

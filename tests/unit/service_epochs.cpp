@@ -79,7 +79,7 @@ TEST_CASE("a newer record that another request has read is used", "[service]")
     worker.reply_record({{"epoch", "8"}});
     worker.reply_limit(stale(8));
 
-    // No second look-up. Only the first has just read the record.
+    // No second lookup. Only the first has just read the record.
     worker.link.end_iteration();
     REQUIRE(worker.open() == Names{"limit", "limit"});
     CHECK(worker.link.commands[0].back() == asked({{8, 60, 1000, 1, 1}}));
@@ -108,7 +108,7 @@ TEST_CASE("a record in memory that is still too old is read again", "[service]")
     CHECK(worker.cached_key()->epoch == 9);
 }
 
-TEST_CASE("requests with the same stale record share one look-up", "[service]")
+TEST_CASE("requests with the same stale record share one lookup", "[service]")
 {
     FakeWorker worker;
     worker.know_key();
@@ -166,7 +166,7 @@ TEST_CASE("a key removed meanwhile is refused", "[service]")
     CHECK(client.rate() == Rate{60, 59, 1'700'000'060});
     CHECK(client.request().counted == 1);
 
-    // The next request is refused, too, without a look-up.
+    // The next request is refused, too, without a lookup.
     FakeClient next(worker, Method::get, kNothing);
     next.start();
     CHECK(next.status == 401);

@@ -16,7 +16,7 @@ void check_unavailable(FakeClient& client)
 
 }  // namespace
 
-TEST_CASE("a failed look-up of a key is not a 401", "[service]")
+TEST_CASE("a failed lookup of a key is not a 401", "[service]")
 {
     FakeWorker worker;
     FakeClient client(worker);
@@ -55,7 +55,7 @@ TEST_CASE("requests beyond those that may wait for Redis are refused at once",
 {
     constexpr std::size_t kMost = 16'384;
     FakeWorker worker;
-    SECTION("for a look-up") {}
+    SECTION("for a lookup") {}
     SECTION("for the limiter")
     {
         worker.know_key();

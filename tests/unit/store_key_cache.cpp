@@ -357,7 +357,7 @@ TEST_CASE("only one request looks up an unknown key again", "[store]")
     CHECK_FALSE(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later));
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedAgain - 1));
-    // The look-up never got a reply: the refusal is not repeated any more.
+    // The lookup never got a reply: the refusal is not repeated any more.
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     CHECK_FALSE(cache.find_refused(digest, later + KeyCache::kRefusedAgain));
     // The next one got a reply.

@@ -29,7 +29,7 @@ struct Log final : store::KeyLog {
     {
         without_record = account;
     }
-    void look_up_refused() noexcept override { ++refused; }
+    void lookup_refused() noexcept override { ++refused; }
 
     std::string damaged_key;
     std::string without_record;
@@ -93,7 +93,7 @@ struct Fixture {
     Log log;
     KeyLoader loader{link, link, schema, plans, cache, log};
 
-    // The replies to the oldest look-up, if no other one is in flight.
+    // The replies to the oldest lookup, if no other one is in flight.
     void reply(const std::string& id, std::int64_t epoch)
     {
         link.reply(record(id, epoch));
@@ -105,7 +105,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("requests for one key share one look-up and its record", "[store]")
+TEST_CASE("requests for one key share one lookup and its record", "[store]")
 {
     Fixture f;
     std::vector<Waiter> waiters(100);
@@ -129,7 +129,7 @@ TEST_CASE("requests for one key share one look-up and its record", "[store]")
     }
 }
 
-TEST_CASE("a look-up sent before the account's epoch changed is not joined",
+TEST_CASE("a lookup sent before the account's epoch changed is not joined",
           "[store]")
 {
     Fixture f;
@@ -180,7 +180,7 @@ TEST_CASE("a record read while its account's Redis changed is outdated",
     }
 }
 
-TEST_CASE("look-ups leave room for requests whose key is known", "[store]")
+TEST_CASE("lookups leave room for requests whose key is known", "[store]")
 {
     Fixture f;
     const int most = static_cast<int>(KeyLoader::kMaxLoads);
@@ -232,7 +232,7 @@ TEST_CASE("a damaged key record is an internal error and is logged", "[store]")
           == "petstore:key:" + api::to_hex(api::bytes_of(digest_of(2))));
 }
 
-TEST_CASE("a failed look-up fails every waiter", "[store]")
+TEST_CASE("a failed lookup fails every waiter", "[store]")
 {
     Fixture f;
     std::vector<Waiter> waiters(3);

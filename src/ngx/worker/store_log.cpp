@@ -58,12 +58,12 @@ void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
 }
 
 // A flood of invented keys must not fill the log.
-void StoreLog::look_up_refused() noexcept
+void StoreLog::lookup_refused() noexcept
 {
     servers_.catalogue.rejections.add();
     refuse(
-        look_ups_,
-        "petstore: %ui look-ups of unknown keys refused: too many in progress");
+        lookups_,
+        "petstore: %ui lookups of unknown keys refused: too many in progress");
 }
 
 void StoreLog::request_refused() noexcept

@@ -34,7 +34,7 @@ public:
     void unknown_plan(std::string_view key,
                       std::string_view plan) noexcept override;
     void not_upgraded(std::string_view account) noexcept override;
-    void look_up_refused() noexcept override;
+    void lookup_refused() noexcept override;
     void unexpected_limiter_reply() noexcept override;
     void limits_elsewhere() noexcept override;
     void foreign_limits(bool foreign) noexcept override;
@@ -59,7 +59,7 @@ private:
     // Logs their number, at most once per second. `format` formats it as %ui.
     void refuse(Refusals& refusals, const char* format) noexcept;
 
-    Refusals look_ups_;
+    Refusals lookups_;
     Refusals requests_;
     ngx_base::OncePerSecond not_upgraded_;
     ngx_base::OncePerSecond unexpected_;

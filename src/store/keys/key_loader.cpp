@@ -17,7 +17,7 @@ Failure not_upgraded_failure()
 
 }  // namespace
 
-// A look-up in flight: of the key's record, then of its account's.
+// A lookup in flight: of the key's record, then of its account's.
 class KeyLoader::Load final : public KeyLoader::Loads::Item,
                               public redis::ReplyHandler,
                               public Waiter<api::AccountRecord> {
@@ -106,7 +106,7 @@ private:
     api::KeyRecord record_;
 };
 
-// The read of an account's record, for all look-ups of its keys that may share
+// The read of an account's record, for all lookups of its keys that may share
 // it.
 class KeyLoader::AccountRead final : public KeyLoader::AccountReads::Item,
                                      public redis::ReplyHandler {
@@ -158,7 +158,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
                      Waiter<Ref<CachedKey>>& waiter) noexcept
 {
     try {
-        // A look-up sent before the account's epoch was known may return older
+        // A lookup sent before the account's epoch was known may return older
         // records.
         Load* const load = loads_.find(digest);
         if (load != nullptr && load->epoch() >= required.epoch) {
@@ -166,7 +166,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
         } else if (loads_.size() < kMaxLoads) {
             start(digest, required, waiter);
         } else {
-            log_.look_up_refused();
+            log_.lookup_refused();
             waiter.on_result(unavailable());
         }
     } catch (...) {

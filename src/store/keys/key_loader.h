@@ -23,18 +23,18 @@ public:
     // A key's account has no record: the store has the format of an earlier
     // version.
     virtual void not_upgraded(std::string_view account) noexcept = 0;
-    virtual void look_up_refused() noexcept = 0;
+    virtual void lookup_refused() noexcept = 0;
 
 protected:
     ~KeyLog() = default;
 };
 
 // Reads the record of a key, then that of its account, into the cache. Requests
-// that need the same key share one look-up and its result, so the limiter can
+// that need the same key share one lookup and its result, so the limiter can
 // decide on all of them with one command. One per Storage.
 class KeyLoader {
 public:
-    // The most look-ups in flight. Each waits for one command at a time. The
+    // The most lookups in flight. Each waits for one command at a time. The
     // rest of the link's queue is reserved for requests with known keys, so a
     // flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
@@ -82,7 +82,7 @@ private:
     const api::PlanTable& plans_;
     KeyCache& cache_;
     KeyLog& log_;
-    std::uint64_t started_ = 0;  // look-ups
+    std::uint64_t started_ = 0;  // lookups
     AccountReads account_reads_;
     Loads loads_;
 };

@@ -19,7 +19,7 @@ enum class Role {
     toggled,      // repeatedly disabled and enabled
     expired,
     deleted,
-    invented,  // in a form that requires a look-up
+    invented,  // in a form that requires a lookup
     malformed,
     none,
 };
