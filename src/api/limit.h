@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -71,6 +72,15 @@ struct WindowKind {
 inline constexpr WindowKind kWindows[] = {{&Decision::minute, "minute"},
                                           {&Decision::day, "day"},
                                           {&Decision::month, "month"}};
+
+// Of petstore_limit_headers windows: for each of kWindows its limit, what
+// remains of it, and when it ends.
+inline constexpr std::array<std::string_view, 9> kWindowHeaders = {
+    "X-RateLimit-Limit-Minute",  "X-RateLimit-Remaining-Minute",
+    "X-RateLimit-Reset-Minute",  "X-RateLimit-Limit-Day",
+    "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
+    "X-RateLimit-Limit-Month",   "X-RateLimit-Remaining-Month",
+    "X-RateLimit-Reset-Month"};
 
 // The cost of a request in units: a plain decimal number from 1 to kMaxCost;
 // nullopt otherwise.

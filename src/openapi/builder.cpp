@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../api/error.h"
+#include "../api/limit.h"
 #include "errors.h"
 
 namespace petstore::openapi {
@@ -14,12 +15,6 @@ using api::Operation;
 
 constexpr std::string_view kRateHeaders[] = {
     "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"};
-constexpr std::string_view kWindowHeaders[] = {
-    "X-RateLimit-Limit-Minute",  "X-RateLimit-Remaining-Minute",
-    "X-RateLimit-Reset-Minute",  "X-RateLimit-Limit-Day",
-    "X-RateLimit-Remaining-Day", "X-RateLimit-Reset-Day",
-    "X-RateLimit-Limit-Month",   "X-RateLimit-Remaining-Month",
-    "X-RateLimit-Reset-Month"};
 constexpr std::string_view kIetfHeaders[] = {"RateLimit-Policy", "RateLimit"};
 constexpr std::string_view kCorsHeaders[] = {"Access-Control-Allow-Origin",
                                              "Access-Control-Expose-Headers"};
@@ -87,7 +82,7 @@ void Builder::complete_headers()
             }
         }
     };
-    keep(settings_.window_headers, kWindowHeaders);
+    keep(settings_.window_headers, api::kWindowHeaders);
     keep(settings_.ietf_headers, kIetfHeaders);
     keep(has_cors(), kCorsHeaders);
     keep(has_vary(), kVary);
@@ -132,7 +127,7 @@ Json Builder::headers_of(Operation id, int status) const
     };
     add("Cache-Control");
     add_all(true, kRateHeaders);
-    add_all(settings_.window_headers, kWindowHeaders);
+    add_all(settings_.window_headers, api::kWindowHeaders);
     add_all(settings_.ietf_headers, kIetfHeaders);
     add_all(has_cors(), kCorsHeaders);
     add_all(has_vary(), kVary);

@@ -170,6 +170,18 @@ void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
         ngx_conf_init_ptr_value(conf.cors, nullptr);
     }
     ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
+    // Without those that scripts may always read.
+    conf.cors_exposed_headers =
+        "Link, Location, Retry-After, Deprecation, Sunset, Idempotent-Replayed, "
+        "ETag, Allow, WWW-Authenticate, X-RateLimit-Limit, "
+        "X-RateLimit-Remaining, X-RateLimit-Reset";
+    if (conf.limit_headers == kHeadersWindows) {
+        for (const std::string_view name : api::kWindowHeaders) {
+            conf.cors_exposed_headers.append(", ").append(name);
+        }
+    } else if (conf.limit_headers == kHeadersIetf) {
+        conf.cors_exposed_headers += ", RateLimit, RateLimit-Policy";
+    }
 }
 
 openapi::Settings document_settings(const LocConf& conf)
@@ -369,8 +381,8 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,
                                   16 * 1024);
         ngx_conf_merge_value(conf.json_errors, prev.json_errors, 0);
-        merge_cors(cf, prev, conf);
         merge_limits(prev, conf, main);
+        merge_cors(cf, prev, conf);
         merge_access(prev, conf, main);
         register_location(cf, prev, conf, main);
         if (conf.serves || conf.own_handler == admin_handler) {

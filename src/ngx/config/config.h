@@ -240,6 +240,7 @@ struct LocConf : LocConfBase {
     std::optional<std::size_t> route_index;  // in MainConf::routes
     service::Settings service;
     std::string cors_request_headers;  // that a preflight allows
+    std::string cors_exposed_headers;  // of responses, that scripts may read
     std::string deprecated_link;       // Link of the deprecated operation
     std::string sunset;                // its Sunset; empty if off
     const MainConf* main = nullptr;

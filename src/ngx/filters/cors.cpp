@@ -20,25 +20,6 @@ constexpr std::string_view kApiMethods = "GET, HEAD, POST, OPTIONS";
 constexpr std::string_view kGuardMethods =
     "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-// The module's response headers, except those that scripts may always read.
-#define PETSTORE_EXPOSED                                                       \
-    "Link, Location, Retry-After, Deprecation, Sunset, Idempotent-Replayed, "  \
-    "ETag, Allow, WWW-Authenticate, X-RateLimit-Limit, "                       \
-    "X-RateLimit-Remaining, X-RateLimit-Reset"
-
-std::string_view exposed_headers(ngx_uint_t limit_headers) noexcept
-{
-    switch (limit_headers) {
-    case kHeadersWindows:
-        return PETSTORE_EXPOSED
-            ", X-RateLimit-Limit-Minute, X-RateLimit-Remaining-Minute, X-RateLimit-Reset-Minute, X-RateLimit-Limit-Day, X-RateLimit-Remaining-Day, X-RateLimit-Reset-Day, X-RateLimit-Limit-Month, X-RateLimit-Remaining-Month, X-RateLimit-Reset-Month";
-    case kHeadersIetf:
-        return PETSTORE_EXPOSED ", RateLimit, RateLimit-Policy";
-    default:
-        return PETSTORE_EXPOSED;
-    }
-}
-
 // The request's Origin; nullptr if there is none, or more than one.
 const ngx_table_elt_t* origin_of(ngx_http_request_t* r) noexcept
 {
@@ -108,7 +89,7 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
         const LocConf& conf =
             info != nullptr ? rate_headers_conf(r, *info) : governing_conf(r);
         return add_header(r, "Access-Control-Expose-Headers",
-                          exposed_headers(conf.limit_headers));
+                          conf.cors_exposed_headers);
     }
     return add_header(r, "Access-Control-Allow-Methods",
                       info->preflight_methods)

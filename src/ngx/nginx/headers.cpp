@@ -150,12 +150,13 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
 }
 
 void remove_headers(ngx_http_request_t* r, std::string_view prefix,
-                    std::initializer_list<std::string_view> suffixes) noexcept
+                    const std::string_view* suffixes,
+                    const std::string_view* suffixes_end) noexcept
 {
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
         const std::string_view name = ngx_base::view(line.key);
         if (api::equals_ignoring_case(name.substr(0, prefix.size()), prefix)
-            && std::any_of(suffixes.begin(), suffixes.end(),
+            && std::any_of(suffixes, suffixes_end,
                            [&](std::string_view suffix) {
                                return api::equals_ignoring_case(
                                    name.substr(prefix.size()), suffix);

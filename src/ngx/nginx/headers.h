@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string_view>
 
 #include "../../ngx_base/ngx.h"
@@ -32,7 +31,8 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 // Removes the response headers whose names are the prefix and one of the
 // suffixes, ignoring case.
 void remove_headers(ngx_http_request_t* r, std::string_view prefix,
-                    std::initializer_list<std::string_view> suffixes) noexcept;
+                    const std::string_view* suffixes,
+                    const std::string_view* suffixes_end) noexcept;
 
 // The same with any suffix.
 void remove_headers_with_prefix(ngx_http_request_t* r,

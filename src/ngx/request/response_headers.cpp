@@ -1,6 +1,6 @@
 #include "response_headers.h"
 
-#include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "../../ngx_base/str.h"
@@ -14,6 +14,21 @@
 namespace petstore::ngx {
 
 namespace {
+
+constexpr std::string_view kRatePrefix = "X-RateLimit-";
+
+constexpr auto kRateSuffixes = [] {
+    std::array<std::string_view, 3 + api::kWindowHeaders.size()> suffixes = {
+        "Limit", "Remaining", "Reset"};
+    auto* next = suffixes.data() + 3;
+    for (const std::string_view name : api::kWindowHeaders) {
+        *next++ = name.substr(kRatePrefix.size());
+    }
+    return suffixes;
+}();
+
+constexpr std::string_view kIetfSuffixes[] = {"", "-Policy", "-Limit",
+                                              "-Remaining", "-Reset"};
 
 bool add_rate_headers(ngx_http_request_t* r, const api::RateView& rate) noexcept
 {
@@ -30,38 +45,24 @@ bool add_deprecation_headers(ngx_http_request_t* r) noexcept
            && add_header(r, "Link", conf.deprecated_link);
 }
 
-// petstore_limit_headers windows.
-struct WindowHeaders {
-    api::Window api::Decision::*window;
-    std::string_view limit;
-    std::string_view remaining;
-    std::string_view reset;
-};
-
-constexpr WindowHeaders kWindowHeaders[] = {
-    {&api::Decision::minute, "X-RateLimit-Limit-Minute",
-     "X-RateLimit-Remaining-Minute", "X-RateLimit-Reset-Minute"},
-    {&api::Decision::day, "X-RateLimit-Limit-Day", "X-RateLimit-Remaining-Day",
-     "X-RateLimit-Reset-Day"},
-    {&api::Decision::month, "X-RateLimit-Limit-Month",
-     "X-RateLimit-Remaining-Month", "X-RateLimit-Reset-Month"},
-};
-
-// One header per window, as API gateways send them.
+// petstore_limit_headers windows: one header per window, as API gateways send
+// them.
 bool add_window_headers(ngx_http_request_t* r,
                         const api::Decision& decision) noexcept
 {
-    return std::all_of(
-        std::begin(kWindowHeaders), std::end(kWindowHeaders),
-        [&](const WindowHeaders& headers) {
-            const api::Window& window = decision.*headers.window;
-            return window.limit == 0
-                   || (add_header_number(r, headers.limit, window.limit)
-                       && add_header_number(r, headers.remaining,
-                                            window.remaining())
-                       && add_header_number(r, headers.reset,
-                                            api::seconds_up(window.reset)));
-        });
+    const auto* names = api::kWindowHeaders.begin();
+    for (const api::WindowKind& kind : api::kWindows) {
+        const api::Window& window = decision.*kind.window;
+        if (window.limit != 0
+            && !(add_header_number(r, names[0], window.limit)
+                 && add_header_number(r, names[1], window.remaining())
+                 && add_header_number(r, names[2],
+                                      api::seconds_up(window.reset)))) {
+            return false;
+        }
+        names += 3;
+    }
+    return true;
 }
 
 // The length of a window in seconds; that of the current month.
@@ -167,13 +168,9 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
 
 void remove_rate_headers(ngx_http_request_t* r) noexcept
 {
-    remove_headers(r, "X-RateLimit-",
-                   {"Limit", "Remaining", "Reset", "Limit-Minute",
-                    "Remaining-Minute", "Reset-Minute", "Limit-Day",
-                    "Remaining-Day", "Reset-Day", "Limit-Month",
-                    "Remaining-Month", "Reset-Month"});
-    remove_headers(r, "RateLimit",
-                   {"", "-Policy", "-Limit", "-Remaining", "-Reset"});
+    remove_headers(r, kRatePrefix, kRateSuffixes.begin(), kRateSuffixes.end());
+    remove_headers(r, "RateLimit", std::begin(kIetfSuffixes),
+                   std::end(kIetfSuffixes));
 }
 
 bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
