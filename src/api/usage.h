@@ -26,10 +26,10 @@ struct UsagePeriod {
     UsagePeriod kept_at(Day today) const noexcept;
 };
 
-// In days: a month's usage is kept this long after its end, the record of an
-// account after its deletion. usage.lua and touch_account.lua have it, too.
+// In days: a month's usage is kept this long after its end. What belongs to its
+// first day, such as the record of an account deleted on it, is kept longer.
 inline constexpr Day kUsageKept = 400;
-inline constexpr Day kLongestMonth = 31;
+inline constexpr Day kUsageKeptOfDay = kUsageKept + 31;  // as KEEP in usage.lua
 
 // What an account used in a day or month.
 struct UsageCount {

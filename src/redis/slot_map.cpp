@@ -1,8 +1,9 @@
 #include "slot_map.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "../api/text.h"
 
 namespace petstore::redis {
 
@@ -51,16 +52,6 @@ std::string_view ip_in(const Reply& metadata) noexcept
         }
     }
     return {};
-}
-
-std::optional<std::int64_t> number(std::string_view text) noexcept
-{
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto result = std::from_chars(text.data(), end, value);
-    return result.ec == std::errc() && result.ptr == end
-               ? std::optional<std::int64_t>(value)
-               : std::nullopt;
 }
 
 std::optional<ServerAddress> parse_server(const Reply& server,
@@ -187,8 +178,8 @@ std::optional<Redirect> Redirect::parse(const Reply& reply,
         || colon < space) {
         return std::nullopt;
     }
-    const auto slot = number(rest.substr(0, space));
-    const auto port = number(rest.substr(colon + 1));
+    const auto slot = api::parse_int64(rest.substr(0, space));
+    const auto port = api::parse_int64(rest.substr(colon + 1));
     const std::string_view host = rest.substr(space + 1, colon - space - 1);
     if (!slot || !is_slot(*slot) || !port || !is_port(*port)
         || !is_visible_host(host) || host == kUnnamed) {

@@ -13,7 +13,7 @@ namespace petstore::ctl {
 namespace {
 
 constexpr std::size_t kAccountsAtOnce = 128;
-constexpr std::int64_t kKeepSeconds = api::kUsageKept * api::kDaySeconds;
+constexpr std::int64_t kKeepSeconds = api::kUsageKeptOfDay * api::kDaySeconds;
 
 // What take_account.lua replies.
 enum TakenField : std::size_t {

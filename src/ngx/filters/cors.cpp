@@ -1,7 +1,9 @@
 // petstore_cors: answers preflights, and completes the responses to browsers.
 #include "cors.h"
 
+#include "../../api/admin_router.h"
 #include "../../ngx_base/str.h"
+#include "../../service/get_usage.h"
 #include "../module.h"
 #include "../nginx/bodies.h"
 #include "../nginx/handlers.h"

@@ -9,7 +9,7 @@ namespace {
 
 // As long as the usage of its last month.
 constexpr std::int64_t kKeepDeleted =
-    (api::kLongestMonth + api::kUsageKept) * api::kDaySeconds * 1000;
+    api::kUsageKeptOfDay * api::kDaySeconds * 1000;
 
 // Ignores fields added by later versions.
 bool set_account_field(api::AccountRecord& record, std::string_view field,

@@ -15,7 +15,7 @@ namespace {
 // The record of a deleted account has ended by the clock of its own server, the
 // deletion was noted by another's.
 constexpr api::UnixTime kForgottenAfter =
-    (api::kLongestMonth + api::kUsageKept + 1) * api::kDaySeconds;
+    (api::kUsageKeptOfDay + 1) * api::kDaySeconds;
 
 // 0 if the account was not deleted.
 api::UnixTime deleted_in_index(const std::string& entry) noexcept
