@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "support/limits.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
