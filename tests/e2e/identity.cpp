@@ -266,7 +266,7 @@ TEST_CASE(
     NginxOptions options;
     options.http = "limit_req_zone $binary_remote_addr zone=all:1m rate=1r/m;";
     options.server = R"(
-        error_page 401 403 = @page;
+        error_page 403 = @page;
         error_page 503 /page;
         location @page { proxy_pass http://%BACK_END%; }
         location @tried { try_files /none /page; }
@@ -278,8 +278,16 @@ TEST_CASE(
             deny all;
             error_page 403 = @tried;
         }
-        location /asked/usage { petstore_usage; auth_request /refusal; }
-        location /asked/admin/ { petstore_admin; auth_request /refusal; }
+        location /asked/usage {
+            petstore_usage;
+            auth_request /refusal;
+            error_page 401 = @page;
+        }
+        location /asked/admin/ {
+            petstore_admin;
+            auth_request /refusal;
+            error_page 401 = @page;
+        }
         location /limited/usage { petstore_usage; limit_req zone=all; }
         location /limited/admin/ { petstore_admin; limit_req zone=all; }
         location /block/admin/ { petstore_admin; limit_except GET { deny all; } }
