@@ -31,8 +31,8 @@ inline petstore::service::AdminCall call(petstore::api::Operation operation,
     petstore::service::AdminCall made;
     made.operation = operation;
     made.id = id;
-    made.account = "own-account";
-    made.key = "own-key";
+    made.caller_account_id = "own-account";
+    made.caller_key_id = "own-key";
     if (api::has_admin_body(operation)) {
         made.body =
             std::get<api::AdminBody>(api::parse_admin_body(operation, body));

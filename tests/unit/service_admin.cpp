@@ -130,7 +130,7 @@ TEST_CASE("a repetition gets the first answer, without the secret", "[admin]")
     CHECK(a.error() == ErrorCode::idempotency_key_reused);
     // Of another account.
     auto others = wanted;
-    others.account = "other";
+    others.caller_account_id = "other";
     CHECK(made_by(a, others)["id"] != id);
 }
 
