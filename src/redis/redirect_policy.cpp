@@ -49,14 +49,13 @@ RedirectPolicy::Decision RedirectPolicy::decide(const Reply& error,
         const bool retries = attempt.time_left > min_time_for_retry_;
         return {retries ? Action::retry : Action::fail, false, {}};
     }
-    if (attempt.time_left == 0) {
-        return {};
-    }
     auto redirect = Redirect::parse(error, attempt.server);
-    if (!redirect) {
-        // The map may know how to reach a server that MOVED does not name.
-        return error.error_code() == "MOVED" ? wait_for_map(attempt)
-                                             : Decision();
+    if (!redirect && error.error_code() == "MOVED") {
+        // The map may know how to reach a server that this does not name.
+        return wait_for_map(attempt);
+    }
+    if (!redirect || attempt.time_left == 0) {
+        return {};
     }
     const bool moved = redirect->kind == Redirect::Kind::moved;
     if (!moved && attempt.across_slots) {

@@ -131,8 +131,9 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
 {
     // Of the Redis itself, copied in another way, or only for a while.
     const std::set<std::string, std::less<>> others = {
-        schema_.limits_fence(), schema_.limits_marker(), schema_.limits_probe(),
-        schema_.hosts(),  schema_.key_index(),     schema_.account_index()};
+        schema_.limits_fence(), schema_.limits_marker(),
+        schema_.limits_probe(), schema_.hosts(),
+        schema_.key_index(),    schema_.account_index()};
     const std::string accounts = schema_.prefix() + ":{";
     const std::string count = schema_.pet_count();
     auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
