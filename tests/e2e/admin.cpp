@@ -304,8 +304,9 @@ TEST_CASE("admin: a change whose condition does not hold is not made")
                                       .get<std::string>();
     const json before = store.get(account);
     const std::size_t accounts = all_of(store, "/accounts").size();
-    for (const auto& [header, value] :
-         {std::pair("If-Match", "\"x\""), {"If-None-Match", "*"}}) {
+    for (const auto& [header, value] : {std::pair("If-Match", "\"x\""),
+                                        {"If-None-Match", "*"},
+                                        {"If-None-Match", "*\t"}}) {
         const Headers condition{{header, value}};
         INFO(header);
         for (const auto& [method, path, body] :

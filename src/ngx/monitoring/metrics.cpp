@@ -194,7 +194,8 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
     if (info.guard.first != nullptr) {
         count_route(*info.guard.first, status, micros);
     }
-    if (status == NGX_HTTP_SERVICE_UNAVAILABLE
+    if (kind == metrics::RequestKind::create_pet
+        && status == NGX_HTTP_SERVICE_UNAVAILABLE
         && info.service.error_code
                == api::code_name(api::ErrorCode::outcome_unknown)) {
         slot_->outcome_unknown.add();

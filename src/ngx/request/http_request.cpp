@@ -1,5 +1,6 @@
 #include "http_request.h"
 
+#include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../nginx/headers.h"
 #include "../worker/worker.h"
@@ -16,7 +17,9 @@ std::optional<service::Request::Field> field_of(const ngx_table_elt_t* header,
     if (header == nullptr) {
         return std::nullopt;
     }
-    return service::Request::Field{ngx_base::view(header->value), repeated};
+    // nginx leaves a tab at the end, and in HTTP/2 spaces at either end.
+    return service::Request::Field{api::trimmed(ngx_base::view(header->value)),
+                                   repeated};
 }
 
 api::Method method_of(const ngx_http_request_t* r) noexcept
