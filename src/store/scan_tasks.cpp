@@ -35,8 +35,7 @@ Task<Entries> read_whole(redis::Link& link, const std::string& key,
         Entries entries;
         const auto server = server_of(link, key);
         auto scan = scan_of(key);
-        bool whole = false;
-        for (bool first = true; !whole; first = false) {
+        for (int pieces = 1;; ++pieces) {
             const redis::Reply& reply = co_await ask(link, scan.next());
             const redis::Reply* const piece = scan.take(reply);
             if (piece == nullptr) {
@@ -44,13 +43,12 @@ Task<Entries> read_whole(redis::Link& link, const std::string& key,
             }
             add(*piece, entries);
             const bool same = server_of(link, key) == server;
-            whole = scan.done() && (first || same);
-            if (!whole && !same) {
+            if (scan.done() && (same || pieces == 1)) {
+                co_return entries;
+            }
+            if (!same) {
                 break;
             }
-        }
-        if (whole) {
-            co_return entries;
         }
     }
     throw refused(Refusal::server_changes, api::ErrorCode::service_unavailable,

@@ -320,6 +320,7 @@ TEST_CASE(
     const bool hangs = GENERATE(false, true);
     auto options = without_failover();
     options.replicas = false;
+    options.config.push_back("appendonly yes");
     ClusterServers limits(options);
     const RedisServer main;
     const auto lost = limits.owner(ClusterServers::slot_of(kLimitsMarker));
