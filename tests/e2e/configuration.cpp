@@ -23,7 +23,7 @@ NginxOptions any()
 constexpr std::size_t kZone = 3 * 1024 * 1024;
 
 // Whether the process has shared memory of kZone bytes.
-bool has_zone(pid_t pid)
+bool maps_zone(pid_t pid)
 {
     const auto maps = read_file("/proc/" + std::to_string(pid) + "/maps");
     for (const auto& line : split(maps, '\n')) {
@@ -75,6 +75,7 @@ public:
                                + read_file(dir_ / "error.log")
                                + read_file(dir_ / "output.log"));
         }
+        get("/");  // nginx listens before it is ready for SIGQUIT
     }
     ~BareNginx()
     {
@@ -82,7 +83,7 @@ public:
         CHECK(nginx_.wait(30s) == 0);
     }
 
-    bool has_zone() const { return ::has_zone(nginx_.pid()); }
+    bool has_zone() const { return maps_zone(nginx_.pid()); }
 
     // The whole response to a GET.
     std::string get(const std::string& path) const
