@@ -511,9 +511,15 @@ TEST_CASE("damage: export and set-status fail, and name the key")
     CHECK(ctl(redis.url(), {"pet", "export", file}).code == 0);
     const auto exported = read_file(file);
     CHECK(count_of(exported, "\n") == 10'000);
-    run_all(redis, {{"DEL", last_id}});
-    CHECK(ctl(redis.url(), {"pet", "export", file}).code == 1);
-    CHECK(read_file(file) == exported);
+    for (const Words& damage :
+         {Words{"SET", segments, "xyz"}, {"DEL", last_id}}) {
+        run_all(redis, {damage});
+        CHECK(ctl(redis.url(), {"pet", "export", file}).code == 1);
+        CHECK(read_file(file) == exported);
+    }
+    run_all(redis, {{"FLUSHALL"}});
+    CHECK(ctl(redis.url(), {"pet", "export", file}).code == 0);
+    CHECK(read_file(file).empty());
     RedisServer empty;
     const auto none = ctl(empty.url(), {"pet", "export"});
     CHECK(none.code == 0);

@@ -31,21 +31,62 @@ struct Pending {
     std::optional<std::int64_t> damaged;  // number of the bucket
 };
 
+// Standard output, or a file. The file is opened with the first write: damage
+// that is found before the first pet does not empty an earlier export.
+class Output {
+public:
+    explicit Output(const std::string& file) : file_(file) {}
+
+    bool is_on_terminal() const
+    {
+        return file_ == "-" && is_terminal(STDOUT_FILENO);
+    }
+
+    void write(const std::string& lines)
+    {
+        std::ostream& out = file_ == "-" ? std::cout : opened();
+        errno = 0;
+        if (!(out << lines << std::flush)) {
+            throw Failure("cannot write: "
+                          + std::string(std::strerror(errno ? errno : EIO)));
+        }
+    }
+
+private:
+    std::ostream& opened()
+    {
+        if (!stream_.is_open()) {
+            stream_.open(file_, std::ios::binary | std::ios::trunc);
+            if (!stream_) {
+                throw Failure(cannot_open(file_));
+            }
+        }
+        return stream_;
+    }
+
+    const std::string& file_;
+    std::ofstream stream_;
+};
+
 class Exporter {
 public:
-    // Throws Failure if the catalogue is damaged.
-    explicit Exporter(Context& context)
+    Exporter(Context& context, Output& out)
         : redis_(context.pets(Access::read)), schema_(context.schema()),
-          commands_(schema_), pets_(read_count())
+          commands_(schema_), out_(out)
     {}
 
-    void write_to(std::ostream& out)
+    void run()
     {
-        Progress progress(static_cast<std::uint64_t>(pets_));
-        bool more = pets_ > 0;
+        const store::Position end = read_count();
+        Progress progress(static_cast<std::uint64_t>(end));
+        bool more = end > 0;
+        if (!more) {
+            out_.write("");
+        }
         while (more) {
-            more = window(out);
-            if (!is_on_terminal(out)) {
+            more = window(end);
+            // The progress would stand among the pets.
+            if (!out_.is_on_terminal()) {
                 progress.update(static_cast<std::uint64_t>(last_),
                                 static_cast<std::uint64_t>(last_));
             }
@@ -91,7 +132,7 @@ private:
     // Reads and writes kWindow pages. The start of each page is known in
     // advance. The ids are read last, because a pet created meanwhile may have
     // begun a segment. Returns whether there are more.
-    bool window(std::ostream& out)
+    bool window(store::Position end)
     {
         std::vector<Pending> pages;
         for (int i = 0; i < kWindow; ++i) {
@@ -114,10 +155,10 @@ private:
             if (page.damaged) {
                 throw stopped(*page.damaged);
             }
-            const store::Position missing = page.reader.missing(pets_);
+            const store::Position missing = page.reader.missing(end);
             const auto done =
                 page.reader.finish(ids_, store::PageReader::Form::lines);
-            write(out, done.body);
+            out_.write(done.body);
             if (done.last) {
                 last_ = done.last;
                 last_id_ = done.last_id;
@@ -167,25 +208,10 @@ private:
                        + " is damaged");
     }
 
-    // The progress would stand among the pets.
-    static bool is_on_terminal(const std::ostream& out)
-    {
-        return &out == &std::cout && is_terminal(STDOUT_FILENO);
-    }
-
-    static void write(std::ostream& out, const std::string& lines)
-    {
-        errno = 0;
-        if (!(out << lines << std::flush)) {
-            throw Failure("cannot write: "
-                          + std::string(std::strerror(errno ? errno : EIO)));
-        }
-    }
-
     RedisSession& redis_;
     const store::Schema& schema_;
     store::PetCommands commands_;
-    const store::Position pets_;  // at the beginning
+    Output& out_;
     store::PetIds ids_;
     store::Position last_ = 0;
     api::PetId last_id_ = 0;
@@ -195,17 +221,8 @@ private:
 
 void export_pets(Context& context, const std::string& file)
 {
-    // What can fail before the first pet must not empty an earlier export.
-    Exporter exporter(context);
-    if (file == "-") {
-        exporter.write_to(std::cout);
-        return;
-    }
-    std::ofstream out(file, std::ios::binary | std::ios::trunc);
-    if (!out) {
-        throw Failure(cannot_open(file));
-    }
-    exporter.write_to(out);
+    Output out(file);
+    Exporter(context, out).run();
 }
 
 }  // namespace petstore::ctl
