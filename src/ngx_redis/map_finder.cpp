@@ -156,9 +156,12 @@ void MapFinder::remember(const redis::SlotMap& map)
             if (numeric != nullptr) {
                 identities_[numeric->front().text] = server.id;
             }
-            is_elsewhere |=
-                server.id == identity_
-                && (numeric == nullptr || numeric->front().text != asked);
+            if (server.id == identity_) {
+                const auto own = numeric != nullptr
+                                     ? numeric
+                                     : numeric_address(server.ip, server.port);
+                is_elsewhere |= own != nullptr && own->front().text != asked;
+            }
         }
     }
     // Several servers may share an address that is not their own.

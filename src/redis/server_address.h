@@ -12,8 +12,10 @@ struct ServerAddress {
     std::string host;  // an IP address; a name if they announce names
     int port = 0;
 
-    // Of the server that is meant; not part of the address.
+    // Of the server that is meant; not part of the address. The IP address is
+    // empty if it is unknown, as where `host` is one.
     ServerId id{};
+    std::string ip{};
 
     bool operator==(const ServerAddress& other) const noexcept
     {

@@ -62,9 +62,11 @@ std::optional<ServerAddress> parse_server(const Reply& server,
         return std::nullopt;
     }
     std::string_view host = server[kHost].text();
+    const std::string_view ip = server.size() > kMetadata
+                                    ? ip_in(server[kMetadata])
+                                    : std::string_view();
     if (host == kUnnamed) {
-        host = server.size() > kMetadata ? ip_in(server[kMetadata])
-                                         : std::string_view();
+        host = ip;
         if (host.empty()) {
             return std::nullopt;
         }
@@ -74,7 +76,8 @@ std::optional<ServerAddress> parse_server(const Reply& server,
     }
     return ServerAddress{
         host_or(host, asked), static_cast<int>(server[kPort].integer()),
-        server.size() > kNodeId ? node_id(server[kNodeId]) : ServerId()};
+        server.size() > kNodeId ? node_id(server[kNodeId]) : ServerId(),
+        std::string(ip)};
 }
 
 }  // namespace
@@ -179,15 +182,15 @@ std::optional<Redirect> Redirect::parse(const Reply& reply,
         return std::nullopt;
     }
     const auto slot = api::parse_int64(rest.substr(0, space));
-    const auto port = api::parse_int64(rest.substr(colon + 1));
+    const auto port = api::parse_port(rest.substr(colon + 1));
     const std::string_view host = rest.substr(space + 1, colon - space - 1);
-    if (!slot || !is_slot(*slot) || !port || !is_port(*port)
-        || !is_visible_host(host) || host == kUnnamed) {
+    if (!slot || !is_slot(*slot) || !port || !is_visible_host(host)
+        || host == kUnnamed) {
         return std::nullopt;
     }
     return Redirect{code == "MOVED" ? Kind::moved : Kind::ask,
                     static_cast<std::uint16_t>(*slot),
-                    {host_or(host, asked), static_cast<int>(*port)}};
+                    {host_or(host, asked), *port}};
 }
 
 }  // namespace petstore::redis
