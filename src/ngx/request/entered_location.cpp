@@ -74,8 +74,8 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     EnteredLocation& entered = info->entered;
     const LocConf* left = nullptr;
     if (core_loc_conf(r)->named) {
+        left = entered.redirected ? nullptr : entered.conf;
         note_redirect(r, entered);
-        left = entered.conf;
     } else if (!entered.redirected && !entered.handled) {
         entered.conf = nullptr;  // a `rewrite` has left it
     }
