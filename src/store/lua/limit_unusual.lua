@@ -62,7 +62,9 @@ local function decide(i)
   if moved then call('SET', KEYS[i], pack() .. rest, 'PX', KEEP) end
 
   local last_day, used = utc_day, month - month_base
-  utc_day, month, month_base = open_day(KEYS[i], now, utc_day, month, month_base)
+  local failure
+  utc_day, month, month_base, failure = open_day(KEYS[i], now, utc_day, month, month_base)
+  if failure then return n == 1 and failure or {-5, ''} end
   if minute_end <= now then minute, minute_end = 0, next_minute end
   if day_end <= now then day, day_end = 0, next_day end
   local left = ban > 0 and 0 or math.max(math.min(per_minute - minute, per_day - day, per_month - month), 0)
@@ -74,7 +76,7 @@ local function decide(i)
     if utc_day == last_day then
       call('SETRANGE', KEYS[i], '0', state)
     else
-      local failure = add_usage(KEYS[i], now, last_day, '', used, state .. rest)
+      failure = add_usage(KEYS[i], now, last_day, '', used, state .. rest)
       if failure then return n == 1 and failure or {-5, ''} end
     end
   end

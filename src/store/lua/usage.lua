@@ -22,9 +22,10 @@ local function usage_key(key, month)
   return string.sub(key, 1, -6) .. 'usage:' .. string.format('%06d', month)
 end
 
--- The units in the usage of a month.
+-- The units in the usage of a month, or nil and an error.
 local function units_in(key, month)
   local usage, sum = redis.pcall('HGETALL', usage_key(key, month)), 0
+  if usage.err then return nil, damaged(usage_key(key, month), usage) end
   for i = 1, #usage, 2 do
     if #usage[i] == 2 then sum = sum + (tonumber(usage[i + 1]) or 0) end
   end
@@ -34,15 +35,16 @@ end
 -- The day to which a request is charged now, the month's count, and the month's
 -- count when that day began. A day in the state remains while Redis's clock is
 -- set back, but not if it is more than a day ahead: then the month may have a usage
--- already.
+-- already. If that cannot be read, the month's counts are 0, and an error follows.
 local function open_day(key, now, utc_day, month, month_base)
   local today = math.floor(now / DAY)
   if utc_day == today or utc_day == today + 1 then return utc_day, month, month_base end
-  local this_month = month_of(today)
+  local this_month, failure = (month_of(today)), nil
   if this_month ~= month_of(utc_day) then
-    month = utc_day > today and units_in(key, this_month) or 0
+    month = 0
+    if utc_day > today then month, failure = units_in(key, this_month) end
   end
-  return today, month, month
+  return today, month or 0, month or 0, failure
 end
 
 -- Adds to one field of the usage: the units admitted on a day, or the requests
