@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "json.h"
+#include "text.h"
 
 // What the parsers of JSON bodies share; they are SAX parsers, because
 // nlohmann's documents allocate where they are destroyed.
@@ -65,8 +66,6 @@ private:
     enum class State { outside, string, escape };
     static constexpr int kMostDigits = 21;
     static constexpr int kMostExponentDigits = 2;
-
-    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
     void consume(char c)
     {

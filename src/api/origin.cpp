@@ -94,8 +94,8 @@ const char* host_problem(std::string_view host) noexcept
 const char* port_problem(std::string_view scheme,
                          std::string_view port) noexcept
 {
-    const auto number = parse_int64(port);
-    if (!number || *number < 1 || *number > 65535) {
+    const auto number = parse_port(port);
+    if (!number) {
         return kPort;
     }
     if ((scheme == "https" && *number == 443)

@@ -48,11 +48,12 @@ struct Category {
 };
 inline constexpr Category kUsage = {kExitUsage, "usage"};
 inline constexpr Category kFailed = {kExitFailure, "failed"};
-// Of all other kinds.
-inline constexpr struct {
+struct CategoryOfKind {
     Failure::Kind kind;
     Category category;
-} kCategories[] = {
+};
+// Of all other kinds.
+inline constexpr CategoryOfKind kCategories[] = {
     {Failure::Kind::not_found, {kExitNotFound, "not_found"}},
     {Failure::Kind::redis_unavailable, {kExitRedis, "redis_unavailable"}},
     {Failure::Kind::not_in_effect, {kExitFailure, "not_in_effect"}},

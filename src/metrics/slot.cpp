@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, index_of(RequestKind::count)>
 constexpr std::array<std::string_view, api::kLimitStatuses> kVerdicts = {
     "passed",      "limited",         "banned",        "denied",
     "unavailable", "limited_dry_run", "banned_dry_run"};
+static_assert(!kVerdicts.back().empty());
 
 constexpr std::array<std::string_view, index_of(FailureCause::count)>
     kFailureCauses = {"resolve", "connect", "tls",      "login", "replica",

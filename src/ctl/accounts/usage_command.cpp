@@ -1,7 +1,6 @@
 #include "usage_command.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <unistd.h>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "server_check.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iterator>

@@ -22,7 +22,8 @@ constexpr std::size_t kStatesAtOnce = 256;
 
 // Longer than a command of an old petstorectl between its look at the fence and
 // its last write. Scripts of old workers look and write at once, except in a
-// Cluster, where the fence is on another server; see limits_marker.h.
+// Cluster, where the fence is on another server; see store/accounts/
+// limits_marker.h.
 constexpr std::chrono::seconds kOldCommandTime(3);
 
 bool needs_upgrade(RedisSession& redis, const store::Schema& schema)
@@ -155,12 +156,11 @@ void StoreUpgrade::raise_fence(RedisSession& redis)
         throw Failure("another petstorectl has upgraded it meanwhile");
     }
     if (marker.text() != kFenceUpgrading) {
-        const std::string place = schema_.limits_marker();
+        const std::string key = schema_.limits_marker();
         redis::Command keep("SET");
-        keep.key(place).own(marker.text());
-        redis.call(marker.is(redis::Type::nil)
-                       ? redis::Command("DEL").key(place)
-                       : keep);
+        keep.key(key).own(marker.text());
+        redis.call(marker.is(redis::Type::nil) ? redis::Command("DEL").key(key)
+                                               : keep);
     }
     redis.call(
         redis::Command("SET").key(schema_.limits_fence()).arg(kFenceUpgrading));

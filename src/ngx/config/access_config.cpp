@@ -36,18 +36,14 @@ constexpr std::string_view kOtherHeaders =
 
 bool is_header_name(std::string_view name) noexcept
 {
-    return !name.empty() && name.size() <= kMaxName
-           && std::all_of(name.begin(), name.end(), [](char c) {
-                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-                         || (c >= '0' && c <= '9') || c == '-';
-              });
+    return name.size() <= kMaxName && api::is_alphanumeric_or(name, "-");
 }
 
 bool has_other_meaning(std::string_view name)
 {
     std::string word = " ";
     for (const char c : name) {
-        word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        word += api::lower(c);
     }
     return kOtherHeaders.find(word + ' ') != std::string_view::npos;
 }
@@ -63,13 +59,7 @@ bool is_realm(std::string_view text) noexcept
 
 bool is_route_name(std::string_view name) noexcept
 {
-    return !name.empty() && name.size() <= kMaxName
-           && std::all_of(name.begin(), name.end(), [](char c) {
-                  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-                         || (c >= '0' && c <= '9')
-                         || std::string_view("_-.:/").find(c)
-                                != std::string_view::npos;
-              });
+    return name.size() <= kMaxName && api::is_alphanumeric_or(name, "_-.:/");
 }
 
 }  // namespace

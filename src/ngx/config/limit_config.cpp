@@ -23,11 +23,7 @@ std::string_view variable_name(std::string_view text) noexcept
     if (text.size() > 2 && text.front() == '{' && text.back() == '}') {
         text = text.substr(1, text.size() - 2);
     }
-    const bool valid = std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-               || (c >= '0' && c <= '9') || c == '_';
-    });
-    return valid ? text : std::string_view();
+    return api::is_alphanumeric_or(text, "_") ? text : std::string_view();
 }
 
 void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
