@@ -425,6 +425,15 @@ TEST_CASE(
             error_page 418 = @unlimited;
             return 418;
         }
+        location /between/v1/ {
+            petstore /between/v1;
+            deny all;
+            error_page 403 /larger;
+        }
+        location = /larger {
+            client_max_body_size 200k;
+            try_files /none @unlimited;
+        }
         location @unlimited {
             proxy_request_buffering off;
             proxy_pass http://%BACK_END%;
@@ -455,7 +464,8 @@ TEST_CASE(
                 expect_error(refused, 413, "payload_too_large");
             }
         }
-        for (const std::string path : {"/unlimited/v1/pets", "/plain/x"}) {
+        for (const std::string path :
+             {"/unlimited/v1/pets", "/plain/x", "/between/v1/pets"}) {
             INFO(path);
             CHECK(http->post(path, exceeds).body == "back end");
             CHECK(shop.back_end.last().body == exceeds);

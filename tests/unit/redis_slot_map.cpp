@@ -117,6 +117,18 @@ TEST_CASE("a server without the name that it should have is reached by its IP",
     CHECK(owner(*map, 10) == "node-2 7001");
 }
 
+TEST_CASE("the IP address of a server with a name is known", "[redis]")
+{
+    const auto map =
+        map_of(array({range(0, 1,
+                            array({bulk("node-1"), integer(7001), bulk("id"),
+                                   array({bulk("ip"), bulk("10.0.0.1")})}))}));
+    REQUIRE(map);
+    REQUIRE(map->primaries().size() == 1);
+    CHECK(map->primaries()[0].host == "node-1");
+    CHECK(map->primaries()[0].ip == "10.0.0.1");
+}
+
 TEST_CASE("an address is that of one server", "[redis]")
 {
     const auto with_id = [](const std::string& id) {
