@@ -1,5 +1,7 @@
 #include "idle_watch.h"
 
+#include <utility>
+
 namespace petstore::ngx_redis {
 
 IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
@@ -79,8 +81,10 @@ void IdleWatch::on_timer() noexcept
         return;
     }
     server_.connection_lasted();
-    if (!check_.holding() && must_prove() && add()) {
+    const bool proved = std::exchange(waits_for_reply_, false);
+    if (!proved && !check_.holding() && must_prove() && add()) {
         check_.check();
+        waits_for_reply_ = true;
         timer_.start(settings_.timeout);
         user_.on_idle_check();
     } else {
@@ -90,6 +94,7 @@ void IdleWatch::on_timer() noexcept
 
 void IdleWatch::restart() noexcept
 {
+    waits_for_reply_ = false;
     timer_.stop();
     timer_.start(
         redis::IdleCheck::interval(static_cast<std::uint64_t>(ngx_random())));

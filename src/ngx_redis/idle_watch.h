@@ -84,6 +84,7 @@ private:
     const redis::Command role_request_;
     const redis::Command ping_;
     redis::IdleCheck check_;
+    bool waits_for_reply_ = false;  // the timer, for that to its own check
     ngx_base::Timer<IdleWatch, &IdleWatch::on_timer> timer_;
 };
 
