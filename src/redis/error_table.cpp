@@ -60,6 +60,7 @@ constexpr ErrorRow kErrors[] = {
      Log::outage},
     // While a slot moves. Our scripts have changed nothing, or undone it.
     {kForeignKey, kUnavailable, false, Resend::no, Log::warning},
+    {kForeignKeyAmongOwn, kUnavailable, false, Resend::no, Log::warning},
     {"ERR", kUnavailable, true, Resend::no, Log::error},
     {"", kUnavailable, true, Resend::no, Log::error},
 };

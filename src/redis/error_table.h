@@ -44,9 +44,12 @@ struct ErrorRow {
 };
 
 // Returned by a script on a server that lacks a key of the script's slot,
-// because the slot is moving.
+// because the slot is moving. From version 8 on, Redis and Valkey have the
+// second text where other keys of the command are there.
 constexpr std::string_view kForeignKey =
     "ERR Script attempted to access a non local key";
+constexpr std::string_view kForeignKeyAmongOwn =
+    "ERR Unable to execute command";
 
 struct ErrorRows {
     const ErrorRow* first;

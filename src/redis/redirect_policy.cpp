@@ -13,7 +13,8 @@ namespace {
 // Whether a script failed because this server lacks a key of its slot.
 bool is_foreign_key(const Reply& error) noexcept
 {
-    return error_row(error.text()).code == kForeignKey;
+    const std::string_view code = error_row(error.text()).code;
+    return code == kForeignKey || code == kForeignKeyAmongOwn;
 }
 
 // Whether some of the command's keys have moved and others have not.

@@ -147,6 +147,10 @@ TEST_CASE("every row of the table of Redis errors", "[redis]")
         {"ERR Script attempted to access a non local key in a cluster node",
          "ERR Script attempted to access a non local key", kUnavailable,
          kUnavailable, Log::warning},
+        {"ERR Unable to execute command 'mget' in script because undeclared "
+         "keys were accessed during rehashing of the slot",
+         "ERR Unable to execute command", kUnavailable, kUnavailable,
+         Log::warning},
         {"ERR unknown command", "ERR", kUnavailable, kUnknown, Log::error},
         {"NEWERROR of a later Redis", "", kUnavailable, kUnknown, Log::error},
     };

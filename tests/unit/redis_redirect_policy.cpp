@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t kTimeout = 500;
 constexpr std::string_view kForeignKey =
     "ERR Script attempted to access a non local key in a cluster node";
+constexpr std::string_view kForeignKeyAmongOwn =
+    "ERR Unable to execute command 'mget' in script because undeclared keys "
+    "were accessed during rehashing of the slot";
 
 RedirectPolicy::Attempt attempt(std::uint64_t time_left = kTimeout)
 {
@@ -112,8 +115,9 @@ TEST_CASE("an error that names no server waits once for the next map",
 TEST_CASE("a half-moved slot is retried while there is time for a reply",
           "[redis]")
 {
-    const auto error = GENERATE(as<std::string_view>{},
-                                "TRYAGAIN Multiple keys request", kForeignKey);
+    const auto error =
+        GENERATE(as<std::string_view>{}, "TRYAGAIN Multiple keys request",
+                 kForeignKey, kForeignKeyAmongOwn);
     for (const auto persistence :
          {Persistence::brief, Persistence::until_deadline}) {
         const auto early = decide(
@@ -188,6 +192,7 @@ TEST_CASE("errors about slots are the link's to report", "[redis]")
     CHECK(is_about_slots("ASK 1 two:1"));
     CHECK(is_about_slots("TRYAGAIN x"));
     CHECK(is_about_slots(kForeignKey));
+    CHECK(is_about_slots(kForeignKeyAmongOwn));
     CHECK_FALSE(is_about_slots("DAMAGED x"));
     CHECK_FALSE(is_about_slots("CLUSTERDOWN x"));
     CHECK_FALSE(is_about_slots("ERR x"));
