@@ -1,7 +1,5 @@
 #include "idle_watch.h"
 
-#include <utility>
-
 namespace petstore::ngx_redis {
 
 IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
@@ -81,8 +79,7 @@ void IdleWatch::on_timer() noexcept
         return;
     }
     server_.connection_lasted();
-    const bool proved = std::exchange(waits_for_reply_, false);
-    if (!proved && !check_.holding() && must_prove() && add()) {
+    if (!waits_for_reply_ && !check_.holding() && must_prove() && add()) {
         check_.check();
         waits_for_reply_ = true;
         timer_.start(settings_.timeout);
