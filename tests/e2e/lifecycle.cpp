@@ -4,6 +4,7 @@
 #include <csignal>
 #include <thread>
 
+#include "support/one_worker.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -72,24 +73,8 @@ NginxOptions with_workers(int workers)
     return options;
 }
 
-const char* const kWithoutStore = R"(load_module %MODULE%;
-daemon off;
-pid nginx.pid;
-error_log error.log info;
-events {}
-http {
-    access_log access.log;
-    client_body_temp_path temp;
-    proxy_temp_path temp;
-    fastcgi_temp_path temp;
-    uwsgi_temp_path temp;
-    scgi_temp_path temp;
-    %HTTP%
-    server {
-        listen %ADDRESS%:%PORT%;
-        location / { root %DIR%; }
-    }
-})";
+const std::string kWithoutStore =
+    one_worker("%HTTP%", "location / { root %DIR%; }");
 
 // What nginx finds out after it has parsed the configuration.
 const char* const kUnusable = "access_log %DIR%/none/access.log;";
