@@ -338,7 +338,7 @@ TEST_CASE("sentinel: nothing is written to a primary that was stopped")
 }
 
 TEST_CASE(
-    "sentinel: another primary that Sentinels are told to monitor is used")
+    "sentinel: a primary named by SENTINEL MONITOR replaces the one before")
 {
     World world({}, 2);
     CHECK(world.http.get("/v1/pets").status == 200);
