@@ -12,8 +12,8 @@
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
         nlohmann-json3-dev libcli11-dev libssl-dev zlib1g-dev libpcre2-dev)
     RUN_PACKAGES=(nginx redis-server curl)
-    TEST_PACKAGES=(catch2 chromium clang-format clang-tidy curl faketime git jq
-        libcurl4-openssl-dev libnghttp2-dev
+    TEST_PACKAGES=(catch2 chromium-headless-shell clang-format clang-tidy curl
+        faketime git jq libcurl4-openssl-dev libnghttp2-dev
         libnginx-mod-http-headers-more-filter libnginx-mod-http-image-filter
         libnginx-mod-http-lua mypy nginx
         openssl prometheus python3-dateutil python3-flask python3-requests

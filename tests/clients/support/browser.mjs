@@ -4,8 +4,8 @@ import puppeteer from 'puppeteer-core';
 
 export function launch() {
     return puppeteer.launch({
-        executablePath: process.env.PETSTORE_CHROMIUM ?? '/usr/bin/chromium',
-        headless: true,
+        executablePath: process.env.PETSTORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
+        headless: 'shell',
         args: [
             // The sandbox needs user namespaces, which containers lack. Only
             // our own pages are opened.
