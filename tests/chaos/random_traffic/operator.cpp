@@ -6,7 +6,7 @@ namespace petstore::e2e {
 
 namespace {
 
-const std::string kMe = "operator";
+const std::string kOperator = "operator";
 
 // Starting new workers costs a sanitized nginx a large part of a second.
 constexpr auto kBetweenReloads = 1200ms;
@@ -17,13 +17,13 @@ Operator::Operator(World& world, RedisServer& redis, NginxServer& nginx,
                    std::function<NginxOptions()> configuration,
                    std::uint64_t seed)
     : world_(world), redis_(redis), nginx_(nginx),
-      configuration_(std::move(configuration)), random_(seed, kMe),
+      configuration_(std::move(configuration)), random_(seed, kOperator),
       forgetful_(random_.chance(50))
 {}
 
 void Operator::note(const std::string& what)
 {
-    world_.journal.note(kMe, what);
+    world_.journal.note(kOperator, what);
 }
 
 void Operator::run(const std::atomic<bool>& stop)
@@ -247,7 +247,7 @@ void Operator::petstorectl(std::vector<std::string> arguments)
     note(text);
     const auto result = ctl(redis_.url(), std::move(arguments));
     if (result.code < 0 || result.code == 2 || result.code > 4) {
-        world_.journal.complain(kMe, text + " ends with "
+        world_.journal.complain(kOperator, text + " ends with "
                                          + std::to_string(result.code) + ": "
                                          + result.err);
     }

@@ -19,7 +19,7 @@ namespace petstore::e2e {
 
 namespace {
 
-const std::string kMe = "proxy";
+const std::string kProxy = "proxy";
 
 // While more bytes than this are unsent to one side, the other is not read.
 constexpr std::size_t kBuffer = 4 * 1024 * 1024;
@@ -95,7 +95,7 @@ void RedisProxy::misbehave(std::uint64_t seed, bool may_lie)
 {
     {
         const std::lock_guard lock(mutex_);
-        random_ = Random(seed, kMe);
+        random_ = Random(seed, kProxy);
         misbehaving_ = true;
         may_lie_ = may_lie;
         next_faults_ = Clock::now();
@@ -170,7 +170,7 @@ void RedisProxy::change_faults()
               : may_lie_   ? lying
               : kind <= 70 ? slow
                            : sliced;
-    journal_.note(kMe, std::string(faults_.name) + ", delay "
+    journal_.note(kProxy, std::string(faults_.name) + ", delay "
                            + std::to_string(faults_.delay_ms) + " ms, close "
                            + std::to_string(faults_.close) + " %, refuse "
                            + std::to_string(faults_.refuse) + " %, lie "
@@ -335,7 +335,7 @@ void RedisProxy::from_client(Connection& connection)
                 command.items.empty() ? "?" : command.items[0].text);
         }
     } catch (const HarnessError& problem) {
-        journal_.complain(kMe, "nginx sent " + std::string(problem.what()));
+        journal_.complain(kProxy, "nginx sent " + std::string(problem.what()));
         end(connection);
     }
 }
@@ -406,7 +406,7 @@ void RedisProxy::pass_on(Connection& connection, std::string reply)
         return queue(connection, reply, due);
     }
     const Lie lie = lie_instead_of(name, reply, random_);
-    journal_.note(kMe, "lies to " + name + ": " + lie.name);
+    journal_.note(kProxy, "lies to " + name + ": " + lie.name);
     journal_.count("lies");
     journal_.count("lies to " + name);
     queue(connection, lie.bytes, due);
