@@ -1188,8 +1188,8 @@ TEST_CASE("model: 100,000 calls of the limiter's scripts")
 }
 
 // In one Redis, which holds all keys.
-TEST_CASE("model: 50,000 calls of the limiter's scripts for a Cluster")
+TEST_CASE("model: 20,000 calls of the limiter's scripts for a Cluster")
 {
-    auto seen = check_calls(50'000, LimitCommands::Accounts::cluster);
+    auto seen = check_calls(20'000, LimitCommands::Accounts::cluster);
     CHECK(seen["new account"] == 0);  // such accounts are always reread
 }
